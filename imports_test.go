@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store",
 	},
 	"steps/apply": {
-		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/verdict", "gates/verdict/code",
+		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code",
 		"plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/variant",
 	},
 	"steps/work":    {"engine", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/variant"},
@@ -80,8 +80,8 @@ var allowed = map[string][]string{
 	"steps/cases":   {"engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/load", "runtime", "runtime/ledger", "steps/decide"},
 	"steps/launch":  {"engine", "engine/git", "engine/gpu", "engine/kinds", "engine/limit", "engine/load", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/variant"},
 	"steps/record":  {"engine", "engine/kinds", "engine/limit", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/load/work", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
-	"steps/levels":  {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/launch", "steps/record", "steps/variant"},
-	"steps/session": {"engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
+	"steps/levels":  {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/decide", "steps/launch", "steps/record", "steps/variant"},
+	"steps/session": {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
 	"steps":         {"engine", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
 }
 

@@ -103,7 +103,7 @@ func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
 		f.open = []string{claim.Input.Feature}
 	}
 	if !claim.Input.Comparing() && claim.Tested() {
-		unsteady(f, r.own, Address(claim.Input))
+		unsteady(f, r.own, claim.Input.LaunchAddress())
 	}
 	c.refute(f, leaf)
 	return nil

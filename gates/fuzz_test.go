@@ -23,7 +23,7 @@ var damages = map[string]func(f *Feature, in *plans.Input){
 			f.Outcome, f.Accepted = "", false
 		case plans.InputMetric:
 			for _, a := range arms(f) {
-				drop(a, 0, Address(in))
+				drop(a, 0, in.LaunchAddress())
 			}
 		}
 	},
@@ -75,7 +75,7 @@ func damageStats(f *Feature, in *plans.Input, change func(measure.Summary)) {
 		return
 	}
 	for _, a := range arms(f) {
-		change(a.Launches[1].Metrics[Address(in)])
+		change(a.Launches[1].Metrics[in.LaunchAddress()])
 	}
 }
 

@@ -359,14 +359,6 @@ type lack struct {
 func unknown(why verdict.Reason) *lack { return &lack{verdict: verdict.Inconclusive, reason: why} }
 func invalid(why verdict.Reason) *lack { return &lack{verdict: verdict.Invalid, reason: why} }
 
-// Address is where a launch keeps the metric of an input: "chat.tg".
-func Address(in *plans.Input) string {
-	if in.Cell == "" {
-		return "engine." + in.Metric
-	}
-	return in.Cell + "." + in.Metric
-}
-
 // needs is the statistic that every launch has to have. Counts rest on the
 // median: a launch that has none measured nothing that could be counted.
 func needs(in *plans.Input) string {
@@ -380,7 +372,7 @@ func needs(in *plans.Input) string {
 // makes the whole arm incomplete: what is missing might have been the bad one.
 func collect(a Arm, in *plans.Input) (taken, *lack) {
 	t := taken{arm: a}
-	address := Address(in)
+	address := in.LaunchAddress()
 	metric := verdict.Text("metric", address)
 	if len(a.Launches) == 0 {
 		return t, &lack{verdict.Inconclusive, verdict.New(code.Unmeasured).On(a.Name), true}
@@ -409,9 +401,9 @@ func collect(a Arm, in *plans.Input) (taken, *lack) {
 
 // valueOf is the statistic of one launch.
 func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
-	address, stat := Address(in), needs(in)
+	stat := needs(in)
 	if s.N == 0 {
-		return 0, unknown(l.without(address))
+		return 0, unknown(l.without(in.LaunchAddress()))
 	}
 	v, ok := s.Stats[stat]
 	switch least := measure.LeastToDecide(stat); {
@@ -420,9 +412,9 @@ func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 	case s.N < least:
 		return 0, unknown(verdict.New(code.SamplesLacking, verdict.Int("samples", s.N), verdict.Int("least", least)).On(l.ID))
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, unknown(verdict.New(code.StatNotFinite, verdict.Text("metric", address), verdict.Text("stat", stat)).On(l.ID))
+		return 0, unknown(verdict.New(code.StatNotFinite, verdict.Text("metric", in.LaunchAddress()), verdict.Text("stat", stat)).On(l.ID))
 	case in.Stat == "n_requests" && s.Requests < 1:
-		return 0, unknown(verdict.New(code.RequestsUnknown, verdict.Text("metric", address)).On(l.ID))
+		return 0, unknown(verdict.New(code.RequestsUnknown, verdict.Text("metric", in.LaunchAddress())).On(l.ID))
 	}
 	return v, nil
 }
@@ -430,7 +422,7 @@ func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 // incomparable says why two arms do not compare; nil where they do.
 func (t taken) incomparable(base taken, in *plans.Input) *lack {
 	apart := func(c code.Code, is, was string) *lack {
-		return invalid(verdict.New(c, verdict.Text("metric", Address(in)), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(t.arm.Name))
+		return invalid(verdict.New(c, verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(t.arm.Name))
 	}
 	switch {
 	case t.unit != base.unit:

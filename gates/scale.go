@@ -2,6 +2,7 @@ package gates
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,8 +140,13 @@ const commandCell = "command"
 
 // printed is the last decimal place of any of the values, which a program printed
 // and rounded as it saw fit: 30 and 31 tokens a second differ by anything from
-// nothing to two.
-func printed(values []float64) float64 {
+// nothing to two. None of a share and all of it are written without decimals
+// however fine it is known, so that they tell nothing: 0.
+func printed(unit string, values []float64) float64 {
+	ends := func(v float64) bool { return v == 0 || v == 1 }
+	if unit == shareUnit && !slices.ContainsFunc(values, func(v float64) bool { return !ends(v) }) {
+		return 0
+	}
 	places := 0
 	for _, v := range values {
 		text := strconv.FormatFloat(v, 'f', -1, 64)

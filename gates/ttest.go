@@ -100,7 +100,7 @@ func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
 	return &verdict.Test{
 		Relation: string(c.Input.Relation), Saved: saving(c.Input),
-		Form: c.Form, Metric: Address(c.Input), Stat: c.Input.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
+		Form: c.Form, Metric: c.Input.LaunchAddress(), Stat: c.Input.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
 		Threshold: c.Threshold, More: c.More, Estimate: r.Value, Stop: verdict.StopOpen,
 		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
 	}
@@ -128,9 +128,9 @@ func (d *decider) noise(c *plans.Claim) (n verdict.Noise, recorded bool) {
 func NoiseKey(in *plans.Input) string {
 	switch in.Stat {
 	case "", "median", "p50":
-		return Address(in)
+		return in.LaunchAddress()
 	}
-	return Address(in) + "." + in.Stat
+	return in.LaunchAddress() + "." + in.Stat
 }
 
 // LeastFreedom are the degrees of freedom from which launch noise counts as known: a
@@ -146,7 +146,7 @@ func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float6
 	values := slices.Concat(p.own, p.base)
 	tick := resolution(unit, wholeByName(in), values)
 	if in.Cell == commandCell {
-		tick = max(tick, printed(values))
+		tick = max(tick, printed(unit, values))
 	}
 	if sc.logs {
 		return tick / slices.Min(values)

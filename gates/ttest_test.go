@@ -251,18 +251,24 @@ func TestAverageThatIsWhole(t *testing.T) {
 
 func TestPrinted(t *testing.T) {
 	for _, c := range []struct {
+		unit   string
 		values []float64
 		want   float64
 	}{
-		{[]float64{30, 31}, 1},
-		{[]float64{30, 31.5}, 0.1},
-		{[]float64{30.25, 31.5}, 0.01},
-		{[]float64{1e300}, 1},
-		{[]float64{0.001}, 0.001},
-		{[]float64{5e-324}, 0},
-		{nil, 1},
+		{"", []float64{30, 31}, 1},
+		{"", []float64{30, 31.5}, 0.1},
+		{"", []float64{30.25, 31.5}, 0.01},
+		{"", []float64{1e300}, 1},
+		{"", []float64{0.001}, 0.001},
+		{"", []float64{5e-324}, 0},
+		{"", nil, 1},
+		{"count", []float64{1, 1}, 1},
+		{shareUnit, []float64{1, 1}, 0},
+		{shareUnit, []float64{0, 1}, 0},
+		{shareUnit, []float64{1, 0.99}, 0.01},
+		{shareUnit, []float64{3, 1}, 1},
 	} {
-		if got := printed(c.values); got != c.want && !(c.want == 0 && got < 1e-300) {
+		if got := printed(c.unit, c.values); got != c.want && !(c.want == 0 && got < 1e-300) {
 			t.Errorf("%v: %v, want %v", c.values, got, c.want)
 		}
 	}
@@ -299,6 +305,36 @@ func TestPrintedTies(t *testing.T) {
 		got := decided(rule, ev(c.base, c.own))
 		if string(got.Verdict) != c.want {
 			t.Errorf("%v against %v: %+v", c.own, c.base, got.Reasons)
+		}
+	}
+}
+
+// TestPrintedShare: a program whose output agrees in all of it prints 1 at every start,
+// and has not rounded it to whole numbers.
+func TestPrintedShare(t *testing.T) {
+	for _, c := range []struct {
+		metric, rule, unit string
+		value              float64
+		want               verdict.Verdict
+	}{
+		{"chat.accept_rate", "chat.accept_rate >= 0.99", shareUnit, 1, verdict.Pass},
+		{"chat.accept_rate", "chat.accept_rate >= 0.99", "", 1, verdict.Inconclusive},
+		{"chat.error_rate", "chat.error_rate <= 0.01", shareUnit, 0, verdict.Pass},
+		{"chat.error_rate", "chat.error_rate >= 0.01", shareUnit, 0, verdict.Fail},
+	} {
+		ev := with(func(f *Feature) {
+			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
+				for i := range arm.Launches {
+					arm.Launches[i].Metrics["command."+strings.TrimPrefix(c.metric, "chat.")] = measure.Summary{Unit: c.unit, N: 1, Requests: 1, Stats: map[string]float64{"median": c.value}}
+				}
+			}
+		})
+		rule := compiled(t, c.rule)
+		for _, in := range rule.Program.Inputs {
+			in.Cell = commandCell
+		}
+		if got := decided(rule, ev); got.Verdict != c.want {
+			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, tell.Joined(got.Reasons))
 		}
 	}
 }

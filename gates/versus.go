@@ -64,8 +64,11 @@ func (d *decider) certainty(in *plans.Input, recorded bool) (stats.Design, error
 // launches does not have it, or too few stood beside each other to say anything.
 func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bool) {
 	own, why := collect(f.Candidate, in)
-	other, whyBase := collect(base, in)
-	if why != nil || whyBase != nil || own.incomparable(other, in) != nil {
+	if why != nil {
+		return v, false
+	}
+	other, why := collect(base, in)
+	if why != nil || own.incomparable(other, in) != nil {
 		return v, false
 	}
 	p, err := paired(own, other, false)
@@ -111,7 +114,7 @@ func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bo
 // metricOf is an input that reads one statistic of a metric of the candidate.
 func metricOf(feature, cell, metric, stat string, better measure.Better) *plans.Input {
 	in := &plans.Input{Kind: plans.InputMetric, Feature: feature, Cell: cell, Metric: metric, Stat: stat, Better: string(better), Type: plans.NumberInput}
-	if in.Path = Address(in); stat != "median" {
+	if in.Path = in.LaunchAddress(); stat != "median" {
 		in.Path += "." + stat
 	}
 	return in

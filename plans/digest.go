@@ -26,6 +26,20 @@ const digestVersion = "mxflow plan v2\n"
 // criteria, rules, values of a knob, globs and references in after and accept.
 // The order of levels, of steps, of arguments and of lists of numbers does.
 func (p *Plan) Digest() string {
+	text, err := json.Marshal(p.canonical())
+	if err != nil {
+		// Decoded values are finite numbers, text and maps of them.
+		panic("plans: plan cannot be encoded: " + err.Error())
+	}
+	// What is sensitive counts by its place alone: a digest of the value would
+	// let everybody who sees the ledger try values.
+	text = redact.New(p.Hidden).Bytes(text)
+	sum := sha256.Sum256(append([]byte(digestVersion), text...))
+	return hex.EncodeToString(sum[:])
+}
+
+// canonical is the plan in the order of names, where order makes no difference.
+func (p *Plan) canonical() Plan {
 	canonical := *p
 	canonical.Variables = nil
 	if p.Decision != nil && *p.Decision == usualDecision {
@@ -45,16 +59,7 @@ func (p *Plan) Digest() string {
 	for i, ph := range canonical.Phases {
 		canonical.Phases[i] = canonicalPhase(ph)
 	}
-	text, err := json.Marshal(canonical)
-	if err != nil {
-		// Decoded values are finite numbers, text and maps of them.
-		panic("plans: plan cannot be encoded: " + err.Error())
-	}
-	// What is sensitive counts by its place alone: a digest of the value would
-	// let everybody who sees the ledger try values.
-	text = redact.New(p.Hidden).Bytes(text)
-	sum := sha256.Sum256(append([]byte(digestVersion), text...))
-	return hex.EncodeToString(sum[:])
+	return canonical
 }
 
 func canonicalKnob(k *Knob) *Knob {

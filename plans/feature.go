@@ -28,6 +28,8 @@ type Feature struct {
 	// Accept names the criteria that let the feature into the stack; where the
 	// plan says nothing it is all of them.
 	Accept []string
+	// Trial says that it never enters the stack, whatever its verdict.
+	Trial bool `json:",omitempty"`
 	// Choose is what it chooses among; nil where set says all.
 	Choose *Choose `json:",omitempty"`
 	// Alternatives are the candidates of a feature that chooses (choose): each a

@@ -199,9 +199,12 @@ type Target struct {
 	Name    string
 	Tool    string
 	Summary string
-	// Metrics maps workload to metric to value.
+	// Metrics maps a workload or cell to a metric to its value, as they are written.
 	Metrics map[string]map[string]float64
-	Range   Range `json:"-"`
+	// Measured are, by a number as rules write it ("chat.tg24"), the addresses that
+	// launches keep what it is of: one for each cell that it may be of ("chat.o24.tg").
+	Measured map[string][]string `json:"-"`
+	Range    Range               `json:"-"`
 }
 
 // Imported is the result file of another tool, whose numbers rules may read as

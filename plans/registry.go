@@ -3,7 +3,8 @@ package plans
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // Registry says what levels, steps and engine kinds accept. It is filled by the
@@ -190,10 +191,4 @@ func numberText(n float64) string {
 }
 
 // OrList is "a, b or c".
-func OrList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
+func OrList(words []string) string { return verdict.Joined(words, "or") }

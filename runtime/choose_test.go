@@ -17,6 +17,8 @@ func TestChoose(t *testing.T) {
 	gone := func(root string) *ledger.Decision {
 		return (&ledger.Decision{Node: "x", MeasureKey: "m", DecisionKey: "d", Verdict: verdict.Pass, Attempt: 2}).Withdraw(ledger.Retraction{Node: root})
 	}
+	disturbed := was(verdict.Inconclusive, false)
+	disturbed.Reasons = verdict.Because(code.MachineDisturbed)
 	moved := verdict.New(code.Broken, verdict.Text("error", "the branch moved"))
 	same := Keys{Measure: "m", Decide: "d"}
 	for _, c := range []struct {
@@ -31,6 +33,8 @@ func TestChoose(t *testing.T) {
 		{"pass is kept", KindBenchmark, was(verdict.Pass, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
 		{"fail is kept", KindBenchmark, was(verdict.Fail, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
 		{"inconclusive is kept", KindBenchmark, was(verdict.Inconclusive, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
+		{"what the machine disturbed is tried again", KindBenchmark, disturbed, same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("inconclusive"), 4}},
+		{"what rests on it is not", KindFeature, disturbed, same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
 		{"error is tried again", KindBenchmark, was(verdict.Error, false), same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("error"), 4}},
 		{"invalid is tried again", KindBenchmark, was(verdict.Invalid, false), same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("invalid"), 4}},
 		{"invalid that follows from what is kept", KindBenchmark, was(verdict.Invalid, true), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},

@@ -21,10 +21,12 @@ type Event struct {
 	// Launch counts from 1 of at most Launches; those of launches_spared will not
 	// be made after all. Again is how many launches were made in this place before
 	// that do not count, and Why then why the last one does not.
-	Launch   int    `json:"launch,omitempty"`
-	Launches int    `json:"launches,omitempty"`
-	Again    int    `json:"again,omitempty"`
-	LaunchID string `json:"launch_id,omitempty"`
+	Launch   int `json:"launch,omitempty"`
+	Launches int `json:"launches,omitempty"`
+	// LaunchesLeast is how many of Launches are made in any case, as far as is known.
+	LaunchesLeast int    `json:"launches_least,omitempty"`
+	Again         int    `json:"again,omitempty"`
+	LaunchID      string `json:"launch_id,omitempty"`
 	// Request counts from 1 of Requests within a launch.
 	Request  int              `json:"request,omitempty"`
 	Requests int              `json:"requests,omitempty"`
@@ -40,11 +42,15 @@ type Event struct {
 	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
 	Message string         `json:"message,omitempty"`
 	Seconds float64        `json:"seconds,omitempty"`
-	// Elapsed and ETA are seconds since the start of the run and to its
-	// expected end; ETA is absent while nothing is known.
-	Elapsed float64 `json:"elapsed,omitempty"`
-	ETA     float64 `json:"eta,omitempty"`
-	Exit    *int    `json:"exit,omitempty"`
+	// Elapsed is seconds since the start of the run. It goes on for at least ETALeast
+	// seconds and, in 9 of 10 cases, for at most ETA; absent while that is not known.
+	Elapsed  float64 `json:"elapsed,omitempty"`
+	ETALeast float64 `json:"eta_least,omitempty"`
+	ETA      float64 `json:"eta,omitempty"`
+	// Made is how many launches of the whole run were made, Left how many may follow.
+	Made int  `json:"made,omitempty"`
+	Left int  `json:"left,omitempty"`
+	Exit *int `json:"exit,omitempty"`
 	// Tool and Stream stand in the first event only.
 	Tool   string `json:"tool,omitempty"`
 	Stream string `json:"stream,omitempty"`

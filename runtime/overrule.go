@@ -73,7 +73,7 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	case Passed:
 		unmet = !d.Verdict.Unlocks()
 	case Decided:
-		unmet = !d.Verdict.Decided()
+		unmet = !d.Verdict.Decided() || d.Disturbed()
 	case Ended:
 		unmet = d.Retraction != nil
 	case Settled:

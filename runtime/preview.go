@@ -22,7 +22,10 @@ type PlannedLaunch struct {
 	Variant    string `json:"variant"`
 	VariantKey string `json:"variant_key"`
 	Engine     string `json:"engine"`
-	Purpose    string `json:"purpose"`
+	// Model is what the engine's command loads, and Work the key of what is sent.
+	Model   string `json:"model,omitempty"`
+	Work    string `json:"work,omitempty"`
+	Purpose string `json:"purpose"`
 	// Sure is set where it is made in any case: others are only made while a rule
 	// can still be settled by them.
 	Sure bool `json:"sure,omitempty"`

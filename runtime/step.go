@@ -111,7 +111,7 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		return Choice{work, verdict.New(code.NoLongerWithdrawn).On(previous.Retraction.Node), next}
 	case work == Redecide && previous.ClaimKey != keys.Claim && (previous.Verdict.Kept() || previous.Derived):
 		return Choice{work, verdict.New(code.HypothesisChanged), next}
-	case previous.Verdict.Kept() || previous.Derived:
+	case previous.Kept() || previous.Derived, work == Redecide && previous.Disturbed():
 		return Choice{Action: Reuse, Because: verdict.New(code.Unchanged), Attempt: previous.Attempt}
 	default:
 		return Choice{work, verdict.New(code.RetryAfter).Is(previous.Verdict), next}

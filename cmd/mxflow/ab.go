@@ -194,7 +194,12 @@ func (r *abRunning) End(res *apply.Result) {
 		said = "ERROR  A server did not answer as it should, so there is nothing to compare."
 	}
 	fmt.Fprintf(stdout, "\n%s\n", said)
-	printComparisons(r.app, res.Summary)
+	for _, row := range res.Summary.Rows {
+		if row.Decision != nil && len(row.Decision.Rows) > 0 {
+			fmt.Fprintln(stdout)
+			r.app.compared(ab.Renamed(row.Decision.Rows))
+		}
+	}
 	lastWords(r.app, res.Summary)
 	if end.Verdict == verdict.Inconclusive {
 		fmt.Fprintln(stdout, `

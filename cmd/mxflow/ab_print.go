@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/ab"
@@ -71,14 +72,24 @@ func (s *abShow) recordWords() [][2]string {
 
 // conclude says in one sentence how it came out, and what can be done.
 func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
+	var changes, accept []string
 	for _, d := range r.Differs {
 		switch {
 		case d.Intended != "" || d.Name == "":
 		case d.Observed:
-			r.Advice = append(r.Advice, fmt.Sprintf("If %s is meant to differ, say so: --changes %s.", d.Name, d.Name))
+			changes = append(changes, d.Name)
 		default:
-			r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, say so: --accept %s.", d.Name, d.Name))
+			accept = append(accept, d.Name)
 		}
+	}
+	if names := slices.Concat(changes, accept); len(names) > 0 {
+		line := q.CommandLine
+		for _, f := range [][]string{append([]string{"--changes"}, changes...), append([]string{"--accept"}, accept...)} {
+			if len(f) > 1 {
+				line += " " + f[0] + " " + shell.Quote(strings.Join(f[1:], ","))
+			}
+		}
+		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, say so: %s", strings.Join(names, ", "), line))
 	}
 	n := min(len(r.A.Launches), len(r.B.Launches))
 	label := q.Label()
@@ -99,6 +110,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
 	case r.Verdict == verdict.Fail:
 		r.Said = "Nothing was compared."
+	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed):
+		r.Said = "This machine disturbed what was measured, so nothing is decided. Run the same line again when nothing else runs: it goes on where this ended."
 	case r.Verdict == verdict.Inconclusive && n > 0:
 		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", tell.Launches(n), q.Claim.Says(label))
 		if n == 1 {
@@ -397,6 +410,9 @@ func (s *abShow) checked(r *ab.Result) (rows [][2]string) {
 		rows = append(rows, [2]string{"caches", states + ", each command has its own"})
 	}
 	if text := testWords(r.Test); text != "" {
+		if r.Beyond > 0 {
+			text += fmt.Sprintf("\n%s of each that an earlier claim asked for are listed, and bear on neither the change nor its bounds", tell.Launches(r.Beyond))
+		}
 		rows = append(rows, [2]string{"test", text})
 	}
 	if s := r.Rates; s != nil && r.Test != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,19 @@ func TestABAdviceOfTwelveLaunches(t *testing.T) {
 		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) {
 			t.Errorf("of %d: %q, want %q", launches, got, want)
 		}
+	}
+}
+
+// What is to be said of what differs comes as a whole line, once for all of it.
+func TestABAdviceIsALine(t *testing.T) {
+	q := &ab.Question{CommandLine: "mxflow ab --a 'K=1 ./serve.sh' --b ./serve.sh --tg 8"}
+	r := &ab.Result{Verdict: verdict.Invalid, Differs: []ab.Diff{
+		{Name: "moe_kernel", Observed: true}, {Name: "packages"}, {Name: "attention", Observed: true}, {Name: "dtype", Observed: true, Intended: "yes: --changes"}, {What: "command"},
+	}}
+	conclude(r, q, &ledger.End{})
+	want := "If moe_kernel, attention, packages may differ, say so: " + q.CommandLine + " --changes moe_kernel,attention --accept packages"
+	if !slices.Contains(r.Advice, want) {
+		t.Errorf("the advice is %q, want %q", r.Advice, want)
 	}
 }
 

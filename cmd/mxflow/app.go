@@ -9,8 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -37,6 +41,8 @@ type app struct {
 	secrets *redact.Redactor
 	// exceeded says that a plan took too long or too much memory to load.
 	exceeded chan string
+	// guardian ends what runs when mxflow is killed; nil leaves it to the next apply.
+	guardian engine.Guardian
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -115,7 +121,7 @@ func (a *app) diagnostics(res *lang.Findings) {
 // printLine prints one JSON object on a line of its own.
 func (a *app) printLine(v any) {
 	if data, err := tell.JSON(a.secrets.Any(v, apply.Identities...)); err == nil {
-		fmt.Fprintf(bare(a.stdout), "%s\n", data)
+		fmt.Fprintf(bare(a.stdout), "%s\n", inert.JSON(data))
 	}
 }
 
@@ -125,7 +131,7 @@ func (a *app) printJSON(v any) {
 		return
 	}
 	var page bytes.Buffer
-	if json.Indent(&page, data, "", "  ") == nil {
+	if json.Indent(&page, inert.JSON(data), "", "  ") == nil {
 		// Writing to a closed pipe is the reader's choice, not an error of ours.
 		fmt.Fprintln(bare(a.stdout), page.String())
 	}
@@ -137,6 +143,49 @@ func (a *app) stateDir(plan string) string {
 		return a.state
 	}
 	return filepath.Join(planDir(plan), stateName)
+}
+
+// planOf is the plan that a command is about: the one that it names, or else the one of
+// this folder, which is what the newest run here applied, or the only one there is.
+func (a *app) planOf(args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	if st, err := store.OpenReadOnly(a.stateDir("plan.hcl")); err == nil {
+		runs := st.Runs()
+		st.Close()
+		if len(runs) > 0 {
+			if path := filepath.Base(runs[len(runs)-1].PlanFile); planText(path) {
+				return path, nil
+			}
+			return ".", nil
+		}
+	}
+	var found []string
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && planText(e.Name()) && definesPlan(e.Name()) {
+			found = append(found, e.Name())
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", errors.New("no plan is named and there is none in this folder: name its file, or mxflow init writes one")
+	}
+	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
+}
+
+// planBlock is how a file says that it is a plan and not a part of one, or its cases.
+var planBlock = regexp.MustCompile(`(?m)^(plan\s+"|plan:)`)
+
+func definesPlan(path string) bool {
+	text, err := readBounded(path)
+	return err == nil && planBlock.Match(text)
 }
 
 // planDir is the folder of a plan, which may be a folder itself.

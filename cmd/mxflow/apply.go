@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
@@ -16,11 +19,12 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun []string
 	var suite string
-	var onSeen bool
+	var onSeen, wait bool
 	c := &cobra.Command{
-		Use:   "apply PLAN",
+		Use:   "apply [PLAN]",
 		Short: "Start the engine, measure, decide rules, unlock phases",
-		Long: `Runs a plan to its end. What was decided before and is unchanged is kept: after a
+		Long: `Runs a plan to its end: PLAN, or the plan of this folder, or a file of plan --out: then
+it runs what was reviewed, and refuses where plan, state or files moved since. What was decided before and is unchanged is kept: after a
 kill or an interruption, apply resumes where it stopped. Changed thresholds are
 decided again from recorded launches, without measuring, unless they were relaxed
 after those launches were seen: what would then pass is measured anew. With
@@ -33,13 +37,30 @@ Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
 failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130
 interrupted.`,
 		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			path, err := a.planOf(args)
+			if err != nil {
+				return err
+			}
+			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, onSeen: onSeen}
+			file, err := readReviewed(path)
+			if err != nil {
+				return err
+			}
+			if file != nil {
+				for _, name := range []string{"state", "suite", "rerun", "on-seen-data", "var-file"} {
+					if c.Flags().Changed(name) {
+						return fmt.Errorf("--%s: %s says what runs; give it to mxflow plan --out", name, path)
+					}
+				}
+				if q, err = file.applies(path, vars); err != nil {
+					return err
+				}
+			}
+			q.wait, q.watch, q.report = wait, newProgress(a), a.reportStreamed
 			beginStream(a)
-			res, err := applyPlan(c.Context(), a, applying{
-				path: args[0], state: a.stateDir(args[0]), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, onSeen: onSeen,
-				watch: newProgress(a), report: a.reportStreamed,
-			})
+			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
 				printRun(a, res)
 			}
@@ -50,6 +71,7 @@ interrupted.`,
 	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
 	onSeenFlag(c, &onSeen)
+	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is at work on the state directory")
 	a.jsonFlag(c, "stream events as JSON, one object a line")
 	return c
 }
@@ -73,7 +95,11 @@ type applying struct {
 	load        load.Options
 	rerun       []string
 	onSeen      bool
-	watch       apply.Observer
+	// reviewed refuses what is not what was reviewed; nil where nothing was.
+	reviewed func(*load.Result, *store.Store) error
+	// wait is set to wait for another apply on the state directory.
+	wait  bool
+	watch apply.Observer
 	// report prints what is wrong with the plan.
 	report func(*lang.Findings)
 }
@@ -87,10 +113,14 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	soft, hard, release := signals(ctx, a.stderr)
 	defer release()
 	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, OnSeenData: q.onSeen, Tool: tool, Hard: hard,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Tool: tool,
+		Guardian: a.guardian, Hard: hard,
 	}, q.watch)
-	if res != nil {
+	switch {
+	case res != nil:
 		a.exit = res.Exit
+	case err != nil && soft.Err() != nil:
+		a.exit = verdict.ExitInterrupted
 	}
 	return res, err
 }

@@ -56,8 +56,7 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
 			if err != nil {
-				var damage *ledger.DamageError
-				if errors.As(err, &damage) {
+				if _, ok := errors.AsType[*ledger.DamageError](err); ok {
 					return a.fail(verdict.ExitFail, err)
 				}
 				return err

@@ -84,7 +84,7 @@ start of it would do: compare two variants with a plan, which starts them anew.
 Prompts are new in every run and unique from their first token on, so no
 prefix cache answers them; what a server had cached all the same, a client that
 could not keep up, or a concurrency that was never reached makes the result
-invalid (exit status 2), with the cause.`,
+invalid (exit status 2; 3 where this machine alone disturbed it), with the cause.`,
 		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --depth 0,4096 --concurrency 1,4 --runs 5
   mxflow bench http://localhost:8000/v1 --rate 2,4 --max-concurrency 64 --requests 200 --slo ttft=300ms,tpot=50ms
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --format html --out bench.html`,
@@ -462,6 +462,9 @@ func runBench(ctx context.Context, a *app, b benchFlags) error {
 	progress(b.runs-1, -1, 0)
 	if len(out.Invalid) > 0 && a.exit == 0 {
 		a.exit = verdict.ExitFail
+		if out.Disturbed {
+			a.exit = verdict.ExitInconclusive
+		}
 	}
 	return errors.Join(printBench(a, b, out, files), rawErr, compareWith(a, &b, out))
 }
@@ -506,7 +509,7 @@ func (b benchFlags) subject(ctx context.Context, inst engine.Instance) (record.S
 // benchProgress shows how far a run has come, on a terminal by one line that is
 // written over, elsewhere not at all.
 func benchProgress(a *app, b benchFlags) func(run, done, total int) {
-	f, ok := a.stderr.(*os.File)
+	f, ok := bare(a.stderr).(*os.File)
 	if b.quiet || !ok || !terminal(a.stderr) {
 		return func(int, int, int) {}
 	}
@@ -608,8 +611,7 @@ func (f benchFiles) close() {
 // bareReason is an error without the name of the file that it is about, which may
 // be one that nobody asked for.
 func bareReason(err error) error {
-	var about *fs.PathError
-	if errors.As(err, &about) {
+	if about, ok := errors.AsType[*fs.PathError](err); ok {
 		return about.Err
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
@@ -145,7 +146,7 @@ func notComparable(then, now *bench.Result) string {
 }
 
 func labels(cells []bench.Cell) string {
-	return strings.Join(namesOf(cells, func(c bench.Cell) string { return c.Label }), ", ")
+	return strings.Join(plans.Names(cells, func(c bench.Cell) string { return c.Label }), ", ")
 }
 
 // shared are the cells of both, as pairs of then and now.

@@ -47,7 +47,7 @@ written out.`,
 				return errShown
 			}
 			if out == "" {
-				_, err = a.stdout.Write(text)
+				_, err = a.document().Write(text)
 				return err
 			}
 			return writeOnce("out", out, text)

@@ -13,10 +13,13 @@ func TestDescribeLaunches(t *testing.T) {
 	ev := runtime.Event{Type: "launch_started", Phase: "port", Feature: "gemm", Level: "benchmark", Variant: "gemm", Launch: 5, Launches: 16}
 	again := ev
 	again.Again, again.Why = 1, fact("the GPU was throttled\nfor 3 s")
+	atMost := ev
+	atMost.LaunchesLeast = 8
 	broke := again
 	broke.Type, broke.Why = "launch_done", fact("the engine died")
 	for want, ev := range map[string]runtime.Event{
 		"port / gemm: benchmark launch 5 of 16 (gemm)":                              ev,
+		"port / gemm: benchmark launch 5 of 8–16 (gemm)":                            atMost,
 		"port / gemm: benchmark launch 5 of 16 again (gemm): the GPU was throttled": again,
 		"port / gemm: launch 5 of 16 broke: the engine died":                        broke,
 	} {
@@ -24,7 +27,7 @@ func TestDescribeLaunches(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := status(again); got != "port / gemm · benchmark · launch 5 of 16 again (gemm)" {
+	if got := status(again); got != "launch 5 of 16 again (gemm) · benchmark · port / gemm" {
 		t.Errorf("the live line says %q", got)
 	}
 }

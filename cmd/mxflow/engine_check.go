@@ -80,9 +80,9 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !q.keepLog {
 		defer os.RemoveAll(dir)
 	}
-	// What a check that is killed leaves running carries the mark of the plan's
-	// state directory, so that the next apply finds and stops it.
-	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: notes{a}.Note})
+	// What is started carries the mark of the plan's state directory, so that the next
+	// apply finds and stops it where the guardian was killed as well.
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)), Guardian: a.guardian, RunDir: dir, Note: notes{a}.Note})
 	if err != nil {
 		return err
 	}
@@ -151,23 +151,15 @@ func knobValues(p *plans.Plan, sets []string) (map[string]string, error) {
 		}
 		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--set %s: the plan has no knob %q, only %s", text, name, orNone(namesOf(p.Knobs, func(k *plans.Knob) string { return k.Name })))
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q, only %s", text, name, orNone(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
 		}
 		if p.Knobs[i].Value(value) == nil {
-			names := namesOf(p.Knobs[i].Values, func(v *plans.KnobValue) string { return v.Name })
+			names := p.Knobs[i].ValueNames()
 			return nil, fmt.Errorf("--set %s: knob %s has no value %q, only %s", text, name, value, orNone(names))
 		}
 		values[name] = value
 	}
 	return values, nil
-}
-
-// namesOf are the names of things, in their order.
-func namesOf[T any](list []T, name func(T) string) (names []string) {
-	for _, x := range list {
-		names = append(names, name(x))
-	}
-	return names
 }
 
 func orNone(names []string) string {

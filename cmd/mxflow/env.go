@@ -296,7 +296,7 @@ func resolve(r *script.Recipe, p *plans.Plan, lab *steps.Lab, st *store.Store) e
 	if f.Engine != "" {
 		r.Engine = f.Engine
 	}
-	return resolveFeature(r, p, f, lab, st, stack)
+	return resolveFeature(r, p, f, st, stack)
 }
 
 // resolveStack lays the accepted features over the plan's baseline.
@@ -317,7 +317,7 @@ func resolveStack(r *script.Recipe, p *plans.Plan, stack report.Stack) error {
 }
 
 // resolveFeature takes what was measured; before that, what the plan says.
-func resolveFeature(r *script.Recipe, p *plans.Plan, f *plans.Feature, lab *steps.Lab, st *store.Store, stack report.Stack) error {
+func resolveFeature(r *script.Recipe, p *plans.Plan, f *plans.Feature, st *store.Store, stack report.Stack) error {
 	says := "Not decided yet: this is the variant as the plan has it now."
 	if st != nil {
 		decided, knobs := decidedAs(st, f)
@@ -336,7 +336,7 @@ func resolveFeature(r *script.Recipe, p *plans.Plan, f *plans.Feature, lab *step
 		}
 	}
 	if len(f.Alternatives) > 0 {
-		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(namesOf(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
+		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(plans.Names(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
 	}
 	r.Knobs = p.PlannedKnobs(f, stack.Knobs)
 	r.Notes = append(r.Notes, says)

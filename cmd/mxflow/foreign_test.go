@@ -32,6 +32,8 @@ type foreignEngine struct {
 	kind, block, knob string
 	// observed must have been seen in each launch.
 	observed []string
+	// honest are ports for TestHonest, of which testdata/plans/honest_KIND.hcl knows.
+	honest []string
 	// limits is what more its workload "busy" says; drafts that it decodes
 	// speculatively and counts how that went.
 	limits string
@@ -76,6 +78,10 @@ func foreignEngines() []foreignEngine {
   changes = ["attention"]`,
 			observed: []string{"attention", "quantization", "kv_capacity_tokens", "weights_gb", "version"},
 			drafts:   true,
+			honest: []string{
+				"nothing", "threads", "attention", "cache", "speculation", "draft", "batches", "slots", "repacking",
+				"weights", "weights5", "weights4",
+			},
 		},
 		{
 			part: "vllm", program: inPython("vllm"), kind: "vllm",
@@ -100,15 +106,22 @@ func foreignEngines() []foreignEngine {
   default = "eager"
   value "eager" {
     settings = { enforce_eager = true }
-    must_see { log = ["*enforce_eager=True*"] }
+    must_see {
+      log      = ["*enforce_eager=True*"]
+      at_start = true # the line repeats the configuration
+    }
   }
   value "compiled" {
     settings = { enforce_eager = false }
-    must_see { log = ["*enforce_eager=False*"] }
+    must_see {
+      log      = ["*enforce_eager=False*"]
+      at_start = true # the line repeats the configuration
+    }
   }
   changes = ["cuda_graphs"]`,
 			observed: []string{"kv_capacity_tokens", "max_model_len", "version", "dtype", "speculative"},
 			drafts:   true,
+			honest:   []string{"prefixes", "speculation", "sequences", "format", "compiled"},
 		},
 		{
 			part: "transformers", program: inPython("transformers"), kind: "transformers",
@@ -138,6 +151,7 @@ func foreignEngines() []foreignEngine {
 			// Without continuous batching it answers one request after another.
 			limits:  "min_reached = 0",
 			roughly: true,
+			honest:  []string{"attention", "format", "batching", "compiled"},
 		},
 	}
 }
@@ -334,12 +348,13 @@ type foreignStack struct {
 	dir string
 }
 
-// mxflow runs a command on the plan and returns what it printed.
+// mxflow runs a command on the plan and returns its standard output: warnings about the
+// plan go elsewhere.
 func (s foreignStack) mxflow(exit int, args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command(program, append(args, "plan.hcl")...)
-	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "HOME="+s.dir)
-	out, err := cmd.CombinedOutput()
+	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, append(os.Environ(), "HOME="+s.dir), s.t.Output()
+	out, err := cmd.Output()
 	s.t.Logf("mxflow %s\n%s", strings.Join(args, " "), out)
 	if cmd.ProcessState.ExitCode() != exit {
 		s.t.Fatalf("mxflow %s: %v, want exit status %d", strings.Join(args, " "), err, exit)
@@ -430,13 +445,19 @@ knob "drafts" {
     labels   = [value.key]
     content {
       args = ["--spec-ngram-simple-size-n", "2", "--spec-ngram-simple-size-m", tostring(value.value)]
-      must_see { log = ["*size_m=${value.value},*"] }
+      must_see {
+        log      = ["*size_m=${value.value},*"]
+        at_start = true # the server repeats what it was given
+      }
     }
   }
   # Without flash attention the server refuses a quantised cache, and ends.
   value "broken" {
     settings = { kv_cache_dtype = "q8_0" }
-    must_see { log = ["*size_m=*"] }
+    must_see {
+      log      = ["*size_m=*"]
+      at_start = true
+    }
   }
 }
 knob "attention" {

@@ -132,7 +132,7 @@ func (f *formatter) refuse(problems *lang.Findings) {
 
 func (f *formatter) showDiff(name string, old, formatted []byte) {
 	if f.diff {
-		fmt.Fprint(f.a.stdout, udiff.Unified(name, name+" (formatted)", string(old), string(formatted)))
+		fmt.Fprint(f.a.document(), udiff.Unified(name, name+" (formatted)", string(old), string(formatted)))
 	}
 }
 
@@ -152,7 +152,7 @@ func (f *formatter) standardInput(yaml bool) error {
 		f.refuse(problems)
 		return f.result()
 	case !f.check && !f.diff:
-		_, err = f.a.stdout.Write(out)
+		_, err = f.a.document().Write(out)
 		return err
 	}
 	f.work = !bytes.Equal(src, out)

@@ -2,13 +2,17 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -19,8 +23,8 @@ import (
 // TestHonest applies plans whose candidates do their work, and asks that nothing takes
 // one for a cheat: MXFLOW_TEST_HONEST is how many launches there are at least. It
 // takes turns at the ports of the embedded engine, the honest modes of the server of
-// cheats, and what .ci/foreign installs. MXFLOW_TEST_HONEST_PORTS takes only those
-// whose name holds one of these words, with commas.
+// cheats, and of the engines that .ci/foreign installs. MXFLOW_TEST_HONEST_PORTS takes
+// only those whose name holds one of these words, with commas.
 func TestHonest(t *testing.T) {
 	want, err := strconv.Atoi(os.Getenv("MXFLOW_TEST_HONEST"))
 	switch {
@@ -33,17 +37,21 @@ func TestHonest(t *testing.T) {
 	if len(ports) == 0 {
 		t.Fatal("MXFLOW_TEST_HONEST_PORTS takes none of the ports")
 	}
-	launches, applies, disturbed := 0, 0, 0
-	for i := 0; launches < want; i++ {
+	byPort, all := make([]honestEnd, len(ports)), honestEnd{}
+	for i := 0; all.launches < want; i++ {
 		p := ports[i%len(ports)]
 		got := p.apply(t)
 		if got.launches == 0 {
-			t.Fatalf("%s measured nothing", p.name)
+			t.FailNow() // it would never come to an end
 		}
-		launches, applies, disturbed = launches+got.launches, applies+1, disturbed+got.disturbed
-		t.Logf("%4d launches: %s ended in %s, notes %v", launches, p.name, got.verdict, got.notes)
+		byPort[i%len(ports)].add(got)
+		all.add(got)
+		t.Logf("%4d launches: %s: %s", all.launches, p.name, got)
 	}
-	t.Logf("%d launches in %d applies of %d honest ports, %d launches disturbed by the machine", launches, applies, len(ports), disturbed)
+	for i, p := range ports {
+		t.Logf("%s: %s", p.name, byPort[i])
+	}
+	t.Logf("all: %s", all)
 }
 
 // honestPort is a candidate that does its work.
@@ -64,35 +72,65 @@ func honestPorts(t *testing.T) (taken []honestPort) {
 	for _, mode := range []string{"faster", "slower", "diverges", "drafts"} {
 		add("imitation "+mode, "cheat", "server="+server, "mode="+mode)
 	}
-	if llama, model := os.Getenv("MXFLOW_TEST_LLAMA_SERVER"), os.Getenv("MXFLOW_TEST_GGUF"); llama != "" && model != "" {
-		for _, p := range []string{"nothing", "attention", "cache", "cache4", "speculation", "batches", "threads"} {
-			add("llama-server "+p, "honest_llama", "server="+llama, "model="+model, "port="+p)
-		}
-		if other := os.Getenv("MXFLOW_TEST_GGUF_COARSE"); other != "" {
-			add("llama-server weights", "honest_llama", "server="+llama, "model="+model, "other="+other, "port=weights")
+	if models := os.Getenv("MXFLOW_TEST_MODELS"); models != "" {
+		for _, f := range foreignEngines() {
+			if f.program == "" {
+				continue
+			}
+			for _, p := range f.honest {
+				add(f.part+" "+p, "honest_"+f.kind, "server="+f.program, "models="+models, "port="+p)
+			}
 		}
 	}
 	words := strings.Split(os.Getenv("MXFLOW_TEST_HONEST_PORTS"), ",")
 	for _, p := range ports {
-		for _, word := range words {
-			if strings.Contains(p.name, word) {
-				taken = append(taken, p)
-				break
-			}
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(p.name, word) }) {
+			taken = append(taken, p)
 		}
 	}
 	return taken
 }
 
-// honestEnd is how an apply of an honest port ended.
+// honestEnd is how applies of an honest port ended.
 type honestEnd struct {
-	launches, disturbed int
-	verdict             verdict.Verdict
-	notes               map[code.Code]int
+	applies, launches int
+	// disturbed are launches that do not count for a cause in the machine, accused
+	// what was held against the port.
+	disturbed, accused int
+	// agreed is how often the parent, asked again, said what it had said itself, and what
+	// the port had.
+	agreed   work.Agreement
+	verdicts map[verdict.Verdict]int
+	notes    map[code.Code]int
+}
+
+func (e *honestEnd) add(o honestEnd) {
+	e.applies, e.launches = e.applies+o.applies, e.launches+o.launches
+	e.disturbed, e.accused = e.disturbed+o.disturbed, e.accused+o.accused
+	e.agreed.Own, e.agreed.OwnOf = e.agreed.Own+o.agreed.Own, e.agreed.OwnOf+o.agreed.OwnOf
+	e.agreed.Other, e.agreed.OtherOf = e.agreed.Other+o.agreed.Other, e.agreed.OtherOf+o.agreed.OtherOf
+	if e.verdicts == nil {
+		e.verdicts, e.notes = map[verdict.Verdict]int{}, map[code.Code]int{}
+	}
+	for v, n := range o.verdicts {
+		e.verdicts[v] += n
+	}
+	for c, n := range o.notes {
+		e.notes[c] += n
+	}
+}
+
+func (e honestEnd) String() string {
+	said := fmt.Sprintf("%d launches in %d applies, %d disturbed, %d accused; %v", e.launches, e.applies, e.disturbed, e.accused, e.verdicts)
+	said += fmt.Sprintf("; asked again, the parent agrees with %d of %d of its own answers, %d of %d of the port's", e.agreed.Own, e.agreed.OwnOf, e.agreed.Other, e.agreed.OtherOf)
+	for _, c := range slices.Sorted(maps.Keys(e.notes)) {
+		said += fmt.Sprintf("; %s %d", c, e.notes[c])
+	}
+	return said
 }
 
 // apply measures a port, and fails the test where anything is held against it.
-func (p honestPort) apply(t *testing.T) (end honestEnd) {
+func (p honestPort) apply(t *testing.T) honestEnd {
 	state, err := os.MkdirTemp(t.TempDir(), "state")
 	if err != nil {
 		t.Fatal(err)
@@ -116,39 +154,79 @@ func (p honestPort) apply(t *testing.T) (end honestEnd) {
 		t.Fatalf("%s: %v\n%s", p.name, err, out)
 	}
 	defer kept.Close()
-	for _, l := range kept.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
-		end.launches++
-		switch {
-		case !l.OK:
-			t.Errorf("%s: launch %s broke: %s\n%s", p.name, l.ID, tell.Line(l.Error), out)
-		case l.Disturbed:
-			end.disturbed++
-		case len(l.Invalid) > 0:
-			t.Errorf("%s: launch %s does not count: %q", p.name, l.ID, tell.Lines(l.Invalid))
-		}
-	}
 	d, _, ok := kept.Latest("feature.port")
 	if !ok {
 		t.Fatalf("%s was not decided\n%s", p.name, out)
 	}
-	end.verdict, end.notes = d.Verdict, map[code.Code]int{}
+	end := honestEnd{applies: 1, verdicts: map[verdict.Verdict]int{d.Verdict: 1}, notes: map[code.Code]int{}}
+	accuse := func(what string, args ...any) {
+		end.accused++
+		t.Errorf("%s: %s\n%s", p.name, fmt.Sprintf(what, args...), out)
+	}
+	launches := kept.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
+	for _, l := range launches {
+		end.launches++
+		switch {
+		case !l.OK:
+			accuse("launch %s broke: %s", l.ID, tell.Line(l.Error))
+		case l.Disturbed:
+			end.disturbed++
+			countFacts(end.notes, l.Invalid, func(code.Code) bool { return true })
+		case len(l.Invalid) > 0:
+			accuse("launch %s does not count: %q", l.ID, tell.Lines(l.Invalid))
+		}
+	}
+	if end.launches == 0 {
+		accuse("nothing was measured")
+	}
+	end.agreed = agreement(launches)
 	b, _, _ := kept.Latest("feature.port.benchmark")
 	for _, level := range b.Levels {
-		countFacts(end.notes, level.Reasons)
+		countFacts(end.notes, level.Reasons, aboutWork)
 		// Launches that do not count are held against the port above, by themselves.
 		if level.Verdict != verdict.Pass && !verdict.Holds(level.Reasons, code.LaunchLost) {
-			t.Errorf("%s: %s is %s: %q\n%s", p.name, level.Name, level.Verdict, tell.Lines(level.Reasons), out)
+			accuse("%s is %s: %q", level.Name, level.Verdict, tell.Lines(level.Reasons))
+		}
+	}
+	for _, f := range d.Findings {
+		if f.Code == code.PromiseBroken || f.Code == code.TailGrew {
+			accuse("%s", tell.Line(f))
 		}
 	}
 	return end
 }
 
-// countFacts counts reasons about work and answers, and what they follow from.
-func countFacts(n map[code.Code]int, reasons []verdict.Reason) {
+// agreement is how often a parent, asked again, said what was said before.
+func agreement(launches []*ledger.Launch) work.Agreement {
+	arm := map[string]string{}
+	for _, l := range launches {
+		arm[l.ID] = l.Variant
+	}
+	var own, other []work.Look
+	for _, l := range launches {
+		for _, look := range l.Looks {
+			if arm[look.Launch] == l.Variant {
+				own = append(own, work.Look{Was: look.Was, Is: look.Is})
+			} else {
+				other = append(other, work.Look{Was: look.Was, Is: look.Is})
+			}
+		}
+	}
+	return work.Agree(own, other)
+}
+
+// aboutWork reports whether a reason is about work or answers.
+func aboutWork(c code.Code) bool {
+	family, _, _ := strings.Cut(string(c), ".")
+	return family == "work" || family == "answers"
+}
+
+// countFacts counts reasons, and what they follow from.
+func countFacts(n map[code.Code]int, reasons []verdict.Reason, which func(code.Code) bool) {
 	for _, r := range reasons {
-		if family, _, _ := strings.Cut(string(r.Code), "."); family == "work" || family == "answers" {
+		if which(r.Code) {
 			n[r.Code]++
 		}
-		countFacts(n, r.Causes)
+		countFacts(n, r.Causes, which)
 	}
 }

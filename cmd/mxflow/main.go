@@ -6,8 +6,12 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	// What the runtime ends by itself, as out of memory, ends by SIGABRT, 134 in a shell,
+	// and not with 2, which is "a gate failed". Package ending has the signals.
+	debug.SetTraceback("crash")
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, withGuardian))
 }

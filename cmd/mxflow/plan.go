@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,29 +22,34 @@ import (
 func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun []string
-	var suite string
-	var onSeen bool
+	var suite, out string
+	var onSeen, detailed bool
 	c := &cobra.Command{
-		Use:   "plan PLAN",
+		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
-		Long: `Shows each node of the plan: reuse (the recorded outcome is kept), decide or
+		Long: `Shows each node of PLAN, or of the plan of this folder: reuse (the recorded outcome is kept), decide or
 re-decide (from recorded launches) or measure, and why; how many launches that takes
 and about how long. A rule that was relaxed after its launches were seen is measured
-again, unless --on-seen-data lets it decide on them. What depends on a gate that is still open says so. Nothing is
-started and nothing is written.`,
-		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl",
-		Args:    cobra.ExactArgs(1),
+again, unless --on-seen-data lets it decide on them. What depends on a gate that is still open says so. What the plan has other than the last apply had stands first. With
+--out it is written to a file for apply, which refuses where something moved since.
+Nothing is started and nothing else is written.`,
+		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl\n  mxflow plan --detailed-exitcode plan.hcl",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			loaded, g, err := a.load(args[0], load.Options{Inputs: vars, Suite: suite})
+			path, err := a.planOf(args)
+			if err != nil {
+				return err
+			}
+			loaded, g, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
 			if err != nil {
 				return err
 			}
 			p := loaded.Plan
-			forced, err := apply.Forced(g, rerun, args[0])
+			forced, err := apply.Forced(g, rerun, path)
 			if err != nil {
 				return err
 			}
-			st, err := store.OpenReadOnly(a.stateDir(args[0]))
+			st, err := store.OpenReadOnly(a.stateDir(path))
 			if errors.Is(err, fs.ErrNotExist) {
 				st, err = nil, nil
 			}
@@ -64,7 +71,16 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			printPreview(a, p, preview, apply.EstimateOf(p, st, preview))
+			printPreview(a, p, preview, apply.EstimateOf(p, apply.KnownTo(st), preview), changesOf(st, p, vars))
+			if out != "" {
+				r := &reviewed{Plan: path, State: a.stateDir(path), Suite: suite, Rerun: rerun, OnSeen: onSeen}
+				if err := r.write(out, loaded, st, vars, preview); err != nil {
+					return err
+				}
+			}
+			if detailed && slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Locked.IsZero() && n.Action != runtime.Reuse }) {
+				a.exit = exitChanges
+			}
 			for _, n := range apply.MachineChanges(st, p) {
 				notes{a}.Note(n)
 			}
@@ -75,6 +91,8 @@ started and nothing is written.`,
 	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply: show what it would measure again")
 	onSeenFlag(c, &onSeen)
+	c.Flags().StringVar(&out, "out", "", "write what was shown to this `file`, for mxflow apply FILE")
+	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "end with 0 where an apply would keep every outcome, and with 2 where it would not")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -84,6 +102,48 @@ func journalOf(st *store.Store) runtime.Journal {
 		return runtime.EmptyJournal{}
 	}
 	return st.Journal()
+}
+
+// exitChanges is how plan --detailed-exitcode says that an apply has something to do.
+const exitChanges = 2
+
+// changesOf is what the plan has other than the newest run applied; nothing where that
+// cannot be told.
+func changesOf(st *store.Store, p *plans.Plan, vars []load.Given) []plans.Difference {
+	if st == nil || len(st.Runs()) == 0 {
+		return nil
+	}
+	run := st.Runs()[len(st.Runs())-1].ID
+	if view, err := st.Run(run); err != nil || view.Start == nil || view.Start.PlanDigest == p.Digest() {
+		return nil
+	}
+	was := newReplay(st, replayFlags{vars: vars}).Plan(run)
+	if was == nil {
+		return nil
+	}
+	return p.Differences(was)
+}
+
+// printChanges lists what changed: with how it was, and that launches are made for it.
+func printChanges(a *app, changes []plans.Difference, measures bool) {
+	if len(changes) == 0 {
+		return
+	}
+	fmt.Fprintln(a.stdout, "changed since the last apply:")
+	for _, c := range changes {
+		line := "~ " + c.Path + " " + c.Was + " -> " + c.Is
+		switch {
+		case c.Was == "":
+			line = "+ " + c.Path + behind(" = ", strings.TrimSuffix(c.Is, "{…}"))
+		case c.Is == "":
+			line = "- " + c.Path
+		}
+		if c.Measured && measures {
+			line += "  # forces measuring"
+		}
+		fmt.Fprintln(a.stdout, "  "+line)
+	}
+	fmt.Fprintln(a.stdout)
 }
 
 type plannedJSON struct {
@@ -106,7 +166,7 @@ type plannedJSON struct {
 	Sends *apply.Sent `json:"sends,omitempty"`
 }
 
-func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Estimate) {
+func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []plans.Difference) {
 	if a.json {
 		nodes := []plannedJSON{}
 		for _, n := range preview {
@@ -119,9 +179,10 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 			}
 			nodes = append(nodes, j)
 		}
-		a.printJSON(map[string]any{"nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.Seconds, "least_seconds": e.LeastSeconds, "estimate_from_recorded_launches": e.Recorded})
+		a.printJSON(map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0})
 		return
 	}
+	printChanges(a, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Because.Code == code.MeasurementChanged }))
 	var rows [][]string
 	for _, n := range preview {
 		row := previewRow(n)
@@ -137,11 +198,20 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 	switch {
 	case e.Launches == 0:
 		fmt.Fprintln(a.stdout, "\nNothing to measure.")
-	case e.Recorded:
-		fmt.Fprintf(a.stdout, "\n%s, about %s from recorded launches, if every gate passes.\n", launchCount(e), timeOf(e))
 	default:
-		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, assuming %d s for each launch of a variant that was never launched.\n", launchCount(e), timeOf(e), apply.AssumedSeconds)
+		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. %s\n", launchCount(e), takes(e))
 	}
+}
+
+// takes is how long the launches of an estimate take, as a sentence.
+func takes(e apply.Estimate) string {
+	switch {
+	case e.High > 0:
+		return "They take " + between(e.Low, e.High) + ", by launches that were made before."
+	case e.Low > 0:
+		return "They take " + rough(e.Low) + " at least; how long is unknown until the first launch with this load."
+	}
+	return "How long is unknown until the first launch."
 }
 
 // sure is how many launches are made in any case.
@@ -189,13 +259,6 @@ func launchCount(e apply.Estimate) string {
 		return fmt.Sprintf("%d to %s", e.Least, count(e.Launches, "launch"))
 	}
 	return count(e.Launches, "launch")
-}
-
-func timeOf(e apply.Estimate) string {
-	if least, most := rough(e.LeastSeconds), rough(e.Seconds); least != most {
-		return least + " to " + most
-	}
-	return rough(e.Seconds)
 }
 
 // sendingWords are what to know of what a launch sends; empty for a single cell without

@@ -15,6 +15,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -64,10 +65,21 @@ func (p *plain) Event(ev runtime.Event) {
 func (p *plain) End(*apply.Result) {}
 
 func eta(ev runtime.Event) string {
-	if ev.Type != "launch_started" || ev.ETA <= 0 {
+	if ev.Type != "launch_started" {
 		return ""
 	}
-	return fmt.Sprintf("  ETA %s", rough(ev.ETA))
+	return "  " + left(ev.ETALeast, ev.ETA)
+}
+
+// left is how long a run goes on, of what is known of that.
+func left(least, most float64) string {
+	switch {
+	case most > 0:
+		return "ETA " + between(least, most)
+	case least > 0:
+		return "ETA at least " + inWords(least)
+	}
+	return "ETA unknown until the first launch"
 }
 
 // rough prints seconds as people say them.
@@ -79,8 +91,42 @@ func rough(seconds float64) string {
 	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// live keeps one line at the bottom of a terminal: where the run is, how long
-// it has taken and how long it will. What has happened scrolls above it.
+// between prints a range of seconds, in one unit where that tells them apart.
+func between(low, high float64) string {
+	most, unit := inUnit(high, high)
+	least, of := inUnit(low, high)
+	if least == "0" {
+		least, of = inUnit(low, low)
+	}
+	switch {
+	case least == most && of == unit:
+		return "about " + most + " " + unit
+	case of != unit:
+		return least + " " + of + " to " + most + " " + unit
+	}
+	return least + "–" + most + " " + unit
+}
+
+func inWords(seconds float64) string {
+	n, unit := inUnit(seconds, seconds)
+	return n + " " + unit
+}
+
+// inUnit is a number of seconds in the unit that a duration of this size is said in.
+func inUnit(seconds, size float64) (number, unit string) {
+	switch {
+	case size < 90:
+		return fmt.Sprintf("%.0f", seconds), "s"
+	case size < 90*60:
+		return fmt.Sprintf("%.0f", seconds/60), "min"
+	case size < 10*3600:
+		return fmt.Sprintf("%.1f", seconds/3600), "h"
+	}
+	return fmt.Sprintf("%.0f", seconds/3600), "h"
+}
+
+// live keeps one line at the bottom of a terminal: how much of the whole is done, how
+// long it will take, and where it is. What has happened scrolls above it.
 type live struct {
 	notes
 	began time.Time
@@ -89,48 +135,73 @@ type live struct {
 
 	mu   sync.Mutex
 	line string
-	eta  float64
-	at   time.Time
+	// least and most are the seconds that were left at a time.
+	least, most float64
+	at          time.Time
+	// over is set when no launch is left.
+	over bool
 }
 
 func (l *live) Begin(s apply.Start) {
-	l.began = time.Now()
-	l.bars = mpb.New(mpb.WithOutput(l.app.stdout), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
+	l.began, l.at = time.Now(), time.Now()
+	l.least, l.most = s.Estimate.Low, s.Estimate.High
+	l.bars = mpb.New(mpb.WithOutput(exact(l.app.stdout)), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
 	l.bar = l.bars.New(int64(max(1, s.Estimate.Launches)), mpb.BarStyle().Rbound("]").Lbound("["),
 		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })))
-	fmt.Fprintf(l.bars, "mxflow %s: plan %s, run %s\n", version, s.Plan.Name, s.Run)
+	l.scroll(fmt.Sprintf("mxflow %s: plan %s, run %s", version, s.Plan.Name, s.Run))
 }
 
+// scroll prints a line above the live one, past the writer that makes text inert, since
+// the display steers the terminal.
+func (l *live) scroll(line string) { fmt.Fprintln(l.bars, inert.Text(line)) }
+
+// text has first what people look for, since a narrow terminal cuts the end.
 func (l *live) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := fmt.Sprintf(" %s · elapsed %s", l.line, rough(time.Since(l.began).Seconds()))
-	if left := l.eta - time.Since(l.at).Seconds(); l.eta > 0 && left > 0 {
-		s += " · ETA " + rough(left)
+	since := time.Since(l.at).Seconds()
+	eta := left(max(0, l.least-since), max(0, l.most-since))
+	if l.over {
+		eta = "deciding"
 	}
-	return table.Fit(s, l.app.width()-barWidth-6)
+	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, l.line, rough(time.Since(l.began).Seconds()))
+	return table.Fit(s, l.app.width()-barWidth-3)
 }
 
 // barWidth is the drawn bar's, in columns.
-const barWidth = 20
+const barWidth = 12
 
 func (l *live) Event(ev runtime.Event) {
 	l.mu.Lock()
-	l.eta, l.at = ev.ETA, time.Now()
+	l.least, l.most, l.at = ev.ETALeast, ev.ETA, time.Now()
+	l.over = ev.Left == 0 && ev.Made > 0
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
 		l.line = status(ev)
 	}
 	l.mu.Unlock()
-	if ev.Type == "launch_done" && ev.Again == 0 {
-		l.bar.Increment()
-	}
+	// Completing it would take it away.
+	l.bar.SetTotal(int64(ev.Made+max(1, ev.Left)), false)
+	l.bar.SetCurrent(int64(ev.Made))
 	// A launch's start is on the live line; what scrolls is what ended, and why
 	// something is made again.
 	if text := describe(ev); text != "" && (ev.Type != "launch_started" || ev.Again > 0) {
-		fmt.Fprintf(l.bars, "[%6.1fs] %s\n", ev.Elapsed, text)
+		l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.app.width()-len(indent))))
 	}
+}
+
+// indent is before what belongs to an event, which stands behind its time.
+const indent = "           "
+
+// folded breaks the lines of an event between words, to stand behind its time.
+func folded(text string, width int) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		wrapped := table.Wrap(line, max(table.LeastColumn, width))
+		out = append(out, strings.ReplaceAll(wrapped, "\n", "\n"+indent))
+	}
+	return strings.Join(out, "\n"+indent)
 }
 
 func (l *live) End(*apply.Result) {
@@ -174,14 +245,19 @@ func describe(ev runtime.Event) string {
 	return ""
 }
 
-// launchWord names a launch: "launch 5 of 16 (gemm)", and "launch 5 of 16 again
-// (gemm)" where it stands in the place of one that does not count.
+// launchWord names a launch: "launch 5 of 8–16 (gemm)" where 8 are made in any case,
+// and "launch 5 of 16 again (gemm)" where it stands in the place of one that does not
+// count.
 func launchWord(ev runtime.Event) string {
 	again := ""
 	if ev.Again > 0 {
 		again = " again"
 	}
-	return fmt.Sprintf("launch %d of %d%s (%s)", ev.Launch, ev.Launches, again, ev.Variant)
+	of := fmt.Sprint(ev.Launches)
+	if ev.LaunchesLeast > 0 && ev.LaunchesLeast < ev.Launches {
+		of = fmt.Sprintf("%d–%d", ev.LaunchesLeast, ev.Launches)
+	}
+	return fmt.Sprintf("launch %d of %s%s (%s)", ev.Launch, of, again, ev.Variant)
 }
 
 // saying are the reasons of a decision for its line: in brief, since a level that
@@ -261,24 +337,25 @@ func below(reasons []string) string {
 	}
 	var b strings.Builder
 	for _, r := range reasons {
-		b.WriteString("\n           " + r)
+		b.WriteString("\n" + indent + r)
 	}
 	return b.String()
 }
 
-// status is an event as the one line that a live display rewrites.
+// status is an event as the one line that a live display rewrites, what changes most
+// first.
 func status(ev runtime.Event) string {
-	parts := []string{place(ev)}
-	if ev.Level != "" {
-		parts = append(parts, ev.Level)
-	}
+	var parts []string
 	if ev.Launches > 0 {
 		parts = append(parts, launchWord(ev))
 	}
 	if ev.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("request %d of %d", ev.Request, ev.Requests))
 	}
-	return strings.Join(parts, " · ")
+	if ev.Level != "" {
+		parts = append(parts, ev.Level)
+	}
+	return strings.Join(append(parts, place(ev)), " · ")
 }
 
 // signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,10 +16,11 @@ import (
 
 func newReportCommand(a *app) *cobra.Command {
 	var out string
+	var force bool
 	c := &cobra.Command{
 		Use:     "report [PLAN]",
 		Short:   "Write the results as Markdown",
-		Long:    "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.",
+		Long:    "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.\n--out replaces an older report, and only one that is as mxflow wrote it: notes of your own are kept, unless you say --force.",
 		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -34,24 +36,31 @@ func newReportCommand(a *app) *cobra.Command {
 				a.printJSON(standingJSON(st))
 				return nil
 			}
+			if force && out == "" {
+				return errors.New("--force replaces the file of --out: name it")
+			}
 			if out == "" {
 				return report.Markdown(a.stdout, st)
 			}
-			return replaceReport(out, st)
+			return replaceReport(out, force, st)
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
+	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
 
-// replaceReport writes the page whole or not at all, and only over a page that
-// was one of ours: a slip of the hand must not cost somebody their plan.
-func replaceReport(out string, st *store.Store) error {
+// replaceReport writes the page whole or not at all, and only over a page that is as
+// it was written here: a slip of the hand must not cost somebody their plan, nor their
+// notes.
+func replaceReport(out string, force bool, st *store.Store) error {
 	old, err := os.ReadFile(out)
 	switch {
-	case err == nil && len(old) > 0 && !bytes.HasPrefix(old, []byte(report.Heading)):
+	case err == nil && len(old) > 0 && !force && !bytes.HasPrefix(old, []byte(report.Heading)):
 		return fmt.Errorf("%s exists and is no report, so it is not overwritten. Choose another file", out)
+	case err == nil && len(old) > 0 && !force && !sealed(old):
+		return fmt.Errorf("%s was changed since mxflow wrote it, so it is not overwritten. Choose another file, or say --force to lose the changes", out)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
@@ -59,8 +68,19 @@ func replaceReport(out string, st *store.Store) error {
 	if err := report.Markdown(&page, st); err != nil {
 		return err
 	}
-	if err := replaceFile(out, page.Bytes()); err != nil {
+	if err := replaceFile(out, append(page.Bytes(), seal(page.Bytes())...)); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	return nil
+}
+
+// seal is the last line of a page in a file, which Markdown does not show: by it a page
+// is known again that nobody changed.
+func seal(page []byte) string {
+	return fmt.Sprintf("\n<!-- written by mxflow report; SHA-256 of what stands above: %x -->\n", sha256.Sum256(page))
+}
+
+func sealed(page []byte) bool {
+	end := len(page) - len(seal(nil))
+	return end >= 0 && string(page[end:]) == seal(page[:end])
 }

@@ -34,14 +34,18 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 130 interrupted.`
 
-// run is main without the process: arguments in, exit status out.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, exceeded: make(chan string)}
+// run is main without the process: arguments in, exit status out. Options are what
+// takes a program that is mxflow, which a test's is not.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, options ...func(*app)) int {
+	a := &app{stdout: inertWriter(stdout), stderr: inertWriter(stderr), exceeded: make(chan string)}
+	for _, option := range options {
+		option(a)
+	}
 	if terminal(stdout) {
 		return guarded(a, func() int { return execute(ctx, a, args) })
 	}
 	out := &ending.Output{To: stdout}
-	a.stdout = out
+	a.stdout = inertWriter(out)
 	status := guarded(a, func() int { return execute(ctx, a, args) })
 	if err := out.Err(); err != nil {
 		fmt.Fprintf(stderr, "mxflow: not all that was to be printed could be: %v\n", err)
@@ -126,8 +130,10 @@ func newRootCommand(a *app) *cobra.Command {
 		newSchemaCommand(a),
 		newInitCommand(a),
 		newConsoleCommand(a),
+		newGuardCommand(),
 	)
 	explainArgs(root)
+	completions(a, root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nTry: %s --help", err, c.CommandPath())
 	})

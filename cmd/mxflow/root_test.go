@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -37,5 +41,25 @@ func TestExceededPlanEnds(t *testing.T) {
 	})
 	if got, want := stderr.String(), "mxflow: loading the plan took too long, while it evaluated locals\n"; status != verdict.ExitUsage || got != want {
 		t.Errorf("exit status %d and %q", status, got)
+	}
+}
+
+// TestEndingComesFirst: what decides how mxflow ends by a signal is there before
+// anything else of mxflow, or of what is large, has begun.
+func TestEndingComesFirst(t *testing.T) {
+	cmd := exec.Command(program, "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @`).FindAllStringSubmatch(string(trace), -1) {
+		order = append(order, m[1])
+	}
+	ending := slices.IndexFunc(order, func(name string) bool { return strings.HasSuffix(name, "cmd/mxflow/internal/ending") })
+	signals := slices.Index(order, "os/signal")
+	if signals < 0 || ending != signals+1 {
+		t.Errorf("its init is number %d of %d and that of os/signal number %d: see the comment of the package", ending+1, len(order), signals+1)
 	}
 }

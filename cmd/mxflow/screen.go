@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -145,13 +146,39 @@ func (h hiding) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// inertWriter is a writer by which nobody's text steers a terminal.
+func inertWriter(w io.Writer) io.Writer { return inert.Writer{To: w, Colours: colours(w)} }
+
+// exact is a writer that writes what it is given, without secrets: for a display that
+// steers the terminal itself, and for documents that go into a file.
+func exact(w io.Writer) io.Writer {
+	switch w := w.(type) {
+	case hiding:
+		return hiding{exact(w.Writer), w.secrets}
+	case inert.Writer:
+		return w.To
+	}
+	return w
+}
+
+// document is where text goes whose every byte counts, unless a person reads it.
+func (a *app) document() io.Writer {
+	if f, ok := bare(a.stdout).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return a.stdout
+	}
+	return exact(a.stdout)
+}
+
 // bare is what a writer writes to in the end.
 func bare(w io.Writer) io.Writer {
 	for {
-		h, ok := w.(hiding)
-		if !ok {
+		switch inner := w.(type) {
+		case hiding:
+			w = inner.Writer
+		case inert.Writer:
+			w = inner.To
+		default:
 			return w
 		}
-		w = h.Writer
 	}
 }

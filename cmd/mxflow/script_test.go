@@ -25,6 +25,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -94,6 +95,7 @@ func TestScript(t *testing.T) {
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.
 			e.Setenv("PLANS", plans)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 			e.Values[processesKey{}] = processes{}
 			e.Values[registryStop{}] = new(func())
@@ -106,6 +108,7 @@ func TestScript(t *testing.T) {
 			"wait-for":   cmdWaitFor,
 			"signal":     cmdSignal,
 			"finish":     cmdFinish,
+			"guardian":   cmdGuardian,
 			"no-engines": cmdNoEngines,
 			"flip-byte":  cmdFlipByte,
 			"cut-after":  cmdCutAfter,
@@ -609,6 +612,8 @@ type background struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // valid once done is closed
+	// guardians are those that guardian has met.
+	guardians []int
 }
 
 // cmdStart is
@@ -627,7 +632,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "PLANS", "NO_COLOR", "MXFLOW_EMBEDDED_FAULT", "DOCKER_HOST"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR", "PLANS", "NO_COLOR", "MXFLOW_EMBEDDED_FAULT", "DOCKER_HOST"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	stdout, err := os.Create(ts.MkAbs(args[0] + ".out"))
@@ -660,12 +665,72 @@ func started(ts *testscript.TestScript, name string) *background {
 
 // cmdSignal is
 //
-//	signal NAME INT|KILL|HUP|TERM
+//	signal NAME INT|KILL|HUP|TERM|STOP
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || unix.SignalNum("SIG"+args[1]) == 0 {
-		ts.Fatalf("usage: signal NAME INT|KILL|HUP|TERM")
+		ts.Fatalf("usage: signal NAME INT|KILL|HUP|TERM|STOP")
 	}
 	ts.Check(started(ts, args[0]).cmd.Process.Signal(unix.SignalNum("SIG" + args[1])))
+}
+
+// cmdGuardian is
+//
+//	guardian NAME [SIGNAL]
+//	guardian NAME gone
+//
+// It waits until what start started has a guardian that was not asked for before, and
+// sends it a signal; or until none of those that were asked for is left.
+func cmdGuardian(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "gone" && unix.SignalNum("SIG"+args[1]) == 0 {
+		ts.Fatalf("usage: guardian NAME [SIGNAL|gone]")
+	}
+	b := started(ts, args[0])
+	gone := args[len(args)-1] == "gone"
+	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
+		var there []int
+		for _, pid := range guardians() {
+			// One of an mxflow that has ended has another parent.
+			if slices.Contains(b.guardians, pid) == gone && (gone || parentOf(pid) == b.cmd.Process.Pid) {
+				there = append(there, pid)
+			}
+		}
+		switch {
+		case gone && len(there) == 0:
+			return
+		case !gone && len(there) > 0:
+			b.guardians = append(b.guardians, there...)
+			if len(args) == 2 {
+				ts.Check(unix.Kill(there[0], unix.SignalNum("SIG"+args[1])))
+			}
+			return
+		}
+	}
+	ts.Fatalf("of guardian %s: %v, and what came of it was not so within %s", args, b.guardians, patience)
+}
+
+// guardians are the guardian processes of all that run mxflow on this machine, once
+// they are at work.
+func guardians() (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, file := range files {
+		name, _ := os.ReadFile(file)
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline")) // empty for one that has ended
+		if string(name) == "mx-guard\n" && len(line) > 0 {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func parentOf(pid int) int {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(fields[1]))
+	return parent
 }
 
 // cmdFinish is

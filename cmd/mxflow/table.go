@@ -20,6 +20,9 @@ func printRun(a *app, res *apply.Result) {
 	page := &tell.Page{}
 	for _, r := range s.Rows {
 		if row := tableRow(r, page); row != nil {
+			if r.Decision == nil && r.Locked.IsZero() {
+				row[3] += behind(": ", keptOf(res.Left, r.Node))
+			}
 			rows = append(rows, row)
 		}
 	}
@@ -36,11 +39,42 @@ func printRun(a *app, res *apply.Result) {
 	default:
 		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing(end.Verdict, s.Rows), rough(res.Took.Seconds()), end.Exit)
 	}
+	undecided(a, s)
 	for _, r := range s.Rows {
 		if r.Reused && !r.Decision.Verdict.Unlocks() {
 			fmt.Fprintln(a.stdout, "(kept): inputs unchanged; --rerun NAME measures again.")
 			break
 		}
+	}
+}
+
+// keptOf says which launches of a feature that was not decided are on record.
+func keptOf(left []runtime.Planned, n *runtime.Node) string {
+	for _, p := range left {
+		if n.Kind == runtime.KindFeature && p.Node.ID == runtime.BenchmarkID(n.Feature) {
+			for _, note := range p.Notes {
+				if note.Code == code.LaunchesKept {
+					return tell.Line(note)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// undecided says what would decide what is inconclusive.
+func undecided(a *app, s runtime.Summary) {
+	for _, r := range s.Rows {
+		d := r.Decision
+		if r.Node.Kind != runtime.KindFeature || d == nil || d.Verdict != verdict.Inconclusive {
+			continue
+		}
+		if d.Disturbed() {
+			fmt.Fprintf(a.stdout, "%s: this machine disturbed what was measured; apply again when nothing else runs on it.\n", r.Node.ID)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "%s: launches differ too much for what is asked. mxflow explain %s says by how much;\n  "+
+			"more launches (the decision block), longer or more requests in the workload, or a quieter machine decide it.\n", r.Node.ID, r.Node.Feature)
 	}
 }
 
@@ -192,13 +226,18 @@ func (a *app) comparison(d *ledger.Decision) {
 		return
 	}
 	fmt.Fprintf(a.stdout, "\n%s:\n", d.Node)
-	for i, t := range report.Comparison(d.Rows) {
+	a.compared(d.Rows)
+}
+
+// compared prints the rows of a comparison of engines.
+func (a *app) compared(rows []verdict.Row) {
+	for i, t := range report.Comparison(rows) {
 		if i > 0 {
 			fmt.Fprintln(a.stdout)
 		}
 		a.printTable(t.Head, t.Rows)
 	}
-	for _, n := range report.ComparisonNotes(d.Rows) {
+	for _, n := range report.ComparisonNotes(rows) {
 		fmt.Fprintln(a.stdout, "- "+n)
 	}
 	fmt.Fprintln(a.stdout, report.ComparisonLegend)

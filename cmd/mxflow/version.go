@@ -1,34 +1,98 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	goruntime "runtime"
+	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine/embedded"
 )
 
-// version of mxflow. It stands in every ledger record of a run.
+// version of mxflow. With the build it stands in every ledger record of a run.
 const version = "0.1.0"
 
+// build is what tells two programs of one version apart.
+type build struct {
+	// Revision is that of the source, Time when it was made, Modified whether the tree
+	// differed from it; Module the version of a module that go install fetched.
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Module   string `json:"module,omitempty"`
+	// Flags are those that change the program.
+	Flags []string `json:"flags,omitempty"`
+}
+
+// buildOf reads what the compiler wrote into a program; nothing where it wrote nothing.
+func buildOf(info *debug.BuildInfo) (b build) {
+	if info == nil {
+		return b
+	}
+	if info.Main.Version != "(devel)" {
+		b.Module = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		case "-tags", "-race", "-ldflags", "-gcflags", "-asmflags", "-trimpath", "CGO_ENABLED", "GOEXPERIMENT", "GOAMD64", "GOARM64":
+			if s.Value != "" {
+				b.Flags = append(b.Flags, s.Key+"="+s.Value)
+			}
+		}
+	}
+	return b
+}
+
+// name is the version with the source that it was made of: "0.1.0 (6c9b77f31a02,
+// modified)".
+func (b build) name() string {
+	source := b.Module
+	if b.Revision != "" {
+		source = fmt.Sprintf("%.12s", b.Revision)
+		if b.Modified {
+			source += ", modified"
+		}
+	}
+	if source == "" {
+		return version
+	}
+	return version + " (" + source + ")"
+}
+
+// built is this program.
+var built = func() build {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info)
+}()
+
 // tool is how records and streams name this program.
-const tool = "mxflow " + version
+var tool = "mxflow " + built.name()
 
 func newVersionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of mxflow and of what it contains",
+		Short: "Print the version of mxflow, of its source, and of what it contains",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				a.printJSON(map[string]string{
-					"mxflow": version, "embedded_engine": embedded.Version, "go": goruntime.Version(),
+				a.printJSON(map[string]any{
+					"mxflow": version, "build": built, "embedded_engine": embedded.Version, "go": goruntime.Version(),
 					"os": goruntime.GOOS, "arch": goruntime.GOARCH,
 				})
 				return nil
 			}
 			fmt.Fprintln(a.stdout, versionLine())
+			fmt.Fprintf(a.stdout, "source: %s%s\nflags: %s\n", cmp.Or(built.Revision, built.Module, "unknown"),
+				behind(", ", built.Time)+map[bool]string{true: ", modified since"}[built.Modified], cmp.Or(strings.Join(built.Flags, " "), "none"))
 			return nil
 		},
 	}
@@ -37,5 +101,5 @@ func newVersionCommand(a *app) *cobra.Command {
 }
 
 func versionLine() string {
-	return fmt.Sprintf("mxflow %s (embedded engine %s, %s, %s/%s)", version, embedded.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+	return fmt.Sprintf("%s (embedded engine %s, %s, %s/%s)", tool, embedded.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 }

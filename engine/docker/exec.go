@@ -65,8 +65,7 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 	e.begin(output{})
 	if err := e.launch(ctx, l, x); err != nil {
 		e.abandon()
-		var own *engine.Failure
-		if errors.As(err, &own) {
+		if own, ok := errors.AsType[*engine.Failure](err); ok {
 			return nil, own
 		}
 		return nil, engine.StartFailure(err, "%v", err)

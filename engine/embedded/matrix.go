@@ -139,14 +139,14 @@ func blockScale(values []float32) byte {
 
 // mxMatrix is a matrix in MXFP4, row-major, blocks along the row.
 type mxMatrix struct {
-	rows, cols int    // cols is a multiple of 32
-	codes      []byte // rows * cols / 2
-	scales     []byte // rows * cols / 32
+	cols   int    // cols is a multiple of 32
+	codes  []byte // rows * cols / 2
+	scales []byte // rows * cols / 32
 }
 
 // quantise converts a float32 matrix whose columns are a multiple of 32.
 func quantise(m matrix) mxMatrix {
-	q := mxMatrix{rows: m.rows, cols: m.cols}
+	q := mxMatrix{cols: m.cols}
 	q.codes = make([]byte, m.rows*m.cols/2)
 	q.scales = make([]byte, m.rows*m.cols/mxBlock)
 	for b := range q.scales {

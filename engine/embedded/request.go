@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -155,10 +156,8 @@ func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen i
 	case q.StreamOptions != nil && !q.Stream:
 		return g, badRequest("stream_options", "stream_options needs stream to be true")
 	}
-	for _, stop := range g.stops {
-		if stop == "" {
-			return g, badRequest("stop", "stop strings must not be empty")
-		}
+	if slices.Contains(g.stops, "") {
+		return g, badRequest("stop", "stop strings must not be empty")
 	}
 	return g, nil
 }

@@ -23,7 +23,7 @@ const maxUntracked = 1 << 30
 // Tree is the state of a working tree as it lies there: what is committed,
 // staged, changed and new, but not what is ignored.
 type Tree struct {
-	Top, Commit string
+	Commit string
 	// Hash covers paths, modes and contents. Equal hashes are equal trees.
 	Hash string
 	// Clean says that it is what Commit says.
@@ -42,7 +42,6 @@ func (r *Repo) Snapshot(ctx context.Context, paths []string, diff io.Writer) (t 
 	if r.Bare {
 		return t, &Error{Kind: NotRepository, Reason: r.Top + " is a bare repository, without files to hash"}
 	}
-	t.Top = r.Top
 	if t.Commit, _, err = r.Head(ctx); err != nil {
 		return t, err
 	}

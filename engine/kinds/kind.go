@@ -198,8 +198,10 @@ type Pattern struct {
 	// Log are RE2 expressions, tried in order on each line of the log without
 	// its terminal escapes. The group called "value", else the first group, is
 	// the value; without a group the value is true. The last line that matches
-	// counts.
-	Log []string
+	// counts, or the first where First says so: of an engine that says the same of
+	// the model that it serves, and then of one that drafts for it.
+	Log   []string
+	First bool
 	// Path is a page of the API, JQ the jq expression that takes the value out of
 	// its JSON.
 	Path string

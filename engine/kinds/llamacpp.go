@@ -75,27 +75,32 @@ func init() {
 	})
 }
 
+// A model that drafts is loaded after the one that it drafts for, and logs the same
+// lines: of the model that is served, the first one speaks.
 var llamacppObserve = []Pattern{
 	{
-		Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on.",
-		Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`, `resolve_fused_ops: Flash Attention (?:not supported, set to )?(?P<value>enabled|disabled)`},
+		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Whether flash attention is on.",
+		Log:   []string{`flash_attn\s+= (?P<value>[01]|enabled|disabled)\b`, `Flash Attention was auto, set to (?P<value>\w+)`, `resolve_fused_ops: Flash Attention (?:not supported, set to )?(?P<value>enabled|disabled)`},
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
-	{Name: "quantization", Type: TypeString, Chosen: true, Doc: "Type of the file's weights.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
-	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
-	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
+	{Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Path: "/props", JQ: ".model_ftype"},
+	{Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Type of the file's weights, in builds that show it in their log alone.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of one slot.", Path: "/props", JQ: ".default_generation_settings.n_ctx"},
 	{Name: "slots", Type: TypeNumber, Doc: "Sequences at once.", Path: "/props", JQ: ".total_slots"},
-	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`}},
-	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, where it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
-	{Name: "gpu_layers", Type: TypeNumber, Chosen: true, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB, Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, where it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
+	{Name: "gpu_layers", Type: TypeNumber, Chosen: true, First: true, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
 	{Name: "cuda_devices", Type: TypeNumber, Chosen: true, Doc: "GPUs that were found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
-	{Name: "graph_splits", Type: TypeNumber, Chosen: true, Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
+	{Name: "graph_splits", Type: TypeNumber, Chosen: true, First: true, Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
 	{
 		Name: "speculative", Type: TypeString, Chosen: true, Doc: "Method of speculative decoding.",
 		Log:   []string{`adding speculative implementation '(?P<value>[\w-]+)'`, `(?P<value>no implementations) specified for speculative decoding`},
 		Words: map[string]string{"no implementations": "none"},
 	},
+	{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that were drafted: of all requests where enable_metrics is on, else of the last that had any.", Metric: []string{"llamacpp:spec_decode_num_draft_tokens_total"}},
+	{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that were drafted for the last request that had any.", Log: []string{`draft acceptance(?: rate)?\s*= [\d.]+ \(\s*\d+ accepted /\s*(?P<value>\d+) generated\)`}},
 	{Name: "draft_acceptance", Type: TypeNumber, Consequence: true, Doc: "Share of draft tokens that were accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
 }
 
@@ -119,9 +124,11 @@ var llamacppSettings = []Setting{
 	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}}, Off: &Effect{}, Default: "false", Doc: "Run without CUDA graphs. ggml looks only whether the variable is there, so false leaves it out."},
 	{Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{Flags: []string{"--cache-prompt"}}, Off: &Effect{Flags: []string{"--no-cache-prompt", "--cache-ram", "0"}}, Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike, in the slots and in host memory."},
 	{Name: "continuous_batching", Type: TypeBool, Flag: "--cont-batching", OffFlag: "--no-cont-batching", Default: "true", Doc: "Let sequences join a running batch."},
-	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: model (a draft model's file), method (llama.cpp's --spec-type, where it is not that of a plain draft model: mtp, dflash, …), num_speculative_tokens, min_speculative_tokens, min_probability, gpu_layers of the draft.", Fields: []Setting{
+	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: model (a draft model's file), method (llama.cpp's --spec-type: draft-simple where a model is given and no method, mtp, dflash, …), num_speculative_tokens, min_speculative_tokens, min_probability, gpu_layers of the draft.", Fields: []Setting{
 		{Name: "method", Type: TypeString, Flag: "--spec-type", Words: map[string]string{"mtp": "draft-mtp", "dflash": "draft-dflash"}},
-		{Name: "model", Type: TypeString, Flag: "-md"},
+		// Without a type newer builds load the model and draft nothing. Older ones
+		// draft, know no types, and pass over the variable.
+		{Name: "model", Type: TypeString, Flag: "-md", Without: &Without{Member: "method", Effect: Effect{Env: map[string]string{"LLAMA_ARG_SPEC_TYPE": "draft-simple"}}}, Used: "drafted_tokens"},
 		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-max"},
 		{Name: "min_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-min"},
 		{Name: "min_probability", Type: TypeNumber, Flag: "--spec-draft-p-min"},

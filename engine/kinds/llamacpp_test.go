@@ -1,6 +1,8 @@
 package kinds_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,77 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/observe"
 )
+
+// Shortened logs of one build (commit 0c1e570, CPU) with a model in Q8_0 and one in
+// Q4_1 that drafts for it: `-md` with `--spec-type draft-simple`, and `-md` alone.
+func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
+	k, _ := kinds.Lookup("llamacpp")
+	for file, want := range map[string]map[string]string{
+		"llamacpp-draft.log":        {"speculative": "draft-simple", "drafted_tokens": "31", "draft_acceptance": "1"},
+		"llamacpp-draft-unused.log": {"speculative": "none", "drafted_tokens": "", "draft_acceptance": ""},
+	} {
+		maps.Copy(want, map[string]string{
+			"weights_gb": "0.143", "quantization": "Q8_0", "kv_cache_dtype": "f16", "kv_capacity_tokens": "1024", "attention": "on", "graph_splits": "1",
+		})
+		fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
+		got := map[string]string{}
+		for _, o := range observe.All(t.Context(), logOf{path: filepath.Join("testdata", file)}, "", fromLog) {
+			if o.Missing == "" {
+				got[o.Name] = shown(o.Value)
+			}
+		}
+		for name, value := range want {
+			if got[name] != value {
+				t.Errorf("%s: %s is %q, want %q", file, name, got[name], value)
+			}
+		}
+	}
+}
+
+// What drafts may have a KV cache and attention of its own.
+func TestLlamacppFirstModelSpeaks(t *testing.T) {
+	k, _ := kinds.Lookup("llamacpp")
+	path := filepath.Join(t.TempDir(), "log")
+	log := ""
+	for _, of := range [][]any{{8192, "q8_0", "auto", "disabled", 25, 2}, {4096, "f16", "enabled", "enabled", 1, 5}} {
+		log += fmt.Sprintf("llama_context: n_ctx = %d\nllama_kv_cache: size = 1 MiB, K (%s): 1 MiB\nllama_context: flash_attn = %s\nresolve_fused_ops: Flash Attention %s\n"+
+			"load_tensors: offloaded %d/25 layers to GPU\nsched_reserve: graph: nodes = 80, splits = %d\n", of...)
+	}
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"kv_capacity_tokens": "8192", "kv_cache_dtype": "q8_0", "attention": "off", "gpu_layers": "25", "graph_splits": "2"}
+	fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
+	for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
+		if value, asked := want[o.Name]; asked && shown(o.Value) != value {
+			t.Errorf("%s is %q, want %q", o.Name, shown(o.Value), value)
+		}
+	}
+}
+
+func TestLlamacppDraftsAreAskedFor(t *testing.T) {
+	k, _ := kinds.Lookup("llamacpp")
+	for name, tc := range map[string]struct {
+		speculative map[string]any
+		flags       []string
+		env         string
+		uses        []kinds.Use
+	}{
+		"a model":              {map[string]any{"model": "d.gguf"}, []string{"-md", "d.gguf"}, "draft-simple", []kinds.Use{{Setting: "speculative.model", Observed: "drafted_tokens"}}},
+		"a model and a method": {map[string]any{"model": "d.gguf", "method": "mtp"}, []string{"--spec-type", "draft-mtp", "-md", "d.gguf"}, "", []kinds.Use{{Setting: "speculative.model", Observed: "drafted_tokens"}}},
+		// N-grams draft nothing where nothing repeats.
+		"a method": {map[string]any{"method": "ngram-simple"}, []string{"--spec-type", "ngram-simple"}, "", nil},
+	} {
+		settings := map[string]any{"speculative": tc.speculative}
+		got, err := k.Apply(settings)
+		if err != nil || !slices.Equal(got.Flags, tc.flags) || got.Env["LLAMA_ARG_SPEC_TYPE"] != tc.env {
+			t.Errorf("%s: %q, %v, %v", name, got.Flags, got.Env, err)
+		}
+		if uses := k.Uses(settings); !slices.Equal(uses, tc.uses) {
+			t.Errorf("%s: uses are %v, want %v", name, uses, tc.uses)
+		}
+	}
+}
 
 // llama.cpp words the same thing differently in different builds.
 func TestLlamacppOldAndNewWords(t *testing.T) {

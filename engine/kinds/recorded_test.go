@@ -20,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/process"
@@ -326,27 +327,75 @@ func TestRealLogsAreUnderstood(t *testing.T) {
 	}
 	for name, tc := range tests {
 		path := filepath.Join(folder, name)
-		k, _ := kinds.Lookup(tc.kind)
-		var fromLog []kinds.Pattern
-		for _, p := range k.Observe {
-			if len(p.Log) > 0 {
-				fromLog = append(fromLog, p)
-			}
-		}
-		got := map[string]string{}
-		for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
-			if o.Missing == "" {
-				got[o.Name] = shown(o.Value)
-			}
-		}
+		got := inLog(t, tc.kind, path)
 		for what, want := range tc.observed {
-			if got[what] != want {
-				t.Errorf("%s: %s is %q, want %q", name, what, got[what], want)
+			if o := got[what]; o.Value == nil || shown(o.Value) != want {
+				t.Errorf("%s: %s is %v, want %q", name, what, o.Value, want)
 			}
 		}
+		k, _ := kinds.Lookup(tc.kind)
 		d, broke := k.Diagnose(path)
 		if broke != (tc.class != "") || d.Class != tc.class || !strings.Contains(d.Line, tc.line) {
 			t.Errorf("%s: the diagnosis is %v, want class %q", name, d, tc.class)
+		}
+	}
+}
+
+// inLog is what a kind finds in a log, by name.
+func inLog(t *testing.T, kind, path string) map[string]observe.Observation {
+	t.Helper()
+	k, _ := kinds.Lookup(kind)
+	var fromLog []kinds.Pattern
+	for _, p := range k.Observe {
+		if len(p.Log) > 0 {
+			fromLog = append(fromLog, p)
+		}
+	}
+	got := map[string]observe.Observation{}
+	for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
+		if o.Missing == "" {
+			got[o.Name] = o
+		}
+	}
+	return got
+}
+
+// TestOwnLog: the log of a start on an H200 that we recorded. Several observations come
+// from its line of 3 kB: each is kept with what stands around it, so that a glob is
+// evidence for the one it is about and for no other.
+func TestOwnLog(t *testing.T) {
+	got := inLog(t, "vllm", filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log"))
+	for name, want := range map[string]string{
+		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4", "prefix_caching": "true", "cuda_graphs": "true",
+		"kv_capacity_tokens": "2058222", "kv_memory_gb": "101.265", "weights_gb": "14.818", "compile_s": "18.86", "jit_compilations": "0", "graph_memory_gb": "0.064", "max_num_batched_tokens": "8192",
+	} {
+		if o := got[name]; o.Value == nil || shown(o.Value) != want {
+			t.Errorf("%s is %v, want %s", name, o.Value, want)
+		}
+	}
+	about := map[string]string{
+		"*enable_prefix_caching=True*":           "prefix_caching",
+		"*with config: *dtype=torch.bfloat16*":   "dtype",
+		"*Using 'MARLIN' Mxfp4 MoE backend*":     "moe_kernel",
+		"*using flash_attn attention backend*":   "attention",
+		"*with config: model='/models*":          "",
+		"*INFO*":                                 "",
+		"*with config: *never_said=yes*":         "",
+		"*Using 'MARLIN' Mxfp4 MoE kernel*":      "",
+		"*Available KV cache memory: 94.31 GiB*": "kv_memory_gb",
+	}
+	for text, want := range about {
+		g, err := logscan.ParseGlob(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, o := range got {
+			if len(o.Line) > 300 || o.To <= o.At && o.Line != "" {
+				t.Errorf("%s stands at %d to %d of %q", name, o.At, o.To, o.Line)
+			}
+			if is := g.Names(o.Line, o.At, o.To, o.Whole); is != (name == want) {
+				t.Errorf("%s is about %s: %v (%q)", text, name, is, o.Line)
+			}
 		}
 	}
 }

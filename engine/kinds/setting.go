@@ -49,9 +49,54 @@ type Setting struct {
 	Key string
 	// On and Off are what true and false do, in place of all of the above.
 	On, Off *Effect
+	// Without is what a member of an object does beside the above where another
+	// member is absent.
+	Without *Without
+	// Used names an observation, a number, that is above 0 where the engine used
+	// the setting.
+	Used string
 	// Fields are the members of an object that is not sent whole: each is a
 	// setting of its own, and other members are refused.
 	Fields []Setting
+}
+
+// shownBy are the observations in which a setting shows that is called otherwise.
+var shownBy = map[string][]string{
+	"attention_backend":     {"attention"},
+	"compilation_config":    {"cuda_graphs"},
+	"enable_prefix_caching": {"prefix_caching"},
+	"enforce_eager":         {"cuda_graphs"},
+	"moe_backend":           {"moe_kernel"},
+	"quantization":          {"linear_kernel"},
+}
+
+// Shown are the names of the observations in which a setting shows, of whatever kind.
+func Shown(setting string) []string { return append([]string{setting}, shownBy[setting]...) }
+
+// Without is the effect of a member of an object where Member is absent.
+type Without struct {
+	Member string
+	Effect Effect
+}
+
+// Use is a setting of a launch, as it is written in a plan, and the observation
+// that shows that the engine used it.
+type Use struct{ Setting, Observed string }
+
+// Uses are those settings of a launch of which an observation shows the use.
+func (k Kind) Uses(settings map[string]any) []Use { return usesOf(k.Settings, settings, "") }
+
+func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
+	for _, s := range known {
+		v := settings[s.Name]
+		if s.Used != "" && v != nil && v != false {
+			uses = append(uses, Use{in + s.Name, s.Used})
+		}
+		if members, ok := v.(map[string]any); ok {
+			uses = append(uses, usesOf(s.Fields, members, in+s.Name+".")...)
+		}
+	}
+	return uses
 }
 
 // Effect is what reaches an engine.
@@ -133,6 +178,9 @@ func (s Setting) applyFields(object map[string]any, out *Result) error {
 		if v, ok := object[f.Name]; ok && v != nil {
 			if err := f.apply(v, object, out); err != nil {
 				return fmt.Errorf("in setting %q: %w", s.Name, err)
+			}
+			if w := f.Without; w != nil && object[w.Member] == nil {
+				out.add(w.Effect)
 			}
 		}
 	}

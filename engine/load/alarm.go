@@ -46,10 +46,10 @@ func (a *timerAlarm) close() { a.timer.Stop() }
 const delayEvery = 10 * time.Millisecond
 
 // watchDelay asks to be woken again and again, and records how much later it
-// was, in ms since zero, until ctx ends. That is as late as the client would
+// was, in ms since zero, until the alarm ends. That is as late as the client would
 // have seen an event that arrived then: garbage collection, too few cores, or a
 // machine that was suspended show.
-func watchDelay(ctx context.Context, wake alarm, zero time.Time) measure.Series {
+func watchDelay(wake alarm, zero time.Time) measure.Series {
 	s := measure.Series{Name: measure.ClientDelay, Unit: "ms"}
 	for next := time.Now().Add(delayEvery); wake.until(next); {
 		now := time.Now()

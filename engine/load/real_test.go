@@ -104,7 +104,7 @@ func TestRealGarbage(t *testing.T) {
 		"NaN":              {answers("nan", 0), true},
 	} {
 		c := coherence.Relative(parent, tt.samples)[0]
-		t.Logf("%s: %d garbage, %d doubtful, %.2f bits", name, c.Garbage, c.Doubtful, c.Bits)
+		t.Logf("%s: %d garbage, %d doubtful", name, c.Garbage, c.Doubtful)
 		if c.Of != 8 || tt.garbage != (c.Garbage >= 6) || !tt.garbage && c.Garbage+c.Doubtful > 0 {
 			t.Errorf("%s: %+v\nparent %q\ncandidate %q", name, c, parent[0].Text, tt.samples[0].Text)
 		}

@@ -67,7 +67,7 @@ func run(ctx context.Context, engine Streamer, p Plan, alarms func(context.Conte
 	watching.Go(func() {
 		wake := alarms(watched)
 		defer wake.close()
-		delay = watchDelay(watched, wake, p.Zero)
+		delay = watchDelay(wake, p.Zero)
 	})
 	r.all(arrivals)
 	stopWatching()
@@ -383,8 +383,7 @@ func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time,
 		ended = now
 		if err != nil {
 			s.Err = err.Error()
-			var status *openai.StatusError
-			if errors.As(err, &status) {
+			if status, ok := errors.AsType[*openai.StatusError](err); ok {
 				s.Status = status.Status
 			}
 		} else if n := len(s.Events); n > 0 {

@@ -49,6 +49,25 @@ func (g Glob) matchFolded(text []byte) bool {
 	return len(g.pieces) > 0
 }
 
+// Names reports whether the pattern is about what stands in a line from at to to, and
+// not only about the same line: one of its pieces lies there. Of a line that is not
+// whole, other pieces may be in what was cut off.
+func (g Glob) Names(line string, at, to int, whole bool) bool {
+	if at < 0 || at >= to || to > len(line) || whole && !g.Match(line) {
+		return false
+	}
+	all := fold(nil, []byte(line[:at]))
+	from := len(all)
+	all = fold(all, []byte(line[at:to]))
+	until := len(all)
+	all = fold(all, []byte(line[to:]))
+	return slices.ContainsFunc(g.pieces, func(piece []byte) bool {
+		start := max(0, from-len(piece)+1) // the first place whose end is there
+		i := bytes.Index(all[start:], piece)
+		return i >= 0 && start+i < until
+	})
+}
+
 // literal is a piece of the glob that every line it matches has; empty where all
 // are outside ASCII.
 func (g Glob) literal() string {

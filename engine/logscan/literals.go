@@ -2,6 +2,7 @@ package logscan
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -243,10 +244,5 @@ func ignoresCase(re *syntax.Regexp) bool {
 	if re.Flags&syntax.FoldCase != 0 {
 		return true
 	}
-	for _, sub := range re.Sub {
-		if ignoresCase(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, ignoresCase)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 // maxScanLine is how much of one line is searched, in bytes; what a line has
@@ -307,6 +308,10 @@ func (s *Scan) Seen() map[string]Match {
 	return seen
 }
 
+// FirstOf lets the first line count that the expressions of that number match, in
+// place of the last.
+func (s *Scan) FirstOf(n int) { s.found[n].first = true }
+
 // Found is what the expressions of that number said last; its Count is 0 where
 // no line matched.
 func (s *Scan) Found(n int) Found { return s.found[n].found() }
@@ -404,7 +409,8 @@ func (s *Scan) tell(n int, line []byte) {
 	}
 }
 
-// Found is what the last line said that one of several expressions matched.
+// Found is what the last line said that one of several expressions matched, or the
+// first (see FirstOf).
 type Found struct {
 	// Count is how many lines matched.
 	Count int
@@ -412,10 +418,15 @@ type Found struct {
 	// where the expression has none.
 	Value   string
 	Grouped bool
-	// Line is the last line that matched, safe to print and cut at 300 bytes,
-	// LineNo its number as an editor shows it, from 1.
+	// Line is the last line that matched, safe to print and cut to 300 bytes around
+	// the value, LineNo its number as an editor shows it, from 1.
 	Line   string
 	LineNo int
+	// At and To are where in Line the value stands, or what matched where there is no
+	// group; both are 0 where that is not known.
+	At, To int
+	// Whole says that Line is the whole line.
+	Whole bool
 }
 
 // lastMatch is a Found while the log is scanned: the line is kept as it is, as far
@@ -424,6 +435,8 @@ type lastMatch struct {
 	count, number int
 	line, value   []byte
 	grouped       bool
+	by            *pattern
+	first         bool // the first line counts
 }
 
 // take records what a line says, if it matches.
@@ -432,8 +445,10 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 	if at == nil {
 		return false
 	}
-	f.count++
-	f.number, f.grouped = number, p.group > 0
+	if f.count++; f.first && f.count > 1 {
+		return true
+	}
+	f.number, f.grouped, f.by = number, p.group > 0, p
 	f.line = append(f.line[:0], line[:min(len(line), cleanedBytes+1)]...)
 	f.value = f.value[:0]
 	if from, to := at[2*p.group], at[2*p.group+1]; f.grouped && from >= 0 {
@@ -443,5 +458,50 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 }
 
 func (f *lastMatch) found() Found {
-	return Found{Count: f.count, Value: Clean(f.value), Grouped: f.grouped, Line: Clean(f.line), LineNo: f.number}
+	found := Found{Count: f.count, Value: Clean(f.value), Grouped: f.grouped, LineNo: f.number}
+	if f.by == nil {
+		return found
+	}
+	// What is cut is clean already, so that no part of a secret is left.
+	line := CleanTo(f.line, cleanedBytes)
+	if at := f.by.expr.FindStringSubmatchIndex(line); at != nil && at[2*f.by.group] >= 0 {
+		found.At, found.To = at[2*f.by.group], at[2*f.by.group+1]
+	}
+	found.Whole = len(line) <= maxLineBytes
+	found.Line, found.At, found.To = around(line, found.At, found.To)
+	return found
+}
+
+// around is a line cut to maxLineBytes, with as much of what stands from at to to, and of
+// what is before and behind it, as fits; and where that is then.
+func around(line string, at, to int) (cut string, from, until int) {
+	const ellipsis = "…"
+	if len(line) <= maxLineBytes {
+		return line, at, to
+	}
+	start := 0
+	if to > maxLineBytes*2/3 {
+		start = max(0, min(at-maxLineBytes/2, len(line)-maxLineBytes+len(ellipsis)))
+	}
+	for start > 0 && !utf8.RuneStart(line[start]) {
+		start++
+	}
+	cut = line[start:]
+	before := ""
+	if start > 0 {
+		before = ellipsis
+	}
+	if most := maxLineBytes - len(before); len(cut) > most {
+		end := most - len(ellipsis)
+		for !utf8.RuneStart(cut[end]) {
+			end--
+		}
+		cut = cut[:end] + ellipsis
+	}
+	cut = before + cut
+	from, until = at-start+len(before), min(to-start+len(before), len(cut))
+	if from >= until {
+		return cut, 0, 0
+	}
+	return cut, from, until
 }

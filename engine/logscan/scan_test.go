@@ -50,7 +50,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 				if group < 0 {
 					group = min(1, re.NumSubexp())
 				}
-				found = Found{Count: found.Count + 1, Line: Clean(plain), LineNo: i + 1, Grouped: group > 0}
+				found = Found{Count: found.Count + 1, Line: CleanTo(plain, cleanedBytes), LineNo: i + 1, Grouped: group > 0}
 				if group > 0 && at[group] != nil {
 					found.Value = Clean(at[group])
 				}
@@ -78,8 +78,39 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	if got := s.Seen(); !reflect.DeepEqual(got, seen) {
 		t.Errorf("globs %q on %q:\ngot  %+v\nwant %+v", globs, log, got, seen)
 	}
-	if got := s.Found(n); got != found {
+	// The line is cut around the value, where the reference has all of it.
+	got := s.Found(n)
+	cut := strings.TrimSuffix(strings.TrimPrefix(got.Line, "…"), "…")
+	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > maxLineBytes || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
+		t.Errorf("expressions %q on %q:\ngot  %+v\nwant the line %q", exprs, log, got, found.Line)
+	}
+	if got.Line, got.At, got.To, got.Whole = found.Line, 0, 0, false; got != found {
 		t.Errorf("expressions %q on %q:\ngot  %+v\nwant %+v", exprs, log, got, found)
+	}
+}
+
+// What is kept of a long line is what stands around the value.
+func TestFoundInALongLine(t *testing.T) {
+	s, err := New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.Expressions([]string{`config:.* dtype=(\w+)`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("ä=1 ", 400)
+	for _, line := range []string{
+		"config: dtype=half", "config: " + long + "dtype=half", "config: dtype=half " + long, "config: " + long + " dtype=half " + long,
+		"config: " + long + "dtype=half" + strings.Repeat("f", 400),
+	} {
+		if err := s.Read(strings.NewReader(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		f := s.Found(n)
+		if len(f.Line) > maxLineBytes || !utf8.ValidString(f.Line) || f.Whole != (len(line) < maxLineBytes) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
+			t.Errorf("%d bytes: %+v", len(line), f)
+		}
 	}
 }
 

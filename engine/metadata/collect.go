@@ -356,8 +356,7 @@ func (run Run) text(ctx context.Context, limit time.Duration, argv ...string) (s
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%s did not end within %s", argv[0], limit)
 	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		return "", fmt.Errorf("%w: %s", err, last(string(exit.Stderr)))
 	}
 	return string(out), err

@@ -96,6 +96,8 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 		}
 		if o.numbers[i], err = scan.Expressions(p.Log); err != nil {
 			o.wrong[i] = err
+		} else if p.First {
+			scan.FirstOf(o.numbers[i])
 		}
 	}
 	if len(o.numbers) == 0 {
@@ -133,7 +135,7 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 		said = found.Value
 	}
 	got := observed(p, said, fmt.Sprintf("log line %d", found.LineNo))
-	got.Line, got.LineNo, got.Shows = found.Line, found.LineNo, p.Shows()
+	got.Line, got.LineNo, got.At, got.To, got.Whole, got.Shows = found.Line, found.LineNo, found.At, found.To, found.Whole, p.Shows()
 	return got
 }
 
@@ -239,9 +241,12 @@ type Observation struct {
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string
 	// Line is the line of the log that says so, safe to print, and LineNo its number;
-	// empty and 0 elsewhere. Shows says that it shows what is, whenever it was logged.
+	// empty and 0 elsewhere. The value stands in it from At to To; Whole says that
+	// nothing was cut off. Shows says that it shows what is, whenever it was logged.
 	Line   string
 	LineNo int
+	At, To int
+	Whole  bool
 	Shows  bool
 	// Missing says why there is no value; empty where there is.
 	Missing string

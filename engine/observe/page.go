@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -42,9 +43,7 @@ func Page(ctx context.Context, access engine.Access, path string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range access.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, access.Header)
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: access.TLS},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -129,8 +129,7 @@ func (c *collector) sample(err error) measure.Sample {
 	}
 	if err != nil {
 		s.Err = err.Error()
-		var status *StatusError
-		if errors.As(err, &status) {
+		if status, ok := errors.AsType[*StatusError](err); ok {
 			s.Status = status.Status
 		}
 	}

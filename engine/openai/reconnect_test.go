@@ -67,7 +67,7 @@ func TestKeptConnectionThatTheServerClosed(t *testing.T) {
 		return whole
 	})
 	for i := range 2 {
-		if _, err := c.Complete(t.Context(), Request{Prompt: "p", MaxTokens: 1}); err != nil {
+		if _, err := c.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 1}); err != nil {
 			t.Fatalf("request %d: %v", i+1, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestNewConnectionThatBreaksIsAnError(t *testing.T) {
 		asked.Add(1)
 		return ""
 	})
-	_, err := c.Complete(t.Context(), Request{Prompt: "p", MaxTokens: 1})
+	_, err := c.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 1})
 	var stream *StreamError
 	if !errors.As(err, &stream) || asked.Load() != 1 {
 		t.Errorf("got %v after %d requests, want one that is reported as broken", err, asked.Load())
@@ -146,7 +146,7 @@ func TestKeptConnectionClosesWhileItIsWritten(t *testing.T) {
 	c := New("http://"+l.Addr().String(), "m")
 	long := strings.Repeat("prompt ", 1<<20)
 	for i := range 3 {
-		if _, err := c.Complete(t.Context(), Request{Prompt: long, MaxTokens: 1}); err != nil {
+		if _, err := c.Stream(t.Context(), Request{Prompt: long, MaxTokens: 1}); err != nil {
 			t.Fatalf("request %d: %v", i+1, err)
 		}
 	}

@@ -163,10 +163,10 @@ func TestConnectionReuse(t *testing.T) {
 	}
 }
 
-func TestComplete(t *testing.T) {
+func TestStreamAnswers(t *testing.T) {
 	c := serve(t, script(completion("Pa", ""), completion("ris", ""), finalUsage, end))
-	got, err := c.Complete(t.Context(), Request{Prompt: "x"})
-	if err != nil || got.Text != "Paris" || got.Tokens != (Tokens{11, 3, 4, measure.SourceUsage}) {
+	got, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	if err != nil || got.Text != "Paris" || got.PromptTokens != 11 || got.OutputTokens != 3 || got.CachedTokens != 4 || got.TokenSource != measure.SourceUsage {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

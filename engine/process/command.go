@@ -24,7 +24,10 @@ import (
 const (
 	envOwner  = "MXFLOW_OWNER"  // Launch.Owner
 	envLaunch = "MXFLOW_LAUNCH" // Launch.ID
-	envPort   = "MXFLOW_PORT"   // the port to listen on
+	// envWard is of one start: one that an apply makes again in place of a killed one's
+	// has the same Launch.ID.
+	envWard = "MXFLOW_WARD"
+	envPort = "MXFLOW_PORT" // the port to listen on
 	// envNoClobber tells Python's setproctitle, which vLLM's and SGLang's
 	// workers use, to leave the memory of the environment alone. Without it the
 	// marks above vanish from what the kernel shows of a worker, and a worker
@@ -145,8 +148,7 @@ func checkModel(spec engine.Spec) *engine.Failure {
 
 // unwrapPath is what is wrong without the path, which the message has already.
 func unwrapPath(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err
 	}
 	return err
@@ -227,8 +229,7 @@ func lastEnv(env []string, key string) string {
 // usually means.
 func explainStart(cmd *exec.Cmd, err error) *engine.Failure {
 	why := err.Error()
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		switch errno {
 		case syscall.ENOEXEC:
 			why = "it is not a program for this machine (another architecture, or a script without a #! line)"
@@ -265,7 +266,7 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 	if failure := checkDir(spec.Dir); failure != nil {
 		return failure
 	}
-	env := inherited(append([]string{envOwner, envLaunch, envPort}, spec.Unset...))
+	env := inherited(append([]string{envOwner, envLaunch, envWard, envPort}, spec.Unset...))
 	own, err := spec.Environ(func(value string) string { return value })
 	if err != nil {
 		return engine.StartFailure(err, "%v", err)

@@ -19,18 +19,37 @@ type family struct {
 	pgid   int // of the direct child, its leader, which stays a zombie to the end
 	launch engine.Launch
 	known  map[procID]proc
+	ward   engine.Ward
 	// termed are those that had their SIGTERM: a second one makes many servers
 	// give up their orderly shutdown.
 	termed      map[procID]bool
 	groupTermed bool
 }
 
-func newFamily(pid int, l engine.Launch) *family {
-	f := &family{pgid: pid, launch: l, known: map[procID]proc{}, termed: map[procID]bool{}}
+func newFamily(pid int, l engine.Launch, w engine.Ward) *family {
+	f := &family{pgid: pid, launch: l, ward: w, termed: map[procID]bool{}}
 	if p, err := readProc(pid); err == nil {
-		f.known[p.procID] = p
+		f.know(map[procID]proc{p.procID: p})
 	}
 	return f
+}
+
+// know keeps what was found, and says so where it differs from what was known.
+func (f *family) know(set map[procID]proc) {
+	same := len(set) == len(f.known)
+	for id := range set {
+		_, known := f.known[id]
+		same = same && known
+	}
+	f.known = set
+	if same {
+		return
+	}
+	processes := make(map[int]uint64, len(set))
+	for id := range set {
+		processes[id.pid] = id.start
+	}
+	f.ward.Runs(processes)
 }
 
 // find searches the process table; marks also reads every environment, which
@@ -58,7 +77,7 @@ func (f *family) find(marks bool) {
 			delete(set, id)
 		}
 	}
-	f.known = set
+	f.know(set)
 }
 
 // memory is the larger of the sum of what all known members hold now and the

@@ -3,6 +3,8 @@
 package process
 
 import (
+	"errors"
+	"io"
 	"os/exec"
 	"syscall"
 
@@ -16,7 +18,7 @@ type family struct {
 	termed bool
 }
 
-func newFamily(pid int, _ engine.Launch) *family { return &family{pgid: pid} }
+func newFamily(pid int, _ engine.Launch, _ engine.Ward) *family { return &family{pgid: pid} }
 
 func (f *family) memory(bool) int64 { return 0 }
 
@@ -63,6 +65,12 @@ func spawn(cmd *exec.Cmd) (*child, error) {
 }
 
 func (c *child) reap() { <-c.exited }
+
+// NewGuardian is none on this system: it could not find what is left.
+func NewGuardian(...string) engine.Guardian { return nil }
+
+// ServeGuardian has nothing to do on this system.
+func ServeGuardian(io.Reader) error { return errors.New("there is no guardian on this system") }
 
 // Sweep finds nothing on this system: it has no /proc.
 func Sweep(owner string) ([]Leftover, error) { return nil, nil }

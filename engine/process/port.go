@@ -81,8 +81,7 @@ func portFor(spec engine.Spec) (int, *engine.Failure) {
 
 // bareCause is the last words of an error of the network: "address already in use".
 func bareCause(err error) error {
-	var call *os.SyscallError
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
 		return call.Err
 	}
 	return err

@@ -6,6 +6,7 @@ package process
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -26,9 +27,9 @@ import (
 //
 // The engine runs in its own process group, with /dev/null as its input and
 // the log file as its output, and dies with mxflow (Linux: even when mxflow is
-// killed). Everything it starts carries the environment of the launch
-// (MXFLOW_OWNER, MXFLOW_LAUNCH), by which Stop and Sweep find what left the
-// group.
+// killed; what it started, where the launch has a Guardian). Everything it starts
+// carries the environment of the launch (MXFLOW_OWNER, MXFLOW_LAUNCH), by which
+// Stop, the Guardian and Sweep find what left the group.
 type Launcher struct {
 	// LogLimit bounds the log file, in bytes; zero means 256 MiB. Past it the
 	// middle of the log is dropped, see logCutMark.
@@ -53,6 +54,7 @@ type process struct {
 	started time.Time
 	child   *child
 	family  *family
+	ward    engine.Ward
 	watched chan struct{} // closed when the watch has ended
 	endWait chan struct{} // closed to end the watch
 
@@ -112,17 +114,21 @@ func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engi
 		defer out.Close()
 		cmd.Stdout = out
 	}
+	mark := rand.Text()
+	cmd.Env = append(cmd.Env, envWard+"="+mark)
 	inst := &process{
 		spec: spec, kind: kind, log: log,
 		watched: make(chan struct{}), endWait: make(chan struct{}),
 		started: time.Now(), argv: cmd.Args, env: cmd.Env,
 	}
+	inst.ward = l.Guard(mark)
 	inst.child, err = spawn(cmd)
 	if err != nil {
+		inst.ward.Ended()
 		log.Close()
 		return nil, explainStart(cmd, err)
 	}
-	inst.family = newFamily(inst.child.pid, l)
+	inst.family = newFamily(inst.child.pid, l, inst.ward)
 	return inst, nil
 }
 
@@ -222,6 +228,7 @@ func (p *process) end(hurry <-chan struct{}) error {
 	close(p.endWait)
 	<-p.watched // before reaping: the watch must not see a group id given away
 	p.child.reap()
+	p.ward.Ended()
 	return nil
 }
 

@@ -31,6 +31,11 @@ func Sweep(owner string) ([]Leftover, error) {
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
 	}
+	return sweep(owner, func(id procID) string { return id.env(envOwner) })
+}
+
+// sweep is Sweep with another idea of what owner's mark a process carries.
+func sweep(owner string, mark func(procID) string) ([]Leftover, error) {
 	swept := map[procID]Leftover{}
 	limit := time.Now().Add(killWait)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
@@ -38,7 +43,7 @@ func Sweep(owner string) ([]Leftover, error) {
 		if err != nil {
 			return sorted(swept), fmt.Errorf("sweep: %w", err)
 		}
-		left := leftovers(table, os.Getpid(), owner, func(p proc) string { return p.env(envOwner) })
+		left := leftovers(table, os.Getpid(), owner, func(p proc) string { return mark(p.procID) })
 		if len(left) == 0 {
 			return sorted(swept), nil
 		}
@@ -51,8 +56,8 @@ func Sweep(owner string) ([]Leftover, error) {
 			// ESRCH: it ended by itself. EPERM: it changed user, and will show
 			// up as stuck.
 			_ = id.signal(unix.SIGKILL, func() bool {
-				mark := id.env(envOwner)
-				return mark == "" || mark == owner
+				m := mark(id)
+				return m == "" || m == owner
 			})
 		}
 		if time.Now().After(limit) {

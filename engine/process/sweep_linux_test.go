@@ -16,14 +16,14 @@ import (
 
 // killedApply runs an mxflow that starts an engine with two stubborn children
 // for owner, and kills it as soon as the engine is ready.
-func killedApply(t *testing.T, owner string) (url string) {
+func killedApply(t *testing.T, owner string, env ...string) (url string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, filepath.Join(t.TempDir(), "engine.log"))
-	cmd.Env = append(os.Environ(), applyEnv+"="+owner)
+	cmd.Env = append(append(os.Environ(), applyEnv+"="+owner), env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -51,9 +52,7 @@ func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe,
 	if err != nil {
 		return answer{says: err.Error()}
 	}
-	for name, values := range w.Access.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, w.Access.Header)
 	if probe.Body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -158,14 +158,11 @@ func (p *pageReader) get(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range p.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, p.Header)
 	req.Header.Set("Accept", "text/plain;version=0.0.4")
 	resp, err := p.client.Do(req)
 	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*url.Error](err); ok {
 			err = at.Err // the address is said already
 		}
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 var applyPhrases = phrases{
 	code.StateNotice: "{notice}",
+	code.StateWait:   "waiting for process {pid}, which is at work on {subject}; Ctrl-C ends the wait",
 	code.MachineChanged: func(r verdict.Reason) string {
 		known := func(name string) string {
 			if v := r.Args[name]; v.Text != "" {

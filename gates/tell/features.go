@@ -9,6 +9,7 @@ import (
 
 var featurePhrases = phrases{
 	code.NoCriterion:       "no criterion decides this feature",
+	code.Trial:             "a trial, which enters no stack (accept = [])",
 	code.NoBenchmark:       "nothing was measured: protocol {subject} has no benchmark level",
 	code.ParentNotAccepted: "not accepted: its parent {subject} is not in the stack",
 	code.ChooserNotRun:     "feature {subject}, which makes the choice, was not run",
@@ -30,7 +31,7 @@ var featurePhrases = phrases{
 
 	code.TargetUncompared: "no rule compares it with a measurement",
 	code.TargetNamesAlone: "no rule compares it with a measurement, and its name alone does not say which number it matches",
-	code.TargetOfCells:    "workload {subject} has {cells} cells, and no rule names the one this is a number of",
+	code.TargetOfCells:    "{subject} is {cells} cells, and neither the target nor a rule names the one this is a number of",
 	code.TargetNotPrinted: "the baseline's engine is not a command that prints it",
 
 	code.CaseConfirmation: "confirmation {subject}: {verdict}{causes?; {causes}}",

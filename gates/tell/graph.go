@@ -102,7 +102,7 @@ func interference(r verdict.Reason) string {
 		way, by = "worse", -by
 	}
 	text := fmt.Sprintf("%s together are %s %s in %s than the product of their gains",
-		join(r.Args["parts"].List, "and"), strings.TrimPrefix(Percent(by, 1), "+"), way, r.Args["metric"].Text)
+		verdict.And(r.Args["parts"].List), strings.TrimPrefix(Percent(by, 1), "+"), way, r.Args["metric"].Text)
 	low, high := r.Args["low"].Number, r.Args["high"].Number
 	if low == nil || high == nil {
 		return text + " (no interval): undecided whether they interfere"

@@ -120,7 +120,7 @@ func expand(inner string, r verdict.Reason) string {
 	case "q":
 		return fmt.Sprintf("%q", Value(v))
 	case "and", "or":
-		return join(v.List, rest)
+		return verdict.Joined(v.List, rest)
 	case "is":
 		if v.Number != nil {
 			return PIs(*v.Number)
@@ -190,13 +190,4 @@ func Value(v verdict.Value) string {
 		return strings.Join(v.List, ", ")
 	}
 	return v.Text
-}
-
-// join is a list as a sentence joins it: "a, b and c".
-func join(list []string, word string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	last := len(list) - 1
-	return strings.Join(list[:last], ", ") + " " + word + " " + list[last]
 }

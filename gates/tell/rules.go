@@ -3,6 +3,7 @@ package tell
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -127,9 +128,7 @@ func shown(template string) func(verdict.Reason) string {
 		if r.Subject != "" {
 			args["name"] = verdict.Value{Text: r.Subject + " "}
 		}
-		for name, v := range r.Args {
-			args[name] = v
-		}
+		maps.Copy(args, r.Args)
 		r.Args = args
 		return fill(template, r)
 	}

@@ -11,6 +11,8 @@ import (
 var sessionPhrases = phrases{
 	code.LaunchesPerArm:   "{most?decided after {n} of up to {most} launches per arm}{most!{n|launch|launches} per arm}",
 	code.LaunchLost:       "launch {number} ({variant})",
+	code.LaunchesKept:     "{n} of {least?{least}–}{most} launches kept",
+	code.MachineDisturbed: "disturbed by this machine; the next apply makes it again",
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
 	code.CrashedAgain:     "{subject} crashed again in a fresh launch ({launches:and}), while {other} bore the same load in {other_launches|launch|launches}: {causes}",

@@ -46,7 +46,6 @@ func (c *Case) Of() string {
 
 // GivenFeature is what a case says of one feature.
 type GivenFeature struct {
-	Feature  string
 	Launches []GivenMetric
 	// Levels are verdicts by level. What is not known of a level is absent.
 	Levels map[string]verdict.Verdict

@@ -65,7 +65,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 			continue
 		}
 		seen[key] = p.Key
-		m := l.decodeMeasurement(f, p, in, ft)
+		m := l.decodeMeasurement(p, in, ft)
 		for _, list := range m.lists {
 			longest = max(longest, len(list))
 		}
@@ -96,7 +96,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 }
 
 // decodeMeasurement reads what a case says of one metric.
-func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Input, ft *plans.Feature) *measurement {
+func (l *caseLoader) decodeMeasurement(p eval.Pair, in *plans.Input, ft *plans.Feature) *measurement {
 	m := &measurement{Pair: p, in: in, lists: map[string][]*float64{}, means: map[string]float64{}, at: map[string]hcl.Range{}}
 	m.requests = l.requestsOf(in)
 	entries, ok := l.entries(p, "launches", "{ base = [31.6, 31.8], candidate = [38.4, 38.6] }")

@@ -269,7 +269,7 @@ func nameOrNone(list []*plans.Feature) string {
 // decodeGiven reads what is given of one feature. Where the feature is what is
 // decided, its own outcome cannot be given.
 func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) *GivenFeature {
-	g := &GivenFeature{Feature: ft.Name, Knobs: map[string]string{}, Observed: map[string]any{}}
+	g := &GivenFeature{Knobs: map[string]string{}, Observed: map[string]any{}}
 	g.Launches = l.decodeLaunches(f, ft)
 	g.Levels = l.decodeLevels(f, ft)
 	l.decodeKnobs(f, g)

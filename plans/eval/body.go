@@ -121,10 +121,16 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 		if l.Suggestions--; l.Suggestions >= 0 {
 			best = lang.Nearest(word, names)
 		}
+		if usual := usualNames[word]; slices.Contains(names, usual) {
+			best = usual
+		}
 		if best != "" {
 			d.Detail += " Did you mean " + lang.Quoted(best) + "?"
 		} else {
 			d.Detail += " " + accepts(what, schema)
+			if blocks := l.Whole.Having(word); len(blocks) > 0 && len(blocks) <= mostBlocks {
+				d.Detail += fmt.Sprintf(" %s stands in: %s.", word, strings.Join(blocks, ", "))
+			}
 		}
 	}
 	if word == "for_each" || word == "count" {
@@ -132,6 +138,16 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 	}
 	return best
 }
+
+// usualNames are what attributes are called elsewhere.
+var usualNames = map[string]string{
+	"pp": "prompt_tokens", "isl": "prompt_tokens", "input_tokens": "prompt_tokens", "input_len": "prompt_tokens",
+	"tg": "output_tokens", "osl": "output_tokens", "max_tokens": "output_tokens", "output_len": "output_tokens",
+	"depends_on": "after", "needs": "after",
+}
+
+// mostBlocks is in how many blocks a name may be known to say in which.
+const mostBlocks = 4
 
 func hasBlock(schema *hcl.BodySchema, name string) bool {
 	return slices.ContainsFunc(schema.Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == name })
@@ -287,25 +303,28 @@ func (f *Body) Refs(name, block string) []Ref {
 	if !ok {
 		return nil
 	}
-	elems, ok := References(f.Attrs[name].Expr, v)
+	list, _ := f.Scope.AsRefs(v, f.Attrs[name].Expr, name, block)
+	return list
+}
+
+// AsRefs is a value as such a list; false where something is wrong with it.
+func (l *Scope) AsRefs(v cty.Value, expr hcl.Expression, name, block string) (list []Ref, ok bool) {
+	elems, ok := References(expr, v)
 	if !ok {
-		f.WrongType(name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
-		return nil
+		l.WrongType(expr.Range(), name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
+		return nil, false
 	}
-	var list []Ref
-	seen := map[string]bool{}
 	for _, e := range elems {
-		r, ok := f.Scope.AsRef(e.V, e.At, name, block)
-		switch {
-		case !ok:
-		case seen[r.Key]:
-			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s is in %s already. Remove one.", r, name)
-		default:
-			seen[r.Key] = true
+		r, fine := l.AsRef(e.V, e.At, name, block)
+		if fine && slices.ContainsFunc(list, func(o Ref) bool { return o.Key == r.Key }) {
+			l.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s is in %s already. Remove one.", r, name)
+			fine = false
+		}
+		if ok = ok && fine; fine {
 			list = append(list, r)
 		}
 	}
-	return list
+	return list, ok
 }
 
 // References are the elements of a list of references. All that for_each or

@@ -71,17 +71,6 @@ func NewScope(path string) *Scope {
 	return l
 }
 
-// instance is the scope as it is now, for looking at it later: each and count
-// come and go.
-func (l *Scope) instance() *hcl.EvalContext {
-	if len(l.words) == 0 {
-		return l.Ctx
-	}
-	ctx := l.Ctx.NewChild()
-	ctx.Variables = l.words
-	return ctx
-}
-
 // Value evaluates an expression whose value the plan shows. When it reports
 // false, the value is of no use and the reason has been reported.
 func (l *Scope) Value(expr hcl.Expression, what string) (cty.Value, bool) {
@@ -102,7 +91,11 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	if !l.CheckUses(uses) || !l.Affordable(expr, uses) {
 		return cty.DynamicVal, false
 	}
-	l.Remember(expr, l.instance())
+	ctx := l.Ctx
+	if l.Here != nil {
+		ctx = l.Here // each and count come and go
+	}
+	l.Remember(expr, ctx)
 	v, diags := expr.Value(l.Ctx)
 	l.Budget.Looping = false
 	l.Diags = append(l.Diags, Explained(diags)...)
@@ -202,13 +195,20 @@ func (l *Scope) At(what string, at hcl.Range) {
 
 // Within runs decode with each and count as they are in an instance.
 func (l *Scope) Within(i *Instance, decode func()) {
-	before := l.words
+	before, here := l.words, l.Here
 	var now map[string]cty.Value
 	if i != nil {
 		now = i.Scope
 	}
 	l.setWords(now)
-	defer l.setWords(before)
+	if l.Here = nil; len(now) > 0 {
+		l.Here = l.Ctx.NewChild()
+		l.Here.Variables = now
+	}
+	defer func() {
+		l.setWords(before)
+		l.Here = here
+	}()
 	decode()
 }
 

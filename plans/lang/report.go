@@ -15,6 +15,8 @@ type Report struct {
 	Diags hcl.Diagnostics
 	// Evaluated are the expressions so far, by where they stand.
 	Evaluated map[hcl.Range]Evaluated
+	// Here is the scope of the instance that is being read, nil outside of all.
+	Here *hcl.EvalContext
 	// Suggestions is how many more spelling suggestions this load will make.
 	Suggestions int
 }
@@ -33,8 +35,10 @@ func (l *Report) note(severity hcl.DiagnosticSeverity, at hcl.Range, code, summa
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
 	}
-	d := &hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at}
-	l.explain(d)
+	d := &hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at, EvalContext: l.Here}
+	if e, ok := l.Evaluated[at]; ok {
+		e.explain(d)
+	}
 	l.Diags = append(l.Diags, d)
 }
 
@@ -104,6 +108,8 @@ func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
 type Evaluated struct {
 	expr hcl.Expression
 	ctx  *hcl.EvalContext
+	// several is set where instances of one block evaluated it, each in its own scope.
+	several bool
 }
 
 // Remember notes an expression, so that a mistake found in its value later can
@@ -112,20 +118,25 @@ func (l *Report) Remember(expr hcl.Expression, ctx *hcl.EvalContext) {
 	if l.Evaluated == nil {
 		l.Evaluated = map[hcl.Range]Evaluated{}
 	}
-	l.Evaluated[expr.Range()] = Evaluated{expr, ctx}
+	e, again := l.Evaluated[expr.Range()]
+	l.Evaluated[expr.Range()] = Evaluated{expr, ctx, e.several || again && e.ctx != ctx}
 }
 
-// explain adds to a diagnostic the expression that stands at its place.
-func (l *Report) explain(d *hcl.Diagnostic) {
-	if d.Expression != nil || d.Subject == nil {
-		return
-	}
-	if e, ok := l.Evaluated[*d.Subject]; ok {
-		d.Expression, d.EvalContext = e.expr, e.ctx
+// explain adds to a diagnostic the expression that stands at its place, in the scope
+// of the instance that it was found in. Where that is not known, what differs between
+// instances is left out.
+func (e Evaluated) explain(d *hcl.Diagnostic) {
+	d.Expression = e.expr
+	switch {
+	case d.EvalContext != nil:
+	case e.several && e.ctx.Parent() != nil:
+		d.EvalContext = e.ctx.Parent()
+	default:
+		d.EvalContext = e.ctx
 	}
 }
 
-// ExplainAll does so for diagnostics about a part of an expression, such as an
+// ExplainAll explains diagnostics about a part of an expression, such as an
 // element of a list or a name in a rule.
 func (l *Report) ExplainAll(diags hcl.Diagnostics) {
 	ranges := make([]hcl.Range, 0, len(l.Evaluated))
@@ -141,8 +152,7 @@ func (l *Report) ExplainAll(diags hcl.Diagnostics) {
 		// before the place is the only one that can hold it.
 		i := sort.Search(len(ranges), func(i int) bool { return before(*d.Subject, ranges[i]) }) - 1
 		if i >= 0 && ranges[i].Filename == d.Subject.Filename && ranges[i].End.Byte >= d.Subject.End.Byte {
-			e := l.Evaluated[ranges[i]]
-			d.Expression, d.EvalContext = e.expr, e.ctx
+			l.Evaluated[ranges[i]].explain(d)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package lang
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -118,6 +119,22 @@ func (d *BlockDoc) Schema() *hcl.BodySchema {
 		s.Blocks = append(s.Blocks, header)
 	}
 	return s
+}
+
+// Having are the types of the blocks in d, at any depth, that know an attribute or a
+// block of that name, sorted.
+func (d *BlockDoc) Having(name string) (types []string) {
+	if d == nil {
+		return nil
+	}
+	for _, b := range d.Blocks {
+		if b.Attr(name) != nil || slices.ContainsFunc(b.Blocks, func(in *BlockDoc) bool { return in.Type == name }) {
+			types = append(types, b.Type)
+		}
+		types = append(types, b.Having(name)...)
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
 }
 
 // With is a copy of d and all in it, with the kinds of a registry filled in.

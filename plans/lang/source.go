@@ -338,8 +338,7 @@ func (l *Texts) Loops(at hcl.Range) bool {
 
 // Reason is an error without the path, which the message names already.
 func Reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

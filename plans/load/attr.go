@@ -36,7 +36,15 @@ func (bs *bodies) decodeAttr(a plans.Attr, v cty.Value, expr hcl.Expression) (an
 	case plans.Strings:
 		return bs.decodeList(withType(a, plans.String), v, expr, `a list, such as ["one", "two"]`)
 	case plans.Refs:
-		return bs.decodeList(a, v, expr, fmt.Sprintf("a list of references, such as [%s.name]", a.Ref))
+		refs, ok := bs.AsRefs(v, expr, a.Name, a.Ref)
+		if ok && len(refs) == 0 && a.Required {
+			return bs.noElement(a, expr)
+		}
+		list := make([]any, len(refs))
+		for i, r := range refs {
+			list[i] = r.Key
+		}
+		return list, ok
 	case plans.Reference:
 		r, ok := bs.AsRef(v, at, a.Name, a.Ref)
 		return r.Key, ok
@@ -78,43 +86,27 @@ func (bs *bodies) decodeNumbers(a plans.Attr, v cty.Value, expr hcl.Expression, 
 	return bs.decodeList(a, v, expr, want)
 }
 
-// decodeList reads a list whose elements are scalars or references.
+func (bs *bodies) noElement(a plans.Attr, expr hcl.Expression) (any, bool) {
+	bs.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", a.Doc)
+	return nil, false
+}
+
+// decodeList reads a list whose elements are scalars.
 func (bs *bodies) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
 	elems, ok := eval.Elements(expr, v)
-	if a.Type == plans.Refs {
-		elems, ok = eval.References(expr, v)
-	}
 	if !ok {
 		bs.WrongType(expr.Range(), a.Name, want, v)
 		return nil, false
 	}
 	if len(elems) == 0 && a.Required {
-		bs.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", a.Doc)
-		return nil, false
+		return bs.noElement(a, expr)
 	}
 	list := make([]any, 0, len(elems))
-	seen := map[any]bool{}
 	for _, e := range elems {
-		var decoded any
-		var fine bool
-		if a.Type == plans.Refs {
-			var r eval.Ref
-			r, fine = bs.AsRef(e.V, e.At, a.Name, a.Ref)
-			decoded = r.Key
-		} else {
-			decoded, fine = bs.decodeScalar(a, e.V, e.At)
+		decoded, fine := bs.decodeScalar(a, e.V, e.At)
+		if ok = ok && fine; fine {
+			list = append(list, decoded)
 		}
-		ok = ok && fine
-		if !fine {
-			continue
-		}
-		if a.Type == plans.Refs && seen[decoded] {
-			bs.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s.%s is in %s already. Remove one.", a.Ref, decoded, a.Name)
-			ok = false
-			continue
-		}
-		seen[decoded] = true
-		list = append(list, decoded)
 	}
 	return list, ok
 }

@@ -178,9 +178,7 @@ func (c *planCheck) checkChanges() {
 		base[k.Name] = k.Default
 	}
 	if c.plan.Baseline != nil {
-		for knob, value := range c.plan.Baseline.Set {
-			base[knob] = value
-		}
+		maps.Copy(base, c.plan.Baseline.Set)
 	}
 	children := map[string][]*featureNotes{}
 	for _, n := range c.order {
@@ -194,17 +192,22 @@ func (c *planCheck) checkChanges() {
 	walk = func(n *featureNotes, values map[string]string) {
 		f := n.feature
 		before := map[string]string{}
+		same := func(at hcl.Range, format string, args ...any) {
+			c.Within(n.instance, func() {
+				c.Fail(at, "nothing-under-test", "Knob value does not change", format, args...)
+			})
+		}
 		for _, knob := range lang.KeysOf(f.Set) {
 			before[knob] = values[knob]
 			if values[knob] == f.Set[knob] {
-				c.Fail(n.setAt[knob], "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
+				same(n.setAt[knob], "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
 			}
 			values[knob] = f.Set[knob]
 		}
 		if choose := f.Choose; choose != nil {
 			before[choose.Knob] = values[choose.Knob]
-			if at, same := n.chooseAt[values[choose.Knob]]; same {
-				c.Fail(at, "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", choose.Knob, values[choose.Knob], parentName(f))
+			if at, tried := n.chooseAt[values[choose.Knob]]; tried {
+				same(at, "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", choose.Knob, values[choose.Knob], parentName(f))
 			}
 			// Which of them a child builds on is known only in a run.
 			values[choose.Knob] = ""
@@ -212,9 +215,7 @@ func (c *planCheck) checkChanges() {
 		for _, child := range children[f.Name] {
 			walk(child, values)
 		}
-		for knob, value := range before {
-			values[knob] = value
-		}
+		maps.Copy(values, before)
 	}
 	for _, n := range c.order {
 		switch n.feature.BuildsOn.Kind {

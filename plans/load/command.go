@@ -1,24 +1,28 @@
 package load
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// targetNote is a number to beat of a command's metric: which metrics there are
-// is known only when all engines are decoded.
+// targetNote is a number to beat, of what and of which metric: which there are is known
+// only when all engines and workloads are decoded.
 type targetNote struct {
-	metric string
-	at     hcl.Range
+	target     *plans.Target
+	of, metric string
+	at         hcl.Range
 }
 
 // checkCommands checks what a protocol must have for the engine that goes
 // through it: a server needs workloads, and a command brings its own.
 func (c *planCheck) checkCommands() {
 	e := c.plan.CommandEngine()
-	c.checkCommandTargets(e)
+	c.checkTargets(e)
 	under := map[string]bool{}
 	if e != nil {
 		under[c.plan.Baseline.Protocol] = true
@@ -62,10 +66,14 @@ func (c *planCheck) workloadsDepend() bool {
 	return false
 }
 
-// checkCommandTargets checks numbers to beat against the metrics of the command
-// that has to beat them.
-func (c *planCheck) checkCommandTargets(e *plans.Engine) {
+// checkTargets checks numbers to beat against the cells, or the metrics of the command,
+// that have to beat them.
+func (c *planCheck) checkTargets(e *plans.Engine) {
 	for _, t := range c.targets {
+		if t.of != plans.CommandKind {
+			c.checkTarget(t)
+			continue
+		}
 		if e == nil {
 			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
 			continue
@@ -73,5 +81,25 @@ func (c *planCheck) checkCommandTargets(e *plans.Engine) {
 		if _, names, ok := plans.MetricOf(e.CommandMetrics(), t.metric); !ok {
 			c.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
 		}
+	}
+}
+
+// checkTarget checks a number to beat of a workload.
+func (c *planCheck) checkTarget(t targetNote) {
+	path := append(strings.Split(t.of, "."), t.metric)
+	w := c.plan.Workload(path[0])
+	if w == nil {
+		return // reported
+	}
+	cells, m, rest, err := rules.Measured(w.Name, w.Cells(), path[1:])
+	switch {
+	case err != nil:
+		c.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
+	case len(rest) > 0:
+		c.Fail(t.at, "invalid-address", "Unknown address", "A target has one number a metric. Write %s = { %s = … }.", t.of, m.Name)
+	}
+	for _, cell := range cells {
+		number := t.of + "." + t.metric
+		t.target.Measured[number] = append(t.target.Measured[number], cell.Address+"."+m.Name)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -27,7 +28,7 @@ var featureDoc = &lang.BlockDoc{
 		{Name: "prefer", Type: plans.String, Doc: "The metric by whose gain over the parent the winner is picked among the alternatives that pass, such as `chat.tg`. Without it, the first that a criterion in `accept` compares with the parent."},
 		{Name: "builds_on", Type: plans.Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
-		{Name: "accept", Type: plans.Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them."},
+		{Name: "accept", Type: plans.Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them. `[]` makes it a trial: all of them are its verdict, and it never enters the stack."},
 	},
 	Blocks: []*lang.BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
 	Example: `feature "gemm" {
@@ -55,7 +56,7 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 	if ft.Name == string(plans.OnBaseline) || ft.Name == string(plans.OnAccepted) {
 		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
 	}
-	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
+	notes := &featureNotes{feature: ft, instance: fb.Instance, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.knobs.decodeSet(f)
 	ft.Choose = l.knobs.decodeChoose(f, ft, notes)
 	requireSet(f, ft)
@@ -65,7 +66,7 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 		ft.Hypothesis = decodeHypothesis(l.Scope, h)
 	}
 	ft.Criteria = decodeCriteria(f)
-	ft.Accept = decodeAccept(f, ft.Criteria)
+	ft.Accept, ft.Trial = decodeAccept(f, ft.Criteria)
 	makeAlternatives(ft)
 	decodeConfirm(f, ft, notes)
 	if fb.first {
@@ -120,6 +121,7 @@ func (l *loader) featureProtocol(f *eval.Body, ft *plans.Feature) {
 // at.
 type featureNotes struct {
 	feature  *plans.Feature
+	instance *eval.Instance
 	def      hcl.Range
 	parentAt hcl.Range
 	setAt    map[string]hcl.Range
@@ -388,12 +390,15 @@ func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 }
 
 // decodeAccept is the criteria that let the feature in; all, unless said.
-func decodeAccept(f *eval.Body, criteria []*plans.Rule) []string {
+func decodeAccept(f *eval.Body, criteria []*plans.Rule) (names []string, trial bool) {
 	all := plans.NamesOf(criteria)
 	if f.Absent("accept") {
-		return all
+		return all, false
 	}
-	return decodeNames(f, "accept", criteria, all)
+	if v, ok := f.Value("accept"); ok && v.Type().Equals(cty.EmptyTuple) {
+		return all, true
+	}
+	return decodeNames(f, "accept", criteria, all), false
 }
 
 // decodeNames reads a list of criteria by name; fallback where it is wrong.
@@ -442,7 +447,7 @@ var hypothesisDoc = &lang.BlockDoc{
 	Doc: "The claim made before measuring. It decides nothing about the feature: it comes out as confirmed, refuted or open, by the test that a rule of the same words would have, and is recorded beside what the criteria decide.",
 	Attrs: []plans.Attr{
 		{Name: "metric", Type: plans.String, Required: true, Doc: "What is claimed to change: an address such as `chat.tg`."},
-		{Name: "expect", Type: plans.String, Required: true, Doc: "A relative change (`+10%`, `-5%`) or a level (`>= 32`)."},
+		{Name: "expect", Type: plans.String, Required: true, Doc: "A relative change (`+10%`, `-5%`, each at least), a bound to one (`>= -3%`: at most 3% less) or a level (`>= 32`)."},
 		{Name: "because", Type: plans.String, Required: true, Doc: "Why it should, in one sentence."},
 	},
 	Example: `hypothesis {
@@ -466,7 +471,7 @@ func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 		h.Metric = ""
 	}
 	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
-		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a comparison, such as ">= 32".`, h.Expect)
+		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a bound to one, such as ">= -3%%", nor a level, such as ">= 32".`, h.Expect)
 	}
 	return h
 }

@@ -140,6 +140,10 @@ func TestHypothesesAreRules(t *testing.T) {
 		{"chat.ttft", "-7%", "chat.ttft.change <= -0.07", "ratio: chat.ttft.change <= -0.07"},
 		{"chat.tg", "+0%", "chat.tg.change >= 0", "ratio: chat.tg.change >= 0"},
 		{"chat.tg", "-0%", "chat.tg.change <= 0", "ratio: chat.tg.change <= 0"},
+		{"chat.tg", ">= -3%", "chat.tg.change >= -0.03", "ratio: chat.tg.change >= -0.03"},
+		{"chat.ttft", "<= +3%", "chat.ttft.change <= 0.03", "ratio: chat.ttft.change <= 0.03"},
+		{"chat.tg", ">= +32", "chat.tg >= 32", "log level: chat.tg >= 32"},
+		{"chat.ttft.p90", "<=3%", "chat.ttft.p90 <= 1.03 * chat.ttft.base.p90", "ratio: chat.ttft.p90.change <= 0.03"},
 		{"chat.tg", ">= 32", "chat.tg >= 32", "log level: chat.tg >= 32"},
 		{"chat.tg", "<32.5", "chat.tg <32.5", "log level: chat.tg < 32.5"},
 		{"chat.ttft.p90", "-12.5%", "chat.ttft.p90 <= 0.875 * chat.ttft.base.p90", "ratio: chat.ttft.p90.change <= -0.125"},
@@ -195,6 +199,70 @@ func TestHypothesisDigest(t *testing.T) {
 	} {
 		if other.Digest() == digest {
 			t.Errorf("%+v has the same digest", other)
+		}
+	}
+}
+
+// TestTrials: accept = [] leaves all criteria to decide, and is another plan than one
+// without accept; no other list is a trial.
+func TestTrials(t *testing.T) {
+	plan := func(accept string) *plans.Plan {
+		text := strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+accept, 1)
+		res := Bytes("p.hcl", []byte(text), planstest.Registry(), Options{})
+		if !res.OK() {
+			t.Fatal(planstest.Text(&res.Findings))
+		}
+		return res.Plan
+	}
+	usual, trial := plan(""), plan("accept = []\n")
+	a, b := usual.Feature("first"), trial.Feature("first")
+	if a.Trial || !b.Trial || len(b.Accept) == 0 || len(b.Accept) != len(b.Criteria) {
+		t.Errorf("without accept %v, with [] %v and %q", a.Trial, b.Trial, b.Accept)
+	}
+	if usual.Digest() == trial.Digest() {
+		t.Error("a trial has the digest of a plan that has none")
+	}
+}
+
+// TestStepsOfTwoKinds: names of steps differ within a kind only, as their nodes do.
+func TestStepsOfTwoKinds(t *testing.T) {
+	reg := planstest.Registry()
+	reg.Steps["other"] = reg.Steps["exec"]
+	step := func(kind string) string { return "step \"" + kind + "\" \"build\" {\n command = [\"true\"]\n}\n" }
+	for _, c := range []struct {
+		steps string
+		ok    bool
+	}{{step("exec") + step("other"), true}, {step("exec") + step("exec"), false}} {
+		text := strings.Replace(planstest.RulePlan, "  feature \"first\" {\n", c.steps+"  feature \"first\" {\n", 1)
+		if res := Bytes("p.hcl", []byte(text), reg, Options{}); res.OK() != c.ok {
+			t.Errorf("%s: %s", c.steps, planstest.Text(&res.Findings))
+		}
+	}
+}
+
+// TestSamplingThatIsNotSent: a 0 is not sent, so it has nothing to be without effect.
+func TestSamplingThatIsNotSent(t *testing.T) {
+	for written, warns := range map[string]bool{"top_p = 0": false, "top_k = 0": false, "min_p = 0": false, "top_p = 0\n top_k = 5": true, "min_p = 0.1": true} {
+		res := loadText("plan \"p\" {}\nworkload \"w\" {\n prompt_tokens = 1\n output_tokens = 1\n " + written + "\n}\n")
+		if got := strings.Contains(planstest.Text(&res.Findings), "Sampling has no effect"); got != warns {
+			t.Errorf("%s: warns %v", written, got)
+		}
+	}
+}
+
+// TestNamesOfOtherTools: an attribute by another tool's name is answered with ours, and
+// one that stands elsewhere with where.
+func TestNamesOfOtherTools(t *testing.T) {
+	for body, want := range map[string]string{
+		"workload \"w\" {\n pp = 1\n}\n":         `Did you mean "prompt_tokens"?`,
+		"workload \"w\" {\n tg = 1\n}\n":         `Did you mean "output_tokens"?`,
+		"phase \"p\" {\n depends_on = []\n}\n":   `Did you mean "after"?`,
+		"baseline {\n rule = \"x\"\n}\n":         "rule stands in: criterion, gate.",
+		"decision {\n builds_on = baseline\n}\n": "builds_on stands in: feature.",
+	} {
+		res := loadText("plan \"p\" {}\n" + body)
+		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, want) {
+			t.Errorf("%s\n%s\nwant %s", body, text, want)
 		}
 	}
 }

@@ -198,14 +198,19 @@ func withWord(outer map[string]cty.Value, word string, v cty.Value) map[string]c
 
 // opened lets dynamic blocks in an instance's body make blocks.
 func (s *settling) opened(i *eval.Instance) *eval.Instance {
-	text := s.Sources[i.Block.DefRange.Filename]
-	if text == nil || !text.Dynamic || i.Block.Type == "feature" {
+	if !s.dynamic(i.Block) || i.Block.Type == "feature" {
 		return i // a feature's body comes out of its phase's
 	}
 	block := *i.Block
 	block.Body = dynblock.Expand(&metered{block.Body, s, false}, s.Ctx, dynblock.OptCheckForEach(s.checkDynamic))
 	i.Block = &block
 	return i
+}
+
+// dynamic reports whether a block's file has dynamic blocks.
+func (s *settling) dynamic(b *hcl.Block) bool {
+	text := s.Sources[b.DefRange.Filename]
+	return text != nil && text.Dynamic
 }
 
 // checkDynamic bounds what one dynamic block makes.
@@ -269,7 +274,7 @@ func (m *metered) wrap(content *hcl.BodyContent) *hcl.BodyContent {
 	c.Attributes = hcl.Attributes{}
 	for name, a := range content.Attributes {
 		attr := *a
-		if name == "for_each" {
+		if name == "for_each" || name == "labels" {
 			attr.Expr = meteredExpr{a.Expr, m.s}
 		}
 		c.Attributes[name] = &attr
@@ -277,7 +282,8 @@ func (m *metered) wrap(content *hcl.BodyContent) *hcl.BodyContent {
 	return &c
 }
 
-// meteredExpr is an expression that is paid for when it is evaluated.
+// meteredExpr is an expression that is paid for, and gets what it names, when it is
+// evaluated.
 type meteredExpr struct {
 	hcl.Expression
 	s *settling
@@ -288,12 +294,12 @@ func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	uses := e.Expression.Variables()
 	var known []hcl.Traversal
 	for _, t := range uses {
-		if _, ours := e.s.Ctx.Variables[t.RootName()]; ours || !visible(ctx, t.RootName()) {
+		if !e.iterates(ctx, t.RootName()) {
 			known = append(known, t)
 		}
 	}
 	e.s.At("a dynamic block", e.Range())
-	if e.s.CheckUses(known) && e.s.Affordable(e.Expression, uses) {
+	if e.s.Before(known) && e.s.CheckUses(known) && e.s.Affordable(e.Expression, uses) {
 		v, diags := e.Expression.Value(ctx)
 		e.s.Budget.Looping = false
 		return v, eval.Explained(diags)
@@ -306,9 +312,22 @@ func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression lets HCL see the expression itself.
 func (e meteredExpr) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// visible reports whether a scope knows a name: an iterator's, mostly.
-func visible(ctx *hcl.EvalContext, name string) bool {
-	for ; ctx != nil; ctx = ctx.Parent() {
+// ExprList are the elements of a list of expressions.
+func (e meteredExpr) ExprList() []hcl.Expression {
+	list, diags := hcl.ExprList(e.Expression)
+	if diags.HasErrors() {
+		return nil
+	}
+	for i := range list {
+		list[i] = meteredExpr{list[i], e.s}
+	}
+	return list
+}
+
+// iterates reports whether a name is that of an iterator, which hides what the plan
+// calls so.
+func (e meteredExpr) iterates(ctx *hcl.EvalContext, name string) bool {
+	for ; ctx != nil && ctx != e.s.Ctx; ctx = ctx.Parent() {
 		if _, ok := ctx.Variables[name]; ok {
 			return true
 		}

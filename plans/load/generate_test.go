@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,5 +59,108 @@ phase "p" {
 `)
 	if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, "Call the iterator something else: iterator = item.") {
 		t.Error(text)
+	}
+}
+
+// inPhase is a plan up to what its phase holds.
+const inPhase = `plan "p" {}
+locals {
+  repos  = ["a", "b"]
+  prefix = "port"
+  ports  = { x = { on = "routed", least = [0.1, 0.2] } }
+}
+engine "embedded" "tiny" {}
+knob "moe" {
+  default = "all"
+  value "all" {
+    settings = { moe = "all" }
+    must_see { log = ["all"] }
+  }
+  value "routed" {
+    settings = { moe = "routed" }
+    must_see { log = ["routed"] }
+  }
+}
+workload "chat" {
+  prompt_tokens = 16
+  output_tokens = 24
+}
+protocol "usual" {
+  level "smoke" {
+    prompt = "?"
+    expect = "!"
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.usual
+}
+phase "p" {
+`
+
+// TestDynamicInPhase: what dynamic blocks right in a phase go over, and are called by,
+// is settled before it is known which features there are.
+func TestDynamicInPhase(t *testing.T) {
+	const step = `dynamic "step" {
+    for_each = %s
+    labels   = ["exec", "${local.prefix}_${step.value}"]
+    content {
+      command = ["true"]
+    }
+  }
+`
+	res := loadText(inPhase + fmt.Sprintf(step, "local.repos") + `
+  dynamic "feature" {
+    for_each = local.ports
+    labels   = ["${local.prefix}_${feature.key}"]
+    content {
+      set = { moe = feature.value.on }
+      dynamic "criterion" {
+        for_each = feature.value.least
+        labels   = ["at_least_${criterion.key}"]
+        content {
+          rule = "chat.tg.gain >= ${criterion.value}"
+        }
+      }
+    }
+  }
+}
+`)
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	ph := res.Plan.Phases[0]
+	got := []string{ph.Steps[0].Name, ph.Steps[1].Name, ph.Features[0].Name, ph.Features[0].Criteria[1].Expr}
+	if want := []string{"port_a", "port_b", "port_x", "chat.tg.gain >= 0.2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, wrong := range []string{"local.repo", "5"} {
+		res := loadText(inPhase + fmt.Sprintf(step, wrong) + "}\n")
+		if text := planstest.Text(&res.Findings); len(res.DiagnosticsJSON()) != 1 {
+			t.Errorf("for_each = %s has another fault than that:\n%s", wrong, text)
+		}
+	}
+}
+
+// TestValuesOfTheRightInstance: a fault of one element is shown with that element's
+// values, also where it is found after all have been read.
+func TestValuesOfTheRightInstance(t *testing.T) {
+	res := loadText(inPhase + `
+  feature "port" {
+    for_each = { b = { on = "routed" }, a = { on = "all" }, c = { on = "routed" } }
+    set      = { moe = each.value.on }
+    criterion "c" { rule = "chat.tg.gain >= 0.1" }
+  }
+}
+`)
+	list := res.DiagnosticsJSON()
+	if len(list) != 1 || list[0].Summary != "Knob value does not change" {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	if got := fmt.Sprint(list[0].Values); got != `[{each.value.on "all"}]` {
+		t.Errorf("shows %s", got)
 	}
 }

@@ -47,8 +47,7 @@ func read(i *plans.Imported, p *plans.Plan) error {
 	}
 	i.Digest = digest
 	i.Result, err = imported.Read(i.File, data)
-	var wrong *imported.Error
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*imported.Error](err); ok {
 		return errors.New(strings.TrimSuffix(wrong.Error(), "."))
 	}
 	return err

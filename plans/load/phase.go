@@ -43,7 +43,7 @@ var phaseDoc = &lang.BlockDoc{
 
 var stepDoc = &lang.BlockDoc{
 	Type: "step", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "What reports call it. Unique in the phase."}},
+	Labels: []lang.Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "What reports call it. Unique among the steps of its kind in the phase."}},
 	Doc:    "Work before the features of the phase, in the order written.",
 }
 
@@ -63,7 +63,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 	if g := pb.Single("gate"); g != nil {
 		ph.Gate = decodeGate(l.Scope, g)
 	}
-	if len(pb.Blocks) == 0 {
+	if len(pb.Blocks) == 0 && !pb.lacks {
 		l.Fail(b.DefRange, "empty-phase", "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
 	}
 	if pb.first {
@@ -91,7 +91,7 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, attr string, alrea
 }
 
 func (l *loader) decodeSteps(blocks hcl.Blocks) (steps []*plans.Block) {
-	lines := map[string]int{}
+	lines := map[string]map[string]int{} // by kind
 	for _, b := range blocks {
 		kind := b.Labels[0]
 		l.CheckName(b, 1, 0)
@@ -100,7 +100,10 @@ func (l *loader) decodeSteps(blocks hcl.Blocks) (steps []*plans.Block) {
 			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown step kind", "There is no step kind %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
 			continue
 		}
-		if step := l.decodeBlock(b, schema); !l.Twice(lines, b, 1) {
+		if lines[kind] == nil {
+			lines[kind] = map[string]int{}
+		}
+		if step := l.decodeBlock(b, schema); !l.Twice(lines[kind], b, 1) {
 			steps = append(steps, step)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/plans"
@@ -161,12 +160,6 @@ func (s *settling) features() {
 	}
 }
 
-// expand settles what the dynamic blocks right in a body need.
-func (s *settling) expand(body hcl.Body, schema *hcl.BodySchema) bool {
-	uses, _ := dynblock.WalkExpandVariables(body).Visit(schema)
-	return s.need(uses)
-}
-
 func (s *settling) cycle(node string, at hcl.Range) {
 	from := 0
 	for s.path[from] != node {
@@ -256,6 +249,8 @@ type phaseBlock struct {
 	block    *hcl.Block
 	features []*featureBlock
 	first    bool
+	// lacks is set where something in it could not be read, which may have been a step.
+	lacks bool
 }
 
 type featureBlock struct {
@@ -312,12 +307,11 @@ func (s *settling) openPhase(i *eval.Instance) {
 	b := i.Block
 	ph := &phaseBlock{block: b}
 	s.phases[i] = ph
-	if text := s.Sources[b.DefRange.Filename]; text != nil && text.Dynamic && !s.expand(b.Body, s.Schema(phaseDoc)) {
-		s.Doubt("feature")
-		ph.Body = s.Fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseDoc)
-		return
-	}
+	before := len(s.Diags)
 	ph.Body = s.Fields(b, phaseDoc)
+	if ph.lacks = len(s.Diags) > before; ph.lacks && s.dynamic(b) {
+		s.Doubt("feature")
+	}
 	for _, fb := range ph.Blocks.OfType("feature") {
 		g := s.Groups.ByKey("feature", fb.Labels[0])
 		if g == nil {

@@ -1,23 +1,24 @@
 package load
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/rules"
 )
 
 var targetDoc = &lang.BlockDoc{
 	Type: "target", Times: plans.AnyTimes, Repeats: true,
-	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `target.<name>.<workload>.<metric>`."}},
+	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `target.<name>.<workload>[.<cell>].<metric>`."}},
 	Doc:    "Numbers to beat, measured elsewhere.",
 	Attrs: []plans.Attr{
 		{Name: "tool", Type: plans.String, Doc: "What measured them, with its version."},
 		{Name: "summary", Type: plans.String, Doc: "Where and how, in one sentence."},
-		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit. Those of an engine of kind `command` stand under `command`."},
+		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit: `chat = { tg = 57.85 }`. Where the workload has several cells, by cell, `\"chat.o24\" = { tg = 57.85 }`, or by the field's name, `chat = { tg24 = 57.85 }`. Those of an engine of kind `command` stand under `command`."},
 	},
 	Example: `target "llamacpp" {
   tool = "llama-bench f5acfb2ff"
@@ -31,21 +32,21 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 	f := l.Fields(b, targetDoc)
 	t := &plans.Target{
 		Name: b.Labels[0], Tool: f.Text("tool"), Summary: f.Text("summary"),
-		Metrics: map[string]map[string]float64{}, Range: lang.RangeOf(b.DefRange),
+		Metrics: map[string]map[string]float64{}, Measured: map[string][]string{}, Range: lang.RangeOf(b.DefRange),
 	}
 	f.Required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
 	for _, p := range f.Pairs("metrics") {
-		if p.Key != plans.CommandKind && !l.Symbols.Has("workload", p.Key) {
-			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("workload").Order))
+		if name, _, _ := strings.Cut(p.Key, "."); p.Key != plans.CommandKind && !l.Symbols.Has("workload", name) {
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", name, l.DidYouMean(name, l.Symbols.Of("workload").Order))
 		}
-		t.Metrics[p.Key] = l.targetMetrics(p, f.Attrs["metrics"].Expr)
+		t.Metrics[p.Key] = l.targetMetrics(t, p, f.Attrs["metrics"].Expr)
 	}
 	if l.First(b) {
 		l.plan.Targets = append(l.plan.Targets, t)
 	}
 }
 
-func (l *loader) targetMetrics(workload eval.Pair, metrics hcl.Expression) map[string]float64 {
+func (l *loader) targetMetrics(t *plans.Target, workload eval.Pair, metrics hcl.Expression) map[string]float64 {
 	expr := hcl.StaticExpr(workload.V, workload.At)
 	// The inner map has places of its own where it is written out.
 	if kvs, diags := hcl.ExprMap(metrics); !diags.HasErrors() {
@@ -62,12 +63,7 @@ func (l *loader) targetMetrics(workload eval.Pair, metrics hcl.Expression) map[s
 	}
 	values := map[string]float64{}
 	for _, p := range pairs {
-		if workload.Key == plans.CommandKind {
-			l.checks.targets = append(l.checks.targets, targetNote{p.Key, p.KeyAt})
-		} else if _, known := rules.MetricOfWorkload(p.Key); !known {
-			l.Fail(p.KeyAt, "unknown-metric", "Unknown metric", "There is no metric %q of a workload.%s", p.Key, l.DidYouMean(p.Key, rules.WorkloadMetrics()))
-			continue
-		}
+		l.checks.targets = append(l.checks.targets, targetNote{t, workload.Key, p.Key, p.KeyAt})
 		if p.V.IsNull() || p.V.Type() != cty.Number {
 			l.Fail(p.At, "wrong-type", "Wrong type for "+p.Key, "%s takes a number; this is %s.", p.Key, lang.Describe(p.V))
 			continue

@@ -19,9 +19,13 @@ func checkWorkload(w *plans.Workload, f *eval.Body) {
 			break
 		}
 	}
-	if w.Temperature == 0 {
-		if name := f.Given("top_p", "top_k", "min_p"); name != "" {
-			f.Scope.Warn(f.At(name), "no-use-in-workload", "Sampling has no effect", "With temperature 0 the likeliest token is taken, whatever %s says. Set a temperature, or remove %s.", name, name)
+	for _, of := range []struct {
+		name  string
+		value float64 // 0 is not sent
+	}{{"top_p", w.TopP}, {"top_k", float64(w.TopK)}, {"min_p", w.MinP}} {
+		if w.Temperature == 0 && of.value != 0 {
+			f.Scope.Warn(f.At(of.name), "no-use-in-workload", "Sampling has no effect", "With temperature 0 the likeliest token is taken, whatever %s says. Set a temperature, or remove %s.", of.name, of.name)
+			break
 		}
 	}
 }

@@ -13,6 +13,17 @@ import (
 //go:embed testdata/rules.hcl
 var RulePlan string
 
+// ChoosePlan has a feature that chooses and is confirmed on another engine, and features
+// that build on it.
+//
+//go:embed testdata/choose.hcl
+var ChoosePlan string
+
+// SharedPlan has two features that share the launches of their parent.
+//
+//go:embed testdata/shared.hcl
+var SharedPlan string
+
 // RulePlanWith is RulePlan with another criterion for feature first.
 func RulePlanWith(attribute string) []byte {
 	const old = `criterion "decode" { rule = "chat.tg.gain >= 0.1" }`

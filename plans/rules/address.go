@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,17 +22,9 @@ func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) 
 		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).about(AboutProtocol)
 	}
 	in.Unsent = ns.unsent(f.Protocol, name)
-	cells, rest := narrow(ns.Cells[name], rest[1:])
-	if len(rest) == 0 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", in.Path, in.Path)
-	}
-	word := rest[0]
-	if named := byFieldName(cells, word); len(named) > 0 {
-		cells, word = named, word[:2]
-	}
-	m, ok := MetricOfWorkload(word)
-	if !ok {
-		return nil, ns.notAMetric(name, word, cells)
+	cells, m, rest, err := Measured(name, ns.Cells[name], rest[1:])
+	if err != nil {
+		return nil, err
 	}
 	if len(cells) != 1 {
 		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; write one of %s in front of the metric.", name, addresses(cells))
@@ -39,7 +32,27 @@ func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) 
 	if err := lacks(ns.Workloads[name], m); err != nil {
 		return nil, err
 	}
-	return ns.metric(in, cells[0].Address, m, rest[1:])
+	return ns.metric(in, cells[0].Address, m, rest)
+}
+
+// Measured follows what stands behind a workload's name in an address: elements of a
+// cell's address, and a metric or the field's name for one (tg32). It returns the cells
+// that it may be of, the metric, and what stands behind it.
+func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell, measure.Metric, []string, *Error) {
+	path := strings.Join(append([]string{workload}, rest...), ".")
+	cells, rest = narrow(cells, rest)
+	if len(rest) == 0 {
+		return nil, measure.Metric{}, nil, Wrong("invalid-address", "Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", path, path)
+	}
+	word := rest[0]
+	if named := byFieldName(cells, word); len(named) > 0 {
+		cells, word = named, word[:2]
+	}
+	m, ok := MetricOfWorkload(word)
+	if !ok {
+		return nil, m, nil, notAMetric(workload, word, cells)
+	}
+	return cells, m, rest[1:], nil
 }
 
 // lacks refuses a metric for which a workload would have to say something more.
@@ -89,7 +102,7 @@ func byFieldName(cells []plans.Cell, word string) (named []plans.Cell) {
 }
 
 // notAMetric words the refusal of an element that is neither cell nor metric.
-func (ns *Namespace) notAMetric(workload, word string, cells []plans.Cell) *Error {
+func notAMetric(workload, word string, cells []plans.Cell) *Error {
 	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "" {
 		hint := ""
 		if elementOf(cells, word) {
@@ -258,26 +271,27 @@ func (ns *Namespace) machine(in *plans.Input, rest []string, scope measure.Scope
 }
 
 func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Error) {
-	if len(path) != 4 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write target.<name>.<workload>.<metric>.")
+	if len(path) < 4 {
+		return nil, Wrong("invalid-address", "Incomplete address", "Write target.<name>.<workload>[.<cell>].<metric>.")
 	}
+	of, metric := strings.Join(path[2:len(path)-1], "."), path[len(path)-1]
 	for _, t := range ns.plan.Targets {
 		if t.Name != path[1] {
 			continue
 		}
-		v, ok := t.Metrics[path[2]][path[3]]
+		v, ok := t.Metrics[of][metric]
 		if !ok {
-			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s.", t.Name, path[2], path[3])
+			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s; it declares %s.", t.Name, of, metric, listed(numbersOf(t), mostListed))
 		}
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, path[2], path[3])
+			return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, of, metric)
 		}
 		in.Kind, in.Name, in.Number = plans.InputTarget, t.Name, v
-		m, ok := MetricOfWorkload(path[3])
+		_, m, _, err := Measured(path[2], ns.Cells[path[2]], path[3:])
 		if path[2] == plans.CommandKind {
-			m, _, ok = plans.MetricOf(ns.plan.CommandEngine().CommandMetrics(), path[3])
+			m, _, _ = plans.MetricOf(ns.plan.CommandEngine().CommandMetrics(), metric)
 		}
-		if ok {
+		if err == nil || path[2] == plans.CommandKind {
 			in.Unit, in.Better = m.Unit, string(m.Better)
 		}
 		return in, nil
@@ -287,6 +301,16 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		hint = " The plan declares none: target \"name\" { … } holds numbers to beat."
 	}
 	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
+}
+
+// numbersOf are the numbers that a target declares, as rules write them behind its name.
+func numbersOf(t *plans.Target) (list []string) {
+	for _, of := range slices.Sorted(maps.Keys(t.Metrics)) {
+		for _, metric := range slices.Sorted(maps.Keys(t.Metrics[of])) {
+			list = append(list, of+"."+metric)
+		}
+	}
+	return list
 }
 
 // command resolves command.<metric>….

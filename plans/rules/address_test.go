@@ -195,7 +195,9 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"criterion", `feature["second"].verdict`, "Criterion reads another feature", "gate"},
 		{"criterion", "verdict", "Whose value?", `feature["first"].verdict`},
 		{"two", "chat.tg", "Whose value?", "2 features (second, third)"},
-		{"empty", "chat.tg", "Whose value?", "no feature"},
+		{"empty", "chat.tg", "Whose value?", `phase "empty" has no feature of its own: write feature["first"].chat.tg`},
+		{"empty", "step.build.verdict", "Rule on a step", "fails its phase by itself"},
+		{"one", "step.build", "Rule on a step", "Remove the rule"},
 		{"two", `feature["third"].outs.tg32`, "Workload is not measured", "quick"},
 		{"two", `feature["third"].levels.kernels`, "Level not in the protocol", ""},
 		{"two", `feature["fourth"].chat.tg`, "Feature not decided before this gate", "phase.three"},
@@ -215,6 +217,17 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		if got := mistakes(c.address+" > 1", errs); !strings.Contains(got, fmt.Sprintf("%q", strings.TrimSuffix(c.address, "]"))) {
 			t.Errorf("%s: points elsewhere: %s", c.address, got)
 		}
+	}
+}
+
+// TestGateOfStepsOnly: where no feature is decided before a gate, no name of one is put
+// into a rule.
+func TestGateOfStepsOnly(t *testing.T) {
+	ns := rules.New(&plans.Plan{})
+	ph := &plans.Phase{Name: "build"}
+	_, err := ns.Resolve([]string{"chat", "tg"}, ns.GateScope(ph))
+	if err == nil || err.Summary != "Whose value?" || strings.Contains(err.Detail, "feature[") || !strings.Contains(err.Detail, "needs no gate") {
+		t.Errorf("%+v", err)
 	}
 }
 
@@ -574,6 +587,21 @@ func TestHostileRulesEndSoon(t *testing.T) {
 		}
 		if len(errs) == 0 {
 			t.Errorf("%.40s… compiles", rule)
+		}
+	}
+}
+
+// TestWordsOfOtherLanguages: what people bring along is answered with what rules write.
+func TestWordsOfOtherLanguages(t *testing.T) {
+	r := newRules(t)
+	for rule, want := range map[string]string{
+		"levels.kernels == pass":                      "words stand in single quotes: 'pass'",
+		"chat.tg.gain >= 0.1 AND chat.ttft.gain >= 0": "Write and, or and not in small letters",
+		"chat.ttft < 200ms":                           "Write the number alone",
+	} {
+		_, errs := r.compile(rule, "criterion")
+		if len(errs) != 1 || !strings.Contains(errs[0].Detail, want) {
+			t.Errorf("%s: %+v, want %s", rule, errs, want)
 		}
 	}
 }

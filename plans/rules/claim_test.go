@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -458,12 +459,7 @@ func leafHolds(t *testing.T, l *plans.Leaf, values map[*plans.Input]any) bool {
 	case "!=":
 		return left != right
 	case "in":
-		for _, v := range right.([]any) {
-			if v == left {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(right.([]any), left)
 	}
 	a, b := left.(float64), right.(float64)
 	return map[string]bool{"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[l.Op]

@@ -156,9 +156,16 @@ func (ns *Namespace) probe(h *plans.Hypothesis, in *plans.Input, sc *Scope) *Err
 	if !ExpectForm.MatchString(h.Expect) {
 		return nil // reported by the decoder
 	}
-	expr := h.Metric + " " + h.Expect
+	expr := h.Metric + " " + strings.Replace(h.Expect, "+", "", 1)
 	if percent, relative := strings.CutSuffix(h.Expect, "%"); relative {
-		expr = changeRule(in, percent)
+		op := strings.TrimRight(percent, "+-.0123456789 ")
+		if percent = strings.TrimSpace(percent[len(op):]); op == "" {
+			op = ">="
+			if strings.HasPrefix(percent, "-") {
+				op = "<="
+			}
+		}
+		expr = changeRule(in, op, percent)
 	}
 	program, errs := ns.Compile(expr, sc)
 	if len(errs) > 0 {
@@ -168,13 +175,8 @@ func (ns *Namespace) probe(h *plans.Hypothesis, in *plans.Input, sc *Scope) *Err
 	return nil
 }
 
-// changeRule says that a metric changes by at least "+10" per cent, or by no more
-// than "-5".
-func changeRule(in *plans.Input, percent string) string {
-	op := ">="
-	if strings.HasPrefix(percent, "-") {
-		op = "<="
-	}
+// changeRule holds a metric's change against so many per cent.
+func changeRule(in *plans.Input, op, percent string) string {
 	n, _ := strconv.ParseFloat(percent, 64) // its form was checked
 	ratio := Rounded(n / 100)
 	address := in.Cell + "." + in.Metric
@@ -244,7 +246,7 @@ func firstCompared(f *plans.Feature) (metric string, known bool) {
 
 var (
 	MetricForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$`)
-	ExpectForm = regexp.MustCompile(`^([+-][0-9]+(\.[0-9]+)?%|(<|<=|>|>=) *-?[0-9]+(\.[0-9]+)?)$`)
+	ExpectForm = regexp.MustCompile(`^([+-][0-9]+(\.[0-9]+)?%|(<|<=|>|>=) *[+-]?[0-9]+(\.[0-9]+)?%?)$`)
 )
 
 // Everywhere is a scope that comes after all phases.

@@ -78,8 +78,14 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	if elements[0] == "imported" {
 		return ns.imported(in, elements)
 	}
+	if word := elements[0]; len(elements) == 1 && slices.Contains(DecidedWords, word) && ns.Workloads[word] == nil {
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word, and words stand in single quotes: '%s'.", word, word).about(AboutName)
+	}
+	if elements[0] == "step" && ns.Workloads["step"] == nil {
+		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
+	}
 	if sc.Own == nil {
-		return nil, Wrong("whose-value", "Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.phase), in.Path).about(AboutOwner)
+		return nil, ns.whose(in.Path, sc)
 	}
 	return ns.OfFeature(in, elements, sc.Own)
 }
@@ -93,12 +99,24 @@ func spell(elements []string) string {
 	return strings.Join(elements, ".")
 }
 
-func several(ph *plans.Phase) string {
-	if len(ph.Features) == 0 {
-		return "no feature"
+// whose refuses an address without a feature in front.
+func (ns *Namespace) whose(path string, sc *Scope) *Error {
+	readable := sc.phase.Features
+	why := fmt.Sprintf("phase %q has no feature of its own", sc.phase.Name)
+	if n := len(readable); n > 0 {
+		names := plans.Names(readable, func(f *plans.Feature) string { return f.Name })
+		why = fmt.Sprintf("this gate decides over %d features (%s)", n, listed(names, mostListed))
+	} else {
+		for _, f := range ns.plan.Features() {
+			if ns.decidedBefore(sc, f) {
+				readable = append(readable, f)
+			}
+		}
 	}
-	names := plans.Names(ph.Features, func(f *plans.Feature) string { return f.Name })
-	return fmt.Sprintf("%d features (%s)", len(ph.Features), listed(names, 5))
+	if len(readable) == 0 {
+		return Wrong("whose-value", "Whose value?", "Rules read what features measured, and no feature is decided before this gate. A phase of steps needs no gate: it passes when they do. Remove the gate, or name in after the phases that come first.").about(AboutOwner)
+	}
+	return Wrong("whose-value", "Whose value?", "%q needs a feature in front, because %s: write feature[%q].%s.", path, why, readable[0].Name, path).about(AboutOwner)
 }
 
 func Wrong(code, summary, format string, args ...any) *Error {

@@ -132,6 +132,7 @@ var misspellings = []struct {
 	hint string
 }{
 	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
+	{regexp.MustCompile(`\b(AND|OR|NOT)\b`), "Write and, or and not in small letters."},
 	{regexp.MustCompile(`\b(and|or|not)\s*$`), "Something is missing behind the last word. Write the comparison that it joins, or remove the word."},
 	{regexp.MustCompile(`(<|>|=|\+|-|\*|/)\s*$`), "Something is missing behind the last sign. Write what stands on its right, such as a number."},
 	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: a rate of 2.5 is written r2_5."},

@@ -79,6 +79,15 @@ type Decision struct {
 	Because verdict.Reason `json:"because,omitzero"`
 }
 
+// Disturbed reports whether nothing was decided because the machine disturbed what was
+// measured: that says nothing of the port, and the next apply measures it again.
+func (d *Decision) Disturbed() bool {
+	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Reasons, code.MachineDisturbed)
+}
+
+// Kept reports whether a later apply keeps the outcome.
+func (d *Decision) Kept() bool { return d.Verdict.Kept() && !d.Disturbed() }
+
 // Hypothesis is the claim made before measuring and what was seen.
 type Hypothesis struct {
 	Metric   string         `json:"metric"`

@@ -115,8 +115,12 @@ type Observed struct {
 	Unit  string `json:"unit,omitempty"`
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string `json:"from,omitempty"`
-	// Line is the line of the log that says so, cut at 300 bytes.
-	Line string `json:"line,omitempty"`
+	// Line is the line of the log that says so, cut to 300 bytes unless Whole. The value
+	// stands in it from At to To; both are 0 where that is not known.
+	Line  string `json:"line,omitempty"`
+	At    int    `json:"at,omitempty"`
+	To    int    `json:"to,omitempty"`
+	Whole bool   `json:"whole,omitempty"`
 	// Configured says that the line was logged before the first request and repeats
 	// what was asked for.
 	Configured bool `json:"configured,omitempty"`

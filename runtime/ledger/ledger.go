@@ -95,7 +95,7 @@ func (l *Ledger) load(f *os.File, cp *checkpoint) error {
 			return err
 		}
 		// The name must be on disk before a record in the file can be.
-		if err := errors.Join(l.put(formatLine([]byte(header), root)), syncDir(filepath.Dir(l.path))); err != nil {
+		if err := errors.Join(l.put(formatLine([]byte(header), root)), SyncDir(filepath.Dir(l.path))); err != nil {
 			return fmt.Errorf("ledger %s: cannot be begun: %w", l.path, err)
 		}
 		s.root = root

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -70,7 +71,9 @@ func encode(r *Record) ([]byte, *Record, error) {
 		w.Expires = w.Expires.UTC()
 		utc.Waiver = &w
 	}
-	first, err := marshal(&utc)
+	text := texts.Get().(*bytes.Buffer)
+	defer texts.Put(text)
+	first, err := marshal(text, &utc)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,14 +83,14 @@ func encode(r *Record) ([]byte, *Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	leaf, err := marshal(seen)
+	leaf, err := marshal(text, seen)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(leaf) > maxLine-64 {
 		return nil, nil, fmt.Errorf("is %d bytes long, and a line of the ledger holds at most %d: store what is large as an artifact and record its digest", len(leaf), maxLine)
 	}
-	return leaf, seen, nil
+	return bytes.Clone(leaf), seen, nil
 }
 
 // decode reads a leaf. It refuses whatever encode would have written in another way:
@@ -97,7 +100,9 @@ func decode(leaf []byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := marshal(r)
+	text := texts.Get().(*bytes.Buffer)
+	defer texts.Put(text)
+	again, err := marshal(text, r)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +119,19 @@ func decode(leaf []byte) (*Record, error) {
 	return r, nil
 }
 
-func marshal(r *Record) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
+// texts are what records are written into on the way: opening a ledger writes each
+// again, only to compare.
+var texts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// marshal writes a record into a text, which is valid until that is written to again.
+func marshal(text *bytes.Buffer, r *Record) ([]byte, error) {
+	text.Reset()
+	enc := json.NewEncoder(text)
 	enc.SetEscapeHTML(false) // rules are full of < and >, and people grep
 	if err := enc.Encode(r); err != nil {
 		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 func unmarshal(leaf []byte) (*Record, error) {

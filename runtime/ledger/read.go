@@ -21,8 +21,7 @@ type Snapshot struct{ s *scanned }
 // appends: an unfinished last line is left out. Damage is a *DamageError.
 func Read(path string) (*Snapshot, error) {
 	s, err := readOnce(path)
-	var damage *DamageError
-	if errors.As(err, &damage) {
+	if _, ok := errors.AsType[*DamageError](err); ok {
 		// A writer that takes a failed write back and then writes something
 		// else can be seen half before and half after; not twice.
 		s, err = readOnce(path)
@@ -152,22 +151,24 @@ func headerRoot() tlog.Hash { return tlog.RecordHash([]byte(header)) }
 var errLong = errors.New("line too long")
 
 // readLine returns the next line without its LF, or io.EOF with the bytes that
-// no LF follows.
+// no LF follows. It is valid until the next is read.
 func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxLine:
-			return nil, errLong
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil:
-			return line, err
-		}
-		return line[:len(line)-1], nil
+	line, err := in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line = bytes.Clone(line)
 	}
+	for errors.Is(err, bufio.ErrBufferFull) && len(line) <= maxLine {
+		var part []byte
+		part, err = in.ReadSlice('\n')
+		line = append(line, part...)
+	}
+	switch {
+	case len(line) > maxLine:
+		return nil, errLong
+	case err != nil:
+		return line, err
+	}
+	return line[:len(line)-1], nil
 }
 
 // Report is what Verify found.

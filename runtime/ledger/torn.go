@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // setAside copies what follows the first good bytes of f to <path>.torn-<n>
@@ -27,7 +28,7 @@ func setAside(f *os.File, path string, good int64) (notice string, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(aside.Sync(), syncDir(filepath.Dir(path))); err != nil {
+	if err := errors.Join(aside.Sync(), SyncDir(filepath.Dir(path))); err != nil {
 		return fail(err)
 	}
 	if err := errors.Join(aside.Close(), f.Truncate(good), f.Sync()); err != nil {
@@ -46,8 +47,8 @@ func createNumbered(prefix string) (*os.File, error) {
 	}
 }
 
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -77,10 +78,8 @@ func holed(line []byte, in io.ByteReader, at int64) (bool, error) {
 		pos++
 		return found
 	}
-	for _, b := range line {
-		if next(b) {
-			return true, nil
-		}
+	if slices.ContainsFunc(line, next) {
+		return true, nil
 	}
 	next('\n')
 	for {

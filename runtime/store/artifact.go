@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // PutFile stores a copy of a file and returns its SHA-256.
@@ -62,7 +64,7 @@ func (s *Store) put(r io.Reader) (sum string, err error) {
 	if err := os.Rename(tmp.Name(), to); err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(syncDir(filepath.Dir(to)), syncDir(s.dir.artifacts())); err != nil {
+	if err := errors.Join(ledger.SyncDir(filepath.Dir(to)), ledger.SyncDir(s.dir.artifacts())); err != nil {
 		return fail(err)
 	}
 	return sum, nil
@@ -158,12 +160,4 @@ func checkSum(sum string) error {
 		return fmt.Errorf("artifact %q: not a SHA-256 in 64 lower-case hexadecimal digits", sum)
 	}
 	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

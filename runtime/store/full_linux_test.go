@@ -53,8 +53,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, launch("r", "l", "v", 3, true))
-	if mean, n := s.MeanLaunchSeconds("v", ""); mean != 3 || n != 1 {
-		t.Errorf("%v, %d", mean, n)
+	if l := s.Launches(LaunchFilter{VariantKey: "v"}); len(l) != 1 || l[0].Seconds != 3 {
+		t.Errorf("%+v", l)
 	}
 	s.Close()
 	s = open(t, dir)

@@ -45,10 +45,10 @@ type HeldError struct {
 
 func (e *HeldError) Error() string {
 	if e.Holder == nil {
-		return fmt.Sprintf("%s is locked: another apply has just begun on this state directory; wait for it, or use another state directory", e.Path)
+		return fmt.Sprintf("%s is locked: another apply has just begun on this state directory; wait for it (apply --wait), or use another state directory", e.Path)
 	}
 	h := e.Holder
-	return fmt.Sprintf("%s is locked: process %d on %s has been at work on this state directory since %s (%s); wait for it to finish, stop it, or use another state directory",
+	return fmt.Sprintf("%s is locked: process %d on %s has been at work on this state directory since %s (%s); wait for it to finish (apply --wait), stop it, or use another state directory",
 		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.Command, " "))
 }
 

@@ -10,8 +10,6 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
-
-	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // parquetKind is one kind of file that raw data are kept in. A column may be
@@ -88,8 +86,24 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 	}
 }
 
-// SamplesParquet is the file that WriteSamples keeps, for who has no store.
-func SamplesParquet(samples []measure.Sample) ([]byte, error) { return encodeSamples(samples) }
+// putAs stores values as the file that encode makes of them.
+func putAs[T any](s *Store, values []T, encode func([]T) ([]byte, error)) (sum string, err error) {
+	data, err := encode(values)
+	if err != nil {
+		return "", err
+	}
+	return s.Put(data)
+}
 
-// SeriesParquet is the file that WriteSeries keeps.
-func SeriesParquet(series []measure.Series) ([]byte, error) { return encodeSeries(series) }
+// getAs is the way back; there are no values where there is an error.
+func getAs[T any](s *Store, sum string, decode func([]byte) ([]T, error)) ([]T, error) {
+	data, err := s.Get(sum)
+	if err != nil {
+		return nil, err
+	}
+	values, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("artifact %s: %w", sum, err)
+	}
+	return values, nil
+}

@@ -16,27 +16,16 @@ var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", versio
 // same samples. They come back from ReadSamples as they were, except that Sent
 // is in UTC without a monotonic reading, and an empty list of events is nil.
 func (s *Store) WriteSamples(samples []measure.Sample) (sum string, err error) {
-	data, err := encodeSamples(samples)
-	if err != nil {
-		return "", err
-	}
-	return s.Put(data)
+	return putAs(s, samples, SamplesParquet)
 }
 
 // ReadSamples returns the samples that WriteSamples stored under a digest.
 func (s *Store) ReadSamples(sum string) ([]measure.Sample, error) {
-	data, err := s.Get(sum)
-	if err != nil {
-		return nil, err
-	}
-	samples, err := decodeSamples(data)
-	if err != nil {
-		return nil, fmt.Errorf("artifact %s: %w", sum, err)
-	}
-	return samples, nil
+	return getAs(s, sum, decodeSamples)
 }
 
-func encodeSamples(samples []measure.Sample) ([]byte, error) {
+// SamplesParquet is the file that WriteSamples keeps, for who has no store.
+func SamplesParquet(samples []measure.Sample) ([]byte, error) {
 	rows := make([]sampleRow, len(samples))
 	for i, sample := range samples {
 		row, err := toRow(sample)

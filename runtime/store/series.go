@@ -28,27 +28,16 @@ type seriesRow struct {
 // series. They come back from ReadSeries as they were and in their order, but
 // for those without readings, which say nothing.
 func (s *Store) WriteSeries(series []measure.Series) (sum string, err error) {
-	data, err := encodeSeries(series)
-	if err != nil {
-		return "", err
-	}
-	return s.Put(data)
+	return putAs(s, series, SeriesParquet)
 }
 
 // ReadSeries returns the series that WriteSeries stored under a digest.
 func (s *Store) ReadSeries(sum string) ([]measure.Series, error) {
-	data, err := s.Get(sum)
-	if err != nil {
-		return nil, err
-	}
-	series, err := decodeSeries(data)
-	if err != nil {
-		return nil, fmt.Errorf("artifact %s: %w", sum, err)
-	}
-	return series, nil
+	return getAs(s, sum, decodeSeries)
 }
 
-func encodeSeries(series []measure.Series) ([]byte, error) {
+// SeriesParquet is the file that WriteSeries keeps.
+func SeriesParquet(series []measure.Series) ([]byte, error) {
 	var rows []seriesRow
 	n := int32(0)
 	for _, s := range series {

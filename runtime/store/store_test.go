@@ -118,20 +118,6 @@ func TestQueries(t *testing.T) {
 			if l, ok := s.LaunchByID("l3"); !ok || l.OK {
 				t.Errorf("LaunchByID: %+v", l)
 			}
-			for key, want := range map[string]struct {
-				mean float64
-				n    int
-			}{"v1": {15, 2}, "embedded": {15, 2}, "v9": {}} {
-				if mean, n := s.MeanLaunchSeconds(key, "benchmark"); mean != want.mean || n != want.n {
-					t.Errorf("MeanLaunchSeconds(%q, benchmark) = %v, %d", key, mean, n)
-				}
-				if mean, n := s.MeanLaunchSeconds(key, "qualification"); mean != 0 || n != 0 {
-					t.Errorf("MeanLaunchSeconds(%q, qualification) = %v, %d", key, mean, n)
-				}
-				if mean, n := s.MeanLaunchSeconds(key, ""); mean != want.mean || n != want.n {
-					t.Errorf("MeanLaunchSeconds(%q) = %v, %d", key, mean, n)
-				}
-			}
 			if len(s.Notices()) != 0 {
 				t.Errorf("notices %q", s.Notices())
 			}
@@ -174,8 +160,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 	before := list()
 	r := openReadOnly(t, dir)
-	if mean, n := r.MeanLaunchSeconds("v1", ""); mean != 10 || n != 1 {
-		t.Errorf("%v, %d", mean, n)
+	if l := r.Launches(LaunchFilter{VariantKey: "v1"}); len(l) != 1 || l[0].Seconds != 10 {
+		t.Errorf("%+v", l)
 	}
 	if b, err := r.Get(sum); err != nil || string(b) != "log" {
 		t.Errorf("%q, %v", b, err)
@@ -205,8 +191,8 @@ func TestReadersWhileWriting(t *testing.T) {
 					return
 				}
 				want := len(r.Launches(LaunchFilter{}))
-				if _, n := r.MeanLaunchSeconds("v", ""); n != want {
-					t.Errorf("the estimate rests on %d launches, the ledger has %d", n, want)
+				if n := len(r.Launches(LaunchFilter{VariantKey: "v"})); n != want {
+					t.Errorf("%d launches of the variant, the ledger has %d", n, want)
 				}
 				r.Close()
 			}
@@ -215,7 +201,7 @@ func TestReadersWhileWriting(t *testing.T) {
 	wg.Go(func() {
 		for range 40 {
 			s.Latest("n")
-			s.MeanLaunchSeconds("v", "")
+			s.Launches(LaunchFilter{VariantKey: "v"})
 			s.Notices()
 		}
 	})
@@ -293,8 +279,8 @@ func TestKilledWhileAppending(t *testing.T) {
 		if got := s.Attempts("n"); got < acknowledged {
 			t.Errorf("%d decisions, %d were acknowledged", got, acknowledged)
 		}
-		if _, n := s.MeanLaunchSeconds("v", ""); n != len(s.Launches(LaunchFilter{})) {
-			t.Errorf("the estimate rests on %d launches", n)
+		if n := len(s.Launches(LaunchFilter{VariantKey: "v"})); n != len(s.Launches(LaunchFilter{})) {
+			t.Errorf("%d launches of the variant", n)
 		}
 		for _, n := range s.Notices() {
 			if !strings.Contains(n, "torn") {

@@ -1,6 +1,7 @@
 package ab
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -433,4 +434,22 @@ func FuzzArm(f *testing.F) {
 			t.Fatalf("%q became %q, %v", words, got, err)
 		}
 	})
+}
+
+// Bounds of a look at four launches belong to the change over these four, whatever an
+// earlier claim made beyond them.
+func TestChangeIsOverTheLaunchesOfItsBounds(t *testing.T) {
+	r := &Result{Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
+	for _, v := range []float64{10, 10, 50} {
+		r.A.Launches = append(r.A.Launches, Launch{Value: v})
+		r.B.Launches = append(r.B.Launches, Launch{Value: 2 * v})
+	}
+	r.B.Launches[2].Value = 1
+	if r.level(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 {
+		t.Errorf("change %v, A %v, %d beyond", *r.Change, *r.A.Value, r.Beyond)
+	}
+	r.Test, r.Beyond = nil, 0
+	if r.level(); math.Abs(*r.Change-1) < 0.1 || r.Beyond != 0 {
+		t.Errorf("without a test: change %v, %d beyond", *r.Change, r.Beyond)
+	}
 }

@@ -95,23 +95,18 @@ func Said(launches []*ledger.Launch, name string) string {
 	return ledger.SaidBy(having, name)
 }
 
-// shows reports whether the line from which something was observed is one of
-// those that must be seen: then it is what the comparison is about.
+// shows reports whether what must be seen is about something that was observed: then
+// it is what the comparison is about.
 func (q *Question) shows(launches []*ledger.Launch, name string) bool {
 	for _, l := range launches {
-		for _, g := range slices.Concat(q.MustSeeA, q.MustSeeB) {
-			if line := l.Observed[name].Line; line != "" && globSees(g, line) {
+		for _, text := range slices.Concat(q.MustSeeA, q.MustSeeB) {
+			o := l.Observed[name]
+			if g, err := logscan.ParseGlob(text); err == nil && g.Names(o.Line, o.At, o.To, o.Whole) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// globSees reports whether a line is one of those that a glob means.
-func globSees(glob, line string) bool {
-	g, err := logscan.ParseGlob(glob)
-	return err == nil && g.Match(line)
 }
 
 // environments compares fingerprints, trees and caches.

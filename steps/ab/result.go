@@ -40,6 +40,9 @@ type Result struct {
 	// Metrics are others of the same launches, which nothing was decided about.
 	Metrics []Row  `json:"metrics,omitempty"`
 	Differs []Diff `json:"differs,omitempty"`
+	// Beyond is how many launches of an arm are on record beyond those that the estimate
+	// and its bounds are of.
+	Beyond int `json:"beyond,omitempty"`
 	// Same counts what both were found to have in common.
 	Same    int              `json:"same"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
@@ -186,15 +189,7 @@ func (r *Result) number(st *store.Store, session string) {
 
 // estimate fills in how far B is from A, with the bounds of the decision.
 func (r *Result) estimate(c Claim, d *ledger.Decision) {
-	for _, side := range []*Side{&r.A, &r.B} {
-		if m, err := stats.Mean(values(side.Launches)); err == nil {
-			side.Value = &m
-		}
-	}
-	if r.A.Value != nil && r.B.Value != nil && *r.A.Value > 0 {
-		change := *r.B.Value / *r.A.Value - 1
-		r.Change = &change
-	}
+	defer r.level()
 	if d == nil || len(d.Rules) == 0 {
 		return
 	}
@@ -215,6 +210,26 @@ func (r *Result) estimate(c Claim, d *ledger.Decision) {
 		}
 		r.Low, r.High = &low, &high
 		return
+	}
+}
+
+// level fills in what A and B are, and how far apart, over the launches that the bounds
+// are of: an earlier claim may have made more, and bounds of four do not belong to an
+// estimate of eight.
+func (r *Result) level() {
+	for _, side := range []*Side{&r.A, &r.B} {
+		all := values(side.Launches)
+		if r.Test != nil && len(r.Test.Looks) > 0 {
+			n := min(len(all), r.Test.Looks[len(r.Test.Looks)-1].N)
+			all, r.Beyond = all[:n], max(r.Beyond, len(all)-n)
+		}
+		if m, err := stats.Mean(all); err == nil {
+			side.Value = &m
+		}
+	}
+	if r.A.Value != nil && r.B.Value != nil && *r.A.Value > 0 {
+		change := *r.B.Value / *r.A.Value - 1
+		r.Change = &change
 	}
 }
 
@@ -376,7 +391,24 @@ func armName(variant string) string {
 	if variant == ledger.Baseline {
 		return "A"
 	}
+	if _, name, ok := strings.Cut(variant, "."); ok && (name == "A" || name == "B") {
+		return name // an engine that is compared as it runs
+	}
 	return variant
+}
+
+// Renamed are the rows of a comparison of servers that run already, under the names
+// that they have here.
+func Renamed(rows []verdict.Row) []verdict.Row {
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		row.Name, row.Why, row.Notes = armName(row.Name), Reworded(row.Why, nil), slices.Clone(row.Notes)
+		for n := range row.Notes {
+			row.Notes[n] = Reworded(row.Notes[n], nil)
+		}
+		rows[i] = row
+	}
+	return rows
 }
 
 // Row is a metric of both.

@@ -8,9 +8,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -36,8 +38,15 @@ type Options struct {
 	Rerun []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
+	// Reviewed, where set, refuses to go on where what was reviewed is not what would run.
+	// The state directory is locked then.
+	Reviewed func(*load.Result, *store.Store) error
+	// Wait is set to wait while another apply holds the state directory.
+	Wait bool
 	// Tool is the program with its version, for the record.
 	Tool string
+	// Guardian, which may be nil, ends what runs when mxflow is killed.
+	Guardian engine.Guardian
 	// Hard ends what goes on after ctx has ended: stopping engines in order.
 	Hard context.Context
 }
@@ -70,6 +79,8 @@ type Result struct {
 	Took    time.Duration
 	// Exit is the exit status for it; that of End, unless the end could not be recorded.
 	Exit int
+	// Left is what a next apply would do, after an interruption.
+	Left []runtime.Planned
 	// Store is open until Run returns.
 	Store *store.Store
 }
@@ -81,7 +92,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := store.Lock(o.StateDir)
+	lock, err := o.lock(ctx, watch.Note)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +108,11 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err := SamePlan(st, o.Loaded.Plan); err != nil {
 		return nil, err
 	}
+	if o.Reviewed != nil {
+		if err := o.Reviewed(o.Loaded, st); err != nil {
+			return nil, err
+		}
+	}
 	for _, n := range MachineChanges(st, o.Loaded.Plan) {
 		watch.Note(n)
 	}
@@ -110,13 +126,42 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	estimate := EstimateOf(r.plan, st, preview)
-	clock := newClock(estimate)
+	known := KnownTo(st)
+	estimate := EstimateOf(r.plan, known, preview)
+	clock := newClock(known, piecesOf(r.plan, preview), st.LaunchByID)
 	runner.Observe = func(ev runtime.Event) { watch.Event(clock.at(ev)) }
 	watch.Begin(Start{Run: r.id, Plan: r.plan, Estimate: estimate})
 	runner.Observe(runtime.Event{Type: "run_started", Run: r.id, Message: r.plan.Name})
 	outcome, err := runner.Execute(ctx)
-	return r.end(outcome, err, clock)
+	var next []runtime.Planned
+	if err == nil && outcome.Interrupted {
+		// It is for people: where nobody can tell, nothing is said.
+		next, _ = runner.Preview()
+	}
+	return r.end(outcome, err, clock, next)
+}
+
+// lockEvery is how often a lock is asked for that another apply holds.
+const lockEvery = 100 * time.Millisecond
+
+// lock locks the state directory, where that is asked for as soon as nobody else has it.
+func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.DirLock, error) {
+	for said := false; ; {
+		lock, err := store.Lock(o.StateDir)
+		var held *store.HeldError
+		if err == nil || !o.Wait || !errors.As(err, &held) {
+			return lock, err
+		}
+		if !said && held.Holder != nil {
+			said = true
+			note(verdict.New(code.StateWait, verdict.Int("pid", held.Holder.PID)).On(o.StateDir))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lockEvery):
+		}
+	}
 }
 
 // Forced are the nodes that --rerun names.
@@ -148,7 +193,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
+	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, Guardian: r.Guardian, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +224,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 }
 
 // end records how the run came out.
-func (r *run) end(outcome *runtime.Result, broke error, clock *clock) (*Result, error) {
+func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []runtime.Planned) (*Result, error) {
 	s := runtime.Summarise(r.Graph, outcome)
 	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: outcome.Locked}
 	switch {
@@ -189,7 +234,7 @@ func (r *run) end(outcome *runtime.Result, broke error, clock *clock) (*Result, 
 		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, verdict.New(code.Interrupted)
 	}
 	err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.id, End: end})
-	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Store: r.store}
+	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Left: next, Store: r.store}
 	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason}))
 	r.watch.End(res)
 	if broke != nil {

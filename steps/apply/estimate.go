@@ -1,177 +1,123 @@
 package apply
 
 import (
-	"sync"
-	"time"
+	"math"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
-
-// AssumedSeconds is what a launch is assumed to take where none was recorded.
-const AssumedSeconds = 5
 
 // Estimate is how much an apply has to do.
 type Estimate struct {
 	// Launches is how many there are at most, Least how many are made in any case.
 	Launches, Least int
-	// PerLaunch, Seconds and LeastSeconds are estimates; Recorded is false where
-	// they rest on no launch at all.
-	PerLaunch, Seconds, LeastSeconds float64
-	Recorded                         bool
+	// Low and High are the seconds that their launches take in 9 of 10 cases. High is 0
+	// where that is not known, and Low then what they take at least; 0 where nothing is.
+	Low, High float64
 }
 
-// EstimateOf takes recorded launch times, see launchSeconds.
-func EstimateOf(p *plans.Plan, st *store.Store, preview []runtime.Planned) Estimate {
-	e := Estimate{Recorded: true}
-	type kind struct {
-		variant, purpose string
-		least            float64
-	}
-	known := map[kind]float64{}
+// EstimateOf takes the time of launches that were made before, of this plan and of
+// others on this machine.
+func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
+	return known.of(piecesOf(p, preview))
+}
+
+// piece is one launch that is to be made, with how long sending takes by the clock of
+// its workloads alone.
+type piece struct {
+	runtime.PlannedLaunch
+	node string
+	pace float64
+}
+
+func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 	for _, n := range preview {
-		least := SentBy(p, n.Node).Seconds
+		pace := SentBy(p, n.Node).Seconds
 		for _, l := range n.Launches {
-			e.Launches++
-			key := kind{l.VariantKey, l.Purpose, least}
-			mean, ok := known[key]
-			if !ok && st != nil {
-				mean = launchSeconds(st, l, least)
-				known[key] = mean
-			}
-			if mean == 0 {
-				mean, e.Recorded = AssumedSeconds+least, false
-			}
-			e.Seconds += max(mean, least)
-			if l.Sure {
-				e.Least++
-				e.LeastSeconds += max(mean, least)
-			}
+			all = append(all, piece{l, n.Node.ID, pace})
 		}
 	}
-	if e.Launches > 0 {
-		e.PerLaunch = e.Seconds / float64(e.Launches)
+	return all
+}
+
+func (k *Known) of(pieces []piece) (e Estimate) {
+	type like struct {
+		variant, purpose, work string
+		pace                   float64
+	}
+	type span struct{ low, high float64 }
+	spans, bounded := map[like]span{}, true
+	for _, l := range pieces {
+		key := like{l.VariantKey, l.Purpose, l.Work, l.pace}
+		s, ok := spans[key]
+		if !ok {
+			s.low, s.high = k.span(l)
+			spans[key] = s
+		}
+		e.Launches++
+		if l.Sure {
+			e.Least++
+			e.Low += s.low
+		}
+		e.High += s.high
+		bounded = bounded && s.high > 0
+	}
+	if !bounded {
+		e.High = 0
 	}
 	return e
 }
 
-// launchSeconds is what launches like this one took: of the same variant or else
-// of the same kind of engine, and for the same purpose. Where there were none,
-// those for another purpose say how long a start takes, and what is sent on top
-// takes its least, or with the start what is assumed of any launch; 0 where
-// nothing was ever launched.
-func launchSeconds(st *store.Store, l runtime.PlannedLaunch, least float64) float64 {
-	for _, key := range []string{l.VariantKey, l.Engine} {
-		if mean, n := st.MeanLaunchSeconds(key, l.Purpose); n > 0 {
-			return mean
-		}
+// asFast is by how much a variant that was never launched may be slower than another of
+// its engine under the same load; how much faster, nobody knows before.
+const asFast = 2
+
+// span is between what a launch takes in 9 of 10 cases; high is 0 where that is not
+// known. A launch with the same load and purpose says most. One of another variant of
+// that engine bounds it; and one with another load says how long a start takes.
+func (k *Known) span(l piece) (low, high float64) {
+	same := k.those(func(t took) bool { return t.Purpose == l.Purpose && t.Work == l.Work && t.Variant == l.VariantKey })
+	if len(same) > 0 {
+		low, high = within(same, func(t took) float64 { return t.Seconds })
+		return max(low, l.pace), max(high, l.pace)
 	}
-	for _, key := range []string{l.VariantKey, l.Engine} {
-		if mean, n := st.MeanLaunchSeconds(key, ""); n > 0 {
-			if l.Purpose == ledger.ForBenchmark {
-				mean = max(mean, AssumedSeconds) // requests that no rate paces take time too
-			}
-			return mean + least
-		}
+	starts := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Start > 0 })
+	if len(starts) == 0 {
+		starts = k.those(func(t took) bool { return t.like(l) && t.Start > 0 })
 	}
-	return 0
+	low = l.pace
+	if len(starts) > 0 {
+		start, _ := within(starts, func(t took) float64 { return t.Start })
+		low += start
+	}
+	others := k.those(func(t took) bool { return t.like(l) && t.Purpose == l.Purpose && t.Work == l.Work })
+	if len(others) > 0 {
+		_, high = within(others, func(t took) float64 { return t.Seconds })
+		high = max(high*asFast, low)
+	}
+	return low, high
 }
 
-// Sent is what each launch of a benchmark sends.
-type Sent struct {
-	Cells    int `json:"cells"`
-	Requests int `json:"requests"`
-	// Seconds is how long that takes by rates and durations alone, however fast
-	// the engine is; 0 where requests are sent as fast as they are answered.
-	Seconds float64 `json:"seconds_by_pace,omitempty"`
-}
+// Launches of a variant differ: by how much is guessed at with as many degrees of
+// freedom, since of one launch nobody knows it.
+const (
+	guessedSD = 0.15
+	guessedDF = 3
+)
 
-// SentBy is what the benchmark of a node's feature sends; nothing for other
-// nodes and for a command, which brings its own work.
-func SentBy(p *plans.Plan, n *runtime.Node) (s Sent) {
-	if n.Kind != runtime.KindBenchmark {
-		return s
+// within are the bounds between which the next of these lies in 9 of 10 cases, by
+// Student's t on logs.
+func within(of []took, value func(took) float64) (low, high float64) {
+	mean, sum, n := 0.0, 0.0, float64(len(of))
+	for _, t := range of {
+		mean += math.Log(value(t)) / n
 	}
-	feature := p.Feature(n.Feature)
-	if feature == nil {
-		return s
+	for _, t := range of {
+		sum += math.Pow(math.Log(value(t))-mean, 2)
 	}
-	protocol := p.Protocol(feature.Protocol)
-	if protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
-		return s
-	}
-	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
-		w := p.Workload(name)
-		if w == nil {
-			continue
-		}
-		for _, c := range w.Cells() {
-			s.Cells++
-			s.Requests += c.Warmup + c.Requests
-			s.Seconds += pace(w, c)
-		}
-	}
-	return s
-}
-
-// pace is how long sending a cell takes by its clock.
-func pace(w *plans.Workload, c plans.Cell) float64 {
-	seconds := w.Duration.Seconds()
-	if c.Rate <= 0 {
-		return seconds
-	}
-	rate := c.Rate
-	if w.RateTo > 0 {
-		rate = (c.Rate + w.RateTo) / 2
-	}
-	if by := float64(c.Requests) / rate; seconds == 0 || by < seconds {
-		return by
-	}
-	return seconds
-}
-
-// clock knows how long a run has taken and, from the launches that are left and
-// how long launches took, how long it will.
-type clock struct {
-	mu        sync.Mutex
-	began     time.Time
-	left      int
-	perLaunch float64
-	seen      int
-	spent     float64
-}
-
-func newClock(e Estimate) *clock {
-	return &clock{began: time.Now(), left: e.Launches, perLaunch: e.PerLaunch}
-}
-
-// at notes an event and returns it with elapsed time and ETA.
-func (c *clock) at(ev runtime.Event) runtime.Event {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if ev.Time.IsZero() {
-		ev.Time = now.UTC()
-	}
-	ev.Elapsed = now.Sub(c.began).Seconds()
-	if ev.Type == "launch_done" {
-		if ev.Again == 0 { // else its place was counted with the first one
-			c.left--
-		}
-		c.seen++
-		c.spent += ev.Seconds
-	}
-	if ev.Type == "launches_spared" {
-		c.left -= ev.Launches
-	}
-	per := c.perLaunch
-	if c.seen > 0 {
-		per = c.spent / float64(c.seen)
-	}
-	if c.left > 0 && per > 0 {
-		ev.ETA = float64(c.left) * per
-	}
-	return ev
+	df := n - 1 + guessedDF
+	sd := math.Sqrt((sum + guessedDF*guessedSD*guessedSD) / df)
+	by := stats.Quantile(0.05, df) * sd * math.Sqrt(1+1/n)
+	return math.Exp(mean - by), math.Exp(mean + by)
 }

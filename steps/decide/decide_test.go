@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/plans/planstest"
+
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -20,7 +22,7 @@ import (
 
 // TestChoices: which alternative wins, and what that makes of the feature.
 func TestChoices(t *testing.T) {
-	choose := viewOf(t, choosePlan, nil, nil).Plan.Feature("sized").Choose
+	choose := viewOf(t, planstest.ChoosePlan, nil, nil).Plan.Feature("sized").Choose
 	for _, c := range []struct {
 		name  string
 		of    string // verdict and gain in per cent of each, "-" where it is missing
@@ -77,7 +79,7 @@ func TestChoices(t *testing.T) {
 // TestConfirmed: a feature passes only where it passes on all engines, and says
 // where it did not.
 func TestConfirmed(t *testing.T) {
-	src := strings.Replace(choosePlan, "confirm { engine = engine.embedded.wide }", "confirm { engine = engine.embedded.wide }\n    confirm { engine = engine.embedded.third }", 1) + "\nengine \"embedded\" \"third\" { settings = { threads = 3 } }\n"
+	src := strings.Replace(planstest.ChoosePlan, "confirm { engine = engine.embedded.wide }", "confirm { engine = engine.embedded.wide }\n    confirm { engine = engine.embedded.third }", 1) + "\nengine \"embedded\" \"third\" { settings = { threads = 3 } }\n"
 	for _, c := range []struct {
 		name                string
 		first, wide, third  verdict.Verdict
@@ -163,16 +165,23 @@ func TestConfirmed(t *testing.T) {
 // either, and says so once.
 func TestNotAdmitted(t *testing.T) {
 	out := &ledger.Decision{Verdict: verdict.Pass}
-	v := viewOf(t, choosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "fail"}}, nil)
+	v := viewOf(t, planstest.ChoosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "fail"}}, nil)
 	child := v.Plan.Feature("child")
 	admit(v, child, out)
 	admit(v, child, out)
 	if out.Accepted || len(out.Reasons) != 1 || !out.Reasons[0].Equal(verdict.New(code.ParentNotAccepted).On("sized")) {
 		t.Errorf("%+v", out)
 	}
-	v = viewOf(t, choosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)
+	v = viewOf(t, planstest.ChoosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)
 	if admit(v, child, out); !out.Accepted {
 		t.Error("what builds on the stack does not enter it")
+	}
+	// A trial that passes enters no stack, and says so.
+	trial := *child
+	trial.Trial, out = true, &ledger.Decision{Verdict: verdict.Pass}
+	admit(v, &trial, out)
+	if admit(v, &trial, out); out.Accepted || len(out.Reasons) != 1 || !out.Reasons[0].Equal(verdict.New(code.Trial)) {
+		t.Errorf("a trial: %+v", out)
 	}
 }
 
@@ -180,7 +189,7 @@ func TestNotAdmitted(t *testing.T) {
 // benchmark made, and not on fewer because one is not on record.
 func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	outcomes := map[string]*ledger.Decision{}
-	v := viewOf(t, choosePlan, outcomes, nil)
+	v := viewOf(t, planstest.ChoosePlan, outcomes, nil)
 	var known ledgerOf
 	v.Records, v.Launch = func() iter.Seq2[int, *ledger.Record] { return known.records() }, func(id string) (*ledger.Launch, bool) { return known.launch(id) }
 	f := v.Plan.Feature("sized").Alternatives[0]

@@ -15,6 +15,26 @@ import (
 // disturbed, is recorded with its cause and another one stands in its place.
 func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
 
+// WhyNot is why a launch does not count.
+func WhyNot(l *ledger.Launch) []verdict.Reason {
+	if !l.OK {
+		return []verdict.Reason{l.Error}
+	}
+	return l.Invalid
+}
+
+// NotCounted is what a launch that does not count makes of what rests on it, and why: an
+// engine that broke is an error, and what the machine disturbed says nothing of the port.
+func NotCounted(l *ledger.Launch) (verdict.Verdict, []verdict.Reason) {
+	switch {
+	case !l.OK:
+		return verdict.Error, WhyNot(l)
+	case l.Disturbed:
+		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.MachineDisturbed).From(l.Invalid...)}
+	}
+	return verdict.Invalid, l.Invalid
+}
+
 // Measured is a launch as rules read it.
 func Measured(l *ledger.Launch) gates.Launch {
 	out := gates.Launch{

@@ -149,16 +149,22 @@ func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.
 // admit says whether what was decided enters the stack.
 func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 	out.Accepted = out.Verdict == verdict.Pass
-	under := f.BuildsOn.Feature
-	if !out.Accepted || under == "" {
-		return
-	}
-	if parent := v.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
-		// What was measured had under it what is not in the stack.
+	refuse := func(why verdict.Reason) {
 		out.Accepted = false
-		why := verdict.New(code.ParentNotAccepted).On(under)
 		if !slices.ContainsFunc(out.Reasons, why.Equal) {
 			out.Reasons = append(out.Reasons, why)
+		}
+	}
+	if !out.Accepted {
+		return
+	}
+	if f.Trial {
+		refuse(verdict.New(code.Trial))
+	}
+	if under := f.BuildsOn.Feature; under != "" {
+		if parent := v.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
+			// What was measured had under it what is not in the stack.
+			refuse(verdict.New(code.ParentNotAccepted).On(under))
 		}
 	}
 }
@@ -178,6 +184,9 @@ func candidateKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
 	}
 	least, most := v.Plan.LaunchesOf(ReadAs(f))
 	rules := []any{"feature", Version, f.Accept, Settings(v.Plan, f), least, most}
+	if f.Trial {
+		rules = append(rules, "trial")
+	}
 	for _, r := range f.Criteria {
 		rules = append(rules, ruleKey(r))
 	}

@@ -146,7 +146,7 @@ func interact(root, stack []*ledger.Launch, parts []part) []ledger.Interference 
 	c := newContrast(in)
 	whole, ok := c.gain(stack, root, 1)
 	product := 0.0
-	out := ledger.Interference{Metric: gates.Address(in)}
+	out := ledger.Interference{Metric: in.LaunchAddress()}
 	for _, p := range parts {
 		g, measured := c.gain(p.candidate, p.parent, -1)
 		ok = ok && measured
@@ -254,7 +254,7 @@ type armSum struct {
 }
 
 func newContrast(in *plans.Input) *contrast {
-	c := &contrast{address: gates.Address(in), sign: 1, arms: map[armKey]*armSum{}, works: map[string]bool{}}
+	c := &contrast{address: in.LaunchAddress(), sign: 1, arms: map[armKey]*armSum{}, works: map[string]bool{}}
 	if in.Better == string(measure.Lower) {
 		c.sign = -1
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/plans/planstest"
+
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -13,39 +15,6 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
-
-const sessionPlan = `
-plan "s" {}
-engine "embedded" "tiny" {}
-knob "k" {
-  default = "off"
-  value "off" {}
-  value "one" { env = { K = "1" } }
-  value "two" { env = { K = "2" } }
-}
-workload "w" {
-  prompt_tokens = 16
-  output_tokens = 8
-  coherence     = "off"
-}
-protocol "p" {
-  level "benchmark" { workloads = [workload.w] }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.p
-}
-phase "one" {
-  feature "x" {
-    set = { k = "one" }
-    criterion "c" { rule = "w.tg.gain >= 0.10" }
-  }
-  feature "y" {
-    set = { k = "two" }
-    criterion "c" { rule = "w.tg.gain >= 0.10" }
-  }
-}
-`
 
 // A launch counts what crashed of its variant on this machine since the last one
 // that counted, wherever that was; each session counts a crash once.
@@ -132,7 +101,7 @@ func TestWantedByAGate(t *testing.T) {
 		runtime.BenchmarkID("x"): {Verdict: verdict.Pass, Session: "s-0"},
 		runtime.FeatureID("x"):   {Node: runtime.FeatureID("x"), Verdict: verdict.Pass, Accepted: true},
 	}
-	v := viewOf(t, sessionPlan+`
+	v := viewOf(t, planstest.SharedPlan+`
 phase "two" {
   after_decided = [phase.one]
   gate {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -26,7 +25,7 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 					Name: t.Name, Tool: t.Tool, Path: strings.Join([]string{"target", t.Name, workload, metric}, "."),
 					Value: t.Metrics[workload][metric],
 				}
-				all = append(all, declared(p, one, workload, metric, compared[one.Path])...)
+				all = append(all, declared(p, one, workload, metric, t.Measured[workload+"."+metric], compared[one.Path])...)
 			}
 		}
 	}
@@ -49,23 +48,23 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 	return all
 }
 
-// declared is a number of a target block: of the workload's only cell, or of those
-// that rules compare it with.
-func declared(p *plans.Plan, one ledger.Target, workload, metric string, compared []comparedTarget) []ledger.Target {
-	w := p.Workload(workload)
+// declared is a number of a target block: of the only cell that it may be of, or of
+// those that rules compare it with.
+func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []string, compared []comparedTarget) []ledger.Target {
 	switch {
-	case len(compared) == 0 && w == nil && workload == "command" && p.Baseline != nil:
+	case len(compared) == 0 && of == plans.CommandKind && p.Baseline != nil:
 		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, metric)}
-	case len(compared) > 0 || w == nil:
+	case len(compared) > 0 || len(measured) == 0:
 		return held(p, one, compared)
 	}
-	if m, ok := measure.LookupIn(metric, measure.PerRequest, measure.PerCell); ok {
+	cell, name := measure.SplitAddress(measured[0])
+	if m, ok := measure.LookupIn(name, measure.PerRequest, measure.PerCell); ok {
 		one.Unit, one.Better = m.Unit, string(m.Better)
 	}
-	if cells := w.Cells(); len(cells) == 1 {
-		one.Address, one.Stat, one.Sent = cells[0].Address+"."+metric, "median", sentIn(p, cells[0].Address)
+	if len(measured) == 1 {
+		one.Address, one.Stat, one.Sent = measured[0], "median", sentIn(p, cell)
 	} else {
-		one.Why = verdict.New(code.TargetOfCells, verdict.Int("cells", len(cells))).On(workload)
+		one.Why = verdict.New(code.TargetOfCells, verdict.Int("cells", len(measured))).On(of)
 	}
 	return []ledger.Target{one}
 }
@@ -89,7 +88,7 @@ func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []le
 	for _, c := range compared {
 		t := one
 		t.Path, t.Value, t.Unit, t.Better = c.target.Path, c.target.Number, c.metric.Unit, c.metric.Better
-		t.Address, t.Stat, t.Sent = gates.Address(c.metric), c.metric.Stat, sentIn(p, c.metric.Cell)
+		t.Address, t.Stat, t.Sent = c.metric.LaunchAddress(), c.metric.Stat, sentIn(p, c.metric.Cell)
 		same := func(other ledger.Target) bool {
 			return other.Path == t.Path && other.Address == t.Address && other.Stat == t.Stat
 		}

@@ -45,7 +45,7 @@ func TestClientOfAnEngineThatClosesStreams(t *testing.T) {
 		}
 		client := ClientOf(running{url: server.URL}, k, "m")
 		for range 3 {
-			if _, err := client.Complete(t.Context(), openai.Request{Prompt: "p", MaxTokens: 1}); err != nil {
+			if _, err := client.Stream(t.Context(), openai.Request{Prompt: "p", MaxTokens: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -107,8 +107,7 @@ func answers(spec engine.Spec) bool {
 }
 
 func statusOf(err error) int {
-	var status *openai.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*openai.StatusError](err); ok {
 		return status.Status
 	}
 	return 0

@@ -29,7 +29,7 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 		by = kinds.ForcedIn(st.environ(ctx, v.Spec))
 	}
 	if by != "" {
-		st.force(verdict.New(code.ForcedBy, verdict.Text("by", by)))
+		st.invalidate(verdict.New(code.ForcedBy, verdict.Text("by", by)))
 	}
 }
 
@@ -71,12 +71,6 @@ func (st *Started) loggedForce() {
 		return // what looks for evidence says why the log cannot be read
 	}
 	if found := scan.Found(n); found.Count > 0 {
-		st.force(verdict.New(code.ForcedLogged, verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))
+		st.invalidate(verdict.New(code.ForcedLogged, verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))
 	}
-}
-
-// force makes the launch not count.
-func (st *Started) force(why verdict.Reason) {
-	st.Record.Invalid = append(st.Record.Invalid, why.Map(st.Lab.Redact.Text))
-	st.Record.Disturbed = false
 }

@@ -54,8 +54,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 	}
 	wait := time.Duration(u.Config.Wait)
 	if err := l.lockGPUs(ctx, u, note); err != nil {
-		var held *gpu.HeldError
-		if errors.As(err, &held) {
+		if held, ok := errors.AsType[*gpu.HeldError](err); ok {
 			err = fmt.Errorf("%w: timed out after %s; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
 		}
 		return u, err

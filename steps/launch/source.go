@@ -70,7 +70,7 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 	if err != nil {
 		return failed("source", "be checked out", "%v", err)
 	}
-	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(&l.Resolver, src), launch: record.ID, emit: s.Emit, hard: s.Hard}
+	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(&l.Resolver, src), launch: record.ID, hard: s.Hard}
 	if err := w.ready(ctx, record); err != nil {
 		return err
 	}

@@ -53,8 +53,10 @@ type Lab struct {
 	Store *store.Store
 	// Launcher starts engines.
 	Launcher engine.Launcher
-	// Owner marks what is started on behalf of this state directory.
-	Owner string
+	// Owner marks what is started on behalf of this state directory, and Guardian, which
+	// may be nil, ends it when mxflow is killed.
+	Owner    string
+	Guardian engine.Guardian
 	// RunDir is the folder of this run; engine logs go below it.
 	RunDir string
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
@@ -129,7 +131,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	st.command = useOf(v.Command, v.Spec.Dir)
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
-	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v)})
+	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, Guardian: l.Guardian, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v)})
 	if err != nil {
 		st.Broke(err)
 		st.redactLog(log)
@@ -137,9 +139,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		return st, err
 	}
 	st.Inst = inst
-	for key, value := range inst.About() {
-		record.Engine[key] = value
-	}
+	maps.Copy(record.Engine, inst.About())
 	st.Client = ClientOf(inst, st.Kind, v.Spec.Model)
 	err = inst.Ready(ctx)
 	if err == nil {
@@ -210,8 +210,7 @@ func (st *Started) Keep(s *runtime.Scope) error {
 func (st *Started) Broke(err error) {
 	defer st.diagnose()
 	st.Record.OK, st.Record.Error = false, brokenBy(err)
-	var failure *engine.Failure
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*engine.Failure](err); ok {
 		st.Record.LogTail = failure.LogTail
 		if failure.Exit != nil {
 			st.Record.Exit = &failure.Exit.Code
@@ -338,7 +337,11 @@ func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]led
 		if text, ok := o.Value.(string); ok {
 			o.Value = st.Lab.Redact.Text(text)
 		}
-		seen[o.Name] = ledger.Observed{Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: st.Lab.Redact.Text(o.Line), Configured: st.Record.Configured(o.LineNo) && !o.Shows}
+		said := ledger.Observed{Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: o.Line, At: o.At, To: o.To, Whole: o.Whole, Configured: st.Record.Configured(o.LineNo) && !o.Shows}
+		if hidden := st.Lab.Redact.Text(o.Line); hidden != o.Line {
+			said.Line, said.At, said.To = hidden, 0, 0
+		}
+		seen[o.Name] = said
 	}
 	return seen, not, nil
 }
@@ -356,11 +359,34 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 		return
 	}
 	st.Record.Observed, st.Record.Unobserved = seen, not
+	st.unused(v.Uses)
 	for name, o := range seen {
 		if number, ok := o.Value.(float64); ok {
 			st.keepNumber(name, o.Unit, number)
 		}
 	}
+}
+
+// unused makes a launch not count in which the engine does not show that it used what
+// was set: it would be measured without.
+func (st *Started) unused(uses []kinds.Use) {
+	for _, u := range uses {
+		o, seen := st.Record.Observed[u.Observed]
+		if number, ok := o.Value.(float64); ok && number > 0 {
+			continue
+		}
+		why := verdict.New(code.SettingUnused, verdict.Text("name", u.Observed)).From(st.Record.Unobserved[u.Observed])
+		if seen {
+			why = verdict.New(code.SettingUnused, verdict.Text("name", u.Observed), verdict.Text("value", o.String()))
+		}
+		st.invalidate(why.On(u.Setting))
+	}
+}
+
+// invalidate makes the launch not count.
+func (st *Started) invalidate(why verdict.Reason) {
+	st.Record.Invalid = append(st.Record.Invalid, why.Map(st.Lab.Redact.Text))
+	st.Record.Disturbed = false
 }
 
 // keepNumber makes an observed number a metric of the launch, and of those that

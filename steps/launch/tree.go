@@ -109,7 +109,7 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 // then its launches are not launches of one thing. The qualification counts with
 // them, since it speaks for what was measured. An empty verdict means that all
 // are as they were.
-func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
+func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) verdict.Reason {
 	first := map[string]*ledger.Launch{}
 	var launches []*ledger.Launch
 	if qualified != nil && l.Store != nil {
@@ -133,18 +133,18 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 			}
 			if before := was.Trees[name]; before.Hash != now.Hash {
 				args := append(l.difference(ctx, before, now).args(), verdict.Text("one", was.ID), verdict.Text("other", launch.ID))
-				return verdict.Invalid, []verdict.Reason{verdict.New(code.TreeMoved, args...).On(now.Path)}
+				return verdict.New(code.TreeMoved, args...).On(now.Path)
 			}
 		}
 	}
 	for _, v := range vs {
 		for _, t := range v.Spec.Trees {
 			if launch := first[t.Name]; launch != nil && launch.Trees[t.Name].Hash != t.Hash {
-				return verdict.Invalid, []verdict.Reason{verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(t.Path)}
+				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(t.Path)
 			}
 		}
 	}
-	return "", nil
+	return verdict.Reason{}
 }
 
 // changes are in what two states of a tree differ.

@@ -42,7 +42,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 	if !q.answered {
 		// Kernels are chosen at the first request, so there must have been one.
 		limit := time.Duration(k.Timeout)
-		if _, err := q.Client.Complete(ctx, openai.Request{
+		if _, err := q.Client.Stream(ctx, openai.Request{
 			Prompt: "Hello", MaxTokens: 4, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
 		}); err != nil {
 			return "", nil, err

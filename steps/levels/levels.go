@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -68,14 +69,20 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 			return nil, nil, err
 		}
 		if len(st.Record.Invalid) > 0 {
-			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Invalid, Reasons: st.Record.Invalid})
+			v, why := decide.NotCounted(st.Record)
+			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: v, Reasons: why})
 		}
 	}
 	if !st.Record.OK {
 		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
 	}
 	out.Launches = append(out.Launches, id)
-	return levels, record, st.Keep(s)
+	if err := st.Keep(s); err != nil {
+		return nil, nil, err
+	}
+	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels say what broke
+	s.Emit(ev)
+	return levels, record, nil
 }
 
 // eachLevel runs one level after the other and stops at the first that does not

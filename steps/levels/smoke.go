@@ -76,7 +76,7 @@ type smoke struct {
 
 func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	limit := time.Duration(s.Timeout)
-	answer, err := q.Client.Complete(ctx, openai.Request{
+	answer, err := q.Client.Stream(ctx, openai.Request{
 		API: openai.API(s.API), Prompt: s.Prompt, MaxTokens: s.MaxTokens,
 		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
 	})

@@ -32,6 +32,7 @@ func (r *recording) calibrate(ctx context.Context, ws []*plans.Workload) error {
 	}
 	r.taken.Client = &c
 	if why := mock.Verdict(c, limit); why != "" {
+		r.disturbances++ // no engine has a part in it
 		r.invalid(verdict.New(code.ClientNotGood, verdict.Text("why", why)))
 	}
 	return nil

@@ -16,10 +16,10 @@ import (
 
 const (
 	// lookedAt is how many answers of a launch its parent gives again, of each cell.
-	lookedAt = 6
-	// lookTokens is how long those are at most, and lookAtOnce how many are asked for
-	// at a time.
-	lookTokens, lookAtOnce = 24, 4
+	lookedAt = 12
+	// lookTokens is how long those are at most, enough for what is compared
+	// (work.BeginBytes), and lookAtOnce how many are asked for at a time.
+	lookTokens, lookAtOnce = 12, 4
 )
 
 // asked is a request that was measured and may be asked again, of the parent: what

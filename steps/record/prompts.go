@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -99,9 +100,7 @@ func (t *Texts) Recall(l *Sender, kept *store.Store, launches []*ledger.Launch) 
 		if l.built == nil {
 			l.built = map[string]prompt.Prompts{}
 		}
-		for key, prompts := range all {
-			l.built[key] = prompts
-		}
+		maps.Copy(l.built, all)
 		l.mu.Unlock()
 		t.sum = launch.Prompts
 	}

@@ -68,7 +68,7 @@ func BenchmarkWork(b *testing.B) {
 	}
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {
-			if found := work.Compare(arms[0], arms[1]); len(found) > 0 {
+			if found, _ := work.Compare(arms[0], arms[1]); len(found) > 0 {
 				b.Fatal(found)
 			}
 		}

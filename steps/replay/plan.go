@@ -39,6 +39,14 @@ type recordedPlan struct {
 	rules map[[2]string]*plans.Rule
 }
 
+// Plan is the plan of a run as it was then; nil where it cannot be compiled any more.
+func (r *Replay) Plan(run string) *plans.Plan {
+	if p := r.planOf(run); p.res != nil {
+		return p.res.Plan
+	}
+	return nil
+}
+
 // planOf is the plan of a run, compiled from the sources that it recorded.
 func (r *Replay) planOf(run string) *recordedPlan {
 	start := r.runs[run]

@@ -204,7 +204,7 @@ func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
 func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) {
 	settings := decide.RecordedSettings(d.Statistics)
 	var verdicts []verdict.Verdict
-	var found [][]verdict.Reason
+	var decided [][]verdict.Rule
 	for _, part := range rules.parts {
 		gate := runtime.Kind(d.Kind) == runtime.KindGate
 		again := decide.Rules(part.rules, func(i int) bool { return part.recorded[i].Decides || gate }, part.evidence, settings)
@@ -218,7 +218,7 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 		}
 		v := r.onSeen(out, d, part, decide.Whole(d.Kind, levels, again))
 		verdicts = append(verdicts, v)
-		found = append(found, gates.Findings(part.rules, again, part.evidence, settings))
+		decided = append(decided, again)
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
 			out.differ(alt.Name, "verdict", string(alt.Verdict), string(v))
 		}
@@ -238,7 +238,9 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	}
 	// Decisions of gates keep no findings, and those of another way of deciding others.
 	if runtime.Kind(d.Kind) != runtime.KindGate && d.Statistics.Version == decide.Version {
-		findings(out, d.Findings, found[rules.shown(d)])
+		shown := rules.shown(d)
+		part := rules.parts[shown]
+		findings(out, d.Findings, gates.Findings(part.rules, decided[shown], part.evidence, settings))
 	}
 	if rules.from == RulesOfPlan {
 		r.claimAgain(out, d, rules)

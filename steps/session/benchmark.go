@@ -101,10 +101,7 @@ func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workl
 	}
 	with := *s
 	with.Keys = keys
-	all, err := b.lab.session(b.lab.sessionWith(&with, own, b.lab.WorkKey(ws)))
-	if err != nil {
-		return verdict.Reason{}, err
-	}
+	all := b.lab.session(b.lab.sessionWith(&with, own, b.lab.WorkKey(ws)))
 	view := b.lab.View(s)
 	if closed := *own; !closed.CloseRetracted(view, all).IsZero() {
 		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
@@ -168,7 +165,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		return out, nil, nil
 	}
 	view := b.lab.View(s)
-	own, _, err := b.lab.sessionOf(s, b.feature)
+	own, members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,9 +174,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
-	if run.all, err = b.lab.session(run.id); err != nil {
-		return nil, nil, err
-	}
+	run.all = b.lab.session(run.id)
 	out.Session = run.id
 	own.CloseRetracted(view, run.all)
 	if len(run.all) > 0 {
@@ -190,12 +185,23 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	var launches []runtime.PlannedLaunch
 	if own.Open {
 		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
+		have := run.all
+		if run.id == "" { // one that was cut before all arms were launched goes on, too
+			id, err := b.newSession(s, run.work, members)
+			if err != nil {
+				return nil, nil, err
+			}
+			have = b.lab.session(id)
+		}
+		have = slices.DeleteFunc(slices.Clone(have), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
+		out.Reasons = kept(own, have, next)
 		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.variants {
-				if before && v.Key != own.Arms.Candidate.Key {
+				made := slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key && l.Ordinal == round })
+				if made || before && v.Key != own.Arms.Candidate.Key {
 					continue
 				}
-				l := planned(v, ledger.ForBenchmark)
+				l := planned(v, ledger.ForBenchmark, run.work)
 				l.Sure = round <= next
 				launches = append(launches, l)
 			}
@@ -207,8 +213,20 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		}
 		out.Verdict, out.Levels = level.Verdict, []ledger.Level{level}
 	}
-	out.Reasons = own.Resolvable(view, run.id, run.work)
+	out.Reasons = append(out.Reasons, own.Resolvable(view, run.id, run.work)...)
 	return out, launches, nil
+}
+
+// kept says how many launches of a session that goes on are on record.
+func kept(m *member, have []*ledger.Launch, next int) []verdict.Reason {
+	if len(have) == 0 {
+		return nil
+	}
+	args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", m.Most*len(m.variants))}
+	if next < m.Most {
+		args = append(args, verdict.Int("least", next*len(m.variants)))
+	}
+	return verdict.Because(code.LaunchesKept, args...)
 }
 
 // launchedBefore reports whether a sibling that comes first launches the parent
@@ -225,8 +243,9 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 	return false
 }
 
-func planned(v *variant.Variant, purpose string) runtime.PlannedLaunch {
-	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Purpose: purpose, Sure: true}
+func planned(v *variant.Variant, purpose, work string) runtime.PlannedLaunch {
+	model := variant.ModelOf(v.Spec, nil)
+	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
 }
 
 func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -268,32 +287,10 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 // measure makes the launches that the session lacks, for all candidates that
 // share it.
 func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.Workload, out *ledger.Decision, level *ledger.Level) error {
-	own, members, err := b.lab.sessionOf(s, b.feature)
+	run, own, err := b.session(s, ws)
 	if err != nil {
 		return err
 	}
-	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
-	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
-		return err
-	}
-	if run.id == "" {
-		if run.id, err = b.newSession(s, run.work, members); err != nil {
-			return err
-		}
-	}
-	if run.all, err = b.lab.session(run.id); err != nil {
-		return err
-	}
-	closed := own.CloseRetracted(b.lab.View(s), run.all)
-	// Whoever is not part of a session that goes on has one of its own, unless it was
-	// cut in its first round, before everybody's turn.
-	cut := b.lab.cutAtOnce(run.all, members)
-	for _, m := range members {
-		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
-			run.members = append(run.members, m)
-		}
-	}
-	run.dropDead()
 	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		return b.one(ctx, s, run.id, sl, total, ws, tries)
 	}
@@ -303,11 +300,40 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if n := run.planned - run.slots(); n > 0 {
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
-	err = run.conclude(ctx, own, out, level)
-	if !closed.IsZero() {
-		level.Reasons = append(level.Reasons, closed)
+	return run.conclude(ctx, own, out, level)
+}
+
+// session is the one that the benchmark goes on with or begins, with its own member.
+func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *member, error) {
+	own, members, err := b.lab.sessionOf(s, b.feature)
+	if err != nil {
+		return nil, nil, err
 	}
-	return err
+	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
+	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
+		return nil, nil, err
+	}
+	if run.id == "" {
+		if run.id, err = b.newSession(s, run.work, members); err != nil {
+			return nil, nil, err
+		}
+		if b.lab.begun == nil {
+			b.lab.begun = map[string]bool{}
+		}
+		b.lab.begun[run.id] = true
+	}
+	run.all = b.lab.session(run.id)
+	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
+	// Whoever is not part of a session that goes on has one of its own, unless it was
+	// cut in its first round, before everybody's turn.
+	cut := b.lab.cutAtOnce(run.all, members)
+	for _, m := range members {
+		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
+			run.members = append(run.members, m)
+		}
+	}
+	run.dropDead()
+	return run, own, nil
 }
 
 // cutAtOnce reports whether a session was cut in its first round: what is launched
@@ -338,10 +364,7 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 	}
 	for n := 0; ; n++ {
 		id := "s-" + runtime.ShortID(work, keys, s.Node.ID, s.Attempt, n)
-		have, err := b.lab.session(id)
-		if err != nil {
-			return "", err
-		}
+		have := b.lab.session(id)
 		if !b.lab.sameBoot(have) {
 			continue
 		}
@@ -351,10 +374,6 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 			}
 			continue
 		}
-		if b.lab.begun == nil {
-			b.lab.begun = map[string]bool{}
-		}
-		b.lab.begun[id] = true
 		return id, nil
 	}
 }
@@ -363,12 +382,12 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload, tries []*ledger.Launch) (*ledger.Launch, error) {
 	ev := runtime.Event{
 		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: plans.BenchmarkLevel, Variant: sl.variant.Name,
-		Launch: sl.number, Launches: total, Again: len(tries), LaunchID: launchID(session, sl, len(tries)),
+		Launch: sl.number, Launches: total, LaunchesLeast: sl.least, Again: len(tries), LaunchID: launchID(session, sl, len(tries)),
 	}
 	started := ev
 	started.Type = "launch_started"
 	if n := len(tries); n > 0 {
-		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(whyNot(tries[n-1])...)
+		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(decide.WhyNot(tries[n-1])...)
 	}
 	s.Emit(started)
 	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws), Draw: b.lab.Draws.Next()}

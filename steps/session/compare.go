@@ -33,7 +33,7 @@ var CompareSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "engines", Type: plans.Refs, Ref: "engine", Required: true, Doc: "At least two engines, one row each."},
 		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are against. It is launched first, and prompts have the length asked for in its tokens."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order. Those of kind `command` bring their own work."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order; `--suite` sends those of a suite in their place. Engines of kind `command` bring their own work."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels but the benchmark qualify each engine, in one launch that is not measured."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Launches of each engine that are measured."},
 	},
@@ -78,6 +78,11 @@ type comparison struct {
 	workloads []*plans.Workload
 	// variants are the engines, the reference first; rows in the plan's order.
 	variants, rows []*variant.Variant
+	// session is the one that it goes on with, slots are what that takes and have what
+	// was launched in it.
+	session string
+	slots   []slot
+	have    []*ledger.Launch
 }
 
 func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
@@ -89,7 +94,7 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	if out.protocol == nil {
 		return nil, fmt.Errorf("there is no protocol %q", out.Protocol)
 	}
-	for _, name := range out.Workloads {
+	for _, name := range c.lab.Plan.Sent(c.block) {
 		out.workloads = append(out.workloads, c.lab.Plan.Workload(name))
 	}
 	for _, key := range out.Engines {
@@ -111,6 +116,18 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 		}
 	}
 	return out, nil
+}
+
+// going is the comparison with its session.
+func (c *compare) going(s *runtime.Scope) (*comparison, error) {
+	it, err := c.comparison(s)
+	if err != nil {
+		return nil, err
+	}
+	it.slots = interleave(it.variants, it.Launches)
+	it.session = c.lab.sessionID(s, len(it.slots))
+	it.have = c.lab.session(it.session)
+	return it, nil
 }
 
 // Prepare implements runtime.Preparer. An engine whose image cannot be had is a
@@ -147,31 +164,22 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 // Foresee implements runtime.Foreseer: a qualification of each engine that was
 // not measured yet, and the launches that the session lacks.
 func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	it, err := c.comparison(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	slots := interleave(it.variants, it.Launches)
-	session, err := c.lab.sessionID(s, len(slots))
-	if err != nil {
-		return nil, nil, err
-	}
-	have, err := c.lab.session(session)
+	it, err := c.going(s)
 	if err != nil {
 		return nil, nil, err
 	}
 	var launches []runtime.PlannedLaunch
 	for _, v := range it.variants {
-		if !launched(have, v) && len(levels.Of(it.protocol, v)) > 0 {
-			launches = append(launches, planned(v, ledger.ForQualification))
+		if !it.launched(v) && len(levels.Of(it.protocol, v)) > 0 {
+			launches = append(launches, planned(v, ledger.ForQualification, ""))
 		}
 	}
-	for _, sl := range slots {
-		if existing(have, sl) == nil {
-			launches = append(launches, planned(sl.variant, ledger.ForBenchmark))
+	for _, sl := range it.slots {
+		if it.existing(sl) == nil {
+			launches = append(launches, planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads)))
 		}
 	}
-	return &ledger.Decision{Session: session}, launches, nil
+	return &ledger.Decision{Session: it.session}, launches, nil
 }
 
 // counts judges whether the launches of an engine count: an engine that answers
@@ -186,7 +194,8 @@ func counts(own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason) {
 	}
 	for _, l := range own {
 		if len(l.Invalid) > 0 {
-			return verdict.Invalid, verdict.New(code.LaunchSays).On(l.ID).From(l.Invalid...)
+			v, why := decide.NotCounted(l)
+			return v, verdict.New(code.LaunchSays).On(l.ID).From(why...)
 		}
 	}
 	mine, theirs := garbage(own), garbage(reference)
@@ -236,18 +245,13 @@ func interleave(arms []*variant.Variant, rounds int) []slot {
 // for the same measurement, also when another one came in between, otherwise a
 // new one of this attempt. A session that a reboot cut is not continued: the
 // machine before and after it are not the same arm.
-func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
-	if p := l.measured(s); p != nil {
-		whole, err := l.usable(p.Session, wanted)
-		if err != nil || whole {
-			return p.Session, err
-		}
+func (l *Lab) sessionID(s *runtime.Scope, wanted int) string {
+	if p := l.measured(s); p != nil && l.usable(p.Session, wanted) {
+		return p.Session
 	}
 	for cut := 0; ; cut++ {
-		id := "s-" + runtime.ShortID(s.Keys.Measure, s.Attempt, cut)
-		ok, err := l.usable(id, wanted)
-		if err != nil || ok {
-			return id, err
+		if id := "s-" + runtime.ShortID(s.Keys.Measure, s.Attempt, cut); l.usable(id, wanted) {
+			return id
 		}
 	}
 }
@@ -264,7 +268,7 @@ func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
 		if d.MeasureKey != s.Keys.Measure || d.Session == "" {
 			continue
 		}
-		if d.Verdict.Kept() {
+		if d.Kept() {
 			return d
 		}
 		return nil
@@ -273,63 +277,51 @@ func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
 }
 
 // usable reports whether a session has all it needs or may go on.
-func (l *Lab) usable(id string, wanted int) (bool, error) {
-	launches, err := l.session(id)
-	if err != nil {
-		return false, err
-	}
-	return l.sameBoot(launches) || len(launches) >= wanted, nil
+func (l *Lab) usable(id string, wanted int) bool {
+	launches := l.session(id)
+	return l.sameBoot(launches) || len(launches) >= wanted
 }
 
 // existing finds the launch of a slot; nil when it has to be made.
-func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
-	return plans.Find(launches, func(l *ledger.Launch) bool { return l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal })
+func (c *comparison) existing(sl slot) *ledger.Launch {
+	return plans.Find(c.have, func(l *ledger.Launch) bool { return l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal })
 }
 
 // Run implements runtime.Step.
 func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
-	it, err := c.comparison(s)
+	it, err := c.going(s)
 	if err != nil {
 		return nil, err
 	}
-	slots := interleave(it.variants, it.Launches)
-	session, err := c.lab.sessionID(s, len(slots))
-	if err != nil {
+	shared := &record.Texts{Set: it.session}
+	if err := shared.Recall(&c.lab.Sender, c.lab.Store, it.have); err != nil {
 		return nil, err
 	}
-	have, err := c.lab.session(session)
-	if err != nil {
-		return nil, err
+	for i := range it.slots {
+		it.slots[i].texts = shared
 	}
-	shared := &record.Texts{Set: session}
-	if err := shared.Recall(&c.lab.Sender, c.lab.Store, have); err != nil {
-		return nil, err
-	}
-	for i := range slots {
-		slots[i].texts = shared
-	}
-	out := &ledger.Decision{Session: session}
+	out := &ledger.Decision{Session: it.session}
 	entries := map[*variant.Variant]*gates.Contender{}
 	for _, v := range it.variants {
 		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
 		entries[v] = e
-		if launched(have, v) {
+		if it.launched(v) {
 			continue // it was qualified before this session was cut
 		}
 		if err := c.qualify(ctx, s, it, v, e, out); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.measure(ctx, s, it, slots, have, entries, out); err != nil {
+	if err := c.measure(ctx, s, it, entries, out); err != nil {
 		return nil, err
 	}
 	c.decide(it, entries, out)
 	return out, nil
 }
 
-// launched reports whether a variant was measured in a session.
-func launched(have []*ledger.Launch, v *variant.Variant) bool {
-	return slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
+// launched reports whether a variant was measured in the session.
+func (c *comparison) launched(v *variant.Variant) bool {
+	return slices.ContainsFunc(c.have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
 }
 
 // qualify runs the levels of the protocol in a launch of their own.
@@ -353,24 +345,24 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 
 // measure makes the launches that the session lacks, of all engines that are
 // qualified. One whose launch breaks drops out, and the others go on.
-func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison, slots []slot, have []*ledger.Launch, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) error {
+func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) error {
 	b := &benchmark{lab: c.lab}
 	used := map[*variant.Variant][]*ledger.Launch{}
-	for _, sl := range slots {
+	for _, sl := range it.slots {
 		e := entries[sl.variant]
 		if e.Broken != "" {
 			continue
 		}
-		launch := existing(have, sl)
+		launch := it.existing(sl)
 		if launch == nil {
 			var err error
-			if launch, err = b.one(ctx, s, out.Session, sl, len(slots), it.workloads, nil); err != nil {
+			if launch, err = b.one(ctx, s, out.Session, sl, len(it.slots), it.workloads, nil); err != nil {
 				return err
 			}
 		}
 		out.Launches = append(out.Launches, launch.ID)
 		if !launch.OK {
-			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(slots))).From(launch.Error)
+			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(it.slots))).From(launch.Error)
 			out.LogTail, out.Exit = launch.LogTail, launch.Exit
 			continue
 		}
@@ -380,36 +372,39 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 	reference := used[it.variants[0]]
 	for _, v := range it.variants {
 		e := entries[v]
-		if e.Broken == "" {
-			e.Broken, e.Cause = counts(used[v], reference)
+		if e.Broken != "" {
+			continue
 		}
-		if moved, why := c.lab.MovedTrees(ctx, used[v], []*variant.Variant{v}, nil); e.Broken == "" && moved != "" {
-			e.Broken, e.Cause = moved, why[0]
-		}
-		if e.Broken == "" {
-			if why := c.lab.otherEnvironment(slices.Concat(reference, used[v]), []*variant.Variant{it.variants[0], v}); !why.IsZero() {
-				e.Broken, e.Cause = verdict.Invalid, why
-			}
-		}
-		if e.Broken == "" {
-			why, err := c.lab.disagree(used[v], []*variant.Variant{v})
-			if err != nil {
-				return err
-			}
-			if why.IsZero() {
-				if why, err = c.lab.unproved(used[v], v, it.Protocol); err != nil {
-					return err
-				}
-			}
-			if !why.IsZero() {
-				e.Broken, e.Cause = verdict.Invalid, why
-			}
+		var err error
+		if e.Broken, e.Cause, err = c.doubted(ctx, it, v, used[v], reference); err != nil {
+			return err
 		}
 		if e.Broken == "" {
 			e.Notes = rowNotes(used[v], reference)
 		}
 	}
 	return nil
+}
+
+// doubted is why the launches of a row do not count, beside those of the reference. The
+// verdict is empty where they do.
+func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason, error) {
+	if got, why := counts(own, reference); got != "" {
+		return got, why, nil
+	}
+	row := []*variant.Variant{v}
+	why := c.lab.MovedTrees(ctx, own, row, nil)
+	if why.IsZero() {
+		why = c.lab.otherEnvironment(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v})
+	}
+	var err error
+	if why.IsZero() {
+		why, err = c.lab.contradicted(own, row, it.Protocol)
+	}
+	if why.IsZero() {
+		return "", why, err
+	}
+	return verdict.Invalid, why, nil
 }
 
 // decide joins the rows to the verdict.

@@ -41,8 +41,9 @@ func TestCheckCompare(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	clean, garbage := &ledger.Launch{ID: "a"}, &ledger.Launch{ID: "b", Incoherent: []verdict.Reason{verdict.New(code.Garbage).On("chat")}}
-	cached := &ledger.Launch{ID: "c", Invalid: verdict.Because(code.FromCache)}
+	clean, garbage := &ledger.Launch{ID: "a", OK: true}, &ledger.Launch{ID: "b", OK: true, Incoherent: []verdict.Reason{verdict.New(code.Garbage).On("chat")}}
+	cached := &ledger.Launch{ID: "c", OK: true, Invalid: verdict.Because(code.FromCache)}
+	disturbed := &ledger.Launch{ID: "d", OK: true, Invalid: verdict.Because(code.WokenLate), Disturbed: true}
 	for _, c := range []struct {
 		name           string
 		own, reference []*ledger.Launch
@@ -52,6 +53,7 @@ func TestCounts(t *testing.T) {
 		{"garbage", []*ledger.Launch{garbage}, []*ledger.Launch{clean}, verdict.Invalid},
 		{"as much garbage as the reference", []*ledger.Launch{garbage}, []*ledger.Launch{garbage}, ""},
 		{"garbage without a reference", []*ledger.Launch{garbage}, nil, verdict.Invalid},
+		{"disturbed", []*ledger.Launch{clean, disturbed}, []*ledger.Launch{clean}, verdict.Inconclusive},
 		{"cached", []*ledger.Launch{clean, cached}, []*ledger.Launch{clean}, verdict.Invalid},
 	} {
 		if got, why := counts(c.own, c.reference); got != c.want || why.IsZero() != (got == "") {
@@ -87,14 +89,14 @@ func TestCompareWantsOneEngine(t *testing.T) {
 		"the same": {"fa", "fa", ""}, "another": {"fa", "fi", verdict.Invalid},
 	} {
 		it := &comparison{compareConfig: compareConfig{Launches: 2}, variants: []*variant.Variant{v}}
-		var have []*ledger.Launch
+		it.slots = interleave(it.variants, 2)
 		for i, said := range []string{c.one, c.two} {
 			l := observingLaunch([]string{"1", "2"}[i], "A", map[string]any{"attention": said})
 			l.Ordinal, l.Fingerprint = i+1, map[string]string{"cpu": "c"}
-			have = append(have, l)
+			it.have = append(it.have, l)
 		}
 		step, e := &compare{lab: newLab(&plans.Plan{}, nil)}, &gates.Contender{}
-		err := step.measure(t.Context(), nil, it, interleave(it.variants, 2), have, map[*variant.Variant]*gates.Contender{v: e}, &ledger.Decision{})
+		err := step.measure(t.Context(), nil, it, map[*variant.Variant]*gates.Contender{v: e}, &ledger.Decision{})
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))
 		}

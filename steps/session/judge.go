@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/logscan"
@@ -16,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -30,7 +32,8 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 	for _, launch := range launches {
 		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 		if len(launch.Invalid) > 0 {
-			return verdict.Invalid, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(launch.Invalid...)}, nil
+			v, why := decide.NotCounted(launch)
+			return v, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
 		}
 	}
 	notes = append(notes, notesOf(launches)...)
@@ -54,7 +57,7 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 			notes = append(notes, said...)
 		}
 	}
-	why, said := agree(vs, byArm)
+	why, said := agree(vs, byArm, ws)
 	if !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
@@ -84,7 +87,11 @@ func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]
 		if err != nil {
 			return why, nil, err
 		}
-		for _, f := range work.Compare(parent, candidate) {
+		found, few := work.Compare(parent, candidate)
+		for _, cell := range few {
+			notes = append(notes, verdict.New(code.WorkUncompared, verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", work.Fewest)).On(cell))
+		}
+		for _, f := range found {
 			found := record.WorkOf(f, v.Name, vs[0].Name)
 			if w.Coherence != "off" || f.Code == work.PromptText {
 				return found, nil, nil
@@ -98,7 +105,9 @@ func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]
 // agree holds what the candidates answered against what their parent said when it was
 // asked the same, cell by cell, since an engine may do the work in some alone: why it is
 // no answer of the parent's model, or what nobody knows.
-func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason) {
+func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch, ws []*plans.Workload) (why verdict.Reason, notes []verdict.Reason) {
+	// Where no answers are looked at, as the plan declares, that is said of its own.
+	looked := slices.ContainsFunc(ws, func(w *plans.Workload) bool { return w.Coherence != "off" })
 	arm := map[string]string{}
 	for key, launches := range byArm {
 		for _, l := range launches {
@@ -128,7 +137,9 @@ func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdic
 			switch {
 			case a.Unlike():
 				return verdict.New(code.OtherAnswers, args...).On(v.Name), nil
-			case cell == all && !a.Known() && a.OwnOf+a.OtherOf > 0:
+			case cell == all && a.OwnOf+a.OtherOf == 0 && looked:
+				notes = append(notes, verdict.New(code.NotAsked, args[0]).On(v.Name))
+			case cell == all && !a.Known() && looked:
 				notes = append(notes, verdict.New(code.NotAsked, args...).On(v.Name))
 			}
 		}
@@ -497,6 +508,19 @@ type agreement struct {
 	setting map[string]bool
 }
 
+// contradicted is why what launches of variants show of themselves contradicts what they
+// are said to be, or what they are held against: knobs that are not proved, settings in
+// which they differ. No fact where nothing does.
+func (l *Lab) contradicted(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason, error) {
+	byArm := byKey(launches)
+	for _, v := range vs {
+		if why, err := l.unproved(byArm[v.Key], v, protocol); err != nil || !why.IsZero() {
+			return why, err
+		}
+	}
+	return l.disagree(launches, vs)
+}
+
 // disagree is why launches do not make a comparison; no fact where they do.
 func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
 	a := agreement{lab: l, setting: map[string]bool{}}
@@ -560,7 +584,7 @@ func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledg
 	free, knobs := a.underTest(one, other)
 	for _, name := range a.compared([]*ledger.Launch{left[0], right[0]}) {
 		x, y := left[0].Observed[name], right[0].Observed[name]
-		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x.Line, y.Line) {
+		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x, y) {
 			continue
 		}
 		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.Name),
@@ -569,9 +593,9 @@ func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledg
 	return verdict.Reason{}
 }
 
-// proves reports whether one of the lines from which an observation was taken is
-// evidence for a value of the knobs: then it is what they are about.
-func (a agreement) proves(knobs []string, lines ...string) bool {
+// proves reports whether evidence for a value of the knobs is about one of some
+// observations, by where it stands in its line: then it is what they are about.
+func (a agreement) proves(knobs []string, seen ...ledger.Observed) bool {
 	for _, k := range a.lab.Plan.Knobs {
 		if !slices.Contains(knobs, k.Name) {
 			continue
@@ -579,7 +603,7 @@ func (a agreement) proves(knobs []string, lines ...string) bool {
 		for _, v := range k.Values {
 			for _, text := range slices.Concat(v.MustSee.Log, v.MustNotSee.Log) {
 				g, err := logscan.ParseGlob(text)
-				if err == nil && slices.ContainsFunc(lines, func(line string) bool { return line != "" && g.Match(line) }) {
+				if err == nil && slices.ContainsFunc(seen, func(o ledger.Observed) bool { return g.Names(o.Line, o.At, o.To, o.Whole) }) {
 					return true
 				}
 			}
@@ -596,15 +620,7 @@ func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string)
 			continue
 		}
 		knobs = append(knobs, k.Name)
-		free = append(free, k.Changes...)
-		for _, v := range k.Values {
-			for name := range v.MustSee.Observed {
-				free = append(free, name)
-			}
-			for name := range v.MustNotSee.Observed {
-				free = append(free, name)
-			}
-		}
+		free = append(free, freedBy(k)...)
 	}
 	return free, knobs
 }
@@ -612,23 +628,29 @@ func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string)
 // freed are the observations that knobs may change, for the decision's key: it
 // is decided again when they do.
 func (l *Lab) freed() []any {
-	l.freeing.Do(func() { l.free = freedBy(l.Plan) })
+	l.freeing.Do(func() {
+		for _, k := range l.Plan.Knobs {
+			if names := freedBy(k); len(names) > 0 {
+				l.free = append(l.free, k.Name, names)
+			}
+		}
+	})
 	return l.free
 }
 
-func freedBy(p *plans.Plan) (parts []any) {
-	for _, k := range p.Knobs {
-		names := slices.Clone(k.Changes)
-		for _, v := range k.Values {
-			names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))
-			names = slices.AppendSeq(names, maps.Keys(v.MustNotSee.Observed))
-		}
-		if len(names) > 0 {
-			slices.Sort(names)
-			parts = append(parts, k.Name, slices.Compact(names))
+// freedBy are the observations that a knob may change: those it names, those that its
+// evidence asks for, and what shows the settings that it sets.
+func freedBy(k *plans.Knob) []string {
+	names := slices.Clone(k.Changes)
+	for _, v := range k.Values {
+		names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))
+		names = slices.AppendSeq(names, maps.Keys(v.MustNotSee.Observed))
+		for setting := range v.Settings {
+			names = append(names, kinds.Shown(setting)...)
 		}
 	}
-	return parts
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // otherEnvironment says why launches were not made in one environment; no fact

@@ -137,11 +137,19 @@ func TestNotesOf(t *testing.T) {
 	}
 }
 
-// observing is a launch that says this of itself.
+// observingLaunch is a launch that says this of itself, all in one line.
 func observingLaunch(id, arm string, seen map[string]any) *ledger.Launch {
 	l := &ledger.Launch{ID: id, VariantKey: arm, OK: true, Observed: map[string]ledger.Observed{}}
-	for name, value := range seen {
-		l.Observed[name] = ledger.Observed{Value: value, Line: "INFO " + name + " is set"}
+	line := "engine with config:"
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		o := ledger.Observed{Value: seen[name], At: len(line) + len(name) + 2, Whole: true}
+		line = fmt.Sprintf("%s %s=%v", line, name, seen[name])
+		o.To = len(line)
+		l.Observed[name] = o
+	}
+	for name, o := range l.Observed {
+		o.Line = line
+		l.Observed[name] = o
 	}
 	return l
 }
@@ -155,7 +163,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 		{Name: "dtype", Type: "string"},
 	}}
 	knob := &plans.Knob{Name: "moe", Default: "a", Values: []*plans.KnobValue{
-		{Name: "a", MustSee: plans.Evidence{Log: []string{"*dtype is*"}}},
+		{Name: "a", MustSee: plans.Evidence{Log: []string{"*config:*dtype=bf16*"}}},
 		{Name: "b", MustSee: plans.Evidence{Observed: map[string]any{"graphs": true}}},
 	}}
 	other := &plans.Knob{Name: "other", Default: "x", Values: []*plans.KnobValue{{Name: "x"}}, Changes: []string{"attention"}}
@@ -168,24 +176,29 @@ func TestArmsHaveToAgree(t *testing.T) {
 	for name, c := range map[string]struct {
 		a1, a2, b1, b2 said
 		changes        []string
+		sets           map[string]any
 		want           string
 	}{
-		"equal":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}},
-		"nothing observed":   {},
-		"word":               {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob "moe" is meant to change it, add changes = ["attention"] there;`},
-		"changed by a knob":  {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, changes: []string{"attention"}},
-		"observed evidence":  {a1: said{"graphs": false}, a2: said{"graphs": false}, b1: said{"graphs": true}, b2: said{"graphs": true}},
-		"line of evidence":   {a1: said{"dtype": "bf16"}, a2: said{"dtype": "bf16"}, b1: said{"dtype": "fp8"}, b2: said{"dtype": "fp8"}},
-		"missing in one arm": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, want: `attention is "fa" against not observed`},
-		"limit":              {a1: said{"max_len": 1.0}, a2: said{"max_len": 1.0}, b1: said{"max_len": 2.0}, b2: said{"max_len": 2.0}, want: "max_len is 1 against 2"},
-		"what varies":        {a1: said{"capacity": 1.0}, a2: said{"capacity": 2.0}, b1: said{"capacity": 3.0}, b2: said{}},
-		"within an arm":      {a1: said{"attention": "fa"}, a2: said{"attention": "fi"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}, changes: []string{"attention"}, want: `launches of baseline differ in attention: "fa" in launch a1, "fi" in launch a2`},
-		"lost within an arm": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{}, want: `launches of candidate differ in attention: "fa" in launch b1, not observed in launch b2`},
-		"another type":       {a1: said{"attention": "true"}, a2: said{"attention": "true"}, b1: said{"attention": true}, b2: said{"attention": true}, want: `"true" against true`},
-		"a knob that is set": {a1: said{"unknown": "x"}, a2: said{"unknown": "y"}}, // nobody looks for it any more
+		"equal":             {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}},
+		"nothing observed":  {},
+		"word":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob "moe" is meant to change it, add changes = ["attention"] there;`},
+		"changed by a knob": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, changes: []string{"attention"}},
+		"observed evidence": {a1: said{"graphs": false}, a2: said{"graphs": false}, b1: said{"graphs": true}, b2: said{"graphs": true}},
+		"line of evidence":  {a1: said{"dtype": "bf16"}, a2: said{"dtype": "bf16"}, b1: said{"dtype": "fp8"}, b2: said{"dtype": "fp8"}},
+		// The line has it beside what is proved: a candidate in another format would pass.
+		"on the line of evidence": {a1: said{"attention": "fa", "dtype": "bf16"}, a2: said{"attention": "fa", "dtype": "bf16"}, b1: said{"attention": "fi", "dtype": "fp8"}, b2: said{"attention": "fi", "dtype": "fp8"}, want: `attention is "fa" against "fi"`},
+		"what a knob sets":        {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, sets: map[string]any{"attention_backend": "FI"}},
+		"what another sets":       {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, sets: map[string]any{"dtype": "fp8"}, want: `attention is "fa" against "fi"`},
+		"missing in one arm":      {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, want: `attention is "fa" against not observed`},
+		"limit":                   {a1: said{"max_len": 1.0}, a2: said{"max_len": 1.0}, b1: said{"max_len": 2.0}, b2: said{"max_len": 2.0}, want: "max_len is 1 against 2"},
+		"what varies":             {a1: said{"capacity": 1.0}, a2: said{"capacity": 2.0}, b1: said{"capacity": 3.0}, b2: said{}},
+		"within an arm":           {a1: said{"attention": "fa"}, a2: said{"attention": "fi"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}, changes: []string{"attention"}, want: `launches of baseline differ in attention: "fa" in launch a1, "fi" in launch a2`},
+		"lost within an arm":      {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{}, want: `launches of candidate differ in attention: "fa" in launch b1, not observed in launch b2`},
+		"another type":            {a1: said{"attention": "true"}, a2: said{"attention": "true"}, b1: said{"attention": true}, b2: said{"attention": true}, want: `"true" against true`},
+		"a knob that is set":      {a1: said{"unknown": "x"}, a2: said{"unknown": "y"}}, // nobody looks for it any more
 	} {
 		t.Run(name, func(t *testing.T) {
-			knob.Changes = c.changes
+			knob.Changes, knob.Values[1].Settings = c.changes, c.sets
 			got, err := lab.disagree([]*ledger.Launch{
 				observingLaunch("a1", "A", c.a1), observingLaunch("b1", "B", c.b1), observingLaunch("b2", "B", c.b2), observingLaunch("a2", "A", c.a2),
 			}, vs)
@@ -357,12 +370,32 @@ func TestAgreeByCell(t *testing.T) {
 		"not in one of three": {map[string]int{"chat": 18, "code": 0, "talk": 18}, "port", 0},
 	} {
 		parent := &ledger.Launch{ID: "p1", Looks: append(looks("p1", map[string]int{"chat": 18, "code": 18, "talk": 18}), looks("c1", c.cells)...)}
-		why, notes := agree(vs, map[string][]*ledger.Launch{"p": {parent}, "c": {{ID: "c1"}}})
+		why, notes := agree(vs, map[string][]*ledger.Launch{"p": {parent}, "c": {{ID: "c1"}}}, []*plans.Workload{{}})
 		if why.Subject != c.want || len(notes) != c.notes {
 			t.Errorf("%s: %q, notes %q", name, tell.Line(why), tell.Lines(notes))
 		}
 		if name == "not in one of three" && why.Args["cell"].Text != "code" {
 			t.Errorf("%s: %q", name, tell.Line(why))
+		}
+	}
+}
+
+// TestAgreeUnknown: where the parent was asked nothing again that is said, unless the
+// plan declares that answers are not looked at.
+func TestAgreeUnknown(t *testing.T) {
+	vs := []*variant.Variant{{Key: "p", Name: "baseline"}, {Key: "c", Name: "port"}}
+	arms := map[string][]*ledger.Launch{"p": {{ID: "p1"}}, "c": {{ID: "c1"}}}
+	for _, c := range []struct {
+		workloads []*plans.Workload
+		said      bool
+	}{
+		{[]*plans.Workload{{}}, true},
+		{[]*plans.Workload{{Coherence: "off"}, {}}, true},
+		{[]*plans.Workload{{Coherence: "off"}}, false},
+	} {
+		why, notes := agree(vs, arms, c.workloads)
+		if !why.IsZero() || verdict.Holds(notes, code.NotAsked) != c.said {
+			t.Errorf("%+v: %v, %q", c.workloads, why, tell.Lines(notes))
 		}
 	}
 }

@@ -177,52 +177,6 @@ func TestStack(t *testing.T) {
 	}
 }
 
-const choosePlan = `
-plan "v" {}
-engine "embedded" "tiny" {}
-engine "embedded" "wide" { settings = { threads = 2 } }
-knob "a" {
-  default = "off"
-  value "off" {}
-  value "on" { env = { A = "on" } }
-}
-knob "size" {
-  default = "none"
-  value "none" {}
-  value "small" { settings = { layers = 3 } }
-  value "large" { settings = { layers = 4 } }
-}
-workload "w" {
-  prompt_tokens = 16
-  output_tokens = 8
-}
-protocol "p" {
-  level "benchmark" { workloads = [workload.w] }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.p
-}
-phase "one" {
-  feature "sized" {
-    set    = { a = "on" }
-    choose = { size = ["small", "large"] }
-    criterion "c" { rule = "w.tg.gain >= 0.1" }
-    confirm { engine = engine.embedded.wide }
-  }
-  feature "stacked" {
-    set       = { a = "off" }
-    builds_on = accepted
-    criterion "c" { rule = "w.tg.gain >= 0.1" }
-  }
-  feature "child" {
-    set       = { a = "off" }
-    builds_on = feature.sized
-    criterion "c" { rule = "w.tg.gain >= 0.1" }
-  }
-}
-`
-
 // scopeOf is a scope over some outcomes and locks.
 func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *runtime.Scope {
 	return &runtime.Scope{
@@ -238,7 +192,7 @@ func fact(words string) verdict.Reason { return verdict.New(code.Broken, verdict
 // won is confirmed on the other engine and built on, and nothing of that is known
 // before it is decided.
 func TestArmsOfChoices(t *testing.T) {
-	l := labOf(t, choosePlan)
+	l := labOf(t, planstest.ChoosePlan)
 	sized := l.Plan.Feature("sized")
 	outcomes := map[string]*ledger.Decision{}
 	s := scopeOf(outcomes, nil)
@@ -266,7 +220,7 @@ func TestArmsOfChoices(t *testing.T) {
 	if why, err := l.confirmsNothing(s, confirm, a.Candidate); !why.IsZero() || err != nil {
 		t.Errorf("another engine is refused: %+v %v", why, err)
 	}
-	same := labOf(t, strings.Replace(choosePlan, "threads = 2", "layers = 6", 1))
+	same := labOf(t, strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1))
 	b, err := same.Arms(s, same.Plan.Feature("sized").Confirm[0])
 	if err != nil {
 		t.Fatal(err)
@@ -306,12 +260,12 @@ func TestConfirmingNothingIsInTheKey(t *testing.T) {
 		}
 		return keys.Measure
 	}
-	nothing := strings.Replace(choosePlan, "threads = 2", "layers = 6", 1)
+	nothing := strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1)
 	changed := strings.Replace(nothing, `"tiny" {}`, `"tiny" { settings = { threads = 2 } }`, 1)
 	if keyOf(nothing) == keyOf(changed) {
 		t.Error("a confirmation of nothing has the key of one on another engine")
 	}
-	if other := strings.Replace(choosePlan, `"tiny" {}`, `"tiny" { settings = { threads = 3 } }`, 1); keyOf(choosePlan) != keyOf(other) {
+	if other := strings.Replace(planstest.ChoosePlan, `"tiny" {}`, `"tiny" { settings = { threads = 3 } }`, 1); keyOf(planstest.ChoosePlan) != keyOf(other) {
 		t.Error("what the first engine is otherwise is part of the key of a confirmation on another")
 	}
 }

@@ -120,6 +120,8 @@ type session struct {
 	planned int
 	// cut is the round that was the last one when the session went on.
 	cut int
+	// closed is why it gets no more launches: a person retracted what rests on it.
+	closed verdict.Reason
 }
 
 // run makes launches, round by round, until no rule of a member could still be
@@ -212,7 +214,7 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 	if slices.ContainsFunc(tries, decide.Sound) {
 		return nil
 	}
-	sl.number = s.slots() + 1
+	sl.number, sl.least = s.slots()+1, s.least()
 	if len(tries) > 0 {
 		sl.number = ledger.Numbers(s.all)[tries[0].ID]
 	}
@@ -332,14 +334,22 @@ func (s *session) slots() (n int) {
 
 // total is how many launches the session takes at most, with those of who dropped
 // out or came before.
-func (s *session) total() int {
+func (s *session) total() int { return s.launches(func(m *member) int { return m.Most }) }
+
+// least is how many it takes before a rule may be settled.
+func (s *session) least() int {
+	view := s.lab.View(s.scope)
+	return s.launches(func(m *member) int { return m.NextLook(view, s.id, s.work) })
+}
+
+func (s *session) launches(open func(*member) int) int {
 	most := s.made()
 	for _, m := range s.members {
+		want := m.Rounds
+		if m.Open {
+			want = open(m)
+		}
 		for _, v := range m.variants {
-			want := m.Rounds
-			if m.Open {
-				want = m.Most
-			}
 			most[v.Key] = max(most[v.Key], want)
 		}
 	}
@@ -414,22 +424,12 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
-	byArm := byKey(used)
-	for _, variant := range m.variants {
-		why, err := s.lab.unproved(byArm[variant.Key], variant, m.Feature.Protocol)
-		if err != nil {
-			return "", nil, err
-		}
-		if !why.IsZero() {
-			return verdict.Invalid, []verdict.Reason{why}, nil
-		}
-	}
-	why, err := s.lab.disagree(used, m.variants)
-	if err == nil && !why.IsZero() {
-		return verdict.Invalid, []verdict.Reason{why}, nil
-	}
+	why, err := s.lab.contradicted(used, m.variants, m.Feature.Protocol)
 	if err != nil {
 		return "", nil, err
+	}
+	if !why.IsZero() {
+		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
 	notes, err := s.lab.consequences(used, m.variants)
 	return v, append(reasons, notes...), err
@@ -438,6 +438,9 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 // conclude is the benchmark level of the member that was asked about.
 func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision, level *ledger.Level) error {
 	out.Session = s.id
+	if !s.closed.IsZero() {
+		defer func() { level.Reasons = append(level.Reasons, s.closed) }()
+	}
 	used := m.Took(s.all)
 	for _, launch := range used {
 		out.Launches = append(out.Launches, launch.ID)
@@ -452,11 +455,11 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	}
 	if l := m.broken; l != nil {
 		out.Launches = append(out.Launches, l.ID)
-		level.Verdict = verdict.Invalid
+		v, why := decide.NotCounted(l)
+		level.Verdict = v
 		level.Reasons = []verdict.Reason{verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(s.all)[l.ID]), verdict.Text("variant", l.Variant)).
-			On(l.ID).From(whyNot(l)...)}
+			On(l.ID).From(why...)}
 		if !l.OK {
-			level.Verdict = verdict.Error
 			out.LogTail, out.Exit = l.LogTail, l.Exit
 		}
 		return nil
@@ -465,10 +468,11 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	var err error
-	if level.Verdict, level.Reasons = s.lab.MovedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); level.Verdict != "" {
+	if why := s.lab.MovedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
+		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}
+	var err error
 	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {
 		for i, r := range level.Reasons {
 			if r.Code == code.LaunchesPerArm {
@@ -484,7 +488,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	for _, launch := range s.all {
 		if m.Has(launch.VariantKey) && !decide.Sound(launch) && launch.Ordinal <= m.Rounds {
-			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(whyNot(launch)...))
+			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(decide.WhyNot(launch)...))
 		}
 	}
 	if len(notes) > 0 {
@@ -519,20 +523,14 @@ func (s *session) replacedOf(m *member) verdict.Reason {
 	return verdict.New(code.ReplacedOf, args...).On(m.Arms.Candidate.Name)
 }
 
-// whyNot is why a launch does not count.
-func whyNot(l *ledger.Launch) []verdict.Reason {
-	if !l.OK {
-		return []verdict.Reason{l.Error}
-	}
-	return l.Invalid
-}
-
 // slot is one planned launch of a session.
 type slot struct {
 	variant *variant.Variant
 	// ordinal counts the launches of the variant, order those of the session, and
 	// number those that do not stand in the place of others; all from 1.
 	ordinal, order, number int
+	// least is how many launches the session has in any case.
+	least int
 	// crashed are its starts that crashed since its last launch that counts.
 	crashed []*ledger.Launch
 	// body is the seed of the first launch of its round; none for that itself.
@@ -555,11 +553,11 @@ func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
 }
 
 // session are the launches of a session, by order.
-func (l *Lab) session(id string) ([]*ledger.Launch, error) {
+func (l *Lab) session(id string) []*ledger.Launch {
 	if id == "" || l.Store == nil {
-		return nil, nil
+		return nil
 	}
-	return l.Store.Launches(store.LaunchFilter{Session: id}), nil
+	return l.Store.Launches(store.LaunchFilter{Session: id})
 }
 
 // continues finds the session that a member's benchmark goes on with: the newest
@@ -581,10 +579,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	if !s.Keys.Fresh.IsZero() {
 		return "", nil
 	}
-	all, err := l.session(id)
-	if err != nil {
-		return "", err
-	}
+	all := l.session(id)
 	mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Sound(launch) })
 	p := s.Previous
 	switch {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/plans/planstest"
+
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -15,39 +17,6 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
-
-const sessionPlan = `
-plan "s" {}
-engine "embedded" "tiny" {}
-knob "k" {
-  default = "off"
-  value "off" {}
-  value "one" { env = { K = "1" } }
-  value "two" { env = { K = "2" } }
-}
-workload "w" {
-  prompt_tokens = 16
-  output_tokens = 8
-  coherence     = "off"
-}
-protocol "p" {
-  level "benchmark" { workloads = [workload.w] }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.p
-}
-phase "one" {
-  feature "x" {
-    set = { k = "one" }
-    criterion "c" { rule = "w.tg.gain >= 0.10" }
-  }
-  feature "y" {
-    set = { k = "two" }
-    criterion "c" { rule = "w.tg.gain >= 0.10" }
-  }
-}
-`
 
 // speeds are tokens a second of a variant, launch by launch.
 type speeds map[string]func(round int) float64
@@ -70,7 +39,7 @@ type rig struct {
 
 func newRig(t *testing.T, speed speeds) *rig {
 	t.Helper()
-	lab := labOf(t, sessionPlan)
+	lab := labOf(t, planstest.SharedPlan)
 	p := lab.Plan
 	scope := &runtime.Scope{Outcome: func(string) *ledger.Decision { return nil }}
 	parent := &variant.Variant{Name: "baseline", Key: "base"}
@@ -296,8 +265,21 @@ func TestSessionGivesUp(t *testing.T) {
 	if got := r.short(); got != "bbb" {
 		t.Errorf("launched %s", got)
 	}
-	if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Invalid || !lost(level.Reasons[0], "s-1.baseline.1r2", "shared GPU") {
+	level, out := r.conclusion(t, 0)
+	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Code != code.LaunchLost || level.Reasons[0].Subject != "s-1.baseline.1r2" ||
+		!slices.ContainsFunc(level.Reasons[0].Causes, verdict.New(code.MachineDisturbed).From(fact("shared GPU")).Equal) {
 		t.Errorf("%+v", level)
+	}
+	// It is no outcome: on a quiet machine the same session goes on with that launch.
+	if out.Verdict, out.Reasons = level.Verdict, level.Reasons; out.Kept() || !out.Disturbed() {
+		t.Errorf("kept: %+v", out)
+	}
+	r.spoil, r.members = nil, newRig(t, speeds{}).members
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Pass || !strings.HasPrefix(r.short(), "bbbbxy") {
+		t.Errorf("%s after %s: %+v", level.Verdict, r.short(), level.Reasons)
 	}
 }
 

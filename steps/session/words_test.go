@@ -286,24 +286,10 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 		out.Levels[0].Seconds = 0 // which passed in the world
 		return out, err
 	}
-	own, members, err := s.lab.sessionOf(sc, b.feature)
+	run, own, err := b.session(sc, b.workloads())
 	if err != nil {
 		return nil, err
 	}
-	run := &session{lab: s.lab, scope: sc, ws: b.workloads(), work: s.lab.WorkKey(b.workloads()), members: members}
-	if run.id, err = s.lab.continues(sc, own, run.work); err != nil {
-		return nil, err
-	}
-	if run.id == "" {
-		if run.id, err = b.newSession(sc, run.work, members); err != nil {
-			return nil, err
-		}
-	}
-	if run.all, err = s.lab.session(run.id); err != nil {
-		return nil, err
-	}
-	closed := own.CloseRetracted(s.lab.View(sc), run.all)
-	run.dropDead()
 	run.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := s.launch(run, sl, len(tries))
 		s.append(&ledger.Record{Type: "launch", Launch: l})
@@ -316,9 +302,6 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 	out := &ledger.Decision{Variant: own.Arms.Candidate.Knobs}
 	if err := run.conclude(s.t.Context(), own, out, &level); err != nil {
 		return nil, err
-	}
-	if !closed.IsZero() {
-		level.Reasons = append(level.Reasons, closed)
 	}
 	out.Levels = []ledger.Level{level}
 	out.Verdict, out.Reasons = level.Verdict, level.Reasons

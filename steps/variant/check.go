@@ -41,27 +41,27 @@ var commandParts = []string{"output", "metric", "run"}
 
 // checkCommand finds what is wrong with an engine of kind command as a whole.
 func checkCommand(e *plans.Engine) (errs []plans.AttrError) {
-	add := func(attr string, part *plans.Block, code, summary, format string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Part: part, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	add := func(part *plans.Block, summary, format string, args ...any) {
+		errs = append(errs, plans.AttrError{Part: part, Code: "command-is-no-server", Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
 	if len(e.Parts["metric"]) == 0 {
-		add("", nil, "command-is-no-server", "Command without metrics", `Nothing would be measured. Add: metric "tg" { jq = ".tg", unit = "tok/s", better = "higher" }, each on its own line.`)
+		add(nil, "Command without metrics", `Nothing would be measured. Add: metric "tg" { jq = ".tg", unit = "tok/s", better = "higher" }, each on its own line.`)
 	}
 	if e.ReadyTimeout != 0 {
-		add("", nil, "command-is-no-server", "Command is not ready", `A command is no server: it is measured when it has ended. Remove ready, and limit its time with run { timeout = "30m" }.`)
+		add(nil, "Command is not ready", `A command is no server: it is measured when it has ended. Remove ready, and limit its time with run { timeout = "30m" }.`)
 	}
 	if e.Launch == nil {
 		return errs
 	}
 	switch e.Launch.Kind {
 	case "endpoint":
-		add("", e.Launch, "command-is-no-server", "Command at an endpoint", `A command is started anew for every launch, and an endpoint runs already. Start it with process { command = [ … ] }.`)
+		add(e.Launch, "Command at an endpoint", `A command is started anew for every launch, and an endpoint runs already. Start it with process { command = [ … ] }.`)
 	case "compose":
-		add("", e.Launch, "command-is-no-server", "Command in a service", `A service runs until it is stopped, and a command ends by itself. Start it with process, docker or exec.`)
+		add(e.Launch, "Command in a service", `A service runs until it is stopped, and a command ends by itself. Start it with process, docker or exec.`)
 	}
 	for _, out := range e.Parts["output"] {
 		if file, _ := out.Attrs["file"].(string); file != "" {
-			add("", out, "command-is-no-server", "File in a container", "The file %q would be left in the container, which is gone when the command has ended. Print the JSON to standard output and remove file.", file)
+			add(out, "File in a container", "The file %q would be left in the container, which is gone when the command has ended. Print the JSON to standard output and remove file.", file)
 		}
 	}
 	return errs

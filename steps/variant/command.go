@@ -291,8 +291,7 @@ func number(v any) (float64, error) {
 	var x float64
 	switch v := v.(type) {
 	case error:
-		var halt *gojq.HaltError
-		if errors.As(v, &halt) && halt.Value() == nil {
+		if halt, ok := errors.AsType[*gojq.HaltError](v); ok && halt.Value() == nil {
 			return 0, errors.New("gives no value: it halts")
 		}
 		if errors.Is(v, context.DeadlineExceeded) {

@@ -1,6 +1,7 @@
 package variant
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
@@ -38,9 +39,7 @@ var (
 // Parts are all blocks that may stand in an engine.
 func Parts() map[string]plans.Part {
 	all := map[string]plans.Part{}
-	for word, p := range engineParts {
-		all[word] = p
-	}
+	maps.Copy(all, engineParts)
 	for word, p := range launchParts {
 		all[word] = plans.Part{Schema: p.schema, Times: plans.AtMost1, Launcher: true}
 	}

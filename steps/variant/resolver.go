@@ -137,6 +137,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if v.ModelConfig, v.ModelConfigAt, err = l.modelConfig(e); err != nil {
 		return nil, err
 	}
+	v.Uses = d.kind.Uses(d.settings)
 	v.Key = l.variantKey(runtime.ContextOf(s), v.Spec)
 	if v.Command, err = commandOf(e); err != nil {
 		return nil, err

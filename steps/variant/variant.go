@@ -1,6 +1,9 @@
 package variant
 
-import "github.com/mxflow/mxflow/engine"
+import (
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+)
 
 // Variant is an engine with a value for every knob.
 type Variant struct {
@@ -19,6 +22,8 @@ type Variant struct {
 	// depends on it.
 	ModelConfig   []byte
 	ModelConfigAt string
+	// Uses are settings of which the engine has to show that it used them.
+	Uses []kinds.Use
 	// Key is its part of the measurement key.
 	Key string
 }

@@ -148,8 +148,7 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	}
 	inst, err := d.site.Launcher.Launch(ctx, spec, launch)
 	if err != nil {
-		var failure *engine.Failure
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*engine.Failure](err); ok {
 			failure.Of = "container"
 		}
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, ctx.Err()

@@ -19,14 +19,11 @@ type Coherence struct {
 	Of, Parents int
 	// Garbage is the number of the candidate's answers that are garbage beyond what
 	// the parent's are: one makes its speed worthless. Doubtful are those that are
-	// worse in a way that so few cannot show to be more than chance. Parent counts the
-	// parent's own answers that look like garbage.
-	Garbage, Doubtful, Parent int
+	// worse in a way that so few cannot show to be more than chance.
+	Garbage, Doubtful int
 	// Compared is the number of answers that were long enough to compare their
-	// wording, Bits how much more surprising the candidate's wording is, in bits a
-	// character.
+	// wording.
 	Compared int
-	Bits     float64
 	// Why is what was found, with examples: the first five.
 	Why []Finding
 }
@@ -48,7 +45,8 @@ const (
 // often. There are three kinds of evidence:
 //
 //   - hard signs, each of which counts for itself where no answer of the parent's has
-//     one, and otherwise when they are more frequent by more than chance;
+//     one, and otherwise, or where it is one word over and over in some answers, when they
+//     are more frequent by more than chance;
 //   - soft signs (circles, empty texts), which count when they are more frequent than
 //     the parent's by more than chance (Fisher's exact test) and by a quarter of all
 //     answers;
@@ -95,11 +93,13 @@ func compare(cell string, parent, candidate []answer) Coherence {
 	}
 	bad, sound := split(candidate, hard)
 	theirBad, theirSound := split(parent, hard)
-	c.Parent = len(theirBad)
 	chance := work.Fisher(len(bad), c.Of, len(theirBad), c.Parents)
 	for _, f := range bad {
+		// A small model that is forced on says one word over and over now and then: of
+		// many answers, one is no sign of broken numerics.
+		word := f.why.Code == OneWord && len(bad) < c.Of
 		switch {
-		case len(theirBad) == 0 || chance <= sure:
+		case len(theirBad) == 0 && !word, chance <= sure:
 			c.Garbage++
 			c.found(f.is(Garbage))
 		case chance <= doubted:
@@ -217,7 +217,6 @@ func (c *Coherence) wording(parent, candidate []answer) {
 	}
 	sigmas := mean / math.Sqrt(own.error(theirs)+across.error(ours))
 	selfish := among.mean - own.mean
-	c.Bits = mean
 	surely := mean >= minExcess && sigmas >= minSigmas
 	switch {
 	case surely && selfish <= 0 && mean < plainExcess:

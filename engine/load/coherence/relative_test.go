@@ -119,6 +119,20 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
+// One of many answers may be one word over and over: a small model says that to some
+// prompts, and only how often it does tells of broken numerics.
+func TestOneWordNowAndThen(t *testing.T) {
+	for _, c := range []struct{ of, stuck, garbage int }{{18, 1, 0}, {18, 2, 0}, {18, 8, 8}, {3, 3, 3}} {
+		candidate := scripts("chat", c.of, 60, 2, sentences)
+		for i := range c.stuck {
+			candidate[i].Text = strings.Repeat("better ", 12)
+		}
+		if got := Relative(scripts("chat", c.of, 60, 1, sentences), candidate)[0]; got.Garbage != c.garbage {
+			t.Errorf("%d of %d: %+v", c.stuck, c.of, got)
+		}
+	}
+}
+
 // Launches repeat themselves, and cells are apart.
 func TestRelativeByCell(t *testing.T) {
 	parent := append(scripts("a", 4, 500, 1, sentences), scripts("b", 10, 500, 1, sentences)...)
@@ -168,7 +182,7 @@ func FuzzRelative(f *testing.F) {
 			candidate = append(candidate, measure.Sample{Index: i, Text: fmt.Sprint(b, i)})
 		}
 		for _, c := range append(Relative(parent, candidate), Relative(candidate, parent)...) {
-			if c.Of != n || c.Garbage > c.Of || c.Garbage+c.Doubtful > 2*c.Of || c.Bits != c.Bits || c.Garbage > 0 && len(c.Why) == 0 {
+			if c.Of != n || c.Garbage > c.Of || c.Garbage+c.Doubtful > 2*c.Of || c.Garbage > 0 && len(c.Why) == 0 {
 				t.Errorf("%+v", c)
 			}
 		}

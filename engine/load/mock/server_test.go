@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -111,9 +112,7 @@ func TestAnswers(t *testing.T) {
 	s := start(t, Config{Model: `a "b"`})
 	ask := func(path string, extra object) []string {
 		q := object{"stream": true, "mock": object{"tokens": 5, "tokens_per_event": 2}}
-		for k, v := range extra {
-			q[k] = v
-		}
+		maps.Copy(q, extra)
 		resp := post(t, s.URL(), path, q)
 		if kind := resp.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
 			t.Errorf("content type %q", kind)

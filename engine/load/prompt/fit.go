@@ -47,7 +47,7 @@ func (f *fitter) asked(tokens int) (asked, own int, err error) {
 		return tokens + f.added, tokens, nil
 	}
 	if tokens <= f.added {
-		return 0, 0, fmt.Errorf("%d tokens are too few: the template alone has %d. Ask for more, or do not count the template", tokens, f.added)
+		return 0, 0, fmt.Errorf("%d tokens are too few: the template alone has %d. Ask for more, or say count_template = false", tokens, f.added)
 	}
 	return tokens, tokens - f.added, nil
 }

@@ -38,8 +38,7 @@ func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
 	for i, n := range []int{shortProbe, longProbe} {
 		p := Prompt{IDs: m.draw("probe", i, n)}
 		seen, err := usage(ctx, engine, spec, p)
-		var status *openai.StatusError
-		if errors.As(err, &status) && status.Status >= 400 && status.Status < http.StatusInternalServerError {
+		if status, ok := errors.AsType[*openai.StatusError](err); ok && status.Status >= 400 && status.Status < http.StatusInternalServerError {
 			return nil, fmt.Errorf(`the engine refuses a prompt of token ids: use prompts = "text", or an engine whose /v1/completions takes ids, as vLLM's, SGLang's and llama-server's do: %w`, err)
 		}
 		if err != nil {

@@ -51,17 +51,18 @@ const (
 	// minSame and minEchoed are shares beyond the parent's.
 	minSame   = 0.3
 	minEchoed = 0.4
-	// fewest is how many answers of an arm say anything.
-	fewest = 4
+	// Fewest is how many answers of an arm say anything.
+	Fewest = 4
 )
 
-// Compare compares what two arms did for what they claim, cell by cell. Samples are
-// those of all launches of an arm.
-func Compare(parent, candidate []measure.Sample) (found []Finding) {
+// Compare compares what two arms did for what they claim, cell by cell; few are the
+// cells of too few answers to compare. Samples are those of all launches of an arm.
+func Compare(parent, candidate []measure.Sample) (found []Finding, few []string) {
 	theirs, ours := byCell(parent), byCell(candidate)
 	for _, cell := range slices.Sorted(keys(ours)) {
 		a, b := theirs[cell], ours[cell]
-		if len(a) < fewest || len(b) < fewest {
+		if len(a) < Fewest || len(b) < Fewest {
+			few = append(few, cell)
 			continue
 		}
 		for _, look := range []func(a, b []measure.Sample) Finding{prompts, answers, same, echoed} {
@@ -71,7 +72,7 @@ func Compare(parent, candidate []measure.Sample) (found []Finding) {
 			}
 		}
 	}
-	return found
+	return found, few
 }
 
 func keys(m map[string][]measure.Sample) func(func(string) bool) {
@@ -121,7 +122,7 @@ func answers(a, b []measure.Sample) Finding {
 // parent's.
 func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64, bool)) Finding {
 	x, y := meanOf(a, each), meanOf(b, each)
-	if x.n < fewest || y.n < fewest || x.mean <= 0 && y.mean <= 0 {
+	if x.n < Fewest || y.n < Fewest || x.mean <= 0 && y.mean <= 0 {
 		return Finding{}
 	}
 	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
@@ -138,9 +139,13 @@ const (
 	// fewestLooks is how many answers that were asked for again say anything.
 	fewestLooks = 6
 	// agreeing is how often the parent must say again what it said for its word to
-	// count, unlike how much less often, as a share of that, the candidate says the same,
-	// and unlikely the chance of it.
-	agreeing, unlike, unlikely = 0.5, 0.25, 2e-3
+	// count, and unlikely the chance of the difference.
+	agreeing, unlikely = 0.5, 2e-3
+	// unlike is the share of that below which the candidate's agreement is another
+	// model's, and doubt the chance that what few answers show is so by accident: a
+	// cache in 4 bits lets a model of 135 million parameters say the same a third as
+	// often, and of 6 answers none may be alike.
+	unlike, doubt = 1.0 / 3, 0.15
 )
 
 // Begins is the beginning of an answer, as far as it is compared.
@@ -186,27 +191,37 @@ func (a Agreement) Known() bool {
 	return a.OwnOf >= fewestLooks && a.OtherOf >= fewestLooks && float64(a.Own) >= agreeing*float64(a.OwnOf)
 }
 
-// Unlike reports whether the candidate hardly ever says what its parent says to the
-// same prompt, though the parent says it again: it is another model, or none. What a
-// change of kernels or formats does to the first tokens is far less.
+// Unlike reports whether the candidate surely says what its parent says to the same
+// prompt far less often than the parent does again: it is another model, or none. What
+// a change of kernels or formats does to the first tokens is less.
 func (a Agreement) Unlike() bool {
-	own, other := float64(a.Own)/float64(a.OwnOf), float64(a.Other)/float64(a.OtherOf)
-	return a.Known() && other < unlike*own && Fisher(a.Own, a.OwnOf, a.Other, a.OtherOf) < unlikely
+	own := float64(a.Own) / float64(a.OwnOf)
+	return a.Known() && atMost(a.Other, a.OtherOf, unlike*own) < doubt && Fisher(a.Own, a.OwnOf, a.Other, a.OtherOf) < unlikely
+}
+
+// atMost is the chance of at most k of n, each with chance p.
+func atMost(k, n int, p float64) (sum float64) {
+	for i := range k + 1 {
+		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(sum, 1)
 }
 
 // Fisher is the chance that at least k of k+l agreements fall among n of n+m answers:
 // Fisher's exact test, one-sided.
 func Fisher(k, n, l, m int) (p float64) {
-	choose := func(n, k int) float64 {
-		lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
-		return lg(n) - lg(k) - lg(n-k)
-	}
 	for i := k; i <= min(n, k+l); i++ {
 		if j := k + l - i; j <= m {
-			p += math.Exp(choose(n, i) + choose(m, j) - choose(n+m, k+l))
+			p += math.Exp(logChoose(n, i) + logChoose(m, j) - logChoose(n+m, k+l))
 		}
 	}
 	return min(p, 1)
+}
+
+// logChoose is the logarithm of the number of ways to choose k of n.
+func logChoose(n, k int) float64 {
+	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
+	return lg(n) - lg(k) - lg(n-k)
 }
 
 const (
@@ -251,7 +266,7 @@ func echoed(a, b []measure.Sample) Finding {
 // than so much.
 func beyond(code Code, a, b []measure.Sample, most float64, of func([]measure.Sample) func(measure.Sample) (float64, bool)) Finding {
 	x, y := meanOf(a, of(a)), meanOf(b, of(b))
-	if x.n < fewest || y.n < fewest {
+	if x.n < Fewest || y.n < Fewest {
 		return Finding{}
 	}
 	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}

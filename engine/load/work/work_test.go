@@ -52,11 +52,15 @@ func TestCompare(t *testing.T) {
 			for i := range candidate {
 				c.do(&candidate[i])
 			}
-			found := Compare(parent, candidate)
+			found, _ := Compare(parent, candidate)
 			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.want })) {
 				t.Errorf("%s: %+v, want %q", name, found, c.want)
 			}
 		}
+	}
+	// Of too few answers nothing is known, and that is said.
+	if found, few := Compare(answered(48, 32, 1), answered(Fewest-1, 32, 2)); len(found) > 0 || len(few) != 1 {
+		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
 	// What the parent does as well is no finding.
 	same := func(s []measure.Sample) []measure.Sample {
@@ -65,7 +69,7 @@ func TestCompare(t *testing.T) {
 		}
 		return s
 	}
-	if found := Compare(same(answered(48, 32, 1)), same(answered(48, 32, 2))); len(found) > 0 {
+	if found, _ := Compare(same(answered(48, 32, 1)), same(answered(48, 32, 2))); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
 }
@@ -74,7 +78,7 @@ func TestCompare(t *testing.T) {
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(1500) {
-			if found := Compare(answered(n, 16, 2*seed), answered(n, 16, 2*seed+1)); len(found) > 0 {
+			if found, _ := Compare(answered(n, 16, 2*seed), answered(n, 16, 2*seed+1)); len(found) > 0 {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}
@@ -134,8 +138,12 @@ func TestAgree(t *testing.T) {
 	}{
 		{18, 18, 18, 18, true, false},
 		{18, 18, 0, 18, true, true},
-		{18, 18, 3, 18, true, true},
-		{18, 18, 6, 18, true, false}, // a coarse format may do that
+		{18, 18, 2, 18, true, true},
+		{36, 36, 6, 36, true, true},
+		{18, 18, 6, 18, true, false},
+		{12, 12, 4, 18, true, false},  // of one cell, and
+		{36, 36, 17, 54, true, false}, // of all: a KV cache in q4_0, of a small model
+		{12, 12, 0, 12, true, true},
 		{6, 6, 0, 6, true, true},
 		{3, 6, 0, 6, true, false}, // too few to be sure
 		{2, 18, 0, 18, false, false},

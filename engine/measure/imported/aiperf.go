@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -65,6 +66,19 @@ func readAIPerf(f *File, all []node) {
 		info := first.member("run_info")
 		maps.Copy(c.What, what(info, "run_label", "variation_label", "random_seed"))
 		c.Name = cmp.Or(info.member("variation_label").text(), c.Name)
+		asked := strings.Fields(info.member("cli_command").text())
+		f.Model = cmp.Or(first.member("input_config").member("endpoint").member("model_names").firstText(), argument(asked, "--model", "--model-names", "-m"))
+		load := first.member("input_config").member("loadgen").member("concurrency").text()
+		if varied, ok := info.member("variation_values").value.(map[string]any); ok {
+			for _, name := range slices.Sorted(maps.Keys(varied)) {
+				if name == "concurrency" || strings.HasSuffix(name, ".concurrency") {
+					load = info.member("variation_values").member(name).text()
+				}
+			}
+		}
+		if load = cmp.Or(load, argument(asked, "--concurrency")); load != "" {
+			c.What["concurrency"] = load
+		}
 	}
 	object, _ := members.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -79,6 +93,22 @@ func readAIPerf(f *File, all []node) {
 		}
 	}
 	f.Cells = append(f.Cells, c)
+}
+
+// argument is the value of a flag in a command line, by whichever of its names; empty
+// where it is absent.
+func argument(args []string, names ...string) string {
+	for i, arg := range args {
+		flag, value, joined := strings.Cut(arg, "=")
+		switch {
+		case !slices.Contains(names, flag):
+		case joined:
+			return value
+		case i+1 < len(args):
+			return args[i+1]
+		}
+	}
+	return ""
 }
 
 func aiperfMetric(name, unit string, stats map[string]float64) Metric {

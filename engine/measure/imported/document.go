@@ -68,6 +68,14 @@ func (n node) list() []node {
 	return out
 }
 
+// firstText is the text of the first element of a list; empty where there is none.
+func (n node) firstText() string {
+	if all, ok := n.value.([]any); ok && len(all) > 0 {
+		return n.list()[0].text()
+	}
+	return n.text()
+}
+
 // number is a finite number; ok is false where it is absent or null.
 func (n node) number() (x float64, ok bool) {
 	switch v := n.value.(type) {
@@ -196,8 +204,7 @@ func (s *source) parse(data []byte) []node {
 var bareWord = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
 
 func (s *source) syntax(data []byte, offset int64, err error) {
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = at.Offset
 	}
 	line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))

@@ -116,6 +116,84 @@ func TestAbsentIsAbsent(t *testing.T) {
 	}
 }
 
+// Where nothing was answered the tools write zeros, which would keep to any limit and
+// which anything beats: there are none.
+func TestNothingAnsweredIsNoResult(t *testing.T) {
+	for name, text := range map[string]string{
+		"vLLM":   `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
+		"SGLang": `{"dataset_name": "random", "completed": 0, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "concurrency": 0}`,
+	} {
+		f, err := Read("x.json", []byte(text))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if m, there := f.Lookup("rinf", "completed"); !there || m.Stats["value"] != 0 {
+			t.Errorf("%s: that none was answered is lost", name)
+		}
+		for _, zero := range []string{"output_throughput", "ttft_ms", "concurrency"} {
+			if _, there := f.Lookup("rinf", zero); there {
+				t.Errorf("%s: %s is a number", name, zero)
+			}
+		}
+		if !strings.Contains(strings.Join(f.Notes, "\n"), "no request was answered") {
+			t.Errorf("%s: %q", name, f.Notes)
+		}
+	}
+}
+
+// Numbers that are not read are named, since a fork of a tool has names of its own.
+func TestUnreadNumbersAreNamed(t *testing.T) {
+	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "duration": 1.5, "total_input_tokens": 9, "request_goodput:": 2, "mean_ttft_ms": 9, "p99.9_itl_ms": 3, "mean_ttft": 0.009, "p99_intvty": 40, "date": "x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "not known: mean_ttft, p99_intvty") || strings.HasSuffix(notes, ",") {
+		t.Errorf("the notes are %q", f.Notes)
+	}
+	for _, n := range read(t, "vllm.json").Notes {
+		if strings.Contains(n, "not read") {
+			t.Errorf("all is read, and a note says %q", n)
+		}
+	}
+}
+
+// LoadGen 0.5 has the latencies of queries and of their samples under one key.
+func TestLoadGenTellsQueriesFromSamples(t *testing.T) {
+	head := "MLPerf Results Summary\nSUT name : m\nScenario : Multi Stream\nResult is : VALID\n"
+	query, sample := "Mean latency (ns) : 9000000\n99.00 percentile latency (ns) : 9500000\n", "Mean latency (ns) : 4000000\n99.00 percentile latency (ns) : 4500000\n"
+	f, err := Read("x.txt", []byte(head+"Per-query latency:  \"target_ns\" : 50000000, \"target_ms\" : 50\n"+query+"\nPer-sample latency:\n"+sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"latency": 9, "sample_latency": 4} {
+		if m, _ := f.Lookup("multi_stream", name); m.Stats["mean"] != want || m.Stats["p99"] != want+0.5 {
+			t.Errorf("%s is %v, want %v", name, m.Stats, want)
+		}
+	}
+	if _, err := Read("x.txt", []byte(head+query+sample)); err == nil || !strings.Contains(err.Error(), "stands there twice") {
+		t.Errorf("of two latencies one was taken: %v", err)
+	}
+}
+
+// AIPerf says what it was asked to do in its configuration, or in its command line.
+func TestAIPerfModelAndConcurrency(t *testing.T) {
+	const metric = `"request_latency": {"unit": "ms", "avg": 5}`
+	for name, c := range map[string]struct{ text, model, concurrency string }{
+		"configuration": {`{"schema_version": "1.0", "input_config": {"endpoint": {"model_names": ["a/b"]}, "loadgen": {"concurrency": 16}}, ` + metric + `}`, "a/b", "16"},
+		"command line":  {`{"schema_version": "1.5", "run_info": {"cli_command": "aiperf profile -m a/b --concurrency=16"}, ` + metric + `}`, "a/b", "16"},
+		"a sweep":       {`{"schema_version": "1.5", "run_info": {"cli_command": "aiperf profile --model a/b --concurrency 8,16", "variation_values": {"phases.profiling.concurrency": 16}}, ` + metric + `}`, "a/b", "16"},
+		"neither":       {`{"schema_version": "1.5", "run_info": {"cli_command": "aiperf profile --model"}, ` + metric + `}`, "", ""},
+	} {
+		f, err := Read("x.json", []byte(c.text))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if f.Model != c.model || f.Cells[0].What["concurrency"] != c.concurrency {
+			t.Errorf("%s: model %q, %v", name, f.Model, f.Cells[0].What)
+		}
+	}
+}
+
 // What is damaged is refused as a whole, with the place and the cure.
 func TestDamaged(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, new, want string }{

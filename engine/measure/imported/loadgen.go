@@ -8,7 +8,8 @@ import (
 
 // MLPerf LoadGen writes mlperf_log_summary.txt: titles between lines of =, and
 // below them "name : value". Latencies are in ns and count from the scheduled
-// time of the query.
+// time of the query. Version 0.5 has those of queries and of samples under one key, each
+// below a line that says which.
 
 var loadgenLine = regexp.MustCompile(`^\s*(.+?)\s*:\s*(.*?)\s*$`)
 
@@ -17,6 +18,7 @@ var loadgenLine = regexp.MustCompile(`^\s*(.+?)\s*:\s*(.*?)\s*$`)
 var loadgenStat = regexp.MustCompile(`^(?:([0-9]+\.[0-9]+) percentile|(Min|Max|Mean)) (.+) \(ns\)$`)
 
 var loadgenLatencies = map[string]definition{
+	"sample_latency":       {"ms", lower, "Time of a sample, from when its query was scheduled to its answer: of a query with several samples, each has its own."},
 	"latency":              {"ms", lower, "Time of a query, from when it was scheduled to its last token or answer."},
 	"first_token_latency":  {"ms", lower, "Time from when the query was scheduled to its first token."},
 	"time_to_output_token": {"ms", lower, "(time of the last token − time of the first) / (tokens − 1) of each query."},
@@ -39,7 +41,7 @@ func readLoadGen(f *File, s *source, data []byte) {
 	c := Cell{What: map[string]string{}}
 	latencies := map[string]map[string]float64{} // statistics in ms, by name
 	var order []string
-	valid, number := "", 0
+	valid, number, of := "", 0, ""
 	for line := range strings.Lines(string(data)) {
 		number++
 		m := loadgenLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
@@ -53,14 +55,24 @@ func readLoadGen(f *File, s *source, data []byte) {
 			continue
 		}
 		if name, stat, ok := loadgenLatency(key); ok {
+			if name == "latency" {
+				name = of + name
+			}
 			if latencies[name] == nil {
 				latencies[name] = map[string]float64{}
 				order = append(order, name)
+			}
+			if _, twice := latencies[name][stat]; twice {
+				at.wrong("it stands there twice, and which of them is meant is not known")
 			}
 			latencies[name][stat] = at.needed() / 1e6
 			continue
 		}
 		switch key {
+		case "Per-query latency":
+			of = ""
+		case "Per-sample latency":
+			of = "sample_"
 		case "SUT name":
 			f.Model = value
 		case "Result is":

@@ -1,7 +1,9 @@
 package imported
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,6 +83,7 @@ func readVLLM(f *File, all []node) {
 		c := servingCell(n, vllmNumbers, vllmTimes,
 			"backend", "endpoint_type", "model_id", "num_prompts", "request_rate", "burstiness", "max_concurrency", "input_len", "output_len", "date", "label", "ramp_up_strategy")
 		f.vllmTraps(n, c)
+		f.unread(n, c, vllmNumbers, vllmTimes)
 		f.Cells = append(f.Cells, c)
 	}
 }
@@ -96,6 +99,7 @@ func readSGLang(f *File, all []node) {
 			"backend", "dataset_name", "request_rate", "max_concurrency", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len")
 		counted, ok := n.member("total_output_tokens").amount()
 		again, both := n.member("total_output_tokens_retokenized").amount()
+		f.unread(n, c, sglangNumbers, sglangTimes)
 		f.Cells = append(f.Cells, c)
 		if ok && both && again < 0.9*counted {
 			f.note("%s: %g output tokens were counted, and the text has %g: the length that was asked for was probably taken for the length that came", c.Name, counted, again)
@@ -121,7 +125,50 @@ func servingCell(n node, numbers, times []named, parameters ...string) Cell {
 			c.Metrics = append(c.Metrics, d.metric(d.name, stats))
 		}
 	}
+	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
+		// The tools write zeros where there was nothing to take a number of.
+		c.Metrics = slices.DeleteFunc(c.Metrics, func(m Metric) bool { return !slices.Contains(countsOfNothing, m.Name) })
+	}
 	return c
+}
+
+// countsOfNothing are the numbers of a run in which nothing was answered.
+var countsOfNothing = []string{"duration", "completed", "failed", "max_concurrent_requests", "total_input_tokens", "total_output_tokens"}
+
+// unread notes the numbers of a flat object that are read in no way: a fork of the tool
+// may have called a time otherwise, or counted it in other units.
+func (f *File) unread(n node, c Cell, numbers, times []named) {
+	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
+		f.note("%s: no request was answered; speeds and times are zeros of nothing, and not read", c.Name)
+	}
+	object, _ := n.value.(map[string]any)
+	var left []string
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		_, number := object[key].(json.Number)
+		_, parameter := c.What[key]
+		if !number || parameter || slices.ContainsFunc(numbers, func(d named) bool { return d.name == strings.TrimSuffix(key, ":") }) {
+			continue
+		}
+		if !slices.ContainsFunc(times, func(d named) bool {
+			stat, of := strings.CutSuffix(key, "_"+d.name)
+			return of && timeStat.MatchString(stat)
+		}) {
+			left = append(left, key)
+		}
+	}
+	if len(left) > 0 {
+		f.note("%s: not read, since what they mean is not known: %s", c.Name, Printable(strings.Join(left[:min(len(left), mostUnread)], ", ")+more(len(left)-mostUnread)))
+	}
+}
+
+// mostUnread are named; a note is no place for more.
+const mostUnread = 20
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
 }
 
 var timeStat = regexp.MustCompile(`^(mean|median|std|min|max|p[0-9]+(\.[0-9]+)?)$`)

@@ -3,12 +3,10 @@ package code
 // What a comparison claims. Args: metric, arm; against, the other arm; least or most, the
 // threshold, or limit that a whole range is held against.
 const (
-	// ClaimGain: arm is better, or worse where that is given.
-	ClaimGain   Code = "claim.gain"
-	ClaimChange Code = "claim.change"
-	ClaimDelta  Code = "claim.delta"
-	ClaimLevel  Code = "claim.level"
-	// ClaimRangeChange, ClaimRangeDelta, ClaimRange: of every launch.
+	ClaimGain        Code = "claim.gain"
+	ClaimChange      Code = "claim.change"
+	ClaimDelta       Code = "claim.delta"
+	ClaimLevel       Code = "claim.level"
 	ClaimRangeChange Code = "claim.range_change"
 	ClaimRangeDelta  Code = "claim.range_delta"
 	ClaimRange       Code = "claim.range"
@@ -22,13 +20,10 @@ const (
 	ByLevel       Code = "by.level"
 	ByRange       Code = "by.range"
 	ByValues      Code = "by.values"
-	// ByCrashes, ByPairs, ByCount: by counting starts, launches against each other, and
-	// launches each for itself.
-	ByCrashes Code = "by.crashes"
-	ByPairs   Code = "by.pairs"
-	ByCount   Code = "by.count"
-	// ByUnknown: a form of a newer version. Args: form.
-	ByUnknown Code = "by.unknown"
+	ByCrashes     Code = "by.crashes"
+	ByPairs       Code = "by.pairs"
+	ByCount       Code = "by.count"
+	ByUnknown     Code = "by.unknown"
 )
 
 // What was found where launches are not tested. Args: left, right, op; holds, a word;
@@ -54,18 +49,14 @@ const (
 // How a test ended. Args: launches, against; p and level; behind, how many launches are
 // recorded where the look that decided did not take all of them.
 const (
-	DecidedPass Code = "stopped.pass"
-	DecidedFail Code = "stopped.fail"
-	// StoppedScreen, StoppedFutile: args of the latter also: chance.
+	DecidedPass   Code = "stopped.pass"
+	DecidedFail   Code = "stopped.fail"
 	StoppedScreen Code = "stopped.screen"
 	StoppedFutile Code = "stopped.futile"
-	// StoppedEnd: args also: p_pass, p_fail.
-	StoppedEnd Code = "stopped.end"
+	StoppedEnd    Code = "stopped.end"
 	// StoppedOpen: it is open, from why no more launches are made.
-	StoppedOpen Code = "stopped.open"
-	// NoLook: args also: base.
-	NoLook Code = "stopped.no_look"
-	// StoppedUnknown: by a newer version. Args: stop.
+	StoppedOpen    Code = "stopped.open"
+	NoLook         Code = "stopped.no_look"
 	StoppedUnknown Code = "stopped.unknown"
 )
 
@@ -73,14 +64,12 @@ const (
 const (
 	RecordedOnly   Code = "no_more.recorded_only"
 	DecidedWithout Code = "no_more.decided_without"
-	// OtherDecided: the rule Subject came to Verdict.
-	OtherDecided  Code = "no_more.other_decided"
-	ForHypothesis Code = "no_more.hypothesis"
+	OtherDecided   Code = "no_more.other_decided"
+	ForHypothesis  Code = "no_more.hypothesis"
 )
 
 // What else stands below the looks of a test.
 const (
-	// Replicates: what a launch gives; Flatters: what an early pass does.
 	Replicates Code = "argued.replicates"
 	Flatters   Code = "argued.flatters"
 	// Levels: at which p looks decide, from how the chances of an error were divided.
@@ -90,19 +79,14 @@ const (
 	ShareAll          Code = "argued.share_all"
 	ShareOne          Code = "argued.share_one"
 	ShareAlternatives Code = "argued.share_alternatives"
-	// Estimated: args: estimate, low, high.
-	Estimated Code = "argued.estimated"
+	Estimated         Code = "argued.estimated"
 	// Ranged: what launches have; RangeBetween: what follows for any one or, with
 	// relation, any two of them. Args: arm, values, against, base; low,
 	// high, limit.
-	Ranged       Code = "argued.ranged"
-	RangeBetween Code = "argued.range_between"
-	// WouldPassToo, WouldPass, WouldHavePassed: other thresholds for the same launches, of
-	// a test that passed, is open, failed. Args: pass, fail; less, where less is wanted;
-	// needed, the estimate that passes.
+	Ranged          Code = "argued.ranged"
+	RangeBetween    Code = "argued.range_between"
 	WouldPassToo    Code = "argued.would_pass_too"
 	WouldPass       Code = "argued.would_pass"
 	WouldHavePassed Code = "argued.would_have_passed"
-	// HypothesisCame: the claim about the metric Subject. Args: expect, outcome, post_hoc.
-	HypothesisCame Code = "argued.hypothesis"
+	HypothesisCame  Code = "argued.hypothesis"
 )

@@ -3,25 +3,19 @@ package code
 // What explanations and tables say of decisions and launches.
 const (
 	// ArmSays: the reason that it follows from is of the command Subject.
-	ArmSays Code = "arm.says"
-	// Unreadable and SomeUnreadable: answers to the cell Subject do not read as text,
-	// from an example; of the first so many that their speed means nothing. Args:
-	// answers, of.
+	ArmSays        Code = "arm.says"
 	Unreadable     Code = "answers.unreadable"
 	SomeUnreadable Code = "answers.some_unreadable"
-	// NoSuchLaunch: no launch of this name is recorded.
-	NoSuchLaunch Code = "launch.none"
+	NoSuchLaunch   Code = "launch.none"
 	// LevelShort: the level Subject came to Verdict, in a list of levels.
 	LevelShort Code = "level.short"
-	// ExitStatus: with what a command ended. Args: exit.
 	ExitStatus Code = "exit_status"
 	// WasWithdrawn: the outcome is invalid, from who withdrew it; what stood was
 	// Verdict. Args: attempt, accepted.
 	WasWithdrawn Code = "explain.was_withdrawn"
 	// WithdrawnLater: this decision was withdrawn, from who did. Args: when.
 	WithdrawnLater Code = "explain.withdrawn_later"
-	// EvidenceStays: a waiver bears on it, and by the evidence it is Verdict.
-	EvidenceStays Code = "explain.evidence_stays"
+	EvidenceStays  Code = "explain.evidence_stays"
 	// Superseded: another attempt took its place and came to Verdict, from why. Args:
 	// attempt.
 	Superseded Code = "explain.superseded"
@@ -30,16 +24,11 @@ const (
 	// InputMissing: the same, in a list of inputs.
 	InputMissing Code = "explain.input_missing"
 	// LaunchAside: the launch Subject counts for nothing here, from why. Args: number.
-	LaunchAside Code = "explain.launch_aside"
-	// AsideBroke, AsideInvalid: why; NotRead: it counts, for other decisions.
+	LaunchAside  Code = "explain.launch_aside"
 	AsideBroke   Code = "aside.broke"
 	AsideInvalid Code = "aside.invalid"
 	NotRead      Code = "aside.not_read"
-	// ClockBack: the clock went back between the starts of Subject and next. Args: by,
-	// next.
-	ClockBack Code = "explain.clock_back"
-	// Rebooted: the machine was started again between Subject and next. Args: next.
-	Rebooted Code = "explain.rebooted"
-	// InPlaceOf: the launch Subject stands in the place of another. Args: other.
-	InPlaceOf Code = "explain.in_place_of"
+	ClockBack    Code = "explain.clock_back"
+	Rebooted     Code = "explain.rebooted"
+	InPlaceOf    Code = "explain.in_place_of"
 )

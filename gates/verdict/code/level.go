@@ -9,35 +9,26 @@ const (
 	AnswerLacks   Code = "smoke.lacks"
 	AnswerUnlike  Code = "smoke.unlike"
 	AnswerGarbage Code = "smoke.garbage"
-	// Answered: args: answer.
-	Answered Code = "smoke.answered"
+	Answered      Code = "smoke.answered"
 
-	// MetricsPrinted: a command ended well. Args: metrics.
 	MetricsPrinted Code = "command.printed"
-	// MetricValues: of the metric Subject. Args: values, median.
-	MetricValues Code = "command.values"
+	MetricValues   Code = "command.values"
 )
 
 // What the log and the engine prove of knobs. Subject is the knob, with its value as
 // the argument value, unless said otherwise.
 const (
-	// NoKnobs: there is nothing to prove.
-	NoKnobs Code = "kernels.no_knobs"
-	// LogUnknown: the engine runs at an endpoint, and nobody says where its log is.
-	LogUnknown Code = "kernels.log_unknown"
-	// LogEmpty: the engine logged nothing.
-	LogEmpty Code = "kernels.log_empty"
-	// LogBeganBefore, LogCut and LogBrokeOff: why a log is not whole.
+	NoKnobs        Code = "kernels.no_knobs"
+	LogUnknown     Code = "kernels.log_unknown"
+	LogEmpty       Code = "kernels.log_empty"
 	LogBeganBefore Code = "kernels.log_began_before"
 	LogCut         Code = "kernels.log_cut"
 	LogBrokeOff    Code = "kernels.log_broke_off"
-	// LogAt: where the log is. Args: path.
-	LogAt Code = "kernels.log_at"
+	LogAt          Code = "kernels.log_at"
 	// Proved: of all knobs. Args: knobs, by ("log" or "engine").
 	Proved Code = "kernels.proved"
 	// Unproven: nothing is declared that could prove it.
-	Unproven Code = "kernels.unproven"
-	// LogNotKept: a launch was recorded without its log.
+	Unproven   Code = "kernels.unproven"
 	LogNotKept Code = "kernels.log_not_kept"
 	// Seen, NotSeen and WronglySeen: args: glob; line_no, line. SeenChosen: before the
 	// first request, where the engine made its choice; SeenAtStart: there, and the plan
@@ -59,6 +50,5 @@ const (
 	ObservedOther Code = "kernels.observed_other"
 	// WronglyObserved: args: name, is, from.
 	WronglyObserved Code = "kernels.wrongly_observed"
-	// Unasked: the engine has no observation of that name.
-	Unasked Code = "kernels.unasked"
+	Unasked         Code = "kernels.unasked"
 )

@@ -3,18 +3,14 @@ package code
 // What stands in the way of deciding again.
 const (
 	// NoRule: the decision was made without a rule, from its first reason.
-	NoRule Code = "replay.no_rule"
-	// KeptNotWhat: the record does not hold by what it was decided.
-	KeptNotWhat Code = "replay.kept_not_what"
-	// LaunchUnrecorded: the launch Subject, which the decision rests on, is not in the
-	// ledger. Args: feature, where it is known.
+	NoRule           Code = "replay.no_rule"
+	KeptNotWhat      Code = "replay.kept_not_what"
 	LaunchUnrecorded Code = "replay.launch_unrecorded"
 	// NoRawData: the launch Subject has none to decide by, from why.
 	NoRawData Code = "replay.no_raw_data"
 	// RawUnread: raw data of a launch cannot be read. Args: of ("samples", "series"),
 	// error.
-	RawUnread Code = "replay.raw_unread"
-	// RawUnnamed: the record of a launch names no raw data.
+	RawUnread  Code = "replay.raw_unread"
 	RawUnnamed Code = "replay.raw_unnamed"
 )
 
@@ -24,34 +20,27 @@ const (
 const (
 	// PlanUnrecorded: the run has no record of its plan.
 	PlanUnrecorded Code = "replay.plan_unrecorded"
-	// PlanTextless: the run kept no text of it.
-	PlanTextless Code = "replay.plan_textless"
+	PlanTextless   Code = "replay.plan_textless"
 	// PlanFileGone, PlanFileUnread and PlanFileElsewhere: the file Subject of it was
 	// not kept, cannot be read, lies elsewhere than the plan. Args: error.
 	PlanFileGone      Code = "replay.plan_file_gone"
 	PlanFileUnread    Code = "replay.plan_file_unread"
 	PlanFileElsewhere Code = "replay.plan_file_elsewhere"
-	// PlanUncompiled: it cannot be compiled. Args: error.
-	PlanUncompiled Code = "replay.plan_uncompiled"
-	// RuleUncompiled: the rule Subject cannot be compiled any more. Args: error.
-	RuleUncompiled Code = "replay.rule_uncompiled"
+	PlanUncompiled    Code = "replay.plan_uncompiled"
+	RuleUncompiled    Code = "replay.rule_uncompiled"
 	// PlanInexact: it comes out with another digest, so that rules were compiled from
 	// the recorded text. Args: sealed, unrecorded.
 	PlanInexact Code = "replay.plan_inexact"
 	// ComparedInexact: so it was compared with a changed plan. Args: sealed, unrecorded.
 	ComparedInexact Code = "replay.compared_inexact"
-	// PlanWithout: it comes out without the candidate Subject.
-	PlanWithout Code = "replay.plan_without"
+	PlanWithout     Code = "replay.plan_without"
 )
 
 // What to know of an agreement.
 const (
 	// TestsOnly: only the recorded tests were computed again, from why.
-	TestsOnly Code = "replay.tests_only"
-	// DecidedElsewhere: it was decided on another architecture. Args: arch, tolerance.
-	DecidedElsewhere Code = "replay.decided_elsewhere"
-	// RecordedElsewhere: the launch Subject was recorded on another. Args: arch,
-	// tolerance.
+	TestsOnly         Code = "replay.tests_only"
+	DecidedElsewhere  Code = "replay.decided_elsewhere"
 	RecordedElsewhere Code = "replay.recorded_elsewhere"
 	// LaunchNote: what to know of the launch Subject, from what that is.
 	LaunchNote Code = "replay.launch_note"
@@ -61,7 +50,6 @@ const (
 
 // What nodes would have come to by another plan.
 const (
-	// WouldBe: the node Subject would come to Verdict.
 	WouldBe Code = "changed.would_be"
 	// NotReached: an apply would not come to the node, from what stops it.
 	NotReached Code = "changed.not_reached"
@@ -71,50 +59,37 @@ const (
 	// NothingKept: nothing was kept that the node could be decided by; it was recorded
 	// as Verdict, from the first reason of that.
 	NothingKept Code = "changed.nothing_kept"
-	// RawDiffer: raw data say otherwise than the record does. Args: differences.
-	RawDiffer Code = "changed.raw_differ"
+	RawDiffer   Code = "changed.raw_differ"
 	// RetractedStays: its launches do not pass again, from who retracted it.
 	RetractedStays Code = "changed.retracted_stays"
-	// MoreNeeded: more launches would be needed than were made. Args: n, most.
-	MoreNeeded Code = "changed.more_needed"
+	MoreNeeded     Code = "changed.more_needed"
 	// LevelRecorded and StepRecorded: what is recorded of the level or step Subject is
 	// Verdict.
 	LevelRecorded Code = "changed.level_recorded"
 	StepRecorded  Code = "changed.step_recorded"
-	// StepNeverRun and StepOther: the step Subject was never run, is not what was run.
-	StepNeverRun Code = "changed.step_never_run"
-	StepOther    Code = "changed.step_other"
+	StepNeverRun  Code = "changed.step_never_run"
+	StepOther     Code = "changed.step_other"
 	// StepUnknown: whether the step Subject is what was run is not known, from why.
 	// Args: sealed, unrecorded.
-	StepUnknown Code = "changed.step_unknown"
-	// NoneWouldPass: no alternative would have passed.
-	NoneWouldPass Code = "changed.none_would_pass"
-	// WouldWin: the alternative Subject would have won; args: over, another that was
-	// chosen then.
-	WouldWin Code = "changed.would_win"
-	// NeverOnEngine: it was never measured on the engine Subject, which would have to
-	// confirm it. NothingOnEngine: nothing is kept of it there.
+	StepUnknown     Code = "changed.step_unknown"
+	NoneWouldPass   Code = "changed.none_would_pass"
+	WouldWin        Code = "changed.would_win"
 	NeverOnEngine   Code = "changed.never_on_engine"
 	NothingOnEngine Code = "changed.nothing_on_engine"
 	// OnEngine: on the engine Subject it would come to Verdict, from why.
-	OnEngine Code = "changed.on_engine"
-	// WouldNotEnter: it would not enter the stack, since the feature Subject, which it
-	// builds on, would not be in it.
+	OnEngine      Code = "changed.on_engine"
 	WouldNotEnter Code = "changed.would_not_enter"
 	// ReadsUnmeasured: the rule Subject of a gate reads a feature without evidence, from
 	// why that has none. Args: feature.
 	ReadsUnmeasured Code = "changed.reads_unmeasured"
-	// ReadsDoubted: a gate reads the feature Subject, of whose evidence nothing passes.
-	ReadsDoubted Code = "changed.reads_doubted"
+	ReadsDoubted    Code = "changed.reads_doubted"
 	// OutcomeUnknown: what would have become of the feature Subject is not known.
 	OutcomeUnknown Code = "changed.outcome_unknown"
 )
 
 // What speaks against deciding by what was measured.
 const (
-	// OtherKnob: the changed plan sets the knob Subject otherwise. Args: now, was.
-	OtherKnob Code = "doubt.other_knob"
-	// OtherStack: it would build on another stack, by the knob Subject. Args: now, was.
+	OtherKnob  Code = "doubt.other_knob"
 	OtherStack Code = "doubt.other_stack"
 	// PerhapsUnder: whether the feature Subject would be under it is not known: that
 	// would be Verdict, or, as args.how has it, "locked" by what is not known, or "over" a
@@ -125,9 +100,7 @@ const (
 	StartsOther Code = "doubt.starts_other"
 	StartsMore  Code = "doubt.starts_more"
 	// StartsUnknown: whether it does is not known, from why. Args: sealed, unrecorded.
-	StartsUnknown Code = "doubt.starts_unknown"
-	// SecretsUnknown: whether sensitive inputs are what they were is not known. Args:
-	// inputs.
+	StartsUnknown  Code = "doubt.starts_unknown"
 	SecretsUnknown Code = "doubt.secrets_unknown"
 )
 

@@ -18,13 +18,10 @@ const (
 	ByRule Code = "rule.found"
 	// InError: the level, rule, feature or step Subject is in error, from its causes.
 	// Args: role.
-	InError Code = "rule.in_error"
-	// LastLogLine: how a log ended. Args: line.
+	InError     Code = "rule.in_error"
 	LastLogLine Code = "log.last_line"
-	// FirstAbove: what the first engine said stands above.
-	FirstAbove Code = "first_engine_above"
-	// Withdrawn: what a retraction withdrew. Verdict; args: attempt, accepted.
-	Withdrawn Code = "retraction.withdrawn"
+	FirstAbove  Code = "first_engine_above"
+	Withdrawn   Code = "retraction.withdrawn"
 )
 
 // Why a result does not stand against a number to beat.
@@ -35,16 +32,12 @@ const (
 	// LaunchLacks: the launch Subject has no such number, from why. Args:
 	// address, stat.
 	LaunchLacks Code = "target.launch_lacks"
-	// OtherUnit: the launch Subject has it in another unit. Args: address, unit, target.
-	OtherUnit Code = "target.other_unit"
-	// SentElse: the launch Subject measured another load. Args: sent, cell.
-	SentElse Code = "target.sent_else"
-	// NoMean: the values of the address Subject have no mean. Args: error.
-	NoMean Code = "target.no_mean"
+	OtherUnit   Code = "target.other_unit"
+	SentElse    Code = "target.sent_else"
+	NoMean      Code = "target.no_mean"
 	// NoInterval: so many launches have none. Args: launches.
 	NoInterval Code = "target.no_interval"
-	// NoRatio: the values, or the metric, have none.
-	NoRatio Code = "target.no_ratio"
+	NoRatio    Code = "target.no_ratio"
 )
 
 // What was asked otherwise before.
@@ -53,21 +46,15 @@ const (
 	MeasuredAgain Code = "again.measured"
 	// Moved: the decision of that attempt saw launches of this one and came to Verdict,
 	// by what its causes name. Args: attempt.
-	Moved Code = "again.moved"
-	// RuleDropped, RuleAdded: the rule Subject does not decide any more, or did not
-	// then. Args: expr.
-	RuleDropped Code = "again.rule_dropped"
-	RuleAdded   Code = "again.rule_added"
-	// RuleRewritten: the rule Subject was another. Args: was, is.
+	Moved         Code = "again.moved"
+	RuleDropped   Code = "again.rule_dropped"
+	RuleAdded     Code = "again.rule_added"
 	RuleRewritten Code = "again.rule_rewritten"
 	// ThresholdMoved: the rule Subject was held against another number. Args: expr,
 	// was, is.
 	ThresholdMoved Code = "again.threshold_moved"
 	// SettingMoved: the setting Subject was another. Args: was, is.
-	SettingMoved Code = "again.setting_moved"
-	// AlternativesMoved, FirstLookMoved, MostMoved: how many alternatives there were
-	// for one place, at how many launches an arm the first look was, and how many were
-	// declared at most. Args: was, is.
+	SettingMoved      Code = "again.setting_moved"
 	AlternativesMoved Code = "again.alternatives_moved"
 	FirstLookMoved    Code = "again.first_look_moved"
 	MostMoved         Code = "again.most_moved"

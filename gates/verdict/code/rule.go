@@ -8,12 +8,10 @@ package code
 const (
 	AsWanted    Code = "comparison.as_wanted"
 	NotAsWanted Code = "comparison.not_as_wanted"
-	// Truth: the yes or no at Subject. Args: is.
-	Truth Code = "comparison.truth"
+	Truth       Code = "comparison.truth"
 	// RestsOn: the value at Subject is of launches. Args: n; base_n where they are held
 	// against others, and interval, of 95%.
-	RestsOn Code = "value.rests_on"
-	// ValueSeen: the value at Subject. Args: value, and those of RestsOn.
+	RestsOn   Code = "value.rests_on"
 	ValueSeen Code = "value.seen"
 )
 
@@ -44,41 +42,30 @@ const (
 	RangeShownAgainst Code = "range.shown_against"
 	// RangeStraddles: the limit lies within the range.
 	RangeStraddles Code = "range.straddles"
-	// RangeGoesOn: args also: takes.
-	RangeGoesOn Code = "range.goes_on"
+	RangeGoesOn    Code = "range.goes_on"
 	// NotPaired: these launches have none beside them. Args: launches, a list.
-	NotPaired Code = "test.not_paired"
-	// Drifts: within launches the address Subject drifts. Args: by.
+	NotPaired    Code = "test.not_paired"
 	Drifts       Code = "test.drifts"
 	DriftUnknown Code = "test.drift_unknown"
 )
 
 // How counting decided a comparison.
 const (
-	// SomePairs: it holds between some launches of two arms and not between others.
-	SomePairs Code = "count.some_pairs"
-	// MayBeMore: a number of launches that may still grow. Args: most.
-	MayBeMore Code = "count.may_be_more"
-	// Crashed: args: crashes, starts.
-	Crashed Code = "count.crashed"
-	// CrashesBelow: what few starts show of all. Args: share.
+	SomePairs    Code = "count.some_pairs"
+	MayBeMore    Code = "count.may_be_more"
+	Crashed      Code = "count.crashed"
 	CrashesBelow Code = "count.crashes_below"
 )
 
 // What a reader should know beside a test.
 const (
-	// Ranks: a value is so high a percentile of a launch's requests, which lies between
-	// two of them in order; RanksLacking: of too few to say. Args: stat, requests, low,
-	// high; takes.
 	Ranks        Code = "beside.ranks"
 	RanksLacking Code = "beside.ranks_lacking"
 	// TiedRounded: all launches of each of some arms are equal, so that their spread is
 	// that of rounding to a tick; TiedFloored: that on record is more. Args: arms, tick.
 	TiedRounded Code = "beside.tied_rounded"
 	TiedFloored Code = "beside.tied_floored"
-	// Floored: no arm is taken to vary less than launches before did. Args: sd, df,
-	// sessions.
-	Floored Code = "beside.floored"
+	Floored     Code = "beside.floored"
 	// Settles: so many launches would likely settle it; SettlesNever: not even the most
 	// that a plan may make. Args: launches, against; chance, and more or most, those that
 	// the plan makes where it takes others.
@@ -89,16 +76,13 @@ const (
 // What rules read and did not find.
 const (
 	// Missing: the input Subject has no value, from its cause.
-	Missing Code = "missing"
-	// NotFinite: it is not a finite number.
+	Missing   Code = "missing"
 	NotFinite Code = "missing.not_finite"
 	// NotSent: the plan never sends the workload Subject: not in the suite that was
 	// chosen, or not in the benchmark of a protocol. Args: suite; else protocol, and
 	// suites, which send it.
-	NotSent Code = "missing.not_sent"
-	// NoReader: for inputs of this kind. Args: kind.
-	NoReader Code = "missing.no_reader"
-	// KnobUnknown: the candidate's value of the knob Subject.
+	NotSent     Code = "missing.not_sent"
+	NoReader    Code = "missing.no_reader"
 	KnobUnknown Code = "missing.knob"
 	// LevelNotRun: the level Subject of a feature, from its cause. Args: feature.
 	LevelNotRun Code = "missing.level_not_run"
@@ -109,59 +93,37 @@ const (
 	NoOutcome Code = "missing.no_outcome"
 	// UnknownOutcome: it came to no verdict that there is. Args: level, word.
 	UnknownOutcome Code = "missing.unknown_outcome"
-	// AcceptedAnyway: the feature Subject was accepted although it is Verdict.
 	AcceptedAnyway Code = "missing.accepted_anyway"
-	// NoSuchField: of features. Args: name.
-	NoSuchField Code = "missing.no_such_field"
+	NoSuchField    Code = "missing.no_such_field"
 )
 
 // What is wrong with the launches that a rule or a row of a comparison reads.
 const (
-	// Unmeasured: no launch of the arm Subject.
 	Unmeasured Code = "launches.none"
 	// MetricLacking: the launch Subject has no metric, from why. Args: metric; recorded,
 	// by what it can be looked up; others where other launches have it.
-	MetricLacking Code = "launches.metric_lacking"
-	// StatLacking: the launch Subject gives no such statistic. Args: stat, samples.
-	StatLacking Code = "launches.stat_lacking"
-	// SamplesLacking: the launch Subject has too few. Args: samples, least.
-	SamplesLacking Code = "launches.samples_lacking"
-	// StatNotFinite: of the launch Subject. Args: metric, stat.
-	StatNotFinite Code = "launches.stat_not_finite"
-	// RequestsUnknown: of the launch Subject. Args: metric.
-	RequestsUnknown Code = "launches.requests_unknown"
-	// CorrectedApart, UnitsApart: the launch Subject against those before it, or the
-	// arm Subject against the other. Args: metric, is, was; against, the other arm.
+	MetricLacking      Code = "launches.metric_lacking"
+	StatLacking        Code = "launches.stat_lacking"
+	SamplesLacking     Code = "launches.samples_lacking"
+	StatNotFinite      Code = "launches.stat_not_finite"
+	RequestsUnknown    Code = "launches.requests_unknown"
 	CorrectedApart     Code = "launches.corrected_apart"
 	UnitsApart         Code = "launches.units_apart"
 	ArmsCorrectedApart Code = "arms.corrected_apart"
 	ArmsUnitsApart     Code = "arms.units_apart"
-	// NotAboveZero: the launch Subject, of which no log can be taken. Args: value; arm
-	// in a ratio.
-	NotAboveZero Code = "launches.not_above_zero"
-	// RatioImpossible: args: error.
-	RatioImpossible Code = "launches.no_ratio"
-	// RoundTwice: the arm Subject has two launches of it. Args: round, launches.
-	RoundTwice Code = "launches.round_twice"
+	NotAboveZero       Code = "launches.not_above_zero"
+	RatioImpossible    Code = "launches.no_ratio"
+	RoundTwice         Code = "launches.round_twice"
 	// Unsaid: the launch Subject did not say what was asked, from why. Args: name.
-	Unsaid Code = "launches.unsaid"
-	// NotLookedFor: nothing looked for an observation.
+	Unsaid       Code = "launches.unsaid"
 	NotLookedFor Code = "launches.not_looked_for"
-	// SaidApart: launches of the arm Subject say different things. Args: name; launch,
-	// is; other, was.
-	SaidApart Code = "launches.said_apart"
+	SaidApart    Code = "launches.said_apart"
 	// SaidUnfit: the observation Subject is of another kind. Args: is, kind.
-	SaidUnfit Code = "launches.said_unfit"
-	// FewLaunches: args: launches, least.
+	SaidUnfit   Code = "launches.said_unfit"
 	FewLaunches Code = "launches.few"
-	// NoAverage: of the metric Subject. Args: error.
-	NoAverage Code = "launches.no_average"
-	// NothingOf: no metric of a workload was measured of the arm Subject.
-	NothingOf Code = "launches.nothing_of"
-	// NotFresh: launches of these arms were no fresh starts. Args: arms; would, what
-	// the rule would have come to.
-	NotFresh Code = "launches.not_fresh"
-	// RowNotFresh: those of a row were not. OfReference: so it is of the reference.
+	NoAverage   Code = "launches.no_average"
+	NothingOf   Code = "launches.nothing_of"
+	NotFresh    Code = "launches.not_fresh"
 	RowNotFresh Code = "row.not_fresh"
 	OfReference Code = "row.of_reference"
 )
@@ -169,47 +131,30 @@ const (
 // Why a rule could not be decided at all.
 const (
 	// NoRuleGiven, NotCompiled: a mistake in mxflow.
-	NoRuleGiven Code = "undecidable.no_rule"
-	NotCompiled Code = "undecidable.not_compiled"
-	// NotComputed: args: error.
-	NotComputed Code = "undecidable.not_computed"
-	// NotYesOrNo: args: type.
-	NotYesOrNo Code = "undecidable.not_yes_or_no"
-	// Disagrees: the rule as a whole against its comparisons. Args: is.
-	Disagrees Code = "undecidable.disagrees"
-	// Incomparable: args: left, op, right.
+	NoRuleGiven  Code = "undecidable.no_rule"
+	NotCompiled  Code = "undecidable.not_compiled"
+	NotComputed  Code = "undecidable.not_computed"
+	NotYesOrNo   Code = "undecidable.not_yes_or_no"
+	Disagrees    Code = "undecidable.disagrees"
 	Incomparable Code = "undecidable.incomparable"
-	// OutOfReach: the value at Subject can never be that. Args: limit.
-	OutOfReach Code = "undecidable.out_of_reach"
-	// TooManyPairs: the comparison Subject counts over so many. Args: arms.
+	OutOfReach   Code = "undecidable.out_of_reach"
 	TooManyPairs Code = "undecidable.too_many_pairs"
 )
 
 // Why a launch has no metric, or a metric no statistic.
 const (
-	// AbsentCell: nothing of the cell Subject was measured.
-	AbsentCell Code = "absent.cell"
-	// AbsentFailed: every request failed. Args: requests.
-	AbsentFailed Code = "absent.failed"
-	// AbsentText: no answer has any.
-	AbsentText Code = "absent.text"
-	// AbsentCount: how many tokens prompts have is not known.
-	AbsentCount Code = "absent.count"
-	// AbsentRetried: all were sent again. Args: requests.
-	AbsentRetried Code = "absent.retried"
-	// AbsentCached: the server had every prompt.
-	AbsentCached Code = "absent.cached"
-	// AbsentOneToken: answers have no more; AbsentOnePiece: each came at once.
+	AbsentCell     Code = "absent.cell"
+	AbsentFailed   Code = "absent.failed"
+	AbsentText     Code = "absent.text"
+	AbsentCount    Code = "absent.count"
+	AbsentRetried  Code = "absent.retried"
+	AbsentCached   Code = "absent.cached"
 	AbsentOneToken Code = "absent.one_token"
 	AbsentOnePiece Code = "absent.one_piece"
 	// AbsentEvidence: something that the metric at the address Subject takes.
 	AbsentEvidence Code = "absent.evidence"
-	// NoSuchStat: the statistic Subject.
-	NoSuchStat Code = "absent.no_such_stat"
-	// FewSamples: args: samples, least.
-	FewSamples Code = "absent.few_samples"
-	// NotDefined: of a mean that is not above zero.
-	NotDefined Code = "absent.not_defined"
-	// StatUnknown: the statistic is not there.
-	StatUnknown Code = "absent.stat_unknown"
+	NoSuchStat     Code = "absent.no_such_stat"
+	FewSamples     Code = "absent.few_samples"
+	NotDefined     Code = "absent.not_defined"
+	StatUnknown    Code = "absent.stat_unknown"
 )

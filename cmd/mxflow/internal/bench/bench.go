@@ -55,9 +55,11 @@ type Result struct {
 	Runs       int               `json:"runs"`
 	Cells      []Cell            `json:"cells"`
 	// Invalid are causes for which the numbers do not count.
-	Invalid []verdict.Reason     `json:"invalid,omitempty"`
-	Notes   []verdict.Reason     `json:"notes,omitempty"`
-	Client  *measure.Calibration `json:"client,omitempty"`
+	Invalid []verdict.Reason `json:"invalid,omitempty"`
+	// Disturbed says that all of these causes lie in this machine, at that moment.
+	Disturbed bool                 `json:"disturbed,omitempty"`
+	Notes     []verdict.Reason     `json:"notes,omitempty"`
+	Client    *measure.Calibration `json:"client,omitempty"`
 }
 
 // Dataset is the file that prompts came from.
@@ -122,6 +124,8 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 		}
 	}
 	invalid, notes := unreadable(taken)
+	sound := len(taken.Invalid)+len(invalid) == 0 || taken.Disturbed && len(invalid) == 0
+	r.Disturbed = sound && (len(r.Invalid) == 0 || r.Disturbed) && (r.Disturbed || taken.Disturbed)
 	r.Invalid = appendNew(r.Invalid, Named(w, append(slices.Clone(taken.Invalid), invalid...)))
 	r.Notes = appendNew(r.Notes, Named(w, append(slices.Clone(taken.Notes), notes...)))
 	if taken.Client != nil {
@@ -159,14 +163,17 @@ func appendNew(list, more []verdict.Reason) []verdict.Reason {
 // rows are two for each cell, prefill and decode: tests as llama-bench and llama-benchy
 // have them, so that their users find their numbers.
 func (r *Result) rows() (rows [][]string) {
-	outputs := map[int]bool{}
+	prompts, outputs := map[int]bool{}, map[int]bool{}
 	for _, c := range r.Cells {
-		outputs[c.Output] = true
+		prompts[c.Prompt], outputs[c.Output] = true, true
 	}
 	for _, c := range r.Cells {
-		load, before := "", ""
+		load, before, after := "", "", ""
 		if len(outputs) > 1 {
 			before = " + tg" + tokensLabel(c.Output)
+		}
+		if len(prompts) > 1 {
+			after = " after pp" + tokensLabel(c.Prompt)
 		}
 		if c.Depth > 0 {
 			load = fmt.Sprintf(" @ d%d", c.Depth)
@@ -183,7 +190,7 @@ func (r *Result) rows() (rows [][]string) {
 		}
 		rows = append(rows,
 			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "", ttft, "", ""),
-			c.row("tg"+tokensLabel(c.Output)+load, "tg", "tg_total", "tg_peak", "", "tpot", "e2e"))
+			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "tg_peak", "", "tpot", "e2e"))
 	}
 	return rows
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"image/png"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +238,16 @@ func facts(texts ...string) (reasons []verdict.Reason) {
 
 func fact(text string) verdict.Reason {
 	return verdict.New(code.Broken, verdict.Text("error", text))
+}
+
+// Prompts of several lengths before answers of one are told apart in both rows.
+func TestBenchRowsOfSeveralPrompts(t *testing.T) {
+	r := &Result{Correction: "none", Cells: []Cell{{Prompt: 64, Output: 32, Depth: 128}, {Prompt: 512, Output: 32, Depth: 128}}}
+	var got []string
+	for _, row := range r.rows() {
+		got = append(got, row[0])
+	}
+	if want := []string{"pp64 @ d128", "tg32 after pp64 @ d128", "pp512 @ d128", "tg32 after pp512 @ d128"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -1,19 +1,20 @@
 // Package ending sees to it that no end of mxflow looks like a verdict: Go's runtime
 // ends with exit status 2 on SIGQUIT, SIGABRT and when it breaks, and 2 is "a gate
-// failed". Its init comes before those of larger packages, which take a while.
+// failed". Its init comes about a millisecond after the start, since it imports next to
+// nothing, and nothing with a name that the linker sorts behind those of larger packages;
+// what the runtime does until then nobody can change.
 package ending
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"runtime/pprof"
+	"runtime"
 	"sync"
 	"syscall"
-
-	"github.com/mxflow/mxflow/gates/verdict"
 )
+
+// interrupted is verdict.ExitInterrupted, whose package comes too late.
+const interrupted = 128 + int(syscall.SIGINT)
 
 var (
 	interrupts = make(chan os.Signal, 4)
@@ -22,14 +23,13 @@ var (
 )
 
 func init() {
-	// What the runtime ends by itself, as out of memory, ends by SIGABRT: 134 in a shell.
-	debug.SetTraceback("crash")
 	fatal := make(chan os.Signal, 1)
 	signal.Notify(fatal, syscall.SIGQUIT, syscall.SIGABRT)
 	go func() {
 		s := (<-fatal).(syscall.Signal)
-		fmt.Fprintf(os.Stderr, "\nmxflow: %s: ends at once; what every part of it was doing:\n", s)
-		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
+		say(s.String() + ": ends at once; what every part of it was doing:")
+		all := make([]byte, 1<<20)
+		_, _ = os.Stderr.Write(all[:runtime.Stack(all, true)])
 		os.Exit(128 + int(s))
 	}()
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
@@ -40,12 +40,14 @@ func init() {
 	go func() {
 		select {
 		case s := <-interrupts:
-			fmt.Fprintf(os.Stderr, "\nmxflow: %s\n", s)
-			os.Exit(verdict.ExitInterrupted)
+			say(s.String())
+			os.Exit(interrupted)
 		case <-claimed:
 		}
 	}()
 }
+
+func say(what string) { _, _ = os.Stderr.WriteString("\nmxflow: " + what + "\n") }
 
 // Interrupts are Ctrl-C and SIGTERM, for a command that has something to end in order;
 // until somebody asks for them, they end mxflow.

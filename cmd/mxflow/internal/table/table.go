@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -28,8 +29,11 @@ const (
 // sign, and nothing is left out.
 func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
 	d := drawing{out: w, renderer: lipgloss.NewRenderer(w), colour: colour}
-	if !colour {
-		d.renderer.SetColorProfile(3) // termenv.Ascii
+	// Whoever calls knows whether w is a terminal in the end. The colours are those that
+	// every one has.
+	d.renderer.SetColorProfile(3) // termenv.Ascii
+	if colour {
+		d.renderer.SetColorProfile(2) // termenv.ANSI
 	}
 	t := newColumns(head, rows)
 	if width == 0 || t.fit(width, alone) {
@@ -266,7 +270,7 @@ func (t *columns) byLength() []int {
 // cut or broken is found by no later look for secrets.
 func cell(row []string, col int) string {
 	if col < len(row) {
-		return redact.Known().Text(strings.ReplaceAll(row[col], "\t", "    "))
+		return inert.Text(redact.Known().Text(strings.ReplaceAll(row[col], "\t", "    ")))
 	}
 	return ""
 }
@@ -298,7 +302,7 @@ func widest(lines []string) int {
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range together(strings.Fields(redact.Known().Text(text))) {
+	for _, word := range together(strings.Fields(inert.Text(redact.Known().Text(text)))) {
 		n := lipgloss.Width(word)
 		switch {
 		case column == 0:
@@ -348,7 +352,7 @@ func relates(word string) bool {
 // Fit cuts a line that would wrap: a display that rewrites one line cannot take
 // back two.
 func Fit(s string, columns int) string {
-	s = redact.Known().Text(s)
+	s = inert.Text(redact.Known().Text(s))
 	if columns < 10 || lipgloss.Width(s) <= columns {
 		return s
 	}

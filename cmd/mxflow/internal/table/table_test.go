@@ -184,3 +184,22 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// TestInert: what is drawn steers no terminal, even with colours, and is as wide as it
+// was counted to be.
+func TestInert(t *testing.T) {
+	const hostile = "x\x1b[31mred\x1b[2J\r\a\u202ey"
+	var b strings.Builder
+	Draw(&b, []string{"head " + hostile, "b"}, [][]string{{hostile, "pass"}}, true, 60)
+	Paragraph(&b, "  ", hostile, 60)
+	for name, got := range map[string]string{"table and paragraph": b.String(), "wrapped": Wrap(hostile, 40), "a live line": Fit(hostile, 40)} {
+		for _, bad := range []string{"\x1b[31mr", "\x1b[2J", "\r", "\a", "\u202e"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("%s has %q: %q", name, bad, got)
+			}
+		}
+		if !strings.Contains(got, "y") {
+			t.Errorf("%s lost its text: %q", name, got)
+		}
+	}
+}

@@ -47,6 +47,11 @@ variable "ready_timeout" {
   default = "1m"
 }
 
+variable "max_lag" {
+  type    = string
+  default = "1m"
+}
+
 variable "stall_timeout" {
   type    = string
   default = "1m"
@@ -81,7 +86,7 @@ knob "kv_cache" {
 }
 
 workload "chat" {
-  max_lag       = "1m"
+  max_lag       = var.max_lag
   prompt_tokens = 8
   output_tokens = 16
   requests      = 3

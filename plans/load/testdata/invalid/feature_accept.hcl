@@ -36,7 +36,7 @@ phase "port" {
   }
   feature "b" {
     set    = { cache = "on" }
-    accept = [] # ERROR: Empty accept
+    accept = [] # a trial
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+// completions give the shell the names that a plan, its record and mxflow know. What
+// cannot be read completes nothing and says nothing.
+func completions(a *app, root *cobra.Command) {
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "apply", "plan":
+			completeFlag(c, "rerun", func(args []string) []string { return plannedNames(a, args) })
+		case "explain", "waive", "retract":
+			c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveDefault // a plan
+				}
+				return begins(decidedNames(a), begun)
+			}
+		case "ab":
+			completeFlag(c, "metric", func([]string) []string { return metricNames() })
+		case "bench", "init":
+			completeFlag(c, "engine", func([]string) []string { return kindsKnown() })
+		case "engine":
+			for _, sub := range c.Commands() {
+				if sub.Name() == "kinds" {
+					sub.ValidArgsFunction = func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+						return begins(kindsKnown(), begun)
+					}
+				}
+			}
+		}
+	}
+}
+
+func completeFlag(c *cobra.Command, flag string, names func(args []string) []string) {
+	if c.Flags().Lookup(flag) == nil {
+		return
+	}
+	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return begins(names(args), begun)
+	})
+}
+
+func begins(names []string, begun string) (out []string, what cobra.ShellCompDirective) {
+	for _, n := range names {
+		if strings.HasPrefix(n, begun) {
+			out = append(out, n)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// plannedNames are the phases, features and nodes of the plan that a command is about.
+func plannedNames(a *app, args []string) []string {
+	path, err := a.planOf(args)
+	if err != nil {
+		return nil
+	}
+	res := a.loadSilently(path, load.Options{})
+	if !res.OK() {
+		return nil
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err != nil {
+		return nil
+	}
+	names := map[string]bool{"all": true}
+	for _, n := range g.Nodes {
+		names[n.ID] = true
+		names[n.Phase], names[n.Feature] = true, true
+	}
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
+}
+
+// decidedNames are the nodes that were decided here, also by their short names.
+func decidedNames(a *app) []string {
+	st, err := a.reader(nil)
+	if err != nil {
+		return nil
+	}
+	defer st.Close()
+	names := map[string]bool{}
+	for _, n := range recordedNodes(st) {
+		names[n], names[shortNode(n)] = true, true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func kindsKnown() (names []string) {
+	for _, k := range kinds.All() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+func metricNames() (names []string) {
+	for _, m := range measure.Catalogue() {
+		if m.Scope == measure.PerRequest || m.Scope == measure.PerCell {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}

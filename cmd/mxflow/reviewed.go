@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// reviewedFormat names the files of plan --out.
+const reviewedFormat = "mxflow.plan/1"
+
+// reviewed is what plan --out writes and apply takes in place of a plan: what was asked
+// for, and what it rested on, so that what was reviewed is what runs.
+type reviewed struct {
+	Format string `json:"format"`
+	Tool   string `json:"tool"`
+	// Dir is the folder that Plan and State are relative to.
+	Dir    string       `json:"dir"`
+	Plan   string       `json:"plan"`
+	State  string       `json:"state"`
+	Inputs []load.Given `json:"inputs,omitempty"`
+	// Ask are the sensitive variables that were given, which apply is given anew.
+	Ask    []string `json:"ask,omitempty"`
+	Suite  string   `json:"suite,omitempty"`
+	Rerun  []string `json:"rerun,omitempty"`
+	OnSeen bool     `json:"on_seen_data,omitempty"`
+	// Digest is that of the plan, Files those of the texts that it is made of and reads,
+	// Machine the part of the machine that measurements depend on, Recorded the state.
+	Digest   string            `json:"digest"`
+	Files    map[string]string `json:"files"`
+	Machine  string            `json:"machine"`
+	Recorded string            `json:"recorded"`
+	// Actions are what was shown for each node.
+	Actions map[string]string `json:"actions"`
+}
+
+// restsOn fills in what a plan rests on now.
+func (r *reviewed) restsOn(loaded *load.Result, st *store.Store) {
+	r.Digest, r.Files = loaded.Plan.Digest(), map[string]string{}
+	r.Machine = variant.MachineKey(machine.Environment(), loaded.Plan)
+	for name, text := range loaded.Sources {
+		sum := sha256.Sum256(text)
+		r.Files[r.name(name)] = hex.EncodeToString(sum[:])
+	}
+	for _, f := range loaded.Plan.NamedFiles() {
+		r.Files[r.name(f.Name)] = f.Digest
+	}
+	r.Recorded = recordedNow(st)
+}
+
+// name is a file's as seen from the folder that the plan was reviewed in.
+func (r *reviewed) name(path string) string {
+	whole, err := filepath.Abs(filepath.FromSlash(path))
+	if err != nil {
+		return filepath.ToSlash(path)
+	}
+	if rel, err := filepath.Rel(r.Dir, whole); err == nil {
+		whole = rel
+	}
+	return filepath.ToSlash(whole)
+}
+
+// recordedNow changes with every record of a state directory; empty where there is none.
+func recordedNow(st *store.Store) string {
+	if st == nil {
+		return ""
+	}
+	n, last := 0, (*ledger.Record)(nil)
+	for i, record := range st.Records() {
+		n, last = i+1, record
+	}
+	if n == 0 {
+		return ""
+	}
+	return runtime.Digest(n, last)
+}
+
+// moved names what is other now than it was when r was written.
+func (r *reviewed) moved(now *reviewed) (what []string) {
+	all := maps.Clone(r.Files)
+	maps.Copy(all, now.Files)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch was, is := r.Files[name], now.Files[name]; {
+		case is == "":
+			what = append(what, name+" is no part of it any more")
+		case was == "":
+			what = append(what, name+" was added")
+		case was != is:
+			what = append(what, name+" was changed")
+		}
+	}
+	if len(what) == 0 && r.Digest != now.Digest {
+		what = append(what, "the plan means something else (a variable, the environment, or another mxflow)")
+	}
+	if r.Machine != now.Machine {
+		what = append(what, "this machine is another one, or its driver is")
+	}
+	if r.Recorded != now.Recorded {
+		what = append(what, "something was recorded in "+r.State)
+	}
+	return what
+}
+
+// readReviewed reads a file of plan --out; nil for what is none.
+func readReviewed(path string) (*reviewed, error) {
+	if planText(path) {
+		return nil, nil
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	text, err := readBounded(path)
+	if err != nil || !bytes.Contains(text, []byte(`"mxflow.plan/`)) {
+		return nil, err
+	}
+	r := &reviewed{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s is a damaged plan that was reviewed: %w; write it again with mxflow plan --out", path, err)
+	}
+	if r.Format != reviewedFormat {
+		return nil, fmt.Errorf("%s is of the format %s, and this mxflow reads %s: write it again with mxflow plan --out", path, r.Format, reviewedFormat)
+	}
+	return r, nil
+}
+
+// applies is what an apply of r does, given again what is not in the file.
+func (r *reviewed) applies(path string, given []load.Given) (applying, error) {
+	inputs := slices.Clone(r.Inputs)
+	ask := slices.Clone(r.Ask)
+	for _, g := range given {
+		name, _, _ := strings.Cut(g.Var, "=")
+		if !slices.Contains(r.Ask, name) {
+			return applying{}, fmt.Errorf("%s has its variables: give --var for sensitive ones only (%s)", path, strings.Join(append(ask, "there are none")[:max(1, len(ask))], ", "))
+		}
+		inputs = append(inputs, g)
+		ask = slices.DeleteFunc(ask, func(a string) bool { return a == name })
+	}
+	if len(ask) > 0 {
+		return applying{}, fmt.Errorf("%s was given sensitive variables, which are not kept: give them again, --var %s=…", path, ask[0])
+	}
+	plan, state := r.Plan, r.State
+	if dir, err := os.Getwd(); err != nil || dir != r.Dir {
+		plan, state = absolute(r.Dir, plan), absolute(r.Dir, state)
+	}
+	return applying{
+		path: plan, state: state, load: load.Options{Inputs: inputs, Suite: r.Suite}, rerun: r.Rerun, onSeen: r.OnSeen,
+		reviewed: func(loaded *load.Result, st *store.Store) error {
+			now := &reviewed{Dir: r.Dir}
+			now.restsOn(loaded, st)
+			if what := r.moved(now); len(what) > 0 {
+				return fmt.Errorf("%s is not what would run, and nothing was started: %s; look at it again with mxflow plan --out", path, strings.Join(what, "; "))
+			}
+			return nil
+		},
+	}, nil
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// sensitiveOf are the names of a plan's sensitive variables.
+func sensitiveOf(p *plans.Plan) (names []string) {
+	for _, v := range p.Variables {
+		if v.Sensitive {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// write writes what a plan showed, for apply.
+func (r *reviewed) write(path string, loaded *load.Result, st *store.Store, given []load.Given, preview []runtime.Planned) error {
+	if planText(path) {
+		return errors.New("--out: choose another ending than that of a plan, as in reviewed.json")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	r.Format, r.Tool, r.Dir, r.Actions = reviewedFormat, tool, dir, map[string]string{}
+	secret := sensitiveOf(loaded.Plan)
+	for _, g := range given {
+		if name, _, _ := strings.Cut(g.Var, "="); g.Var != "" && slices.Contains(secret, name) {
+			r.Ask = append(r.Ask, name)
+			continue
+		}
+		r.Inputs = append(r.Inputs, g)
+	}
+	for _, n := range preview {
+		r.Actions[n.Node.ID] = string(n.Action)
+	}
+	r.restsOn(loaded, st)
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(text, '\n'))
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"runtime/debug"
+	"slices"
+	"testing"
+)
+
+// Two builds of one version differ in what ledger and reports name them by.
+func TestBuildOf(t *testing.T) {
+	info := func(module string, settings ...string) *debug.BuildInfo {
+		out := &debug.BuildInfo{Main: debug.Module{Version: module}}
+		for i := 0; i < len(settings); i += 2 {
+			out.Settings = append(out.Settings, debug.BuildSetting{Key: settings[i], Value: settings[i+1]})
+		}
+		return out
+	}
+	const revision = "6c9b77f31a0255e1a5b0b5c4b6a1d7a9f4f0c3d2"
+	for want, info := range map[string]*debug.BuildInfo{
+		"0.1.0":                          nil,
+		"0.1.0 (6c9b77f31a02)":           info("(devel)", "vcs.revision", revision, "vcs.modified", "false"),
+		"0.1.0 (6c9b77f31a02, modified)": info("v0.0.0-2026+dirty", "vcs.revision", revision, "vcs.modified", "true"),
+		"0.1.0 (v0.1.0)":                 info("v0.1.0", "-trimpath", "true"),
+	} {
+		if got := buildOf(info).name(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	got := buildOf(info("", "-ldflags", "-s -w", "GOOS", "linux", "CGO_ENABLED", "0", "-tags", "")).Flags
+	if want := []string{"-ldflags=-s -w", "CGO_ENABLED=0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

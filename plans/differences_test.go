@@ -1,0 +1,51 @@
+package plans
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// What changed is named as the plan writes it, what is sensitive is not shown, and what
+// makes no difference to the digest is no difference.
+func TestDifferences(t *testing.T) {
+	base := func() *Plan {
+		return &Plan{
+			Name: "p", Hidden: []string{"hunter2hunter2"},
+			Engines:   []*Engine{{Kind: "vllm", Name: "a", Env: map[string]string{"KEY": "hunter2hunter2", "X": "1"}, ReadyTimeout: time.Minute}},
+			Knobs:     []*Knob{{Name: "moe", Default: "a", Values: []*KnobValue{{Name: "a"}, {Name: "b", Args: []string{"--x"}}}}},
+			Workloads: []*Workload{{Name: "chat", OutputTokens: []int{24}, Concurrency: []int{1, 4}}},
+			Protocols: []*Protocol{{Name: "q", Levels: []*Block{{Kind: "smoke", Attrs: map[string]any{"expect": "Paris"}}}}},
+			Phases: []*Phase{{
+				Name: "one", Features: []*Feature{{Name: "f", Set: map[string]string{"moe": "b"}, Criteria: []*Rule{{Name: "fast", Expr: "chat.tg.gain >= 0.1"}}}},
+				Gate: &Gate{Rules: []*Rule{{Name: "ok", Expr: "chat.tg.gain >= 0"}}},
+			}},
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Plan)
+		want   []Difference
+	}{
+		{"nothing", func(*Plan) {}, nil},
+		{"order", func(p *Plan) { slices.Reverse(p.Knobs[0].Values) }, nil},
+		{"a number", func(p *Plan) { p.Workloads[0].OutputTokens = []int{32} }, []Difference{{"workload.chat.output_tokens", "24", "32", true}}},
+		{"a list", func(p *Plan) { p.Workloads[0].Concurrency = []int{1, 8} }, []Difference{{"workload.chat.concurrency", "[1, 4]", "[1, 8]", true}}},
+		{"a timeout", func(p *Plan) { p.Engines[0].ReadyTimeout = time.Hour }, []Difference{{"engine.vllm.a.ready_timeout", `"1m0s"`, `"1h0m0s"`, true}}},
+		{"a secret", func(p *Plan) { p.Engines[0].Env["KEY"] = "other" }, []Difference{{"engine.vllm.a.env.KEY", `"[redacted]"`, `"other"`, true}}},
+		{"an entry", func(p *Plan) { delete(p.Engines[0].Env, "X") }, []Difference{{"engine.vllm.a.env.X", `"1"`, "", true}}},
+		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.expr", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`, false}}},
+		{"what a level expects", func(p *Plan) { p.Protocols[0].Levels[0].Attrs["expect"] = "Rome" }, []Difference{{"protocol.q.level.smoke.expect", `"Paris"`, `"Rome"`, false}}},
+		{"a block", func(p *Plan) { p.Phases[0].Features = nil }, []Difference{{"phase.one.feature.f", "{…}", "", false}}},
+		{"what is set", func(p *Plan) { p.Phases[0].Features[0].Set["moe"] = "a" }, []Difference{{"phase.one.feature.f.set.moe", `"b"`, `"a"`, true}}},
+	} {
+		is := base()
+		c.change(is)
+		if got := is.Differences(base()); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if (is.Digest() == base().Digest()) != (len(c.want) == 0) {
+			t.Errorf("%s: the digest says otherwise", c.name)
+		}
+	}
+}

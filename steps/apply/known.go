@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// took is how long a launch took that went well. It is for estimates alone.
+type took struct {
+	// Engine is the digest of the kind and of the model that it loaded, Variant and Work
+	// the keys of what was started and sent.
+	Engine  string `json:"engine"`
+	Variant string `json:"variant"`
+	Purpose string `json:"purpose"`
+	Work    string `json:"work,omitempty"`
+	// Start is how long it took to be ready, 0 where it was not measured.
+	Start   float64 `json:"start_s,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// like reports whether the engine is that of a planned launch.
+func (t took) like(l piece) bool { return t.Engine == engineKey(l.Engine, l.Model) }
+
+func engineKey(kind, model string) string { return runtime.ShortID(kind, model) }
+
+func tookOf(l *ledger.Launch) took {
+	model := variant.ModelOf(engine.Spec{Command: strings.Fields(l.Engine["command"])}, nil)
+	return took{
+		Engine: engineKey(l.Engine["kind"], model), Variant: l.VariantKey, Purpose: l.Purpose, Work: l.Work,
+		Start: l.Metrics["engine.startup_s"].Stats["median"], Seconds: l.Seconds,
+	}
+}
+
+func (t took) sound() bool {
+	return t.Engine != "" && t.Seconds > 0 && !math.IsInf(t.Seconds, 0) && t.Start >= 0 && !math.IsInf(t.Start, 0)
+}
+
+// Known are launches that were made before.
+type Known struct {
+	all []took
+	// file is where launches of all plans of this machine are noted; empty is nowhere.
+	file string
+}
+
+// knownFile is below the user's cache directory: it may be removed at any time.
+const knownFile = "mxflow/launches.jsonl"
+
+// mostKnown is how many bytes of the file are read, from its end, and kept.
+const mostKnown = 1 << 20
+
+// KnownTo are the launches of a state directory, which may be nil, and those of other
+// plans on this machine. What cannot be read is not known.
+func KnownTo(st *store.Store) *Known {
+	k := &Known{}
+	if dir, err := os.UserCacheDir(); err == nil {
+		k.file = filepath.Join(dir, filepath.FromSlash(knownFile))
+		k.read()
+	}
+	if st != nil {
+		for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
+			if t := tookOf(l); t.sound() && !slices.Contains(k.all, t) {
+				k.all = append(k.all, t)
+			}
+		}
+	}
+	return k
+}
+
+func (k *Known) those(are func(took) bool) (list []took) {
+	for _, t := range k.all {
+		if are(t) {
+			list = append(list, t)
+		}
+	}
+	// As fast as now: not what it was many launches ago.
+	const newest = 30
+	return list[max(0, len(list)-newest):]
+}
+
+func (k *Known) read() {
+	f, err := os.Open(k.file)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return
+	} else if info.Size() > mostKnown {
+		if _, err := f.Seek(-mostKnown, io.SeekEnd); err != nil {
+			return
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostKnown))
+	if err != nil {
+		return
+	}
+	for line := range bytes.Lines(text) {
+		var t took
+		if json.Unmarshal(line, &t) == nil && t.sound() {
+			k.all = append(k.all, t)
+		}
+	}
+}
+
+// add notes a launch that was made, also for other plans on this machine: that it cannot
+// be written down there is no error of an apply.
+func (k *Known) add(l *ledger.Launch) {
+	t := tookOf(l)
+	if !l.OK || !t.sound() {
+		return
+	}
+	k.all = append(k.all, t)
+	line, err := json.Marshal(t)
+	if err != nil || k.file == "" || os.MkdirAll(filepath.Dir(k.file), 0o700) != nil {
+		return
+	}
+	if info, err := os.Stat(k.file); err == nil && info.Size() > 2*mostKnown {
+		_ = os.Rename(k.file, k.file+".old") // begun anew, since it is only for guesses
+	}
+	f, err := os.OpenFile(k.file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(append(line, '\n')) // at once, so that lines of two applies do not mix
+	_ = f.Close()
+}

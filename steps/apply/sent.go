@@ -1,0 +1,59 @@
+package apply
+
+import (
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+// Sent is what each launch of a benchmark sends.
+type Sent struct {
+	Cells    int `json:"cells"`
+	Requests int `json:"requests"`
+	// Seconds is how long that takes by rates and durations alone, however fast
+	// the engine is; 0 where requests are sent as fast as they are answered.
+	Seconds float64 `json:"seconds_by_pace,omitempty"`
+}
+
+// SentBy is what the benchmark of a node's feature sends; nothing for other
+// nodes and for a command, which brings its own work.
+func SentBy(p *plans.Plan, n *runtime.Node) (s Sent) {
+	if n.Kind != runtime.KindBenchmark {
+		return s
+	}
+	feature := p.Feature(n.Feature)
+	if feature == nil {
+		return s
+	}
+	protocol := p.Protocol(feature.Protocol)
+	if protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
+		return s
+	}
+	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
+		w := p.Workload(name)
+		if w == nil {
+			continue
+		}
+		for _, c := range w.Cells() {
+			s.Cells++
+			s.Requests += c.Warmup + c.Requests
+			s.Seconds += pace(w, c)
+		}
+	}
+	return s
+}
+
+// pace is how long sending a cell takes by its clock.
+func pace(w *plans.Workload, c plans.Cell) float64 {
+	seconds := w.Duration.Seconds()
+	if c.Rate <= 0 {
+		return seconds
+	}
+	rate := c.Rate
+	if w.RateTo > 0 {
+		rate = (c.Rate + w.RateTo) / 2
+	}
+	if by := float64(c.Requests) / rate; seconds == 0 || by < seconds {
+		return by
+	}
+	return seconds
+}
