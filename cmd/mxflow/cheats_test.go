@@ -56,7 +56,7 @@ func TestCheats(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := outcomeOf(t, state, "feature.port")
-			if got == nil || got.Verdict != c.want {
+			if got == nil || got.Verdict == verdict.Pass && c.want == "" || c.want != "" && got.Verdict != c.want {
 				t.Errorf("want %s\n%s", c.want, out)
 				return
 			}
@@ -80,9 +80,10 @@ func cheatServer(t *testing.T) string {
 // cheat is a mode of the server and what must come of it.
 type cheat struct {
 	mode, parent, rule, see string
-	want                    verdict.Verdict
-	why                     code.Code
-	quick                   bool
+	// want is empty for what is not counted: anything but a pass.
+	want  verdict.Verdict
+	why   code.Code
+	quick bool
 	// gpu has the server seem to be on an H200, with a model of 18 billion parameters.
 	gpu bool
 }
@@ -130,9 +131,9 @@ var cheats = []cheat{
 	{mode: "begins_right", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
 	{mode: "random_words", want: verdict.Invalid},
 	{mode: "random_letters", want: verdict.Invalid},
-	{mode: "early_space", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},
-	{mode: "early_newline", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},
-	{mode: "early_zero", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},
+	{mode: "early_space", rule: "chat.ttft.gain > 0.05"},
+	{mode: "early_newline", rule: "chat.ttft.gain > 0.05"},
+	{mode: "early_zero", rule: "chat.ttft.gain > 0.05"},
 	{mode: "early_text", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, why: code.PromiseBroken},
 	{mode: "held_back", want: verdict.Inconclusive, why: code.PromiseBroken, quick: true},
 	{mode: "last_late", rule: "chat.itl.gain > 0", want: verdict.Inconclusive, why: code.PromiseBroken},
