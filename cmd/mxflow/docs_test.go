@@ -47,7 +47,7 @@ const generated = "<!-- Generated: go test ./cmd/mxflow -run TestDocs -update --
 func metricsPage() string {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\n" + generated)
-	b.WriteString("Every metric is derived from raw samples and readings. Those of a request or of a cell are addressed below a workload\n(`chat.tg`, `chat.c16.tg_total`), those of a launch below `engine` (`engine.startup_s`), those of the machine below\n`gpu` and `host`. All but those of a request have one value per launch.\n\n")
+	b.WriteString("Every metric is derived from raw samples and readings. Those of a request or of a cell are addressed below a workload\n(`chat.tg`, `chat.c16.tg_total`), those of a launch below `engine` (`engine.startup_s`), those of the machine below\n`gpu` and `host`. All but those of a request have one value per launch. Where nothing is sent, to a command, the windows\nof `gpu` and `host` are its run, or [what it marks](engines.md#command-engines-a-benchmark-that-is-a-script).\n\n")
 	scope := measure.Scope("")
 	for _, m := range measure.Catalogue() {
 		if m.Scope != scope {

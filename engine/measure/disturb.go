@@ -78,7 +78,7 @@ func slowdowns(reasons uint64) (names []string) {
 // was not as it should have been while requests of a cell were measured.
 type Disturbance struct {
 	Code DisturbanceCode
-	// Cell and GPU are where, Series what is damaged.
+	// Cell ("command" where nothing was sent) and GPU are where, Series what is damaged.
 	Cell, GPU, Series string
 	// Share is the part of the measured time.
 	Share float64
@@ -113,24 +113,35 @@ func Disturbances(r Recording) []Disturbance {
 			out = append(out, Disturbance{Code: Damaged, Series: name})
 		}
 	}
-	for _, c := range r.Cells {
-		if !c.window().exists() {
+	for _, w := range r.measured() {
+		if !w.exists() {
 			continue
 		}
 		add := func(d Disturbance, gpu string, found bool) {
-			if d.Cell, d.GPU = c.Cell, gpu; found {
+			if d.Cell, d.GPU = w.cell, gpu; !found {
+				return
+			}
+			// A command may have many windows: the worst says enough.
+			i := slices.IndexFunc(out, func(o Disturbance) bool { return o.Code == d.Code && o.Cell == d.Cell && o.GPU == d.GPU })
+			switch {
+			case i < 0:
 				out = append(out, d)
+			case d.Share > out[i].Share:
+				out[i] = d
 			}
 		}
 		clocks := bySource(all.by[GPUClock])
 		for _, s := range all.by[GPUThrottle] {
-			d, found := slowed(c.window(), s)
+			d, found := slowed(w.window, s)
 			add(d, s.Source, found)
-			d, found = wandered(c.window(), clocks[s.Source], s)
+			if w.cell == commandCell {
+				continue // its phases, loading among them, move the clock
+			}
+			d, found = wandered(w.window, clocks[s.Source], s)
 			add(d, s.Source, found)
 		}
 		for _, s := range all.by[GPUForeign] {
-			d, found := shared(c.window(), s)
+			d, found := shared(w.window, s)
 			add(d, s.Source, found)
 		}
 	}

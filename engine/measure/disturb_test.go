@@ -52,6 +52,29 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
+// Of the windows of a command the worst is named, and its clock may move: it loads a
+// model in between.
+func TestDisturbedCommand(t *testing.T) {
+	r := Recording{Windows: []Window{{From: time.Second, To: 2 * time.Second}, {From: 3 * time.Second, To: 4 * time.Second}, {From: 5 * time.Second, To: 30 * time.Second}}}
+	heat, clock := Series{Name: GPUThrottle, Source: "GPU-1"}, Series{Name: GPUClock, Source: "GPU-1"}
+	for i := range 300 {
+		at := time.Duration(i) * 100 * time.Millisecond
+		heat.At, heat.Value = append(heat.At, at), append(heat.Value, 0)
+		clock.At, clock.Value = append(clock.At, at), append(clock.Value, 1980-float64(i/150)*400)
+	}
+	r.Series = []Series{heat, clock}
+	if got := Disturbances(r); len(got) > 0 {
+		t.Errorf("nothing wrong: %+v", got)
+	}
+	for _, i := range []int{15, 35, 36, 37} {
+		heat.Value[i] = 64
+	}
+	got := Disturbances(r)
+	if len(got) != 1 || got[0].Cell != "command" || math.Abs(got[0].Share-0.3) > 1e-9 {
+		t.Errorf("got %+v, want one of 30%%", got)
+	}
+}
+
 // A clock that moves by more than 5% without a cause disturbs; what the power limit, an
 // idle GPU or the first second do to it does not, nor what is too short to tell.
 func TestWanderingClock(t *testing.T) {

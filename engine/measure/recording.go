@@ -20,6 +20,15 @@ type Recording struct {
 	Samples []Sample
 	// Series are what was sampled beside them.
 	Series []Series
+	// Windows are when an engine worked that is sent nothing, a command; there are
+	// none where there are cells.
+	Windows []Window
+}
+
+// Window is a stretch of a recording's time.
+type Window struct {
+	From time.Duration `json:"from_ns"`
+	To   time.Duration `json:"to_ns"`
 }
 
 // CellRun is one cell as it was sent within one launch: what was asked for, and
@@ -81,7 +90,7 @@ func Evaluate(r Recording) map[string]Summary {
 		one.resources(c.window(), watched, totals)
 		one.limit(c, answers)
 	}
-	windows := windowsOf(r.Cells)
+	windows := r.windows()
 	gpus := single{out: out, prefix: "gpu.", scope: PerGPU}
 	gpus.gpu(windows, watched)
 	if first, sent := firstSend(r.Samples); sent {
@@ -135,16 +144,35 @@ func (w window) seconds() float64 { return (w.to - w.from).Seconds() }
 
 func (w window) holds(at time.Duration) bool { return at >= w.from && at <= w.to }
 
-// windowsOf are the windows of all cells in order of time, overlapping ones as
-// one. There are none when one is not known: what is left out might have been
-// the bad one.
-func windowsOf(cells []CellRun) []window {
+// cellWindow is a window with the address of the cell that was sent in it.
+type cellWindow struct {
+	window
+	cell string
+}
+
+// commandCell stands for a cell where nothing was sent.
+const commandCell = "command"
+
+// measured are the windows of all cells, or of a command.
+func (r Recording) measured() (all []cellWindow) {
+	for _, c := range r.Cells {
+		all = append(all, cellWindow{c.window(), c.Cell})
+	}
+	for _, w := range r.Windows {
+		all = append(all, cellWindow{window{w.From, w.To}, commandCell})
+	}
+	return all
+}
+
+// windows are all that was measured in order of time, what overlaps as one. There
+// are none when one is not known: what is left out might have been the bad one.
+func (r Recording) windows() []window {
 	var all []window
-	for _, c := range cells {
-		if !c.window().exists() {
+	for _, w := range r.measured() {
+		if !w.exists() {
 			return nil
 		}
-		all = append(all, c.window())
+		all = append(all, w.window)
 	}
 	return union(all)
 }

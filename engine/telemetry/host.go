@@ -126,8 +126,8 @@ type rapl struct {
 	joule float64
 }
 
-// HostEnergy reports whether this machine's energy can be read.
-func HostEnergy() bool { return len(newRAPL("/", newTape(time.Now())).zones) > 0 }
+// hostEnergy reports whether this machine's energy can be read.
+func hostEnergy() bool { return len(newRAPL("/", newTape(time.Now())).zones) > 0 }
 
 // zone is one package's counter.
 type zone struct {

@@ -125,6 +125,34 @@ func (r *Recorder) Mark(ctx context.Context) {
 	}
 }
 
+const (
+	// lead is how long GPUs are watched before anything is asked of an engine, so that
+	// there are readings before it, and their power when idle.
+	lead = 1500 * time.Millisecond
+	// gpuReading and hostReading are long enough for one more reading of what is watched:
+	// energy up to the end of a window needs one behind it.
+	gpuReading, hostReading = 300 * time.Millisecond, 120 * time.Millisecond
+)
+
+// Lead waits for the readings before a window, of a recorder that was started then.
+func (r *Recorder) Lead(ctx context.Context, started time.Time) error {
+	wait := lead - time.Since(started)
+	if wait <= 0 || len(r.config.GPUs) == 0 || sleep(ctx, wait) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// Rest waits for the readings behind the last window.
+func (r *Recorder) Rest(ctx context.Context) {
+	switch {
+	case len(r.config.GPUs) > 0:
+		sleep(ctx, gpuReading)
+	case r.config.Host && hostEnergy():
+		sleep(ctx, hostReading)
+	}
+}
+
 // Stop ends watching and waits until nothing of it runs. Notes say what could
 // not be watched, and why. It may be called again.
 func (r *Recorder) Stop() (series []measure.Series, notes []string) {

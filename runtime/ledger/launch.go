@@ -62,6 +62,8 @@ type Launch struct {
 	Disturbed bool `json:"disturbed,omitempty"`
 	// Cells are what was sent and when, which Samples and Series are evaluated by.
 	Cells []measure.CellRun `json:"cells,omitempty"`
+	// Windows are when a command worked, which Series are evaluated by.
+	Windows []measure.Window `json:"windows,omitempty"`
 	// Client is how far the measuring client was off when it measured itself.
 	Client *measure.Calibration `json:"client,omitempty"`
 	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what

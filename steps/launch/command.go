@@ -49,11 +49,14 @@ type commandUse struct {
 	// where there was none.
 	dir    string
 	before os.FileInfo
+	// started is when it was, and running is closed once its instance is known.
+	started time.Time
+	running chan struct{}
 }
 
 // useOf looks at the file that a command is going to write.
 func useOf(c *variant.Command, dir string) commandUse {
-	u := commandUse{of: c, dir: dir}
+	u := commandUse{of: c, dir: dir, running: make(chan struct{})}
 	if c != nil && c.File != "" {
 		u.before, _ = os.Stat(c.Path(dir))
 	}
@@ -102,6 +105,9 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 	defer limit.Stop()
 	look := time.NewTicker(outputEvery)
 	defer look.Stop()
+	marks := time.NewTicker(windowEvery)
+	defer marks.Stop()
+	w := &windows{path: st.Inst.LogPath(), zero: st.Began, started: st.command.started}
 	for {
 		select {
 		case <-ctx.Done():
@@ -116,9 +122,23 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 				_ = st.Inst.Stop(ctx)
 				return err
 			}
+		case now := <-marks.C:
+			if err := w.look(now); err != nil {
+				_ = st.Inst.Stop(ctx)
+				return st.unmeasured(nil, "%v", err)
+			}
 		case <-st.Inst.Exited():
+			ended := time.Now()
 			if exit := st.Inst.Exit(); exit == nil || exit.Code != 0 || exit.Signal != "" {
 				return st.unfinished("it failed")
+			}
+			st.settleLog(ctx) // its last lines may be under way
+			err := w.look(ended)
+			if err == nil {
+				st.Record.Windows, err = w.all(ended)
+			}
+			if err != nil {
+				return st.unmeasured(nil, "%v", err)
 			}
 			return nil
 		}

@@ -39,6 +39,11 @@ func (u gpuUse) UUIDs() (out []string) {
 	return out
 }
 
+// Watched is what telemetry looks at of them.
+func (u gpuUse) Watched() telemetry.Config {
+	return telemetry.Config{GPUs: u.UUIDs(), Ignore: u.Config.Ignore, IdleMiB: u.Config.IdleMB}
+}
+
 func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
 	return gpu.Foreign(ctx, u.UUIDs(), u.Config.Ignore, u.Config.IdleMB)
 }
@@ -208,12 +213,17 @@ func namesMIG(spec engine.Spec, devices *[]string) bool {
 
 // usesGPU reports whether an engine may be on a GPU of this machine at all.
 func usesGPU(spec engine.Spec) bool {
+	return spec.Kind != "embedded" && local(spec) && (spec.Docker == nil || spec.Docker.GPUs != nil)
+}
+
+// local reports whether an engine runs on this machine, as far as is known.
+func local(spec engine.Spec) bool {
 	host := os.Getenv("DOCKER_HOST")
 	switch {
-	case spec.Kind == "embedded", spec.Endpoint != nil:
+	case spec.Endpoint != nil:
 		return false
 	case spec.Docker != nil:
-		return spec.Docker.GPUs != nil && !remote(spec.Docker.Host, host)
+		return !remote(spec.Docker.Host, host)
 	case spec.Compose != nil:
 		return !remote(spec.Compose.Host, host)
 	case spec.Exec != nil:

@@ -21,6 +21,7 @@ import (
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -92,8 +93,10 @@ type Started struct {
 	Kind kinds.Kind
 	log  string
 	How  engine.How
-	// command is set where the engine ends by itself.
+	// command is set where the engine ends by itself, Watch where it is measured: the
+	// machine is watched from before its start.
 	command commandUse
+	Watch   *telemetry.Recorder
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
@@ -130,15 +133,23 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		return st, err
 	}
 	st.command = useOf(v.Command, v.Spec.Dir)
+	if err := st.watch(ctx, v.Spec); err != nil {
+		st.unwatch()
+		st.Broke(err)
+		return st, err
+	}
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
+	st.command.started = time.Now()
 	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, Guardian: l.Guardian, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v)})
 	if err != nil {
+		st.unwatch()
 		st.Broke(err)
 		st.redactLog(log)
 		st.describe()
 		return st, err
 	}
 	st.Inst = inst
+	close(st.command.running)
 	maps.Copy(record.Engine, inst.About())
 	st.Client = ClientOf(inst, st.Kind, v.Spec.Model)
 	err = inst.Ready(ctx)
@@ -244,6 +255,7 @@ func brokenBy(err error) verdict.Reason {
 
 // Stop ends the engine in order, keeps its log, and completes the record.
 func (st *Started) Stop(s *runtime.Scope) {
+	st.unwatch()
 	if st.Inst == nil {
 		return
 	}

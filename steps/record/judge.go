@@ -22,10 +22,7 @@ const (
 // judge looks for what makes the numbers not count, and for what is to be known
 // of them.
 func (r *recording) judge() {
-	for _, d := range measure.Disturbances(r.taken.Recording) {
-		r.disturbances++
-		r.invalid(disturbed(d))
-	}
+	r.disturbances += r.taken.disturb()
 	defer func() {
 		r.taken.Disturbed = r.disturbances > 0 && len(r.taken.Invalid) == r.disturbances
 	}()

@@ -77,10 +77,6 @@ type PromptsMade struct {
 	Verified bool `json:"verified"`
 }
 
-// idleFirst is how long GPUs are watched before the first request: their power
-// when idle is taken from it.
-const idleFirst = 1500 * time.Millisecond
-
 // Take sends every cell of every workload to an engine, watches the machine
 // meanwhile, and derives what was measured. What was taken before something
 // broke is returned beside the error.
@@ -96,13 +92,9 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	}
 	err = r.all(ctx, began, ws)
 	if err == nil {
-		r.rest(ctx)
+		r.watch.Rest(ctx)
 	}
-	series, notes := r.watch.Stop()
-	t.Series = append(t.Series, series...)
-	for _, text := range notes {
-		t.Notes = append(t.Notes, verdict.New(code.Watched, verdict.Text("text", text)))
-	}
+	t.stop(r.watch)
 	r.bound()
 	t.Metrics = measure.Evaluate(t.Recording)
 	if err == nil {
@@ -112,25 +104,22 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	return t, err
 }
 
-// gpuReading and hostReading are long enough for one more reading of what is
-// watched: energy up to the end of the last cell needs one behind it.
-const gpuReading, hostReading = 300 * time.Millisecond, 120 * time.Millisecond
+// stop ends the watch and takes what it has.
+func (t *Taken) stop(watch *telemetry.Recorder) {
+	series, notes := watch.Stop()
+	t.Series = append(t.Series, series...)
+	for _, text := range notes {
+		t.Notes = append(t.Notes, verdict.New(code.Watched, verdict.Text("text", text)))
+	}
+}
 
-// rest waits for the readings behind the last cell.
-func (r *recording) rest(ctx context.Context) {
-	wait := time.Duration(0)
-	switch {
-	case len(r.Machine.GPUs) > 0:
-		wait = gpuReading
-	case r.Machine.Host && telemetry.HostEnergy():
-		wait = hostReading
-	default:
-		return
+// disturb adds the causes for which it does not count that lie in the machine.
+func (t *Taken) disturb() (n int) {
+	for _, d := range measure.Disturbances(t.Recording) {
+		n++
+		t.Invalid = append(t.Invalid, disturbed(d))
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
-	}
+	return n
 }
 
 // recording is a Record under way.
@@ -183,12 +172,8 @@ func (r *recording) all(ctx context.Context, began time.Time, ws []*plans.Worklo
 	if err := r.calibrate(ctx, ws); err != nil {
 		return err
 	}
-	if rest := idleFirst - time.Since(began); rest > 0 && len(r.Machine.GPUs) > 0 {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(rest):
-		}
+	if err := r.watch.Lead(ctx, began); err != nil {
+		return err
 	}
 	for _, w := range ws {
 		for _, cell := range w.Cells() {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -10,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -22,16 +22,10 @@ import (
 // the launch's record. What was measured before something broke is kept.
 func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []*plans.Workload, progress func(done, total int)) error {
 	taken, failed := Take(ctx, l.subject(st, set, progress), ws)
-	r := st.Record
-	if r.Metrics == nil {
-		r.Metrics = map[string]measure.Summary{}
-	}
-	maps.Copy(r.Metrics, taken.Metrics)
-	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
-	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
-	if err := keepRaw(st, taken.Recording); err != nil {
+	if err := keep(st, taken); err != nil {
 		return err
 	}
+	r := st.Record
 	if set == "" {
 		l.mu.Lock()
 		if l.remembered == nil {
@@ -43,8 +37,34 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []
 	return failed
 }
 
-// keepRaw stores what the metrics can be derived from again.
-func keepRaw(st *launch.Started, taken measure.Recording) (err error) {
+// command runs a command to its end, and adds to what it printed what the machine
+// showed meanwhile.
+func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Command) error {
+	failed := st.Execute(ctx, c)
+	taken := Taken{Recording: measure.Recording{Windows: st.Record.Windows}}
+	if st.Watch != nil {
+		if failed == nil {
+			st.Watch.Rest(ctx)
+		}
+		taken.stop(st.Watch)
+	}
+	taken.Metrics = measure.Evaluate(taken.Recording)
+	if failed == nil {
+		taken.Disturbed = taken.disturb() > 0
+	}
+	return errors.Join(failed, keep(st, taken))
+}
+
+// keep completes the record of a launch with what was taken, and stores what its
+// metrics can be derived from again.
+func keep(st *launch.Started, taken Taken) (err error) {
+	r := st.Record
+	if r.Metrics == nil {
+		r.Metrics = map[string]measure.Summary{}
+	}
+	maps.Copy(r.Metrics, taken.Metrics)
+	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
+	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
 	if len(taken.Samples) > 0 {
 		if st.Record.Samples, err = st.Lab.Store.WriteSamples(taken.Samples); err != nil {
 			return fmt.Errorf("raw samples cannot be kept: %w", err)
@@ -63,7 +83,7 @@ func (l *Sender) subject(st *launch.Started, set string, progress func(done, tot
 	s := Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Calibrate: l.calibrator.Calibrate, Limit: st.Limit,
-		Machine: telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
+		Machine: st.GPU.Watched(),
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, set, st.Record, w, cell)
 		},
@@ -155,7 +175,7 @@ func (l *Sender) learn(name string) *prompt.Knowledge {
 // server is sent every cell of every workload, of the same prompts where they are given.
 func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, same *Texts, ws []*plans.Workload, progress func(done, total int)) error {
 	if v.Command != nil {
-		return st.Execute(ctx, v.Command)
+		return l.command(ctx, st, v.Command)
 	}
 	if same == nil {
 		return l.send(ctx, st, "", ws, progress)

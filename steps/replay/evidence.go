@@ -186,7 +186,7 @@ func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err er
 			return r, unread("series", err)
 		}
 	}
-	r.Cells = l.Cells
+	r.Cells, r.Windows = l.Cells, l.Windows
 	return r, nil
 }
 
