@@ -70,6 +70,10 @@ func canonicalKnob(k *Knob) *Knob {
 		value := *v
 		value.MustSee.Log = sortedTexts(v.MustSee.Log)
 		value.MustNotSee.Log = sortedTexts(v.MustNotSee.Log)
+		value.MustSee.Lines = nil
+		for _, l := range v.MustSee.Lines {
+			value.MustSee.Lines = append(value.MustSee.Lines, Lines{sortedTexts(l.AnyOf), l.AtLeast})
+		}
 		c.Values[i] = &value
 	}
 	return &c

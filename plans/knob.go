@@ -38,6 +38,8 @@ type KnobValue struct {
 type Evidence struct {
 	// Log globs are matched against the lines of the engine's log.
 	Log []string
+	// Lines are lines of the log that are counted.
+	Lines []Lines `json:",omitempty"`
 	// Observed are observations with the value that they must, or must not, have.
 	Observed map[string]any `json:",omitempty"`
 	// AtStart lets lines count that were logged before anything was asked of the
@@ -46,4 +48,11 @@ type Evidence struct {
 }
 
 // Empty reports whether there is nothing to look at.
-func (e Evidence) Empty() bool { return len(e.Log)+len(e.Observed) == 0 }
+func (e Evidence) Empty() bool { return len(e.Log)+len(e.Lines)+len(e.Observed) == 0 }
+
+// Lines ask for at least so many lines that any of some globs match; a line that
+// several match counts once.
+type Lines struct {
+	AnyOf   []string
+	AtLeast int
+}

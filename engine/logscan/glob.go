@@ -14,20 +14,28 @@ import (
 // text, the empty one and every character included, and nothing else is
 // special. So it matches mangled kernel names and log lines alike, and takes
 // time proportional to the text: the leftmost place of each piece is always as
-// good as any other, hence nothing is ever tried twice.
-type Glob struct{ pieces [][]byte }
+// good as any other, hence nothing is ever tried twice. Of a pattern of several
+// lines each is a pattern by itself, and text matches that matches one of them.
+type Glob struct{ alternatives [][][]byte }
+
+// AnyOf is the pattern that matches what one of several does.
+func AnyOf(patterns []string) string { return strings.Join(patterns, "\n") }
 
 // ParseGlob compiles a pattern. One without any text, such as "*", would match
 // everything and prove nothing: that is an error.
 func ParseGlob(pattern string) (Glob, error) {
 	var g Glob
-	for piece := range strings.SplitSeq(pattern, "*") {
-		if piece != "" {
-			g.pieces = append(g.pieces, fold(nil, []byte(piece)))
+	for one := range strings.SplitSeq(pattern, "\n") {
+		var pieces [][]byte
+		for piece := range strings.SplitSeq(one, "*") {
+			if piece != "" {
+				pieces = append(pieces, fold(nil, []byte(piece)))
+			}
 		}
-	}
-	if len(g.pieces) == 0 {
-		return Glob{}, fmt.Errorf("pattern %q matches every line: it needs some text to look for", pattern)
+		if len(pieces) == 0 {
+			return Glob{}, fmt.Errorf("pattern %q matches every line: it needs some text to look for", one)
+		}
+		g.alternatives = append(g.alternatives, pieces)
 	}
 	return g, nil
 }
@@ -39,14 +47,17 @@ func (g Glob) Match(text string) bool {
 
 // matchFolded is Match on text that went through fold.
 func (g Glob) matchFolded(text []byte) bool {
-	for _, piece := range g.pieces {
-		i := bytes.Index(text, piece)
-		if i < 0 {
-			return false
+	return slices.ContainsFunc(g.alternatives, func(pieces [][]byte) bool {
+		rest := text
+		for _, piece := range pieces {
+			i := bytes.Index(rest, piece)
+			if i < 0 {
+				return false
+			}
+			rest = rest[i+len(piece):]
 		}
-		text = text[i+len(piece):]
-	}
-	return len(g.pieces) > 0
+		return true
+	})
 }
 
 // Names reports whether the pattern is about what stands in a line from at to to, and
@@ -61,23 +72,26 @@ func (g Glob) Names(line string, at, to int, whole bool) bool {
 	all = fold(all, []byte(line[at:to]))
 	until := len(all)
 	all = fold(all, []byte(line[to:]))
-	return slices.ContainsFunc(g.pieces, func(piece []byte) bool {
+	return slices.ContainsFunc(slices.Concat(g.alternatives...), func(piece []byte) bool {
 		start := max(0, from-len(piece)+1) // the first place whose end is there
 		i := bytes.Index(all[start:], piece)
 		return i >= 0 && start+i < until
 	})
 }
 
-// literal is a piece of the glob that every line it matches has; empty where all
-// are outside ASCII.
-func (g Glob) literal() string {
-	best := ""
-	for _, piece := range g.pieces {
-		if run := asciiRun(string(piece)); len(run) > len(best) {
-			best = run
+// literals are pieces of the glob of which every line it matches has one; an empty
+// one stands for an alternative that is all outside ASCII.
+func (g Glob) literals() (all []string) {
+	for _, pieces := range g.alternatives {
+		best := ""
+		for _, piece := range pieces {
+			if run := asciiRun(string(piece)); len(run) > len(best) {
+				best = run
+			}
 		}
+		all = append(all, best)
 	}
-	return best
+	return all
 }
 
 // fold appends text to dst in lower case. Invalid UTF-8 becomes U+FFFD, in

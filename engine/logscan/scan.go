@@ -63,7 +63,7 @@ type Scan struct {
 func New(globs []string) (*Scan, error) {
 	s := &Scan{trie: newTrie()}
 	// What stands where a log was cut is looked for in every log.
-	s.add(pattern{cut: true, glob: mustGlob(logCutWords)}, []string{mustGlob(logCutWords).literal()})
+	s.add(pattern{cut: true, glob: mustGlob(logCutWords)}, mustGlob(logCutWords).literals())
 	for _, p := range globs {
 		if err := s.addGlob(p); err != nil {
 			return nil, err
@@ -219,8 +219,9 @@ type Match struct {
 	FirstLine string
 	// LineNo is its line number as an editor shows it, from 1.
 	LineNo int
-	// UsedLine and UsedNo are the first of them that shows a use (see Uses); UsedNo is
-	// 0 where none does. Chosen says that an expression made it count.
+	// Used is how many of them show a use (see Uses). UsedLine and UsedNo are the first
+	// of those; UsedNo is 0 where none does. Chosen says that an expression made it count.
+	Used     int
 	UsedLine string
 	UsedNo   int
 	Chosen   bool
@@ -251,7 +252,7 @@ func (s *Scan) addGlob(text string) error {
 	if err != nil {
 		return err
 	}
-	s.add(pattern{name: text, to: len(s.matches), glob: g}, []string{g.literal()})
+	s.add(pattern{name: text, to: len(s.matches), glob: g}, g.literals())
 	s.matches = append(s.matches, Match{})
 	return nil
 }
@@ -393,8 +394,10 @@ func (s *Scan) try(line []byte) {
 		if m.Count++; m.Count == 1 {
 			m.FirstLine, m.LineNo = Clean(line), s.lines
 		}
-		if early := s.lines <= s.after; m.UsedNo == 0 && (!early || s.chooses(line)) {
-			m.UsedLine, m.UsedNo, m.Chosen = Clean(line), s.lines, early
+		if early := s.lines <= s.after; !early || s.chooses(line) {
+			if m.Used++; m.Used == 1 {
+				m.UsedLine, m.UsedNo, m.Chosen = Clean(line), s.lines, early
+			}
 		}
 	}
 }

@@ -38,6 +38,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 					m.FirstLine, m.LineNo = Clean(plain), i+1
 					m.UsedLine, m.UsedNo = m.FirstLine, m.LineNo
 				}
+				m.Used = m.Count
 				seen[text] = m
 			}
 			for _, text := range exprs {
@@ -128,6 +129,7 @@ var scanCases = []struct {
 	{"caf\xe9 Using Marlin\n", "caf*using", `Using (.*)`},
 	{"ÉCOLE grün backend\n", "école*Grün", `gr.n (backend)`},
 	{"abcabcabd\n", "abcabd", `(?:abc)+abd|zzz`},
+	{"fallback\nGEMV\n", "zzz\ngemv\nFall*", `x`},
 	{"hers she his\n", "she*his", `hers|his|(she)`},
 	{"a\x1b[31", "a", `[[:alpha:]]`},
 	{"\x1b[31m\n\n\r\r\n", "m", `^$`},
@@ -156,10 +158,10 @@ func TestUses(t *testing.T) {
 		chosen []string
 		want   Match
 	}{
-		{"all count", 0, nil, Match{UsedLine: "config: Marlin (requested)", UsedNo: 1}},
-		{"behind the line", 3, nil, Match{UsedLine: "Marlin ran", UsedNo: 4}},
-		{"a choice before it", 3, []string{`Using \w+ backend$`}, Match{UsedLine: "Using Marlin backend", UsedNo: 2, Chosen: true}},
-		{"a choice that is none", 3, []string{`requests`}, Match{UsedLine: "Marlin ran", UsedNo: 4}},
+		{"all count", 0, nil, Match{UsedLine: "config: Marlin (requested)", UsedNo: 1, Used: 4}},
+		{"behind the line", 3, nil, Match{UsedLine: "Marlin ran", UsedNo: 4, Used: 2}},
+		{"a choice before it", 3, []string{`Using \w+ backend$`}, Match{UsedLine: "Using Marlin backend", UsedNo: 2, Used: 3, Chosen: true}},
+		{"a choice that is none", 3, []string{`requests`}, Match{UsedLine: "Marlin ran", UsedNo: 4, Used: 2}},
 		{"nothing behind it", 5, nil, Match{}},
 	} {
 		s, err := New([]string{"marlin"})

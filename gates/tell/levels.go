@@ -36,6 +36,9 @@ var levelPhrases = phrases{
 	code.SeenChosen:     setKnob + ": seen {glob:q}, where the engine chose it (line {line_no}: {line})",
 	code.SeenAtStart:    setKnob + ": seen {glob:q} at start only, as at_start allows: a weaker proof (line {line_no}: {line})",
 	code.OnlyConfigured: setKnob + ": {glob:q} is in the log only before the first request (line {line_no}: {line}): configured, not proven" + nameUse,
+	code.SeenLines:      setKnob + ": seen {lines|line|lines} of at least {at_least}: {causes}",
+	code.TooFewLines:    setKnob + ": at least {at_least|line|lines} of the log must match {globs:or} but {lines} did{causes?: {causes}}{early?; {early} more before the first request: configured, not proven" + nameUse + "}",
+	code.LinesLike:      "{lines} × {glob:q} (first in line {line_no}: {line})",
 	code.WronglySeen:    setKnob + ": {glob:q} must not be in the log but is (line {line_no}: {line})",
 
 	code.Observed:        setKnob + ": observed {name} {is} ({from})",

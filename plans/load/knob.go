@@ -131,7 +131,11 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	v.Settings = d.engines.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
 	v.MustSee = d.decodeEvidence(f.Single("must_see"))
 	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
-	for _, g := range v.MustSee.Log {
+	must := v.MustSee.Log
+	for _, lines := range v.MustSee.Lines {
+		must = slices.Concat(must, lines.AnyOf)
+	}
+	for _, g := range must {
 		for _, h := range v.MustNotSee.Log {
 			if strings.EqualFold(g, h) {
 				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
@@ -175,10 +179,27 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 
 var mustSeeDoc = &lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc:   "What proves that the value took effect, in every launch: each glob has to be found, and each observation to have its value. Lines from before the first request show what was asked for, and count only where the engine's kind knows them as a choice that it made. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
-	Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool, Doc: "Take lines from before the first request, which repeat what was asked for. A weaker proof, and shown as one: for an engine that logs nothing when it does the work."}),
+	Doc:    "What proves that the value took effect, in every launch: each glob has to be found, and each observation to have its value. Lines from before the first request show what was asked for, and count only where the engine's kind knows them as a choice that it made. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
+	Attrs:  append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool, Doc: "Take lines from before the first request, which repeat what was asked for. A weaker proof, and shown as one: for an engine that logs nothing when it does the work."}),
+	Blocks: []*lang.BlockDoc{linesDoc},
 	Example: `must_see {
   log = ["*Marlin backend*"]
+  lines {
+    any_of   = ["*gemv_fp4_*", "*fallback_*"]
+    at_least = 40
+  }
+}`,
+}
+
+var linesDoc = &lang.BlockDoc{
+	Type: "lines", Times: plans.AnyTimes,
+	Doc: "Lines of the engine's log that are counted: where one of several kernels may run, or where one line is not enough. The qualification launch has to reach the count too, with its few requests.",
+	Attrs: []plans.Attr{
+		{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs as in `log`. A line counts once, however many of them it matches."},
+		{Name: "at_least", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Unit: "lines", Doc: "How many lines there have to be in every launch; those from before the first request count as in `log`."},
+	},
+	Example: `lines {
+  any_of = ["*gemv_fp4_*", "*fallback_*"]
 }`,
 }
 
@@ -197,7 +218,7 @@ var evidenceAttrs = []plans.Attr{
 }
 
 // evidenceDoc knows trace only to say that it comes later.
-var evidenceDoc = &lang.BlockDoc{Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool}, plans.Attr{Name: "trace", Type: plans.Strings})}
+var evidenceDoc = &lang.BlockDoc{Blocks: []*lang.BlockDoc{linesDoc}, Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool}, plans.Attr{Name: "trace", Type: plans.Strings})}
 
 func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	if b == nil {
@@ -212,25 +233,43 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 		d.Fail(a.NameRange, "evidence-proves-nothing", "Start of what must not be seen", "What must not be seen must not be seen at any time. Remove at_start.")
 	}
 	e.AtStart = f.Truth("at_start")
-	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
+	for _, lb := range f.Blocks {
+		if b.Type != mustSeeDoc.Type {
+			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count of what must not be seen", "One line that must not be seen is one too many. Put the globs into log.")
+			continue
+		}
+		lf := d.Fields(lb, linesDoc)
+		lf.Required("any_of", `globs of the lines that count, such as ["*gemv_fp4_*", "*fallback_*"].`)
+		e.Lines = append(e.Lines, plans.Lines{AnyOf: d.globs(lf, "any_of"), AtLeast: lf.Whole("at_least")})
+	}
+	if len(f.Blocks) == 0 && f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
 		d.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
-		return e
 	}
-	v, ok := f.Value("log")
+	e.Log = d.globs(f, "log")
+	return e
+}
+
+// globs reads globs for lines of the log.
+func (d *knobDecoder) globs(f *eval.Body, name string) []string {
+	v, ok := f.Value(name)
 	if !ok {
-		return e
+		return nil
 	}
-	e.Log = f.Texts("log")
-	elems, isList := eval.Elements(f.Attrs["log"].Expr, v)
+	elems, isList := eval.Elements(f.Attrs[name].Expr, v)
 	for _, g := range elems {
-		if s, isText := lang.Plain(g.V).(string); isText && strings.Trim(s, "* ") == "" {
+		s, isText := lang.Plain(g.V).(string)
+		switch {
+		case !isText:
+		case strings.Trim(s, "* \r\n") == "":
 			d.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+		case strings.Contains(s, "\n"):
+			d.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, and globs are matched against one line at a time. Give each line a glob of its own; lines { any_of = [ … ] } takes any of several.", s)
 		}
 	}
 	if isList && len(elems) == 0 {
-		d.Fail(f.At("log"), "empty-value", "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
+		d.Fail(f.At(name), "empty-value", "Empty "+name, `The list is empty. Add a glob, such as "*text of a log line*".`)
 	}
-	return e
+	return f.Texts(name)
 }
 
 // observedName is a place where a knob names an observation.

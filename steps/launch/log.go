@@ -64,6 +64,11 @@ func allSeen(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
 				return false
 			}
 		}
+		for _, lines := range e.MustCount {
+			if counted, _ := e.Counted(lines, seen); counted < lines.AtLeast {
+				return false
+			}
+		}
 	}
 	return true
 }
@@ -90,7 +95,7 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 func ScanEvidence(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
 	var globs []string
 	for _, e := range wanted {
-		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
+		globs = append(globs, e.Globs()...)
 	}
 	scan, err := logscan.New(globs)
 	if err == nil && l.Asked != nil {

@@ -69,7 +69,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 
 // inLog reports whether any of the evidence is a line of the log.
 func inLog(wanted []variant.Evidence) bool {
-	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.MustSee)+len(e.MustNotSee) > 0 })
+	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.Globs()) > 0 })
 }
 
 // logAt is where the log is kept, below the state directory; empty where there is
@@ -153,12 +153,7 @@ func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *le
 	// In the log that was kept, secrets are taken out; so they are in what is looked for,
 	// where a secret is a word of it.
 	for i := range wanted {
-		for _, globs := range []*[]string{&wanted[i].MustSee, &wanted[i].MustNotSee} {
-			*globs = slices.Clone(*globs)
-			for j, glob := range *globs {
-				(*globs)[j] = lab.Redact.Text(glob)
-			}
-		}
+		wanted[i] = wanted[i].Map(lab.Redact.Text)
 	}
 	var reasons []verdict.Reason
 	got := verdict.Pass
@@ -194,7 +189,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 	// Of what is not proved only that is said which speaks against it.
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
-		if len(e.MustSee)+len(e.MustNotSee)+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
+		if len(e.Globs())+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
 			v = verdict.Join(v, verdict.Inconclusive)
 			against = append(against, factOf(e, code.Unproven))
 		}
@@ -219,6 +214,14 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 				against = append(against, factOf(e, code.OnlyConfigured, at...))
 			}
 		}
+		for _, lines := range e.MustCount {
+			if fact, enough := counted(e, lines, seen); enough {
+				proofs = append(proofs, fact)
+			} else {
+				v = verdict.Fail
+				against = append(against, fact)
+			}
+		}
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
@@ -234,6 +237,30 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
 	}
 	return v, against, nil
+}
+
+// counted says how many lines there are of those that are counted, from how many of
+// each glob, and whether they are enough.
+func counted(e variant.Evidence, lines plans.Lines, seen map[string]logscan.Match) (verdict.Reason, bool) {
+	n, m := e.Counted(lines, seen)
+	args := []verdict.Arg{verdict.List("globs", lines.AnyOf), verdict.Int("at_least", lines.AtLeast), verdict.Int("lines", n)}
+	var each []verdict.Reason
+	for _, glob := range lines.AnyOf {
+		if of, first := e.Counted(plans.Lines{AnyOf: []string{glob}}, seen); of > 0 {
+			no, line := first.UsedNo, first.UsedLine
+			if no == 0 || e.AtStart {
+				no, line = first.LineNo, first.FirstLine
+			}
+			each = append(each, factOf(e, code.LinesLike, verdict.Text("glob", glob), verdict.Int("lines", of), verdict.Int("line_no", no), verdict.Text("line", logscan.Short(line))))
+		}
+	}
+	if n >= lines.AtLeast {
+		return factOf(e, code.SeenLines, args...).From(each...), true
+	}
+	if early := m.Count - n; early > 0 {
+		args = append(args, verdict.Int("early", early))
+	}
+	return factOf(e, code.TooFewLines, args...).From(each...), false
 }
 
 // observes reports whether any of the evidence is an observation.

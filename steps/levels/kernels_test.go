@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -87,13 +88,18 @@ func TestJudgeKernels(t *testing.T) {
 	see := func(globs ...string) map[string]logscan.Match {
 		m := map[string]logscan.Match{}
 		for _, g := range globs {
-			m[g] = logscan.Match{Count: 1, FirstLine: "a line", LineNo: 7, UsedLine: "a line", UsedNo: 7}
+			m[g] = logscan.Match{Count: 1, FirstLine: "a line", LineNo: 7, UsedLine: "a line", UsedNo: 7, Used: 1}
 		}
 		return m
 	}
 	gemm := variant.Evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
 	bare := variant.Evidence{Knob: "moe", Value: "bare"}
 	more := variant.Evidence{Knob: "head", Value: "f32", MustSee: []string{"*head f32*"}}
+	either := func(n int, atStart bool) variant.Evidence {
+		return variant.Evidence{Knob: "moe", Value: "gemv", MustCount: []plans.Lines{{AnyOf: []string{"gemv", "fallback"}, AtLeast: n}}, AtStart: atStart}
+	}
+	early := logscan.Match{Count: 3, FirstLine: "gemv asked", LineNo: 2}
+	configured := map[string]logscan.Match{"gemv\nfallback": early, "gemv": early}
 	for _, c := range []struct {
 		name   string
 		wanted []variant.Evidence
@@ -108,13 +114,18 @@ func TestJudgeKernels(t *testing.T) {
 		{"unproven", []variant.Evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
 		{"unproven beside a proof", []variant.Evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
 		{"failed beside unproven", []variant.Evidence{bare, gemm}, see(), verdict.Fail, "must be in the log"},
+		{"enough lines of either", []variant.Evidence{either(1, false)}, see("gemv\nfallback", "fallback"), verdict.Pass, `seen 1 line of at least 1: 1 × "fallback" (first in line 7: a line)`},
+		{"too few lines", []variant.Evidence{either(2, false)}, see("gemv\nfallback", "fallback"), verdict.Fail, `at least 2 lines of the log must match gemv or fallback but 1 did: 1 × "fallback"`},
+		{"no lines", []variant.Evidence{either(1, true)}, see(), verdict.Fail, "match gemv or fallback but 0 did"},
+		{"configured lines", []variant.Evidence{either(1, false)}, configured, verdict.Fail, "but 0 did; 3 more before the first request"},
+		{"configured lines, taken", []variant.Evidence{either(3, true)}, configured, verdict.Pass, `3 × "gemv" (first in line 2`},
 		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
 	} {
 		got, reasons, err := judgeKernels(c.wanted, c.seen)
 		if err != nil || got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
 			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, tell.Lines(reasons), err, c.want, c.says)
 		}
-		if verdict.Holds(reasons, code.Seen) != (got == verdict.Pass) {
+		if (verdict.Holds(reasons, code.Seen) || verdict.Holds(reasons, code.SeenLines)) != (got == verdict.Pass) {
 			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, tell.Lines(reasons))
 		}
 	}

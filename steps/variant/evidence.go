@@ -1,6 +1,9 @@
 package variant
 
 import (
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -8,11 +11,50 @@ import (
 type Evidence struct {
 	Knob, Value         string
 	MustSee, MustNotSee []string
+	// MustCount are lines of which so many must be seen.
+	MustCount []plans.Lines `json:",omitempty"`
 	// MustObserve and MustNotObserve are values of observations, by name.
 	MustObserve    map[string]any `json:",omitempty"`
 	MustNotObserve map[string]any `json:",omitempty"`
 	// AtStart lets lines from before the first request count for what must be seen.
 	AtStart bool `json:",omitempty"`
+}
+
+// Globs are what is looked for in the log. Lines that are counted are looked for as
+// one glob, which counts a line once, and by each of theirs, which says what they were.
+func (e Evidence) Globs() []string {
+	globs := slices.Concat(e.MustSee, e.MustNotSee)
+	for _, lines := range e.MustCount {
+		globs = append(append(globs, lines.AnyOf...), logscan.AnyOf(lines.AnyOf))
+	}
+	return globs
+}
+
+// Counted is how many of the lines count that were seen, and where: with AtStart those
+// from before the first request too.
+func (e Evidence) Counted(lines plans.Lines, seen map[string]logscan.Match) (int, logscan.Match) {
+	m := seen[logscan.AnyOf(lines.AnyOf)]
+	if e.AtStart {
+		return m.Count, m
+	}
+	return m.Used, m
+}
+
+// Map is the evidence with every glob put through a function: how secrets are taken
+// out of it, as they are out of a log that is kept.
+func (e Evidence) Map(f func(string) string) Evidence {
+	each := func(globs []string) []string {
+		globs = slices.Clone(globs)
+		for i := range globs {
+			globs[i] = f(globs[i])
+		}
+		return globs
+	}
+	e.MustSee, e.MustNotSee, e.MustCount = each(e.MustSee), each(e.MustNotSee), slices.Clone(e.MustCount)
+	for i := range e.MustCount {
+		e.MustCount[i].AnyOf = each(e.MustCount[i].AnyOf)
+	}
+	return e
 }
 
 // EvidenceFor lists the kernel evidence of every knob value of a variant.
@@ -30,7 +72,7 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 }
 
 func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
-	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed, v.MustSee.AtStart}
+	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Lines, v.MustSee.Observed, v.MustNotSee.Observed, v.MustSee.AtStart}
 }
 
 // EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that

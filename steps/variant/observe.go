@@ -201,7 +201,7 @@ func (l *Resolver) Patterns(v *Variant) ([]kinds.Pattern, error) {
 // log has to be cut.
 func (l *Resolver) LogEvidence(v *Variant) (e logscan.Evidence) {
 	for _, proof := range EvidenceFor(l.Plan, v.Knobs) {
-		e.Globs = append(append(e.Globs, proof.MustSee...), proof.MustNotSee...)
+		e.Globs = append(e.Globs, proof.Globs()...)
 	}
 	for _, c := range KindOf(v.Spec).Crashes {
 		e.Globs = append(e.Globs, c.Glob)

@@ -39,6 +39,13 @@ const (
 	OnlyConfigured Code = "kernels.only_configured"
 	NotSeen        Code = "kernels.not_seen"
 	WronglySeen    Code = "kernels.wrongly_seen"
+	// SeenLines and TooFewLines: lines that any of some globs match were counted, from
+	// those of each. Args: globs, at_least, lines; early: how many more there are from
+	// before the first request, which do not count. LinesLike: args: glob, lines,
+	// line_no, line (the first).
+	SeenLines   Code = "kernels.seen_lines"
+	TooFewLines Code = "kernels.too_few_lines"
+	LinesLike   Code = "kernels.lines_like"
 	// Observed: args: name, is, from. ObservedAtStart: by a line that repeats what was
 	// asked for, and the plan takes it; ObservedAsked: and it does not.
 	Observed        Code = "kernels.observed"

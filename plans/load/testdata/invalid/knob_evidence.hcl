@@ -6,6 +6,16 @@ knob "moe" {
       trace = ["*marlin*"] # ERROR: Evidence not supported yet
     }
   }
+  value "any" { # ERROR: Contradictory evidence
+    must_see {
+      lines {
+        any_of = ["*gemv*", "*fallback*"]
+      }
+    }
+    must_not_see {
+      log = ["*Fallback*"]
+    }
+  }
   value "gemm" { # ERROR: Contradictory evidence
     must_see {
       log = ["*CUTLASS*", "*"] # ERROR: Glob matches everything
@@ -24,6 +34,22 @@ knob "moe" {
   value "triton" {
     must_see {
       log = "*triton*" # ERROR: Wrong type for log
+      lines {
+        any_of   = ["*a*", "**"] # ERROR: Glob matches everything
+        at_least = 0             # ERROR: Invalid at_least
+      }
+      lines {
+        any_of = ["a\nb"] # ERROR: Glob of several lines
+      }
+      lines { # ERROR: Missing any_of
+        at_least = 2
+      }
+    }
+    must_not_see {
+      log = ["*b*"]
+      lines { # ERROR: Count of what must not be seen
+        any_of = ["*a*"]
+      }
     }
     settings = "fast" # ERROR: Wrong type for settings
   }
