@@ -134,18 +134,18 @@ func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64,
 
 const (
 	// BeginBytes is how much two engines of one model say alike nearly always where they
-	// go on from one text: five tokens or so, whose choice is rarely a near-tie.
-	BeginBytes = 24
+	// go on from one text: two or three tokens, whose choice is rarely a near-tie. Of
+	// more, a coarse format of a small model says too little alike (docs/trust.md).
+	BeginBytes = 12
 	// fewestLooks is how many answers that were asked for again say anything.
 	fewestLooks = 6
 	// agreeing is how often the parent must say again what it said for its word to
 	// count, and unlikely the chance of the difference.
 	agreeing, unlikely = 0.5, 2e-3
 	// unlike is the share of that below which the candidate's agreement is another
-	// model's, and doubt the chance that what few answers show is so by accident: a
-	// cache in 4 bits lets a model of 135 million parameters say the same a third as
-	// often, and of 6 answers none may be alike.
-	unlike, doubt = 1.0 / 3, 0.15
+	// model's, and doubt the chance that what few answers show is so by accident: weights
+	// in 5 bits let a model of 135 million parameters say the same half as often.
+	unlike, doubt = 1.0 / 3, 0.05
 )
 
 // Begins is the beginning of an answer, as far as it is compared.
