@@ -20,7 +20,7 @@ import (
 // lie. The default is a few of them; MXFLOW_TEST_LONG=1 tries all.
 func TestCheats(t *testing.T) {
 	server := cheatServer(t)
-	plan, err := filepath.Abs("testdata/plans/cheat.hcl")
+	plans, err := filepath.Abs("testdata/plans")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,12 @@ func TestCheats(t *testing.T) {
 		if !all && !c.quick {
 			continue
 		}
-		name := c.mode
+		name, plan := c.mode, "cheat.hcl"
 		if c.gpu {
 			name += "_gpu"
+		}
+		if c.tokenizer {
+			name, plan = name+"_tokenizer", "cheat_tokenizer.hcl"
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +51,7 @@ func TestCheats(t *testing.T) {
 				config, more := onGPU(t)
 				args, env = append(args, "--var", "config="+config), append(env, more...)
 			}
-			apply := exec.Command(program, append(args, plan)...)
+			apply := exec.Command(program, append(args, filepath.Join(plans, plan))...)
 			apply.Env = env
 			out, err := apply.CombinedOutput()
 			var failed *exec.ExitError
@@ -86,6 +89,8 @@ type cheat struct {
 	quick bool
 	// gpu has the server seem to be on an H200, with a model of 18 billion parameters.
 	gpu bool
+	// tokenizer has the parent count again.
+	tokenizer bool
 }
 
 // onGPU is the config of that model, and the environment in which an nvidia-smi of ours
@@ -124,6 +129,12 @@ var cheats = []cheat{
 	{mode: "half_sent", want: verdict.Invalid, why: code.AnswerText, quick: true},
 	{mode: "split", want: verdict.Invalid, why: code.AnswerText},
 	{mode: "tail_unsent", want: verdict.Invalid, why: code.AnswerText},
+	{mode: "prompt_doubled", tokenizer: true, rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.PromptCount},
+	{mode: "half_sent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount, quick: true},
+	{mode: "split", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
+	{mode: "tail_unsent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
+	{mode: "diverges", tokenizer: true, want: verdict.Pass},
+	{mode: "slower", tokenizer: true, want: verdict.Fail},
 	{mode: "canned", want: verdict.Invalid, why: code.TooFast},
 	{mode: "canned_paced", want: verdict.Invalid, quick: true},
 	{mode: "parrot", want: verdict.Invalid},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -214,4 +215,8 @@ type Look struct {
 	At  int    `json:"at,omitempty"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
+	// Prompt and Answer are the tokens of that request, as its engine billed them and as
+	// the parent's tokenizer counts the text.
+	Prompt work.Count `json:"prompt,omitzero"`
+	Answer work.Count `json:"answer,omitzero"`
 }

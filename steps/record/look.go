@@ -32,13 +32,23 @@ type asked struct {
 	prompt prompt.Prompt
 	at     int
 	text   string // from there on
+	// sent and said are the whole of both, where a tokenizer can count them as the engine
+	// did: no template stands around them, and no markers that are not shown.
+	sent, said string
+	billed     measure.Sample
 }
 
 // again is what is asked for again of a request. A completion goes on from any text, so
 // that it is from some word of the answer on, at random: who computes the beginning
 // alone, which is looked at most, is found out. A chat's answer is not to be continued.
 func again(launch string, c sentCell, s measure.Sample) asked {
-	a := asked{launch: launch, w: c.w, cell: c.cell, index: s.Index, prompt: c.prompts.Measured[s.Index], text: s.Reasoning + s.Text}
+	a := asked{launch: launch, w: c.w, cell: c.cell, index: s.Index, prompt: c.prompts.Measured[s.Index], text: s.Reasoning + s.Text, billed: s}
+	if s.Reasoning == "" && s.Tools == "" && s.TokenSource != measure.SourceEvents {
+		a.said = s.Text
+	}
+	if p := a.prompt; openai.API(c.w.API) == openai.Completions && len(p.IDs)+len(p.ContextIDs)+len(p.Before) == 0 && p.System == "" && p.Context == "" {
+		a.sent = p.Text
+	}
 	a.prompt.Next, a.prompt.Output = nil, min(max(s.RequestedOutput, 1), lookTokens)
 	if openai.API(c.w.API) == openai.Chat || len(a.prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
 		return a
@@ -123,7 +133,22 @@ func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []asked) (look
 	}
 	for _, s := range result.Samples {
 		a := ask[s.Index]
-		looks = append(looks, ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, At: a.at, Was: work.Begins(st.Lab.Redact.Text(a.text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text))})
+		look := ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, At: a.at, Was: work.Begins(st.Lab.Redact.Text(a.text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text))}
+		look.Prompt, look.Answer = count(ctx, st, a.sent, a.billed.PromptTokens), count(ctx, st, a.said, a.billed.OutputTokens)
+		looks = append(looks, look)
 	}
-	return looks, nil
+	return looks, ctx.Err()
+}
+
+// count has the engine's tokenizer count a text whose tokens were billed. Zero where
+// either is not known: the text is then held to how much of it a token stands for.
+func count(ctx context.Context, st *launch.Started, text string, billed int) work.Count {
+	if text == "" || billed < 1 || st.Kind.Tokenize.Path == "" {
+		return work.Count{}
+	}
+	n, _, err := st.Client.Tokenize(ctx, text)
+	if err != nil || n < 1 {
+		return work.Count{}
+	}
+	return work.Count{Billed: billed, Counted: n}
 }

@@ -60,14 +60,17 @@ func (r *recording) worked(c sentCell) {
 }
 
 var workFound = map[work.Code]code.Code{
-	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.Same: code.SameAnswer, work.Echoed: code.Echoed,
+	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount, work.Same: code.SameAnswer, work.Echoed: code.Echoed,
 }
 
 // WorkOf is what two arms differ in that were to do the same work.
 func WorkOf(f work.Finding, one, other string) verdict.Reason {
 	unit := "bytes"
-	if f.Code == work.Same || f.Code == work.Echoed {
+	switch f.Code {
+	case work.Same, work.Echoed:
 		unit = "share"
+	case work.PromptCount, work.AnswerCount:
+		unit = "count"
 	}
 	return verdict.New(workFound[f.Code], verdict.Text("one", one), verdict.Num("value", f.Candidate, unit),
 		verdict.Text("other", other), verdict.Num("other_value", f.Parent, unit)).On(f.Cell)

@@ -60,11 +60,11 @@ func BenchmarkWork(b *testing.B) {
 			}
 		}
 	})
-	var arms [2][]measure.Sample
+	var arms [2]work.Arm
 	for i := range 2 * launches {
 		some, sent := answered(requests, uint64(i+2))
 		mark(some, sent)
-		arms[i%2] = append(arms[i%2], some...)
+		arms[i%2].Samples = append(arms[i%2].Samples, some...)
 	}
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {
@@ -75,7 +75,7 @@ func BenchmarkWork(b *testing.B) {
 	})
 	b.Run("coherence", func(b *testing.B) {
 		for b.Loop() {
-			if c := coherence.Relative(arms[0], arms[1]); len(c) != 1 || c[0].Garbage > 0 {
+			if c := coherence.Relative(arms[0].Samples, arms[1].Samples); len(c) != 1 || c[0].Garbage > 0 {
 				b.Fatal(c)
 			}
 		}

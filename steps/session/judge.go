@@ -78,12 +78,17 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 // its parent; no fact where they do not. Of text that is declared to be nonsense that is
 // a note: how much of it a token stands for says little.
 func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
-	parent, err := l.samplesOf(byArm[vs[0].Key], w)
+	did := func(v *variant.Variant) (arm work.Arm, err error) {
+		arm.Samples, err = l.samplesOf(byArm[v.Key], w)
+		arm.Counted = countedAgain(byArm[vs[0].Key], byArm[v.Key])
+		return arm, err
+	}
+	parent, err := did(vs[0])
 	if err != nil {
 		return why, nil, err
 	}
 	for _, v := range vs[1:] {
-		candidate, err := l.samplesOf(byArm[v.Key], w)
+		candidate, err := did(v)
 		if err != nil {
 			return why, nil, err
 		}
@@ -93,13 +98,30 @@ func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]
 		}
 		for _, f := range found {
 			found := record.WorkOf(f, v.Name, vs[0].Name)
-			if w.Coherence != "off" || f.Code == work.PromptText {
+			if w.Coherence != "off" || f.Code == work.PromptText || f.Code == work.PromptCount {
 				return found, nil, nil
 			}
 			notes = append(notes, found)
 		}
 	}
 	return why, notes, nil
+}
+
+// countedAgain is what a parent's tokenizer counts of what was sent to the launches of
+// an arm and answered by them.
+func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
+	of := map[string]bool{}
+	for _, l := range arm {
+		of[l.ID] = true
+	}
+	for _, l := range parent {
+		for _, look := range l.Looks {
+			if of[look.Launch] {
+				counted = append(counted, work.Counted{Cell: look.Cell, Prompt: look.Prompt, Answer: look.Answer})
+			}
+		}
+	}
+	return counted
 }
 
 // agree holds what the candidates answered against what their parent said when it was

@@ -122,6 +122,16 @@ func main() {
 	http.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"imitation"}]}`) })
 	http.HandleFunc("/v1/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "text") })
 	http.HandleFunc("/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "chat") })
+	// What the mode lies about does not reach it: who counts again is its parent, which is
+	// honest.
+	http.HandleFunc("/tokenize", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Prompt string }
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		fmt.Fprintf(w, `{"count": %d}`, s.lang.count(q.Prompt))
+	})
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
 	if err != nil {
 		log.Fatal(err)

@@ -22,6 +22,10 @@ const (
 	// than the parent's; AnswerText the same of answers.
 	PromptText Code = "prompt-text"
 	AnswerText Code = "answer-text"
+	// PromptCount and AnswerCount are tokens that the engine billed for each that its
+	// parent's tokenizer counts in the same text, other than the parent's.
+	PromptCount Code = "prompt-count"
+	AnswerCount Code = "answer-count"
 	// Same is a share of answers that were given to another prompt too, Echoed a
 	// share of the answers that their prompts hold; both beyond the parent's.
 	Same   Code = "same"
@@ -32,7 +36,7 @@ const (
 type Finding struct {
 	Code Code
 	Cell string
-	// Parent and Candidate are means: bytes a token, or shares.
+	// Parent and Candidate are means: bytes a token, tokens a token, or shares.
 	Parent, Candidate float64
 	// Sigmas is by how many standard errors they differ, Of how many answers the
 	// candidate gave.
@@ -55,18 +59,56 @@ const (
 	Fewest = 4
 )
 
+// Arm is what one arm did.
+type Arm struct {
+	// Samples are those of all its launches.
+	Samples []measure.Sample
+	// Counted are some of them, counted again.
+	Counted []Counted
+}
+
+// Counted is the tokens of a request in a cell, counted again by the parent's tokenizer.
+type Counted struct {
+	Cell           string
+	Prompt, Answer Count
+}
+
+// Count is the tokens of one text: what the engine billed that was sent it or made it,
+// and what the parent's tokenizer counts, which is 0 where that is not known.
+type Count struct {
+	Billed  int `json:"billed"`
+	Counted int `json:"counted"`
+}
+
 // Compare compares what two arms did for what they claim, cell by cell; few are the
-// cells of too few answers to compare. Samples are those of all launches of an arm.
-func Compare(parent, candidate []measure.Sample) (found []Finding, few []string) {
-	theirs, ours := byCell(parent), byCell(candidate)
+// cells of too few answers to compare.
+func Compare(parent, candidate Arm) (found []Finding, few []string) {
+	theirs, ours := byCell(parent.Samples), byCell(candidate.Samples)
 	for _, cell := range slices.Sorted(keys(ours)) {
 		a, b := theirs[cell], ours[cell]
 		if len(a) < Fewest || len(b) < Fewest {
 			few = append(few, cell)
 			continue
 		}
-		for _, look := range []func(a, b []measure.Sample) Finding{prompts, answers, same, echoed} {
-			if f := look(a, b); f.Code != "" {
+		// What a tokenizer counts is surer than how much text a token stands for, and does
+		// not mind text of another kind.
+		of := func(count func(Counted) Count) (x, y moments, known bool) {
+			x, y = countedAgain(parent.Counted, cell, count), countedAgain(candidate.Counted, cell, count)
+			return x, y, x.n >= Fewest && y.n >= Fewest
+		}
+		looks := []Finding{same(a, b), echoed(a, b)}
+		if x, y, known := of(func(c Counted) Count { return c.Prompt }); known {
+			looks = append(looks, apartBy(PromptCount, x, y))
+		} else {
+			looks = append(looks, prompts(a, b))
+		}
+		if x, y, known := of(func(c Counted) Count { return c.Answer }); known {
+			looks = append(looks, apartBy(AnswerCount, x, y))
+		} else {
+			looks = append(looks, answers(a, b))
+		}
+		for _, f := range looks {
+			if f.Code != "" {
 				f.Cell, f.Of = cell, len(b)
 				found = append(found, f)
 			}
@@ -121,7 +163,22 @@ func answers(a, b []measure.Sample) Finding {
 // ratio compares means of which the candidate's must be within a share of the
 // parent's.
 func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64, bool)) Finding {
-	x, y := meanOf(a, each), meanOf(b, each)
+	return apartBy(code, meanOf(a, each), meanOf(b, each))
+}
+
+// countedAgain is tokens billed for each that was counted.
+func countedAgain(all []Counted, cell string, count func(Counted) Count) moments {
+	var values []float64
+	for _, c := range all {
+		if n := count(c); c.Cell == cell && n.Billed > 0 && n.Counted > 0 {
+			values = append(values, float64(n.Billed)/float64(n.Counted))
+		}
+	}
+	return momentsOf(values)
+}
+
+// apartBy is a finding where means of ratios are surely apart.
+func apartBy(code Code, x, y moments) Finding {
 	if x.n < Fewest || y.n < Fewest || x.mean <= 0 && y.mean <= 0 {
 		return Finding{}
 	}
@@ -289,13 +346,17 @@ type moments struct {
 	mean, variance float64
 }
 
-func meanOf(samples []measure.Sample, each func(measure.Sample) (float64, bool)) (m moments) {
+func meanOf(samples []measure.Sample, each func(measure.Sample) (float64, bool)) moments {
 	var values []float64
 	for _, s := range samples {
 		if v, ok := each(s); ok {
 			values = append(values, v)
 		}
 	}
+	return momentsOf(values)
+}
+
+func momentsOf(values []float64) (m moments) {
 	m.n = len(values)
 	for _, v := range values {
 		m.mean += v / float64(m.n)

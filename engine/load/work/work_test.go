@@ -52,14 +52,14 @@ func TestCompare(t *testing.T) {
 			for i := range candidate {
 				c.do(&candidate[i])
 			}
-			found, _ := Compare(parent, candidate)
+			found, _ := Compare(Arm{Samples: parent}, Arm{Samples: candidate})
 			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.want })) {
 				t.Errorf("%s: %+v, want %q", name, found, c.want)
 			}
 		}
 	}
 	// Of too few answers nothing is known, and that is said.
-	if found, few := Compare(answered(48, 32, 1), answered(Fewest-1, 32, 2)); len(found) > 0 || len(few) != 1 {
+	if found, few := Compare(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}); len(found) > 0 || len(few) != 1 {
 		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
 	// What the parent does as well is no finding.
@@ -69,7 +69,46 @@ func TestCompare(t *testing.T) {
 		}
 		return s
 	}
-	if found, _ := Compare(same(answered(48, 32, 1)), same(answered(48, 32, 2))); len(found) > 0 {
+	if found, _ := Compare(Arm{Samples: same(answered(48, 32, 1))}, Arm{Samples: same(answered(48, 32, 2))}); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestCountedAgain: a tokenizer's word stands above how much text a token stands for.
+func TestCountedAgain(t *testing.T) {
+	count := func(billed, counted int) (all []Counted) {
+		for i := range 12 {
+			n := Count{Billed: billed, Counted: counted + i%2} // a text counts otherwise where it is cut
+			all = append(all, Counted{Cell: "chat", Prompt: Count{64, 64}, Answer: n})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		do   func(*measure.Sample)
+		ours []Counted
+		want Code
+	}{
+		"the same":              {func(*measure.Sample) {}, count(32, 32), ""},
+		"text of another kind":  {func(s *measure.Sample) { s.Text += s.Text }, count(32, 32), ""},
+		"half came":             {func(*measure.Sample) {}, count(32, 16), AnswerCount},
+		"the tail never came":   {func(*measure.Sample) {}, count(32, 29), AnswerCount},
+		"too few to say":        {func(s *measure.Sample) { s.Text += s.Text }, count(32, 32)[:Fewest-1], AnswerText},
+		"a tokenizer is silent": {func(*measure.Sample) {}, count(32, 0)[:1], ""},
+	} {
+		parent, candidate := answered(48, 32, 1), answered(48, 32, 2)
+		for i := range candidate {
+			c.do(&candidate[i])
+		}
+		found, _ := Compare(Arm{parent, count(32, 32)}, Arm{candidate, c.ours})
+		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Code != c.want) {
+			t.Errorf("%s: %+v, want %q", name, found, c.want)
+		}
+	}
+	double := count(32, 32)
+	for i := range double {
+		double[i].Prompt.Billed *= 2
+	}
+	if found, _ := Compare(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double}); len(found) != 1 || found[0].Code != PromptCount {
 		t.Errorf("%+v", found)
 	}
 }
@@ -78,7 +117,7 @@ func TestCompare(t *testing.T) {
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(1500) {
-			if found, _ := Compare(answered(n, 16, 2*seed), answered(n, 16, 2*seed+1)); len(found) > 0 {
+			if found, _ := Compare(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)}); len(found) > 0 {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}

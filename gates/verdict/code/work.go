@@ -8,6 +8,8 @@ const (
 	LengthCounted Code = "work.prompt_length"
 	PromptText    Code = "work.prompt_text"
 	AnswerText    Code = "work.answer_text"
+	PromptCount   Code = "work.prompt_count"
+	AnswerCount   Code = "work.answer_count"
 	SameAnswer    Code = "work.same_answer"
 	Echoed        Code = "work.echoed"
 	// ForcedBy, ForcedLogged: the engine takes drafted tokens by force that its model

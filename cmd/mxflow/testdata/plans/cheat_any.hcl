@@ -1,0 +1,86 @@
+# A server that lies as the candidate beside an honest parent: all but the engine's kind.
+
+variable "server" { type = string }
+variable "mode" { type = string }
+
+variable "parent" {
+  type    = string
+  default = ""
+}
+
+variable "folder" {
+  type    = string
+  default = ""
+}
+
+variable "see" {
+  type    = string
+  default = "*engaged mode*"
+}
+
+variable "config" {
+  type    = string
+  default = ""
+}
+
+variable "rule" {
+  type    = string
+  default = "chat.tg.gain > 0"
+}
+
+knob "port" {
+  default = "off"
+
+  value "off" {
+    env = { MXFLOW_CHEAT = var.parent }
+    must_see {
+      log = ["*engaged mode*"]
+    }
+  }
+
+  value "on" {
+    env = { MXFLOW_CHEAT = var.mode }
+    must_see {
+      log = [var.see]
+    }
+  }
+}
+
+workload "chat" {
+  prompt_tokens = 64
+  output_tokens = 32
+  requests      = 12
+  warmup        = 2
+  max_lag       = "1s"
+}
+
+protocol "standard" {
+  level "smoke" {
+    expect = "Paris"
+  }
+  level "kernels" {}
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+
+decision {
+  false_pass = 0.05
+  false_fail = 0.1
+  launches   = { min = 4, max = 6 }
+}
+
+phase "port" {
+  feature "port" {
+    set = { port = "on" }
+
+    criterion "faster" {
+      rule = var.rule
+    }
+  }
+  gate {
+    rule "faster" {
+      expr = var.rule
+    }
+  }
+}
