@@ -28,11 +28,13 @@ type Event struct {
 	Again         int    `json:"again,omitempty"`
 	LaunchID      string `json:"launch_id,omitempty"`
 	// Request counts from 1 of Requests within a launch.
-	Request  int              `json:"request,omitempty"`
-	Requests int              `json:"requests,omitempty"`
-	Action   Action           `json:"action,omitempty"`
-	Verdict  string           `json:"verdict,omitempty"`
-	Reasons  []verdict.Reason `json:"reasons,omitempty"`
+	Request  int `json:"request,omitempty"`
+	Requests int `json:"requests,omitempty"`
+	// Loading is how a start comes along.
+	Loading *Loading         `json:"loading,omitempty"`
+	Action  Action           `json:"action,omitempty"`
+	Verdict string           `json:"verdict,omitempty"`
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	// Findings are what stands beside the verdict of a node.
 	Findings []verdict.Reason `json:"findings,omitempty"`
 	// Why is why a node is decided now, why it is locked, why a launch does not count,
@@ -54,4 +56,17 @@ type Event struct {
 	// Tool and Stream stand in the first event only.
 	Tool   string `json:"tool,omitempty"`
 	Stream string `json:"stream,omitempty"`
+}
+
+// Loading is how an engine's start comes along.
+type Loading struct {
+	// Stage is the part that goes on, in the word of the engine's kind; empty while
+	// none is known.
+	Stage string `json:"stage,omitempty"`
+	// Log is the last line that the engine wrote, safe to print.
+	Log string `json:"log,omitempty"`
+	// GPUMemory is what is in use on its GPUs, GPUMemoryTotal what they have; 0 where
+	// that is not known.
+	GPUMemory      float64 `json:"gpu_memory_gb,omitempty"`
+	GPUMemoryTotal float64 `json:"gpu_memory_total_gb,omitempty"`
 }

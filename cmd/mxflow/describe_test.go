@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -29,6 +31,30 @@ func TestDescribeLaunches(t *testing.T) {
 	}
 	if got := status(again); got != "launch 5 of 16 again (gemm) · benchmark · port / gemm" {
 		t.Errorf("the live line says %q", got)
+	}
+}
+
+func TestDescribeLoading(t *testing.T) {
+	ev := runtime.Event{Type: "stage_started", Phase: "port", Feature: "gemm", Variant: "gemm", Seconds: 41, Loading: &runtime.Loading{
+		Stage: "weights", Log: "Loading safetensors: 53%", GPUMemory: 61.34, GPUMemoryTotal: 150.75,
+	}}
+	for want, change := range map[string]func(*runtime.Event){
+		"port / gemm: loading weights, 41 s, GPU 61.3 of 151 GB (gemm)": func(*runtime.Event) {},
+		"port / gemm: compiling, 1 min 31 s (gemm)":                     func(e *runtime.Event) { e.Seconds, e.Loading = 91, &runtime.Loading{Stage: "compile"} },
+		"": func(e *runtime.Event) { e.Type = "launch_loading" },
+	} {
+		e := ev
+		change(&e)
+		if got := describe(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, k := range kinds.All() {
+		for _, s := range append(k.Stages, kinds.StageLines{Stage: kinds.FirstRequest}) {
+			if _, ok := tell.Stage(string(s.Stage)); !ok {
+				t.Errorf("stage %q of kind %q has no words", s.Stage, k.Name)
+			}
+		}
 	}
 }
 

@@ -135,6 +135,9 @@ type live struct {
 
 	mu   sync.Mutex
 	line string
+	// loading is how a start comes along that began at since; nil while none does.
+	loading *runtime.Loading
+	since   time.Time
 	// least and most are the seconds that were left at a time.
 	least, most float64
 	at          time.Time
@@ -145,16 +148,20 @@ type live struct {
 func (l *live) Begin(s apply.Start) {
 	l.began, l.at = time.Now(), time.Now()
 	l.least, l.most = s.Estimate.Low, s.Estimate.High
-	l.bars = mpb.New(mpb.WithOutput(exact(l.app.stdout)), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
+	l.bars = mpb.New(mpb.WithOutput(bare(l.app.stdout)), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
 	l.bar = l.bars.New(int64(max(1, s.Estimate.Launches)), mpb.BarStyle().Rbound("]").Lbound("["),
 		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })))
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })),
+		mpb.BarExtender(mpb.BarFillerFunc(l.logLine), false))
 	l.scroll(fmt.Sprintf("mxflow %s: plan %s, run %s", version, s.Plan.Name, s.Run))
 }
 
-// scroll prints a line above the live one, past the writer that makes text inert, since
-// the display steers the terminal.
-func (l *live) scroll(line string) { fmt.Fprintln(l.bars, inert.Text(line)) }
+// scroll prints a line above the live one.
+func (l *live) scroll(line string) { fmt.Fprintln(l.bars, l.safe(line)) }
+
+// safe is text inert and without secrets. The display steers the terminal, which it
+// has to see as one: no writer that cleans stands between.
+func (l *live) safe(text string) string { return l.app.secrets.Text(inert.Text(text)) }
 
 // text has first what people look for, since a narrow terminal cuts the end.
 func (l *live) text() string {
@@ -165,8 +172,23 @@ func (l *live) text() string {
 	if l.over {
 		eta = "deciding"
 	}
-	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, l.line, rough(time.Since(l.began).Seconds()))
-	return table.Fit(s, l.app.width()-barWidth-3)
+	line := l.line
+	if l.loading != nil {
+		line = loadingWords(l.loading, time.Since(l.since).Seconds()) + " · " + line
+	}
+	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, rough(time.Since(l.began).Seconds()))
+	return table.Fit(l.safe(s), l.app.width()-barWidth-3)
+}
+
+// logLine is the last line of an engine that loads, below the live one.
+func (l *live) logLine(w io.Writer, _ decor.Statistics) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.loading == nil || l.loading.Log == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, table.Fit("  | "+l.safe(l.loading.Log), l.app.width()-1))
+	return err
 }
 
 // barWidth is the drawn bar's, in columns.
@@ -178,15 +200,19 @@ func (l *live) Event(ev runtime.Event) {
 	l.over = ev.Left == 0 && ev.Made > 0
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
-		l.line = status(ev)
+		l.line, l.loading = status(ev), nil
+	case "stage_started", "launch_loading":
+		l.loading, l.since = ev.Loading, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
+	case "launch_ready", "launch_done", "node_done":
+		l.loading = nil
 	}
 	l.mu.Unlock()
 	// Completing it would take it away.
 	l.bar.SetTotal(int64(ev.Made+max(1, ev.Left)), false)
 	l.bar.SetCurrent(int64(ev.Made))
-	// A launch's start is on the live line; what scrolls is what ended, and why
-	// something is made again.
-	if text := describe(ev); text != "" && (ev.Type != "launch_started" || ev.Again > 0) {
+	// A launch's start and its stages are on the live line; what scrolls is what ended,
+	// and why something is made again.
+	if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
 		l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.app.width()-len(indent))))
 	}
 }
@@ -226,6 +252,8 @@ func describe(ev runtime.Event) string {
 			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
 		}
 		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", tell.Brief(ev.Why)))
+	case "stage_started":
+		return fmt.Sprintf("%s: %s (%s)", where, loadingWords(ev.Loading, ev.Seconds), ev.Variant)
 	case "launch_done":
 		if !ev.Why.IsZero() {
 			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))
@@ -243,6 +271,15 @@ func describe(ev runtime.Event) string {
 		return "note: " + tell.Line(ev.Why)
 	}
 	return ""
+}
+
+// loadingWords is how a start comes along: "loading weights, 41 s, GPU 61.3 of 151 GB".
+func loadingWords(l *runtime.Loading, seconds float64) string {
+	words, known := tell.Stage(l.Stage)
+	if !known {
+		words = l.Stage
+	}
+	return words + ", " + rough(seconds) + behind(", ", tell.GPUMemory(l.GPUMemory, l.GPUMemoryTotal))
 }
 
 // launchWord names a launch: "launch 5 of 8–16 (gemm)" where 8 are made in any case,

@@ -149,8 +149,8 @@ func (h hiding) Write(p []byte) (int, error) {
 // inertWriter is a writer by which nobody's text steers a terminal.
 func inertWriter(w io.Writer) io.Writer { return inert.Writer{To: w, Colours: colours(w)} }
 
-// exact is a writer that writes what it is given, without secrets: for a display that
-// steers the terminal itself, and for documents that go into a file.
+// exact is a writer that writes what it is given, without secrets: for documents that go
+// into a file.
 func exact(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case hiding:

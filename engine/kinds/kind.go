@@ -63,6 +63,9 @@ type Kind struct {
 	Observe  []Pattern
 	Crashes  []Signature
 	Harmless []string
+	// Stages are lines that show how far a start has come, for who waits for it. The
+	// first that fits a line counts.
+	Stages   []StageLines
 	Metrics  Metrics
 	Tokenize Tokenize
 	Ask      Ask

@@ -51,6 +51,7 @@ func init() {
 			{"couldn't bind HTTP server socket", "config", "The port is taken."},
 		},
 		Harmless: []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"},
+		Stages:   llamacppStages,
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--metrics"},
 			Names: map[string][]string{
@@ -77,6 +78,14 @@ func init() {
 
 // A model that drafts is loaded after the one that it drafts for, and logs the same
 // lines: of the model that is served, the first one speaks.
+// llamacppStages: a draft model is loaded after the model, and has stages of its own.
+var llamacppStages = []StageLines{
+	{Weights, []string{`loading (?:draft )?model`, `load_tensors:`}},
+	{KVCache, []string{`llama_context: (?:constructing|n_ctx )`, `llama_kv_cache:`}},
+	{WarmUp, []string{`sched_reserve:`, `warming up the model`}},
+	{Serving, []string{`model loaded`}},
+}
+
 var llamacppObserve = []Pattern{
 	{
 		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Whether flash attention is on.",

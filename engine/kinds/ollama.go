@@ -37,6 +37,7 @@ func init() {
 		},
 		Version: Pattern{Path: "/api/version", JQ: ".version"},
 		Info:    []string{"/api/ps", "/v1/models"},
+		Stages:  llamacppStages,
 		Observe: []Pattern{
 			{
 				Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on.",

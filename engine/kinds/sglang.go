@@ -35,6 +35,12 @@ func init() {
 		Observe:      sglangObserve,
 		Crashes:      torchCrashes(sglangCauses, sglangConsequences),
 		Harmless:     torchHarmless("KV cache pool is full. Retract requests"),
+		Stages: []StageLines{
+			{Weights, []string{`Load weight begin`, `Loading .*checkpoint shards`}},
+			{KVCache, []string{`Load weight end`, `KV Cache is allocated`}},
+			{Graphs, []string{`Capture .*cuda graph begin`, `Capturing (?:batches|num tokens)`}},
+			{Serving, []string{`max_total_num_tokens=`, `Application startup complete`}},
+		},
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--enable-metrics"},
 			// Gauges come once for each rank of tensor parallelism: they are not summed.

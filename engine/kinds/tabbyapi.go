@@ -33,6 +33,7 @@ func init() {
 		ConfigArgs:   []string{"--config", "{config}"},
 		Ready:        []Probe{{Path: "/health"}, {Path: "/v1/model", Contains: `"id"`}},
 		Info:         []string{"/v1/model", "/props"},
+		Stages:       []StageLines{{Weights, []string{`Loading model:`}}, {Serving, []string{`Starting OAI API`}}},
 		Observe: []Pattern{
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Path: "/v1/model", JQ: ".parameters.max_seq_len"},
 			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size"},

@@ -34,7 +34,8 @@ func init() {
 				Hint: "it loads the model to answer this; its log says why it could not",
 			},
 		},
-		Info: []string{"/v1/models"},
+		Info:   []string{"/v1/models"},
+		Stages: []StageLines{{Weights, []string{`Loading (?:checkpoint shards|weights)`}}},
 		Observe: []Pattern{
 			{Name: "attention", Type: TypeString, Doc: "Attention back end, where the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
 			{Name: "attention_fallback", Type: TypeCount, Chosen: true, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},

@@ -61,6 +61,13 @@ func init() {
 			{"MPI_ABORT was invoked", "crash", "One rank broke and took the others with it; look further up."},
 		}),
 		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
+		Stages: []StageLines{
+			{Weights, []string{`LLM Args:`}},
+			{KVCache, []string{`Memory used after loading model weights`, `max tokens in paged KV cache`}},
+			{WarmUp, []string{`Autotuning process`}},
+			{Graphs, []string{`Creating CUDA graph instances`}},
+			{Serving, []string{`Application startup complete`}},
+		},
 		Metrics: Metrics{
 			Path: "/prometheus/metrics",
 			Names: map[string][]string{

@@ -53,7 +53,7 @@ func Known() *Redactor {
 func (r *Redactor) Cut(text string, most int) string {
 	whole := len(text) <= most
 	if text = r.Text(text); !whole {
-		text = r.finished(text)
+		text = r.Finished(text)
 	}
 	if len(text) <= most {
 		return text
@@ -66,8 +66,8 @@ func (r *Redactor) Cut(text string, most int) string {
 	return text[:most]
 }
 
-// finished is text without the beginning of a secret at its end.
-func (r *Redactor) finished(text string) string {
+// Finished is text without the beginning of a secret at its end.
+func (r *Redactor) Finished(text string) string {
 	if r == nil {
 		return text
 	}

@@ -152,18 +152,25 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	close(st.command.running)
 	maps.Copy(record.Engine, inst.About())
 	st.Client = ClientOf(inst, st.Kind, v.Spec.Model)
+	ev := runtime.Event{Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, LaunchID: record.ID}
+	stop := st.loading(ctx, ev, "", s.Emit)
 	err = inst.Ready(ctx)
+	stop()
 	if err == nil {
 		err = st.mark(ctx, v.Spec)
 	}
 	if err == nil {
+		stop = st.loading(ctx, ev, kinds.FirstRequest, s.Emit)
 		err = st.firstRequest(ctx, v)
+		stop()
 	}
 	if err != nil {
 		st.Broke(err)
 		st.Stop(s)
 		return st, err
 	}
+	ev.Type, ev.Seconds = "launch_ready", time.Since(st.Began).Seconds()
+	s.Emit(ev)
 	st.unforced(ctx, v)
 	if st.command.of == nil {
 		// A command is measured while it runs.
