@@ -4,11 +4,13 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // Contender is one engine of a comparison, with its launches of one session.
@@ -31,12 +33,18 @@ var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
 func Compare(contenders []Contender, reference string) []verdict.Row {
 	rows := make([]verdict.Row, 0, len(contenders))
 	base := map[string][]float64{}
+	var served []string
+	for _, c := range contenders {
+		served = append(served, addressesOf(c.Arm)...)
+	}
+	slices.Sort(served)
+	served = slices.Compact(served)
 	staleReference := slices.ContainsFunc(contenders, func(c Contender) bool { return c.Name == reference && c.stale() != "" })
 	for _, c := range contenders {
 		row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, Reference: c.Name == reference, N: len(c.Launches), Notes: c.Notes}
 		if c.Broken == "" {
 			cells, err := cellsOf(c.Arm)
-			row.Verdict, row.Cells = verdict.Pass, cells
+			row.Verdict, row.Cells = verdict.Pass, inColumns(cells, c, served)
 			if err != nil {
 				row.Verdict, row.Why, row.Cells = verdict.Invalid, verdict.OfError(err), nil
 			}
@@ -63,6 +71,50 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 		}
 	}
 	return rows
+}
+
+// inColumns puts what a command prints as a metric of a workload into the column of
+// that metric. Two that would share one keep their own.
+func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cell {
+	taken := map[string]int{}
+	columns := make([]string, len(cells))
+	for i, cell := range cells {
+		columns[i] = cell.Address
+		if as := c.Launches[0].Metrics[cell.Address].As; as != "" {
+			columns[i] = columnOf(cell.Address, as, served)
+		}
+		taken[columns[i]]++
+	}
+	for i := range cells {
+		if taken[columns[i]] == 1 {
+			cells[i].Address = columns[i]
+		}
+	}
+	return cells
+}
+
+// columnOf is where a metric of a command stands in a comparison: beside that of the
+// servers' cell that its labels name, where they were sent one such, else with those
+// that other commands print.
+func columnOf(address, as string, served []string) string {
+	own, _ := measure.SplitAddress(address)
+	_, labels, _ := strings.Cut(own, ".")
+	found := ""
+	for _, other := range served {
+		cell, metric := measure.SplitAddress(other)
+		_, elements, _ := strings.Cut(cell, ".")
+		if metric != as || elements != labels || ofMachine(other) || plans.OfCommand(cell) {
+			continue
+		}
+		if found != "" {
+			return address // of two workloads, and only the plan's author knows which
+		}
+		found = other
+	}
+	if found == "" {
+		return own + "." + as
+	}
+	return found
 }
 
 // ofMachine tells what a launch has once, of the engine or of what it runs on,
@@ -117,7 +169,7 @@ func addressesOf(a Arm) []string {
 	for _, l := range a.Launches {
 		for address := range l.Metrics {
 			cell, metric := measure.SplitAddress(address)
-			seen[address] = seen[address] || cell == commandCell || cell != "host" && slices.Contains(compared, metric)
+			seen[address] = seen[address] || plans.OfCommand(cell) || cell != "host" && slices.Contains(compared, metric)
 		}
 	}
 	var list []string
@@ -135,7 +187,7 @@ func addressesOf(a Arm) []string {
 			}
 			return ci < cj
 		}
-		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && ci != commandCell {
+		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && !plans.OfCommand(ci) {
 			return ri < rj
 		}
 		return mi < mj

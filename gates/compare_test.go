@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -71,6 +72,61 @@ func TestCompare(t *testing.T) {
 	// Nothing varies: a ratio without an interval, and no invented one.
 	if c := cell(t, rows[0], "engine.startup_s"); c.Low != nil || c.Speedup == nil || c.SpeedupLow != nil {
 		t.Errorf("%+v", c)
+	}
+}
+
+// What a script prints as a metric of a workload stands in the column of the server's,
+// by its labels; where two workloads have one such, each keeps its own.
+func TestCompareCommandWithServer(t *testing.T) {
+	command := func(metrics map[string]measure.Summary) Contender {
+		c := Contender{Arm: Arm{Name: "script"}}
+		for range 2 {
+			c.Launches = append(c.Launches, Launch{ID: "script", Metrics: metrics})
+		}
+		return c
+	}
+	printed := func(as string, v float64) measure.Summary {
+		s, _ := measure.SummaryOf("tg", []float64{v})
+		s.As = as
+		return s
+	}
+	server := func(cells ...string) Contender {
+		c := Contender{Arm: Arm{Name: "server"}}
+		for range 2 {
+			m := map[string]measure.Summary{}
+			for i, cell := range cells {
+				m[cell+".tg"], _ = measure.SummaryOf("tg", []float64{100 * float64(i+1)})
+			}
+			c.Launches = append(c.Launches, Launch{ID: "server", Metrics: m})
+		}
+		return c
+	}
+	for _, c := range []struct {
+		name    string
+		others  []Contender
+		printed map[string]measure.Summary
+		want    string
+	}{
+		{"one cell", []Contender{server("chat")}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "chat.tg 1.5"},
+		{"cells by labels", []Contender{server("chat.c1", "chat.c16")}, map[string]measure.Summary{"command.c1.tg": printed("tg", 150), "command.c16.tg": printed("tg", 100)}, "chat.c1.tg 1.5, chat.c16.tg 0.5"},
+		{"labels of no cell", []Contender{server("chat")}, map[string]measure.Summary{"command.tp7.decode": printed("tg", 150)}, "command.tp7.tg –"},
+		{"two workloads", []Contender{server("chat", "code")}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "command.decode –"},
+		{"two metrics as one", []Contender{server("chat")}, map[string]measure.Summary{"command.a": printed("tg", 150), "command.b": printed("tg", 200)}, "command.a –, command.b –"},
+		{"no such metric", []Contender{server("chat")}, map[string]measure.Summary{"command.tg": printed("", 150)}, "command.tg –"},
+		{"another script", []Contender{{Arm: Arm{Name: "server", Launches: command(map[string]measure.Summary{"command.speed": printed("tg", 100)}).Launches}}}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "command.tg 1.5"},
+	} {
+		rows := Compare(append(c.others, command(c.printed)), "server")
+		var got []string
+		for _, cell := range rows[1].Cells {
+			text := cell.Address + " –"
+			if cell.Speedup != nil {
+				text = fmt.Sprintf("%s %.4g", cell.Address, *cell.Speedup)
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }
 

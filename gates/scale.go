@@ -119,12 +119,12 @@ func resolution(unit string, whole bool, values []float64) float64 {
 // metric is: a mean of such may be whole by chance.
 func wholeByName(in *plans.Input) bool {
 	scopes := []measure.Scope{measure.PerRequest, measure.PerCell}
-	switch in.Cell {
-	case commandCell:
+	switch {
+	case plans.OfCommand(in.Cell):
 		return false // printed tells
-	case "":
+	case in.Cell == "":
 		scopes = []measure.Scope{measure.PerLaunch}
-	case string(measure.PerGPU), string(measure.PerHost):
+	case in.Cell == string(measure.PerGPU), in.Cell == string(measure.PerHost):
 		scopes = []measure.Scope{measure.Scope(in.Cell)}
 	}
 	switch in.Stat {
@@ -134,9 +134,6 @@ func wholeByName(in *plans.Input) bool {
 	m, ok := measure.LookupIn(in.Metric, scopes...)
 	return ok && m.Whole
 }
-
-// commandCell is where the metrics of an engine that is a command stand.
-const commandCell = "command"
 
 // printed is the last decimal place of any of the values, which a program printed
 // and rounded as it saw fit: 30 and 31 tokens a second differ by anything from

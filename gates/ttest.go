@@ -145,7 +145,7 @@ func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float6
 	}
 	values := slices.Concat(p.own, p.base)
 	tick := resolution(unit, wholeByName(in), values)
-	if in.Cell == commandCell {
+	if plans.OfCommand(in.Cell) {
 		tick = max(tick, printed(unit, values))
 	}
 	if sc.logs {

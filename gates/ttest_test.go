@@ -219,7 +219,7 @@ func TestWholeByName(t *testing.T) {
 		{plans.Input{Cell: "chat", Metric: "reached_concurrency", Stat: "median"}, true},
 		{plans.Input{Metric: "crashes", Stat: "median"}, true},
 		{plans.Input{Cell: "gpu", Metric: "temperature_c", Stat: "median"}, true},
-		{plans.Input{Cell: commandCell, Metric: "output_tokens", Stat: "median"}, false},
+		{plans.Input{Cell: plans.CommandKind, Metric: "output_tokens", Stat: "median"}, false},
 		{plans.Input{Cell: "chat", Metric: "crashes", Stat: "median"}, false},
 	} {
 		if got := wholeByName(&c.in); got != c.want {
@@ -300,7 +300,7 @@ func TestPrintedTies(t *testing.T) {
 	} {
 		rule := compiled(t, "chat.tg.gain >= 0.03")
 		for _, in := range rule.Program.Inputs {
-			in.Cell = commandCell
+			in.Cell = plans.CommandKind
 		}
 		got := decided(rule, ev(c.base, c.own))
 		if string(got.Verdict) != c.want {
@@ -331,7 +331,7 @@ func TestPrintedShare(t *testing.T) {
 		})
 		rule := compiled(t, c.rule)
 		for _, in := range rule.Program.Inputs {
-			in.Cell = commandCell
+			in.Cell = plans.CommandKind
 		}
 		if got := decided(rule, ev); got.Verdict != c.want {
 			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, tell.Joined(got.Reasons))

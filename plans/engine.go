@@ -2,8 +2,6 @@ package plans
 
 import (
 	"time"
-
-	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Engine is an engine under test: a kind plus how it is launched.
@@ -57,30 +55,6 @@ const CommandKind = "command"
 // server.
 func (e *Engine) IsCommand() bool { return e != nil && e.Kind == CommandKind }
 
-// CommandMetric is a metric that a plan declares, in the catalogue's terms:
-// better is "higher", "lower" or anything else for neither.
-func CommandMetric(name, unit, better string) measure.Metric {
-	m := measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "as the plan's jq expression takes it out of the output"}
-	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
-		m.Better = b
-	}
-	return m
-}
-
-// CommandMetrics are the metrics that an engine of kind command declares, in the
-// order of the plan.
-func (e *Engine) CommandMetrics() (list []measure.Metric) {
-	if !e.IsCommand() {
-		return nil
-	}
-	for _, b := range e.Parts["metric"] {
-		unit, _ := b.Attrs["unit"].(string)
-		better, _ := b.Attrs["better"].(string)
-		list = append(list, CommandMetric(b.Name, unit, better))
-	}
-	return list
-}
-
 // CommandEngine is the plan's engine under test where it is a command; nil where
 // it is a server, or there is none.
 func (p *Plan) CommandEngine() *Engine {
@@ -114,15 +88,4 @@ func FindObserved(list []Observed, name string) (found Observed, names []string,
 		names = append(names, o.Name)
 	}
 	return Observed{}, names, false
-}
-
-func MetricOf(list []measure.Metric, name string) (measure.Metric, []string, bool) {
-	var names []string
-	for _, m := range list {
-		if m.Name == name {
-			return m, nil, true
-		}
-		names = append(names, m.Name)
-	}
-	return measure.Metric{}, names, false
 }

@@ -223,7 +223,7 @@ func launchWords(l *ledger.Launch) (words []string) {
 
 // groupTable has a row for each cell of a workload and launch.
 func groupTable(g report.Group, launches []*ledger.Launch) (head []string, rows [][]string) {
-	workload := !slices.Contains([]string{"command", "engine", "gpu"}, g.Name)
+	workload := g.ByCell()
 	head = []string{"launch", "variant"}
 	if workload {
 		head = []string{g.Name, "sent", "launch"} // whose ID names the variant

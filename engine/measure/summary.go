@@ -15,6 +15,8 @@ type Summary struct {
 	Unit string `json:"unit"`
 	// Better is "higher", "lower" or empty.
 	Better Better `json:"better,omitempty"`
+	// As is the metric of a workload that a plan says it is, of what a command printed.
+	As string `json:"as,omitempty"`
 	// N is the number of values: requests, or gaps between tokens for itl.
 	N int `json:"n"`
 	// Requests is the number of requests that the values come from; 0 for a

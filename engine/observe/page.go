@@ -85,13 +85,13 @@ func (p *page) json() (any, error) {
 }
 
 // CompileJQ reads a jq expression; it sees no environment, no files and no
-// further input.
-func CompileJQ(expr string) (*gojq.Code, error) {
+// further input. The names are of variables ("$tp") that it is run with.
+func CompileJQ(expr string, names ...string) (*gojq.Code, error) {
 	query, err := gojq.Parse(expr)
 	if err != nil {
 		return nil, fmt.Errorf("jq %q: %w", expr, err)
 	}
-	code, err := gojq.Compile(query)
+	code, err := gojq.Compile(query, gojq.WithVariables(names))
 	if err != nil {
 		return nil, fmt.Errorf("jq %q: %w", expr, err)
 	}

@@ -70,7 +70,7 @@ func (c *planCheck) workloadsDepend() bool {
 // that have to beat them.
 func (c *planCheck) checkTargets(e *plans.Engine) {
 	for _, t := range c.targets {
-		if t.of != plans.CommandKind {
+		if !plans.OfCommand(t.of) {
 			c.checkTarget(t)
 			continue
 		}
@@ -78,8 +78,9 @@ func (c *planCheck) checkTargets(e *plans.Engine) {
 			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
 			continue
 		}
-		if _, names, ok := plans.MetricOf(e.CommandMetrics(), t.metric); !ok {
-			c.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
+		name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
+		if _, rest, names, ok := plans.PrintedAt(e.Prints(), strings.Split(name, ".")); !ok || len(rest) > 0 {
+			c.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
 		}
 	}
 }

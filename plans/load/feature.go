@@ -321,11 +321,11 @@ func (c *planCheck) checkConfirmations() {
 
 // checkConfirmedMetrics checks that another command has the metrics of the first.
 func (c *planCheck) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
-	own := e.CommandMetrics()
-	for _, m := range c.plan.CommandEngine().CommandMetrics() {
-		other, _, ok := plans.MetricOf(own, m.Name)
+	own := e.Prints()
+	for _, m := range c.plan.CommandEngine().Prints() {
+		other, _, _, ok := plans.PrintedAt(own, strings.Split(m.Called(), "."))
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Name, c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Called(), c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
 		}
 	}
 }

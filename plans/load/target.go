@@ -18,7 +18,7 @@ var targetDoc = &lang.BlockDoc{
 	Attrs: []plans.Attr{
 		{Name: "tool", Type: plans.String, Doc: "What measured them, with its version."},
 		{Name: "summary", Type: plans.String, Doc: "Where and how, in one sentence."},
-		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit: `chat = { tg = 57.85 }`. Where the workload has several cells, by cell, `\"chat.o24\" = { tg = 57.85 }`, or by the field's name, `chat = { tg24 = 57.85 }`. Those of an engine of kind `command` stand under `command`."},
+		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit: `chat = { tg = 57.85 }`. Where the workload has several cells, by cell, `\"chat.o24\" = { tg = 57.85 }`, or by the field's name, `chat = { tg24 = 57.85 }`. Those of an engine of kind `command` stand under `command`, with labels under the cell, `\"command.tp7\" = { tg = 57.85 }`."},
 	},
 	Example: `target "llamacpp" {
   tool = "llama-bench f5acfb2ff"
@@ -36,7 +36,7 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 	}
 	f.Required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
 	for _, p := range f.Pairs("metrics") {
-		if name, _, _ := strings.Cut(p.Key, "."); p.Key != plans.CommandKind && !l.Symbols.Has("workload", name) {
+		if name, _, _ := strings.Cut(p.Key, "."); !plans.OfCommand(p.Key) && !l.Symbols.Has("workload", name) {
 			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", name, l.DidYouMean(name, l.Symbols.Of("workload").Order))
 		}
 		t.Metrics[p.Key] = l.targetMetrics(t, p, f.Attrs["metrics"].Expr)

@@ -289,7 +289,8 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		in.Kind, in.Name, in.Number = plans.InputTarget, t.Name, v
 		_, m, _, err := Measured(path[2], ns.Cells[path[2]], path[3:])
 		if path[2] == plans.CommandKind {
-			m, _, _ = plans.MetricOf(ns.plan.CommandEngine().CommandMetrics(), metric)
+			p, _, _, _ := plans.PrintedAt(ns.plan.CommandEngine().Prints(), path[3:])
+			m = p.Metric
 		}
 		if err == nil || path[2] == plans.CommandKind {
 			in.Unit, in.Better = m.Unit, string(m.Better)
@@ -322,11 +323,21 @@ func (ns *Namespace) command(in *plans.Input, rest []string) (*plans.Input, *Err
 	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
 	}
-	m, names, ok := plans.MetricOf(e.CommandMetrics(), rest[1])
+	p, rest, names, ok := plans.PrintedAt(e.Prints(), rest[1:])
 	if !ok {
-		return nil, Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, rest[1], lang.Suggest(rest[1], names))
+		return nil, ns.unprinted(e, in.Path, names)
 	}
-	return ns.metric(in, plans.CommandKind, m, rest[2:])
+	return ns.metric(in, p.Cell, p.Metric, rest)
+}
+
+// unprinted refuses an address of no metric that a command prints.
+func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Error {
+	name := path[strings.Index(path, plans.CommandKind+".")+len(plans.CommandKind)+1:]
+	word, _, _ := strings.Cut(name, ".")
+	if cells := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+word) }); len(cells) > 0 {
+		return Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels; write one of %s.", word, e.Kind, e.Name, listed(cells, mostListed))
+	}
+	return Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, word, lang.Suggest(word, names))
 }
 
 // observed resolves engine.observed.<name>. A word or a truth is one value; a

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -77,10 +79,13 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 	for i := range groups {
 		groups[i].Columns = headlines(launches, groups[i].Cells)
 	}
+	if g := labelled(launches); len(g.Cells) > 0 {
+		groups = append(groups, g)
+	}
 	for _, name := range []string{"command", "engine", "gpu"} {
 		addresses := headlineOfLaunch[name]
 		if name == "command" {
-			addresses = addressesBelow(launches, name)
+			addresses = slices.DeleteFunc(addressesBelow(launches, name), func(a string) bool { cell, _ := measure.SplitAddress(a); return cell != name })
 		}
 		g := Group{Name: name, Cells: []string{name}}
 		for _, address := range addresses {
@@ -95,6 +100,49 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 	}
 	return groups
 }
+
+// labelled is the table of what a command prints with labels, a row for each of their
+// combinations.
+func labelled(launches []*ledger.Launch) Group {
+	g := Group{Name: "command"}
+	for _, address := range addressesBelow(launches, g.Name) {
+		cell, metric := measure.SplitAddress(address)
+		if cell == g.Name {
+			continue
+		}
+		if !slices.Contains(g.Cells, cell) {
+			g.Cells = append(g.Cells, cell)
+		}
+		if unit, _ := unitOf(launches, address, false); !slices.ContainsFunc(g.Columns, func(c Column) bool { return c.Metric == metric }) {
+			g.Columns = append(g.Columns, Column{Metric: metric, Stat: "median", Head: head(metric, unit)})
+		}
+	}
+	slices.SortFunc(g.Cells, byNumbers)
+	slices.SortFunc(g.Columns, func(a, b Column) int { return strings.Compare(a.Metric, b.Metric) })
+	return g
+}
+
+// byNumbers orders addresses as people count: tp2 before tp10.
+func byNumbers(a, b string) int {
+	digits := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+	for a != "" && b != "" {
+		if n, m := digits(a), digits(b); n > 0 && m > 0 {
+			if c := cmp.Or(cmp.Compare(n, m), strings.Compare(a[:n], b[:m])); c != 0 {
+				return c
+			}
+			a, b = a[n:], b[m:]
+			continue
+		}
+		if c := cmp.Compare(a[0], b[0]); c != 0 {
+			return c
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// ByCell reports whether the table has a row for each cell, as a workload's has.
+func (g Group) ByCell() bool { return len(g.Columns) == 0 || g.Columns[0].Cell == "" }
 
 // headlines are the headline metrics that launches have of any of the cells.
 func headlines(launches []*ledger.Launch, cells []string) (columns []Column) {
@@ -167,7 +215,7 @@ func cellsOf(launches []*ledger.Launch) (cells []string) {
 }
 
 func ofLaunch(cell string) bool {
-	return slices.Contains([]string{"engine", "gpu", "host", "command"}, cell)
+	return slices.Contains([]string{"engine", "gpu", "host"}, cell) || plans.OfCommand(cell)
 }
 
 // addressesBelow are the metrics of launches below an address, or all, sorted.

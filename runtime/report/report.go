@@ -290,7 +290,7 @@ func (p *page) arms(d *ledger.Decision) {
 
 // group is one table: a row for each cell and variant.
 func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) {
-	workload := !ofLaunch(g.Name)
+	workload := g.ByCell()
 	t := Table{Head: []string{"Variant", "Launches"}}
 	if workload {
 		t.Head = append([]string{"Workload", "Sent"}, t.Head...)

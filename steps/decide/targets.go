@@ -52,8 +52,8 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 // those that rules compare it with.
 func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []string, compared []comparedTarget) []ledger.Target {
 	switch {
-	case len(compared) == 0 && of == plans.CommandKind && p.Baseline != nil:
-		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, metric)}
+	case len(compared) == 0 && plans.OfCommand(of) && p.Baseline != nil:
+		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, of+"."+metric)}
 	case len(compared) > 0 || len(measured) == 0:
 		return held(p, one, compared)
 	}
@@ -69,15 +69,12 @@ func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []st
 	return []ledger.Target{one}
 }
 
-// ofCommand is a number that an engine of kind command prints too: it has no cells.
-func ofCommand(e *plans.Engine, one ledger.Target, metric string) ledger.Target {
+// ofCommand is a number that an engine of kind command prints too.
+func ofCommand(e *plans.Engine, one ledger.Target, address string) ledger.Target {
 	one.Why = verdict.New(code.TargetNotPrinted)
-	if e == nil || !e.IsCommand() {
-		return one
-	}
-	for _, m := range e.CommandMetrics() {
-		if m.Name == metric {
-			one.Unit, one.Better, one.Address, one.Stat, one.Why = m.Unit, string(m.Better), "command."+metric, "median", verdict.Reason{}
+	for _, p := range e.Prints() {
+		if p.Address() == address {
+			one.Unit, one.Better, one.Address, one.Stat, one.Why = p.Unit, string(p.Better), address, "median", verdict.Reason{}
 		}
 	}
 	return one

@@ -197,13 +197,13 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 	if st.Record.Metrics == nil {
 		st.Record.Metrics = map[string]measure.Summary{}
 	}
-	for _, m := range c.Metrics {
-		summary, ok := m.Metric().Summary(values[m.Name])
+	for _, m := range c.Prints() {
+		summary, ok := m.Summary(values[m.Address()])
 		if !ok {
 			return st.unmeasured(text, "metric %s has no finite values", m.Name)
 		}
-		summary.Requests = len(values[m.Name])
-		st.Record.Metrics["command."+m.Name] = summary
+		summary.Requests, summary.As = len(values[m.Address()]), m.As
+		st.Record.Metrics[m.Address()] = summary
 	}
 	return nil
 }

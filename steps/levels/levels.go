@@ -155,10 +155,10 @@ func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 		return "", nil, err
 	}
 	q.answered = true
-	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Metrics)))
-	for _, m := range e.of.Metrics {
-		s := q.Record.Metrics["command."+m.Name]
-		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Name))
+	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Prints())))
+	for _, m := range e.of.Prints() {
+		s := q.Record.Metrics[m.Address()]
+		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Called()))
 	}
 	return verdict.Pass, reasons, nil
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/big"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,7 +19,6 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -48,12 +49,27 @@ type Metric struct {
 	Unit   string  `json:"unit"`
 	Better string  `json:"better"`
 	Min    float64 `json:"min"`
+	// As is the metric of a workload that it is, Labels what makes its cells.
+	As     string         `json:"as,omitempty"`
+	Labels map[string]any `json:"labels,omitempty"`
 }
 
-// Metric is it in the terms of the catalogue; the path element "neither" stands
-// for no direction.
-func (m Metric) Metric() measure.Metric {
-	return plans.CommandMetric(m.Name, m.Unit, m.Better)
+// cells are what it is in each of its cells.
+func (m Metric) cells() ([]plans.Printed, error) {
+	cells, wrong := plans.PrintedAs(m.Name, m.As, m.Unit, m.Better, m.Labels)
+	if wrong != nil {
+		return nil, fmt.Errorf("metric %s: %s", m.Name, wrong.Detail)
+	}
+	return cells, nil
+}
+
+// Prints are the metrics of the command, in every cell.
+func (c *Command) Prints() (all []plans.Printed) {
+	for _, m := range c.Metrics {
+		cells, _ := m.cells() // Values says what is wrong
+		all = append(all, cells...)
+	}
+	return all
 }
 
 var outputPart = plans.Part{
@@ -78,7 +94,7 @@ var outputPart = plans.Part{
 }
 
 var metricPart = plans.Part{
-	Label: "What rules call it: `command.<name>`.",
+	Label: "What rules call it: `command.<name>`, with labels `command.<labels>.<name>`.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
 		Doc: "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one a trial.",
@@ -88,9 +104,11 @@ var metricPart = plans.Part{
   better = "higher"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "jq", Type: plans.String, Required: true, Doc: "jq expression for its values. Anything but finite numbers, and nothing at all, makes the launch fail."},
-			{Name: "unit", Type: plans.String, Required: true, Doc: "Its unit, such as `tok/s`, `ms`, `s`, `GB` or `count`."},
-			{Name: "better", Type: plans.String, Required: true, OneOf: []string{"higher", "lower", "neither"}, Doc: "The direction in which it improves."},
+			{Name: "jq", Type: plans.String, Required: true, Doc: "jq expression for its values. Anything but finite numbers, and nothing at all, makes the launch fail. Labels are variables in it."},
+			{Name: "as", Type: plans.String, Doc: "The metric of a workload that it is, such as `tg`: it has that one's unit and direction, and stands beside it in comparisons of engines."},
+			{Name: "unit", Type: plans.String, Doc: "Its unit, such as `tok/s`, `ms`, `s`, `GB` or `count`. Required without `as`."},
+			{Name: "better", Type: plans.String, OneOf: []string{"higher", "lower", "neither"}, Doc: "The direction in which it improves. Required without `as`."},
+			{Name: "labels", Type: plans.Values, Doc: "What sets cells apart: `{ tp = [1, 2, 7], batch = [1, 2] }` makes six, addressed as `command.batch1.tp7.<name>` (labels in the order of their names), each with its values as `$tp` and `$batch` in jq: `.results[] | select(.tp == $tp and .batch == $batch) | .tg`."},
 			{Name: "min", Type: plans.Number, Default: 0.0, Doc: "Values below this are refused as broken. Set it for what may be negative."},
 		},
 		Check: checkMetricPart,
@@ -98,9 +116,20 @@ var metricPart = plans.Part{
 }
 
 func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
+	cells, wrong := plans.PrintedBy(b)
+	if wrong != nil {
+		return append(errs, *wrong)
+	}
 	if text, ok := b.Attrs["jq"].(string); ok {
-		if _, err := observe.CompileJQ(text); err != nil {
+		names, _ := variables(cells[0].Labels)
+		if _, err := observe.CompileJQ(text, names...); err != nil {
 			errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
+		}
+		for _, name := range names {
+			several := cells[0].Labels[name[1:]] != cells[len(cells)-1].Labels[name[1:]]
+			if several && !strings.Contains(text, name) {
+				errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Label is not used", Detail: fmt.Sprintf("Label %s has several values, and the expression is the same for each. Use %s in it, as in .results[] | select(.%[1]s == %[2]s) | .tg.", name[1:], name)})
+			}
 		}
 	}
 	if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
@@ -172,7 +201,7 @@ const (
 	jqLimit = 20 * time.Second
 )
 
-// Values takes every metric out of what a command printed, by name, in the
+// Values takes every metric out of what a command printed, by address, in the
 // order of the plan's expression. The error is one sentence about the first
 // thing that is wrong.
 func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64, error) {
@@ -182,8 +211,14 @@ func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64
 	}
 	out := map[string][]float64{}
 	for _, m := range c.Metrics {
-		if out[m.Name], err = m.values(ctx, document); err != nil {
-			return nil, fmt.Errorf("metric %s (%s): %w", m.Name, m.JQ, err)
+		cells, err := m.cells()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range cells {
+			if out[p.Address()], err = m.values(ctx, document, p.Labels); err != nil {
+				return nil, fmt.Errorf("metric %s (%s): %w", p.Called(), m.JQ, err)
+			}
 		}
 	}
 	return out, nil
@@ -251,16 +286,25 @@ func decodeJSON(text []byte) (any, error) {
 	return v, nil
 }
 
-// values runs the expression of one metric.
-func (m Metric) values(ctx context.Context, document any) ([]float64, error) {
-	code, err := observe.CompileJQ(m.JQ)
+// variables are labels as jq sees them, by name.
+func variables(labels map[string]any) (names []string, values []any) {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		names, values = append(names, "$"+name), append(values, labels[name])
+	}
+	return names, values
+}
+
+// values runs the expression of one metric, in the cell of these labels.
+func (m Metric) values(ctx context.Context, document any, labels map[string]any) ([]float64, error) {
+	names, of := variables(labels)
+	code, err := observe.CompileJQ(m.JQ, names...)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := observe.WithinJQ(ctx, jqLimit)
 	defer cancel()
 	var values []float64
-	for iter := code.RunWithContext(ctx, document); ; {
+	for iter := code.RunWithContext(ctx, document, of...); ; {
 		v, more := iter.Next()
 		if !more {
 			break

@@ -60,7 +60,7 @@ func TestCommandValues(t *testing.T) {
 			got, err := cmd.Values(t.Context(), []byte(c.text))
 			if c.name == "environment" {
 				// The length of what is not there is 0: nothing of ours is seen.
-				if err != nil || got["tg"][0] != 0 {
+				if err != nil || got["command.tg"][0] != 0 {
 					t.Fatalf("got %v, %v", got, err)
 				}
 				return
@@ -71,7 +71,7 @@ func TestCommandValues(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !slices.Equal(got["tg"], c.want) {
+			if err != nil || !slices.Equal(got["command.tg"], c.want) {
 				t.Fatalf("got %v, %v; want %v", got, err, c.want)
 			}
 		})
@@ -106,10 +106,10 @@ func FuzzCommandOutput(f *testing.F) {
 				}
 				continue
 			}
-			if len(got["tg"]) == 0 {
+			if len(got["command.tg"]) == 0 {
 				t.Errorf("%q: no values and no error", text)
 			}
-			for _, x := range got["tg"] {
+			for _, x := range got["command.tg"] {
 				if !(x >= 0) {
 					t.Errorf("%q: %v", text, x)
 				}

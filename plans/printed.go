@@ -1,0 +1,160 @@
+package plans
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Printed is a metric that an engine of kind command prints, in one cell.
+type Printed struct {
+	measure.Metric
+	// Cell is "command", or with labels "command.batch2.tp7".
+	Cell string
+	// Labels are the cell's values, numbers or texts.
+	Labels map[string]any
+	// As is the metric of a workload that it is; empty where the plan declares its own.
+	As string
+}
+
+// Address is where it stands among the metrics of a launch.
+func (p Printed) Address() string { return p.Cell + "." + p.Name }
+
+// PrintedBy are the cells of a metric block. The error names the attribute that is wrong.
+func PrintedBy(b *Block) ([]Printed, *AttrError) {
+	text := func(name string) string { s, _ := b.Attrs[name].(string); return s }
+	labels, _ := b.Attrs["labels"].(map[string]any)
+	return PrintedAs(b.Name, text("as"), text("unit"), text("better"), labels)
+}
+
+// PrintedAs is PrintedBy of what such a block says.
+func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed, *AttrError) {
+	p := Printed{As: as, Cell: CommandKind, Metric: measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "as the plan's jq expression takes it out of the output"}}
+	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
+		p.Better = b
+	}
+	if wrong := p.adopt(unit, better); wrong != nil {
+		return nil, wrong
+	}
+	all := []Printed{p}
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		values, isList := labels[name].([]any)
+		if !isList {
+			values = []any{labels[name]}
+		}
+		if !labelWord.MatchString(name) || len(values) == 0 {
+			return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%q has %d values. A label is a name of small letters, digits and _ with at least one value, as in { tp = [1, 2] }.", name, len(values))}
+		}
+		var more []Printed
+		for _, of := range all {
+			for _, v := range values {
+				element, ok := labelElement(name, v)
+				if !ok {
+					return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%s = %v makes no element of an address. Give numbers of at least 0, or words of small letters, digits and _.", name, v)}
+				}
+				next := of
+				next.Cell += "." + element
+				next.Labels = maps.Clone(of.Labels)
+				if next.Labels == nil {
+					next.Labels = map[string]any{}
+				}
+				next.Labels[name] = v
+				more = append(more, next)
+			}
+		}
+		if all = more; len(all) > mostPrinted {
+			return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Too many cells", Detail: fmt.Sprintf("The labels make more than %d cells. Give fewer values, or split the metric.", mostPrinted)}
+		}
+	}
+	seen := map[string]bool{}
+	for _, p := range all {
+		if seen[p.Cell] {
+			return nil, &AttrError{Attr: "labels", Code: "duplicate", Summary: "Duplicate cell", Detail: fmt.Sprintf("Two combinations of values make %s. Name each value once.", p.Cell)}
+		}
+		seen[p.Cell] = true
+	}
+	return all, nil
+}
+
+// mostPrinted is how many cells one metric block may have.
+const mostPrinted = 1000
+
+// labelWord is the name of a label, and a value that is no number.
+var labelWord = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// labelElement is a label's value as an element of an address: tp7, rate0_5,
+// backend_flash.
+func labelElement(name string, value any) (string, bool) {
+	switch v := value.(type) {
+	case float64:
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		return name + strings.ReplaceAll(text, ".", "_"), v >= 0
+	case string:
+		if _, err := strconv.ParseUint(v, 10, 64); err == nil {
+			return name + v, true
+		}
+		return name + "_" + v, labelWord.MatchString(v)
+	}
+	return "", false
+}
+
+// Called is its address below "command", as messages name it.
+func (p Printed) Called() string { return strings.TrimPrefix(p.Address(), CommandKind+".") }
+
+// adopt takes unit and direction from the catalogue where the block says which of its
+// metrics it is.
+func (p *Printed) adopt(unit, better string) *AttrError {
+	if p.As == "" {
+		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
+			if need.given == "" {
+				return &AttrError{Attr: need.name, Code: "missing-attribute", Summary: "Missing " + need.name, Detail: fmt.Sprintf("Write %s = %q, or say which metric of a workload it is, as in as = \"tg\": then it has that one's.", need.name, need.example)}
+			}
+		}
+		return nil
+	}
+	m, ok := measure.LookupIn(p.As, measure.PerRequest, measure.PerCell)
+	if !ok {
+		return &AttrError{Attr: "as", Code: "unknown-metric", Summary: "Unknown metric", Detail: fmt.Sprintf("A workload has no metric %q. Name one of docs/metrics.md, such as tg, pp or ttft, or remove as and write unit and better.", p.As)}
+	}
+	if unit != "" && unit != m.Unit || better != "" && measure.Better(better) != m.Better && (better != "neither" || m.Better != measure.Neither) {
+		return &AttrError{Attr: "as", Code: "invalid-value", Summary: "Another metric", Detail: fmt.Sprintf("%s is in %s, and this is declared in %s, better: %s. Remove unit and better; where the script prints another unit, convert in jq, as in .seconds * 1000.", p.As, m.Unit, unit, better)}
+	}
+	p.Unit, p.Better = m.Unit, m.Better
+	return nil
+}
+
+// Prints are the metrics that an engine of kind command declares, in the order of the
+// plan; of a block that is wrong there are none.
+func (e *Engine) Prints() (list []Printed) {
+	if !e.IsCommand() {
+		return nil
+	}
+	for _, b := range e.Parts["metric"] {
+		cells, _ := PrintedBy(b)
+		list = append(list, cells...)
+	}
+	return list
+}
+
+// PrintedAt finds the metric that the elements behind "command" begin with, and what
+// stands behind it. Where there is none, names are what there is.
+func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []string, ok bool) {
+	for _, p := range list {
+		own := strings.Split(p.Called(), ".")
+		if len(elements) >= len(own) && slices.Equal(elements[:len(own)], own) {
+			return p, elements[len(own):], nil, true
+		}
+		names = append(names, p.Called())
+	}
+	return Printed{}, nil, names, false
+}
+
+// OfCommand reports whether a cell is what a command prints.
+func OfCommand(cell string) bool {
+	return cell == CommandKind || strings.HasPrefix(cell, CommandKind+".")
+}
