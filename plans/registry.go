@@ -20,6 +20,9 @@ type Registry struct {
 	// Dataset looks at the content of a file of prompts; name is for messages. Nil
 	// takes any content.
 	Dataset func(name string, data []byte) (DataRows, error)
+	// Unified reports whether a GPU of this machine shares the host's memory, so that
+	// there is none of its own to read. Nil says that none does.
+	Unified func() bool
 	// Decision says what is wrong with error rates and launches an arm, and what
 	// is offered instead. Nil offers anything.
 	Decision func(falsePass, falseFail float64, least, most int) error

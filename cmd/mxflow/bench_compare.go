@@ -221,7 +221,7 @@ func sentLike(l *ledger.Launch, cell bench.Cell) (float64, bool) {
 }
 
 // comparedMetrics are shown where both results have them.
-var comparedMetrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "tg_total", "pp_total", "requests_per_s", "goodput", "power_w", "joules_per_token", "gpu_memory_gb"}
+var comparedMetrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "tg_total", "pp_total", "requests_per_s", "goodput", "power_w", "joules_per_token", "gpu_memory_in_use_gb"}
 
 // ratios are the rows of the table. Which way is better they do not say: that would
 // be a verdict, and single starts allow none.

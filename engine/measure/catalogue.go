@@ -423,7 +423,12 @@ var cellMetrics = []Metric{
 	{
 		Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
 		Evidence:   "readings of the memory in use of every GPU within the window",
-		Definition: "Peak memory in use on the GPUs within the window, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory.",
+		Definition: "Peak memory in use on the GPUs within the window, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
+	},
+	{
+		Name: "gpu_memory_in_use_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
+		Evidence:   "readings within the window of the memory in use of every GPU, or of the host's where a GPU shares it",
+		Definition: "Peak of the memory that the GPUs work in, whoever uses it, within the window, in units of 1e9 bytes: gpu_memory_gb, and where a GPU has no memory of its own (unified memory, as of GB10) what is taken of the host's.",
 	},
 	{
 		Name: "gpu_process_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
@@ -486,12 +491,17 @@ var gpuMetrics = []Metric{
 	{
 		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
 		Evidence:   "readings of the memory in use of every GPU within the windows",
-		Definition: "Peak memory in use within the windows of all cells, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory.",
+		Definition: "Peak memory in use within the windows of all cells, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
+	},
+	{
+		Name: "memory_in_use_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
+		Evidence:   "readings within the windows of the memory in use of every GPU, or of the host's where a GPU shares it",
+		Definition: "Peak of the memory that the GPUs work in, whoever uses it, within the windows of all cells, in units of 1e9 bytes: gpu.memory_gb, and where a GPU has no memory of its own (unified memory, as of GB10) what is taken of the host's, total less available, counted once. It is there on both kinds of machine; what the engine alone holds is process_memory_gb.",
 	},
 	{
 		Name: "process_memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
 		Evidence:   "readings within the windows of what the engine's processes hold of every GPU",
-		Definition: "Peak memory that the engine's processes held on the GPUs within the windows of all cells: the sum of the GPUs' own peaks.",
+		Definition: "Peak memory that the engine's processes held on the GPUs within the windows of all cells, as nvidia-smi lists processes: the sum of the GPUs' own peaks. It is there with unified memory too, and absent in a container that does not see the processes of the machine.",
 	},
 	{
 		Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither, Scope: PerGPU,

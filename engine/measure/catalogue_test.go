@@ -53,6 +53,7 @@ cell energy_j J lower
 cell joules_per_token J/tok lower
 cell tokens_per_joule tok/J higher
 cell gpu_memory_gb GB lower
+cell gpu_memory_in_use_gb GB lower
 cell gpu_process_memory_gb GB lower
 cell engine_memory_gb GB lower
 cell container_memory_gb GB lower
@@ -75,6 +76,7 @@ gpu power_w W lower
 gpu peak_power_w W lower
 gpu energy_j J lower
 gpu memory_gb GB lower
+gpu memory_in_use_gb GB lower
 gpu process_memory_gb GB lower
 gpu clock_mhz MHz -
 gpu temperature_c °C lower

@@ -194,6 +194,8 @@ func (o single) resources(w window, all seriesSet, t totals) {
 		peak, known := all.sum(series, func(s Series) (float64, bool) { return s.peak(windows) })
 		o.put(name, peak, known)
 	}
+	memory, known := all.memoryInUse(windows)
+	o.put("gpu_memory_in_use_gb", memory, known)
 }
 
 // gpu adds what the GPUs did over the windows of all cells.
@@ -209,6 +211,8 @@ func (o single) gpu(windows []window, all seriesSet) {
 	o.put("peak_power_w", power, known)
 	memory, known := all.sum(GPUMemory, peak)
 	o.put("memory_gb", memory, known)
+	memory, known = all.memoryInUse(windows)
+	o.put("memory_in_use_gb", memory, known)
 	memory, known = all.sum(GPUProcessMemory, peak)
 	o.put("process_memory_gb", memory, known)
 

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -184,7 +185,7 @@ func TestMachine(t *testing.T) {
 		},
 	}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
-		"a.energy_j": 100 + 200, "a.power_w": 300, "a.joules_per_token": 60, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16,
+		"a.energy_j": 100 + 200, "a.power_w": 300, "a.joules_per_token": 60, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16, "a.gpu_memory_in_use_gb": 16,
 		"b.energy_j": 50 + 250, "gpu.energy_j": 600, "gpu.power_w": 300, "gpu.peak_power_w": 100 + 300,
 		// The lowest second before 2 s: GPU 1 had 60 W until 0.5 s.
 		"gpu.idle_power_w": 50 + 62.5, "gpu.memory_gb": 16, "gpu.clock_mhz": 1000, "gpu.temperature_c": 45, "gpu.utilization": (0.75 + 1) / 2,
@@ -339,5 +340,33 @@ func TestCountsThatCannotBe(t *testing.T) {
 	s.RequestedOutput = 8
 	if _, err := Derive(s); err != nil {
 		t.Errorf("twice as many as asked for: %v", err)
+	}
+}
+
+// The memory that GPUs work in is their own, and where they have none the host's once;
+// where it is not known of one of them, it is not known.
+func TestMemoryInUse(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		series []Series
+		want   string
+	}{
+		{"its own", []Series{readings(GPUMemory, "a", 0, 10, 1500, 12, 9000, 99)}, "gpu.memory_gb 12, gpu.memory_in_use_gb 12"},
+		{"of two", []Series{readings(GPUMemory, "a", 1500, 12), readings(GPUMemory, "b", 1500, 3)}, "gpu.memory_gb 15, gpu.memory_in_use_gb 15"},
+		{"the host's", []Series{readings(GPUHostMemory, "a", 1500, 70, 2500, 80)}, "gpu.memory_in_use_gb 80"},
+		{"the host's, once", []Series{readings(GPUHostMemory, "a", 1500, 70), readings(GPUHostMemory, "b", 1500, 70)}, "gpu.memory_in_use_gb 70"},
+		{"not of one", []Series{readings(GPUMemory, "a", 1500, 12), readings(GPUClock, "b", 1500, 1980)}, ""},
+		{"outside of the window", []Series{readings(GPUHostMemory, "a", 9000, 70)}, ""},
+	} {
+		var got []string
+		all := Evaluate(Recording{Windows: []Window{{From: time.Second, To: 3 * time.Second}}, Series: c.series})
+		for _, address := range []string{"gpu.memory_gb", "gpu.memory_in_use_gb"} {
+			if s, ok := all[address]; ok {
+				got = append(got, fmt.Sprint(address, " ", s.Stats["median"]))
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -34,9 +34,12 @@ const (
 	// engine's processes hold of it. GB of 1e9 bytes.
 	GPUMemory        = "gpu.memory_gb"
 	GPUProcessMemory = "gpu.process_memory_gb"
-	GPUClock         = "gpu.clock_mhz"
-	GPUMemoryClock   = "gpu.memory_clock_mhz"
-	GPUTemperature   = "gpu.temperature_c"
+	// GPUHostMemory is what is taken of the host's memory, of a GPU that has none of its
+	// own. GB.
+	GPUHostMemory  = "gpu.host_memory_gb"
+	GPUClock       = "gpu.clock_mhz"
+	GPUMemoryClock = "gpu.memory_clock_mhz"
+	GPUTemperature = "gpu.temperature_c"
 	// GPUUtilization is the share of time with a kernel running, 0 to 1.
 	GPUUtilization = "gpu.utilization"
 	// GPUThrottle is the driver's bit mask of reasons that keep clocks down.

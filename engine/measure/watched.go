@@ -169,6 +169,24 @@ func (w seriesSet) powered(of func(Series) (float64, bool)) (total float64, know
 	return total, len(gpus) > 0
 }
 
+// memoryInUse is the peak of the memory that the GPUs work in: their own, added up, and
+// the host's once where GPUs share it.
+func (w seriesSet) memoryInUse(windows []window) (total float64, known bool) {
+	host, gpus := 0.0, map[string]bool{}
+	for _, s := range slices.Concat(w.by[GPUMemory], w.by[GPUHostMemory]) {
+		x, ok := s.peak(windows)
+		if !ok || gpus[s.Source] {
+			return 0, false
+		}
+		if gpus[s.Source] = true; s.Name == GPUHostMemory {
+			host = max(host, x)
+		} else {
+			total += x
+		}
+	}
+	return total + host, len(gpus) > 0 && len(gpus) == w.gpus
+}
+
 func bySource(series []Series) map[string]Series {
 	out := map[string]Series{}
 	for _, s := range series {

@@ -24,17 +24,20 @@ type gpuWatch struct {
 	mu sync.Mutex
 	// used is the memory in use on a GPU as last read, MiB, where it is known.
 	used map[string]float64
+	// unified are GPUs without memory of their own.
+	unified map[string]bool
 }
 
 func newGPUWatch(r *Recorder, s *gpu.Stream) *gpuWatch {
-	w := &gpuWatch{Recorder: r, source: s, restarts: 5, pause: time.Second, look: time.Second, used: map[string]float64{}}
+	w := &gpuWatch{Recorder: r, source: s, restarts: 5, pause: time.Second, look: time.Second, used: map[string]float64{}, unified: map[string]bool{}}
 	if !s.Has("power.draw.instant") {
 		r.tape.tell("instant", "this driver knows no instantaneous power: energy is integrated from its averages, which on Ampere and newer GPUs lag by about half a second")
 	}
 	for _, g := range s.First {
 		if g.Unified() {
-			r.tape.tell("unified "+g.UUID, "%s has no memory of its own but shares the host's: there is no %s of it, only %s and %s",
-				g.UUID, measure.GPUMemory, measure.GPUProcessMemory, measure.HostMemory)
+			w.unified[g.UUID] = true
+			r.tape.tell("unified "+g.UUID, "%s has no memory of its own but shares the host's: there is no %s of it; gpu.memory_in_use_gb is the host's, %s what the engine's processes hold",
+				g.UUID, measure.GPUMemory, measure.GPUProcessMemory)
 		}
 	}
 	return w
@@ -96,6 +99,11 @@ func (w *gpuWatch) record(r gpu.Reading) {
 		w.tape.add(measure.GPUThrottle, r.UUID, "", r.At, float64(mask))
 	}
 	used, ok := r.Number("memory.used")
+	if !ok && w.unified[r.UUID] {
+		if taken, known := memoryInUse("/"); known {
+			w.tape.add(measure.GPUHostMemory, r.UUID, "GB", r.At, taken)
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ok {

@@ -97,6 +97,9 @@ func TestOtherDrivers(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, s.Value, want)
 		}
 	}
+	if s := find(series, measure.GPUHostMemory, "GPU-a"); len(s.Value) == 0 || s.Value[0] <= 0 || s.Unit != "GB" {
+		t.Errorf("the host's memory is %+v", s)
+	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "no memory of its own") {
 		t.Errorf("notes: %q", notes)
 	}

@@ -79,18 +79,22 @@ func (h *host) cpu() {
 	h.tape.add(measure.HostCPU, "", "", now, min(1, max(0, busy/spent)))
 }
 
-// memory is what of the machine's memory is not available to anyone else.
+// memory adds what is taken of the machine's.
 func (h *host) memory() {
-	text, err := os.ReadFile(h.root + "proc/meminfo")
-	now := time.Now()
+	if taken, ok := memoryInUse(h.root); ok {
+		h.tape.add(measure.HostMemory, "", "GB", time.Now(), taken)
+	}
+}
+
+// memoryInUse is what of the machine's memory is not available to anyone else, GB.
+func memoryInUse(root string) (float64, bool) {
+	text, err := os.ReadFile(root + "proc/meminfo")
 	if err != nil {
-		return
+		return 0, false
 	}
 	total, ok := kib(text, "MemTotal:")
 	free, ok2 := kib(text, "MemAvailable:")
-	if ok && ok2 && total >= free {
-		h.tape.add(measure.HostMemory, "", "GB", now, (total-free)*1024/1e9)
-	}
+	return (total - free) * 1024 / 1e9, ok && ok2 && total >= free
 }
 
 // kib is the number of a line of meminfo.

@@ -43,10 +43,10 @@ type planCheck struct {
 
 // Check runs all checks on a plan without errors: what is missing or unused in
 // one with errors may be so because of them.
-func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnostics {
+func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.Registry) hcl.Diagnostics {
 	found := &findings{}
 	c := &planCheck{findings: found, scope: scope, plan: plan, ns: ns}
-	r := &ruleCheck{findings: found, plan: plan, ns: ns, files: scope.Files()}
+	r := &ruleCheck{findings: found, plan: plan, ns: ns, files: scope.Files(), unified: reg.Unified}
 	for _, ph := range plan.Phases {
 		for _, f := range ph.Features {
 			r.rules("criterion", f.Criteria)

@@ -19,6 +19,8 @@ type ruleCheck struct {
 	plan  *plans.Plan
 	ns    *rules.Namespace
 	files map[string]*hcl.File
+	// unified is the Registry's; it is asked where a rule depends on it.
+	unified func() bool
 }
 
 // leaf reports something of one comparison of a rule.
@@ -73,7 +75,7 @@ func (c *ruleCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds
 // nothing to say of it.
 func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	for _, in := range leaf.Inputs() {
-		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) {
+		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) || c.notOwn(r, leaf, in) {
 			return false
 		}
 	}
@@ -99,6 +101,17 @@ func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 		return true
 	}
 	return false
+}
+
+// notOwn reports a rule on the memory of a GPU of this machine that has none of its own.
+func (c *ruleCheck) notOwn(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
+	ofGPU := in.Cell == string(measure.PerGPU) && in.Metric == "memory_gb" || in.Metric == "gpu_memory_gb"
+	if in.Kind != plans.InputMetric || !ofGPU || c.unified == nil || !c.unified() {
+		return false
+	}
+	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
+	c.leaf(r, leaf, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so no launch here has %s, and the rule cannot pass. Read %s.%s, which is the host's memory on such a machine and the GPU's on others, or what the engine's processes hold: gpu.process_memory_gb.", in.Path, in.Cell, general)
+	return true
 }
 
 // certain reports a comparison that comes out the same whatever is measured.

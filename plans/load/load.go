@@ -116,7 +116,7 @@ func (l *loader) check() {
 	l.Diags = append(l.Diags, l.withoutEchoes(rules.CompileAll(ns, l.Files()))...)
 	l.At("checks", hcl.Range{Filename: l.plan.File})
 	if !l.Diags.HasErrors() {
-		l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope)...)
+		l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope, l.reg)...)
 	}
 }
 

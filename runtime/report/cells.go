@@ -60,7 +60,7 @@ var headline = []struct {
 var headlineOfLaunch = map[string][]string{
 	"engine": {"engine.startup_s", "engine.first_request_s", "engine.memory_gb", "engine.crashes", "host.cpu_share", "host.memory_gb"},
 	"gpu": {
-		"gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_gb", "gpu.clock_mhz", "gpu.temperature_c",
+		"gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_in_use_gb", "gpu.clock_mhz", "gpu.temperature_c",
 		"gpu.throttled_share", "gpu.power_capped_share",
 	},
 }

@@ -287,7 +287,7 @@ var moreColumns = []struct{ metric, head string }{
 	{"prefix_hit_rate", "prefix_hit_rate"},
 	{"power_w", "power W"},
 	{"joules_per_token", "J/token"},
-	{"gpu_memory_gb", "GPU memory GB"},
+	{"gpu_memory_in_use_gb", "GPU memory GB"},
 }
 
 // more is the second table, empty where nothing of it was measured.
