@@ -72,7 +72,7 @@ var allowed = map[string][]string{
 	},
 	"steps/apply": {
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code",
-		"plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/variant",
+		"plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/variant",
 	},
 	"steps/work":    {"engine", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/variant"},
 	"steps/decide":  {"engine/measure", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger"},

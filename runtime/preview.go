@@ -93,10 +93,18 @@ func (p *preview) node(n *Node) (Planned, error) {
 		return out, err
 	}
 	s := p.scope(n)
-	if s.Keys, err = step.Keys(s); err != nil {
+	s.Keys, err = step.Keys(s)
+	left := p.runner.leftOut(n)
+	switch {
+	case err == nil:
+		s.Choice = p.overrule.choose(n, s, p.runner.Rerun != nil && p.runner.Rerun(n))
+	case left.IsZero(): // else it may rest on what is left out too
 		return out, err
 	}
-	s.Choice = p.overrule.choose(n, s, p.runner.Rerun != nil && p.runner.Rerun(n))
+	if s.Action != Reuse && !left.IsZero() {
+		out.Locked, p.locked[n.ID] = left, left
+		return out, nil
+	}
 	out.Choice = s.Choice
 	if s.Action == Reuse {
 		out.Verdict = s.Previous.Verdict
@@ -169,7 +177,7 @@ func (p *preview) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
-		LockedBy: func(id string) verdict.Reason { return p.locked[id] },
+		LockedBy: p.runner.lockedBy(func(id string) verdict.Reason { return p.locked[id] }, func(id string) bool { return p.outcomes[id] != nil }),
 		Assumed:  func(id string) bool { return p.open[id] },
 		Emit:     func(Event) {}, Known: &sync.Map{}, Foreseen: &p.foreseen, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}

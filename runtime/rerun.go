@@ -4,8 +4,12 @@ package runtime
 // feature, one of its alternatives or confirmations, or a phase, each with
 // everything in it. The second result lists names that match nothing.
 func RerunNodes(g *Graph, names []string) (func(*Node) bool, []string) {
-	chosen := map[string]bool{}
-	var unknown []string
+	chosen, unknown := namedNodes(g, names)
+	return func(n *Node) bool { return chosen[n.ID] }, unknown
+}
+
+func namedNodes(g *Graph, names []string) (chosen map[string]bool, unknown []string) {
+	chosen = map[string]bool{}
 	for _, name := range names {
 		found := false
 		for _, n := range g.Nodes {
@@ -17,7 +21,7 @@ func RerunNodes(g *Graph, names []string) (func(*Node) bool, []string) {
 			unknown = append(unknown, name)
 		}
 	}
-	return func(n *Node) bool { return chosen[n.ID] }, unknown
+	return chosen, unknown
 }
 
 // named reports whether a name stands for a node. What the baseline has none of, a

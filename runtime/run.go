@@ -47,6 +47,9 @@ type Runner struct {
 	Observe func(Event)
 	// Rerun forces a node to be decided again.
 	Rerun func(*Node) bool
+	// Target are the nodes that are run; nil runs all. Of the others, what is recorded
+	// is kept where it still holds.
+	Target func(*Node) bool
 	// Run is the run's ID.
 	Run string
 	// Parallel bounds nodes that run at once; zero is defaultParallel.
@@ -71,6 +74,8 @@ type Result struct {
 	// for people.
 	Waived    map[string]*ledger.Waiver
 	Overruled map[string]verdict.Reason
+	// Target is the Runner's.
+	Target func(*Node) bool
 	// Interrupted is set when the context was cancelled before the end.
 	Interrupted bool
 }
@@ -137,7 +142,7 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 		overrule: r.overrule(),
 		result: &Result{
 			Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]verdict.Reason{},
-			Waived: map[string]*ledger.Waiver{}, Overruled: map[string]verdict.Reason{},
+			Waived: map[string]*ledger.Waiver{}, Overruled: map[string]verdict.Reason{}, Target: r.Target,
 		},
 	}
 	for _, n := range r.Graph.Nodes {

@@ -43,17 +43,24 @@ func (e *execution) start(n *Node) {
 	// Nothing else starts meanwhile: what is prepared is what nodes that use the
 	// machine start from, and they go one at a time.
 	var unprepared error
-	if p, ok := step.(Preparer); ok {
+	left := e.leftOut(n)
+	if p, ok := step.(Preparer); ok && left.IsZero() {
 		if unprepared = p.Prepare(e.ctx, s); e.ctx.Err() != nil {
 			return
 		}
 	}
-	if s.Keys, err = step.Keys(s); err != nil {
+	s.Keys, err = step.Keys(s)
+	switch {
+	case err == nil:
+		s.Choice = e.overrule.choose(n, s, e.Rerun != nil && e.Rerun(n))
+	case left.IsZero(): // else it may rest on what is left out too
 		e.fatal = fmt.Errorf("node %s: %w", n.ID, err)
 		return
 	}
-	rerun := e.Rerun != nil && e.Rerun(n)
-	s.Choice = e.overrule.choose(n, s, rerun)
+	if s.Action != Reuse && !left.IsZero() {
+		e.lock(n, left)
+		return
+	}
 	if s.Action != Reuse {
 		step = e.overrule.instead(n, s, step)
 	}
@@ -97,11 +104,11 @@ func (e *execution) scope(n *Node) *Scope {
 			decision, _ := d.(*ledger.Decision)
 			return decision
 		},
-		LockedBy: func(id string) verdict.Reason {
+		LockedBy: e.lockedBy(func(id string) verdict.Reason {
 			why, _ := e.locks.Load(id)
 			reason, _ := why.(verdict.Reason)
 			return reason
-		},
+		}, func(id string) bool { _, ended := e.outcomes.Load(id); return ended }),
 		Emit: e.emit, Context: e.ctx, Known: &sync.Map{}, Hard: e.Hard, Rerun: e.Rerun,
 	}
 	s.Chosen = e.overrule.chosen(s)

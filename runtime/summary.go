@@ -1,7 +1,10 @@
 package runtime
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -27,19 +30,27 @@ type Summary struct {
 	Rows    []Row
 }
 
+// isGate reports whether a node is the end of a phase.
+func isGate(n *Node) bool { return n.Kind == KindGate || n.Kind == KindPhase }
+
 // Summarise joins a result. A baseline that is not qualified keeps every gate
-// from being evaluated, so it counts as one.
+// from being evaluated, so it counts as one. Where a gate was left out, all that a
+// person named counts in its place.
 func Summarise(g *Graph, r *Result) Summary {
 	var s Summary
 	var vs []verdict.Verdict
+	leftOut := slices.ContainsFunc(g.Nodes, func(n *Node) bool { return isGate(n) && r.Locked[n.ID].Code == code.NotTargeted })
+	if leftOut {
+		// Nothing says that these gates pass.
+		vs = append(vs, verdict.Inconclusive)
+	}
 	for _, n := range g.Nodes {
 		row := Row{Node: n, Decision: r.Outcomes[n.ID], Reused: r.Reused[n.ID], Locked: r.Locked[n.ID], Waived: r.Waived[n.ID] != nil, Overruled: r.Overruled[n.ID]}
 		s.Rows = append(s.Rows, row)
 		if row.Decision == nil {
 			continue
 		}
-		gate := n.Kind == KindGate || n.Kind == KindPhase
-		if gate || n.ID == BaselineID && !row.Decision.Verdict.Unlocks() {
+		if isGate(n) || n.ID == BaselineID && !row.Decision.Verdict.Unlocks() || leftOut && r.Target(n) {
 			v := row.Decision.Verdict
 			if row.Waived {
 				v = verdict.Waived

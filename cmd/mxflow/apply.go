@@ -17,7 +17,7 @@ import (
 
 func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
-	var rerun []string
+	var rerun, target []string
 	var suite string
 	var onSeen, wait bool
 	c := &cobra.Command{
@@ -30,26 +30,29 @@ decided again from recorded launches, without measuring, unless they were relaxe
 after those launches were seen: what would then pass is measured anew. With
 --on-seen-data it is decided by what is there, and marked so wherever it is shown.
 
+With --target only the named nodes and what they depend on are run. Of the rest, recorded
+outcomes that still hold are kept; a gate that is left out counts as inconclusive.
+
 The first Ctrl-C stops the engine in order and records the interruption; the
 second stops at once. Everything is kept in .mxflow beside the plan.
 
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
 failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130
 interrupted.`,
-		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
+		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := a.planOf(args)
 			if err != nil {
 				return err
 			}
-			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, onSeen: onSeen}
+			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
 			file, err := readReviewed(path)
 			if err != nil {
 				return err
 			}
 			if file != nil {
-				for _, name := range []string{"state", "suite", "rerun", "on-seen-data", "var-file"} {
+				for _, name := range []string{"state", "suite", "rerun", "target", "on-seen-data", "var-file"} {
 					if c.Flags().Changed(name) {
 						return fmt.Errorf("--%s: %s says what runs; give it to mxflow plan --out", name, path)
 					}
@@ -70,6 +73,7 @@ interrupted.`,
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
+	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
 	onSeenFlag(c, &onSeen)
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is at work on the state directory")
 	a.jsonFlag(c, "stream events as JSON, one object a line")
@@ -93,8 +97,9 @@ func beginStream(a *app) {
 type applying struct {
 	path, state string
 	load        load.Options
-	rerun       []string
-	onSeen      bool
+	// rerun and target name nodes to measure again, and those that are run.
+	rerun, target []string
+	onSeen        bool
 	// reviewed refuses what is not what was reviewed; nil where nothing was.
 	reviewed func(*load.Result, *store.Store) error
 	// wait is set to wait for another apply on the state directory.
@@ -113,7 +118,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	soft, hard, release := signals(ctx, a.stderr)
 	defer release()
 	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Tool: tool,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Tool: tool,
 		Guardian: a.guardian, Hard: hard,
 	}, q.watch)
 	switch {

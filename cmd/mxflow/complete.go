@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // completions give the shell the names that a plan, its record and mxflow know. What
@@ -20,6 +21,7 @@ func completions(a *app, root *cobra.Command) {
 		switch c.Name() {
 		case "apply", "plan":
 			completeFlag(c, "rerun", func(args []string) []string { return plannedNames(a, args) })
+			completeFlag(c, "target", func(args []string) []string { return plannedNames(a, args) })
 		case "explain", "waive", "retract":
 			c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 				if len(args) > 0 {
@@ -75,13 +77,7 @@ func plannedNames(a *app, args []string) []string {
 	if err != nil {
 		return nil
 	}
-	names := map[string]bool{"all": true}
-	for _, n := range g.Nodes {
-		names[n.ID] = true
-		names[n.Phase], names[n.Feature] = true, true
-	}
-	delete(names, "")
-	return slices.Sorted(maps.Keys(names))
+	return slices.Sorted(slices.Values(append(apply.Names(g), "all")))
 }
 
 // decidedNames are the nodes that were decided here, also by their short names.

@@ -21,7 +21,7 @@ import (
 
 func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
-	var rerun []string
+	var rerun, target []string
 	var suite, out string
 	var onSeen, detailed bool
 	c := &cobra.Command{
@@ -45,7 +45,7 @@ Nothing is started and nothing else is written.`,
 				return err
 			}
 			p := loaded.Plan
-			forced, err := apply.Forced(g, rerun, path)
+			forced, targets, err := apply.Named(g, rerun, target)
 			if err != nil {
 				return err
 			}
@@ -66,14 +66,14 @@ Nothing is started and nothing else is written.`,
 			if err != nil {
 				return err
 			}
-			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journalOf(st), Step: lab.Step, Rerun: forced, Hard: c.Context()}
+			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journalOf(st), Step: lab.Step, Rerun: forced, Target: targets, Hard: c.Context()}
 			preview, err := runner.Preview()
 			if err != nil {
 				return err
 			}
 			printPreview(a, p, preview, apply.EstimateOf(p, apply.KnownTo(st), preview), changesOf(st, p, vars))
 			if out != "" {
-				r := &reviewed{Plan: path, State: a.stateDir(path), Suite: suite, Rerun: rerun, OnSeen: onSeen}
+				r := &reviewed{Plan: path, State: a.stateDir(path), Suite: suite, Rerun: rerun, Target: target, OnSeen: onSeen}
 				if err := r.write(out, loaded, st, vars, preview); err != nil {
 					return err
 				}
@@ -90,6 +90,7 @@ Nothing is started and nothing else is written.`,
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply: show what it would measure again")
+	c.Flags().StringArrayVar(&target, "target", nil, "as in apply: show what it would leave out")
 	onSeenFlag(c, &onSeen)
 	c.Flags().StringVar(&out, "out", "", "write what was shown to this `file`, for mxflow apply FILE")
 	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "end with 0 where an apply would keep every outcome, and with 2 where it would not")
@@ -224,9 +225,17 @@ func sure(launches []runtime.PlannedLaunch) (n int) {
 	return n
 }
 
+// lockedWord is what became of a node that has no outcome.
+func lockedWord(why verdict.Reason) string {
+	if why.Code == code.NotTargeted {
+		return "not run"
+	}
+	return "locked"
+}
+
 func previewRow(p runtime.Planned) []string {
 	if !p.Locked.IsZero() {
-		return []string{p.Node.ID, "locked", "", tell.Line(p.Locked)}
+		return []string{p.Node.ID, lockedWord(p.Locked), "", tell.Line(p.Locked)}
 	}
 	row := []string{p.Node.ID, string(p.Action), "", tell.Line(p.Because)}
 	if p.Action == runtime.Redecide && p.Because.Code == code.First {

@@ -266,6 +266,9 @@ func describe(ev runtime.Event) string {
 		}
 		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", tell.Line(ev.Why)), below(saying(ev)))
 	case "node_locked":
+		if ev.Why.Code == code.NotTargeted {
+			return "" // the table says it
+		}
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, tell.Line(ev.Why))
 	case "note":
 		return "note: " + tell.Line(ev.Why)

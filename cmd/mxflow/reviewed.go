@@ -39,6 +39,7 @@ type reviewed struct {
 	Ask    []string `json:"ask,omitempty"`
 	Suite  string   `json:"suite,omitempty"`
 	Rerun  []string `json:"rerun,omitempty"`
+	Target []string `json:"target,omitempty"`
 	OnSeen bool     `json:"on_seen_data,omitempty"`
 	// Digest is that of the plan, Files those of the texts that it is made of and reads,
 	// Machine the part of the machine that measurements depend on, Recorded the state.
@@ -159,7 +160,7 @@ func (r *reviewed) applies(path string, given []load.Given) (applying, error) {
 		plan, state = absolute(r.Dir, plan), absolute(r.Dir, state)
 	}
 	return applying{
-		path: plan, state: state, load: load.Options{Inputs: inputs, Suite: r.Suite}, rerun: r.Rerun, onSeen: r.OnSeen,
+		path: plan, state: state, load: load.Options{Inputs: inputs, Suite: r.Suite}, rerun: r.Rerun, target: r.Target, onSeen: r.OnSeen,
 		reviewed: func(loaded *load.Result, st *store.Store) error {
 			now := &reviewed{Dir: r.Dir}
 			now.restsOn(loaded, st)

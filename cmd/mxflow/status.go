@@ -105,7 +105,7 @@ func statusRows(st *store.Store) [][]string {
 		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
 		switch d := r.Decided; {
 		case !r.Locked.IsZero():
-			row[2], row[3] = "locked", tell.Line(r.Locked)
+			row[2], row[3] = lockedWord(r.Locked), tell.Line(r.Locked)
 			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
 				row[3] += ", since waived: the next apply continues past it"
 			}

@@ -123,13 +123,15 @@ func closing(worst verdict.Verdict, rows []runtime.Row) string {
 	case verdict.Error:
 		return "Engine or harness error"
 	}
-	all, of, locked := 0, 0, 0
+	all, of, locked, left := 0, 0, 0, 0
 	for _, r := range rows {
 		if r.Node.Kind != runtime.KindGate {
 			continue
 		}
 		all++
 		switch {
+		case r.Locked.Code == code.NotTargeted:
+			left++
 		case r.Decision != nil && r.Decision.Verdict == worst:
 			of++
 		case r.Decision == nil && !r.Locked.IsZero():
@@ -137,12 +139,18 @@ func closing(worst verdict.Verdict, rows []runtime.Row) string {
 		}
 	}
 	what := map[verdict.Verdict]string{verdict.Fail: "failed", verdict.Invalid: "invalid", verdict.Inconclusive: "inconclusive"}[worst]
-	if of == 0 {
+	switch {
+	case of == 0 && left > 0:
+		return fmt.Sprintf("%s: %d of %s left out by --target", tell.Capital(string(worst)), left, count(all, "gate"))
+	case of == 0:
 		return "Not every gate passed: " + string(worst)
 	}
 	text := fmt.Sprintf("%d of %s %s", of, count(all, "gate"), what)
 	if locked > 0 {
 		text += fmt.Sprintf(", %d locked", locked)
+	}
+	if left > 0 {
+		text += fmt.Sprintf(", %d left out by --target", left)
 	}
 	return text
 }
@@ -172,7 +180,7 @@ func tableRow(r runtime.Row, page *tell.Page) []string {
 			row[3] = tell.Line(r.Overruled) + "\n" + row[3]
 		}
 	case !r.Locked.IsZero():
-		row[2], row[3] = "locked", tell.Line(r.Locked)
+		row[2], row[3] = lockedWord(r.Locked), tell.Line(r.Locked)
 	default:
 		row[2], row[3] = "-", "not run"
 	}

@@ -30,6 +30,7 @@ var graphPhrases = phrases{
 	code.StepNotRun:    "step {subject} was not run",
 	code.Outcome:       outcome,
 	code.Undecided:     "{subject} is undecided",
+	code.NotTargeted:   "left out by --target",
 	code.NotConfirmed:  "not confirmed on engine.{subject}, where it {verdict:did}",
 	code.Broken:        "{error}",
 	code.NoVerdict:     "the step returned no verdict (a bug in mxflow)",

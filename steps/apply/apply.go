@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -36,6 +37,8 @@ type Options struct {
 	StateDir string
 	// Rerun are phases, features or nodes to measure again, or "all".
 	Rerun []string
+	// Target are those that are run, with what they depend on; none names all.
+	Target []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
 	// Reviewed, where set, refuses to go on where what was reviewed is not what would run.
@@ -88,7 +91,7 @@ type Result struct {
 // Run applies a plan. Without a result nothing was started. With one there may be an
 // error too: what broke, which the ledger has, or why the end is not on record.
 func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
-	forced, err := Forced(o.Graph, o.Rerun, o.Path)
+	forced, targets, err := Named(o.Graph, o.Rerun, o.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +124,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	runner.Rerun = forced
+	runner.Rerun, runner.Target = forced, targets
 	preview, err := runner.Preview()
 	if err != nil {
 		return nil, err
@@ -164,13 +167,34 @@ func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.D
 	}
 }
 
-// Forced are the nodes that --rerun names.
-func Forced(g *runtime.Graph, rerun []string, path string) (func(*runtime.Node) bool, error) {
+// Named are the nodes that --rerun names, and those that --target does with what they
+// depend on, nil where it names none.
+func Named(g *runtime.Graph, rerun, target []string) (forced, targets func(*runtime.Node) bool, err error) {
 	forced, unknown := runtime.RerunNodes(g, rerun)
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], path)
+		return nil, nil, unknownNode("--rerun", unknown[0], g)
 	}
-	return forced, nil
+	if targets, unknown = runtime.TargetNodes(g, target); len(unknown) > 0 {
+		return nil, nil, unknownNode("--target", unknown[0], g)
+	}
+	return forced, targets, nil
+}
+
+func unknownNode(flag, name string, g *runtime.Graph) error {
+	return fmt.Errorf("%s %s: there is no such phase, feature or node.%s", flag, name, lang.Suggest(name, Names(g)))
+}
+
+// Names are all by which nodes can be named: phases, features and the nodes themselves.
+func Names(g *runtime.Graph) (names []string) {
+	seen := map[string]bool{"": true}
+	for _, n := range g.Nodes {
+		for _, name := range []string{n.Phase, n.Feature, n.ID} {
+			if !seen[name] {
+				seen[name], names = true, append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // run is one apply on an open state directory.

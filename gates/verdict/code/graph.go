@@ -17,6 +17,8 @@ const (
 	Outcome Code = "outcome"
 	// Undecided: the node Subject is not decided.
 	Undecided Code = "undecided"
+	// NotTargeted: a person named other nodes.
+	NotTargeted Code = "not_targeted"
 	// NotConfirmed: on the engine Subject it came to Verdict, from its causes.
 	NotConfirmed Code = "not_confirmed"
 	Broken       Code = "broken"
