@@ -34,6 +34,9 @@ func (p *Protocol) LevelKinds() []string {
 // launch that qualifies a variant.
 const BenchmarkLevel = "benchmark"
 
+// CompareStep is the kind of step that compares engines.
+const CompareStep = "compare"
+
 // Suite is a tier of workloads, chosen by --suite: what the benchmark sends in
 // place of the workloads that its level names.
 type Suite struct {

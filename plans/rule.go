@@ -123,6 +123,9 @@ type Input struct {
 	Kind InputKind
 	// Feature is the feature whose value it is.
 	Feature string
+	// Row is set where the value is of a row of a comparison: then Feature is Row.Key,
+	// and what it is compared with is the reference.
+	Row *Row `json:",omitempty"`
 	// Cell is the cell's address ("chat", "chat.o32"), or "gpu", "host" or
 	// "command"; Metric and Stat follow.
 	Cell, Metric, Stat string
@@ -146,6 +149,14 @@ type Input struct {
 	// Type is what the rule sees.
 	Type InputType
 }
+
+// Row is an engine in a step that compares engines.
+type Row struct {
+	Phase, Step, Engine string
+}
+
+// Key is how rules and evidence name the row; no feature has such a name.
+func (r *Row) Key() string { return fmt.Sprintf("%s.%s[%q]", CompareStep, r.Step, r.Engine) }
 
 // InputType is the type of an input in a rule.
 type InputType string

@@ -14,9 +14,6 @@ import (
 	"github.com/mxflow/mxflow/steps/work"
 )
 
-// compareStep is the kind of step that compares engines.
-const compareStep = "compare"
-
 // offered says what is wrong with the error rates and launches of a plan.
 func offered(falsePass, falseFail float64, least, most int) error {
 	_, err := stats.Offer(falsePass, falseFail, least, most, true)
@@ -45,7 +42,7 @@ func Registry() *plans.Registry {
 	for name, k := range work.Kinds {
 		r.Steps[name] = k.Schema
 	}
-	r.Steps[compareStep] = session.CompareSchema
+	r.Steps[plans.CompareStep] = session.CompareSchema
 	variant.Register(r)
 	return r
 }

@@ -21,7 +21,13 @@ func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) 
 	if sent := ns.measured[f.Protocol]; !slices.Contains(sent, name) {
 		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).about(AboutProtocol)
 	}
-	in.Unsent = ns.unsent(f.Protocol, name)
+	in.Unsent = ns.unsent(ns.Sent[f.Protocol], f.Protocol, name)
+	return ns.ofWorkload(in, rest)
+}
+
+// ofWorkload resolves what is measured of a workload that is sent.
+func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *Error) {
+	name := rest[0]
 	cells, m, rest, err := Measured(name, ns.Cells[name], rest[1:])
 	if err != nil {
 		return nil, err
@@ -452,9 +458,10 @@ func listed(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// unsent is that no launch of a protocol has a workload; nil where it is sent.
-func (ns *Namespace) unsent(protocol, workload string) *plans.Unsent {
-	if slices.Contains(ns.Sent[protocol], workload) {
+// unsent is that no launch has a workload, of those of a protocol or a comparison;
+// nil where it is sent.
+func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Unsent {
+	if slices.Contains(sent, workload) {
 		return nil
 	}
 	u := &plans.Unsent{Workload: workload, Suite: ns.plan.Suite, Protocol: protocol}

@@ -198,6 +198,8 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"empty", "chat.tg", "Whose value?", `phase "empty" has no feature of its own: write feature["first"].chat.tg`},
 		{"empty", "step.build.verdict", "Rule on a step", "fails its phase by itself"},
 		{"one", "step.build", "Rule on a step", "Remove the rule"},
+		{"criterion", `compare.both["openai.a"].chat.tg.gain`, "Criterion reads a comparison", "gate of a phase"},
+		{"two", `compare.both["openai.a"].chat.tg.gain`, "No comparison before this gate", `step "compare"`},
 		{"two", `feature["third"].outs.tg32`, "Workload is not measured", "quick"},
 		{"two", `feature["third"].levels.kernels`, "Level not in the protocol", ""},
 		{"two", `feature["fourth"].chat.tg`, "Feature not decided before this gate", "phase.three"},

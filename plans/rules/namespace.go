@@ -78,11 +78,14 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	if elements[0] == "imported" {
 		return ns.imported(in, elements)
 	}
+	if elements[0] == plans.CompareStep && ns.Workloads[plans.CompareStep] == nil {
+		return ns.row(in, elements, sc)
+	}
 	if word := elements[0]; len(elements) == 1 && slices.Contains(DecidedWords, word) && ns.Workloads[word] == nil {
 		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word, and words stand in single quotes: '%s'.", word, word).about(AboutName)
 	}
 	if elements[0] == "step" && ns.Workloads["step"] == nil {
-		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
+		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, and rows of a comparison: compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
 	}
 	if sc.Own == nil {
 		return nil, ns.whose(in.Path, sc)
@@ -95,6 +98,10 @@ func spell(elements []string) string {
 	if elements[0] == "feature" && len(elements) > 1 {
 		head := fmt.Sprintf("feature[%q]", elements[1])
 		return strings.Join(append([]string{head}, elements[2:]...), ".")
+	}
+	if elements[0] == plans.CompareStep && len(elements) > 2 && strings.Contains(elements[2], ".") {
+		row := plans.Row{Step: elements[1], Engine: elements[2]}
+		return strings.Join(append([]string{row.Key()}, elements[3:]...), ".")
 	}
 	return strings.Join(elements, ".")
 }
@@ -214,11 +221,14 @@ func (ns *Namespace) GateScope(ph *plans.Phase) *Scope {
 
 // decidedBefore reports whether f is decided when the gate is: it belongs to the
 // gate's phase or to one that this comes after, directly or not.
-func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool {
-	if f.Phase == sc.phase.Name {
-		return true
+func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool { return ns.before(sc, f.Phase) }
+
+// before reports whether what stands in a phase is decided when the gate is.
+func (ns *Namespace) before(sc *Scope, phase string) bool {
+	if sc.phase == nil || phase == sc.phase.Name {
+		return true // without a phase a suggestion is tried
 	}
-	for len(sc.open) > 0 && !sc.earlier[f.Phase] {
+	for len(sc.open) > 0 && !sc.earlier[phase] {
 		nearest := sc.open[0]
 		sc.open = sc.open[1:]
 		for _, list := range [][]string{nearest.After, nearest.AfterDecided} {
@@ -230,5 +240,5 @@ func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool {
 			}
 		}
 	}
-	return sc.earlier[f.Phase]
+	return sc.earlier[phase]
 }

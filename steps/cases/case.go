@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -90,7 +91,9 @@ type decider struct {
 // what is given.
 func (d *decider) view() *decide.View {
 	return &decide.View{
-		Plan: d.plan, Found: d.found, LockedBy: func(string) verdict.Reason { return verdict.Reason{} },
+		Plan: d.plan, Found: d.found, Row: func(row *plans.Row) *gates.Feature {
+			return &gates.Feature{Broken: verdict.Invalid, Cause: verdict.New(code.NotGiven).On(row.Key())}
+		}, LockedBy: func(string) verdict.Reason { return verdict.Reason{} },
 		Outcome: func(node string) *ledger.Decision {
 			name := runtime.CandidateOf(node)
 			if g := d.given[name]; g != nil {

@@ -42,6 +42,9 @@ type View struct {
 	// Found is what there is to decide a candidate by, where that is no matter of
 	// outcomes and recorded launches: in a replay and in a case.
 	Found func(f *plans.Feature) (*Found, error)
+	// Row is what there is to decide a row of a comparison by, where that is no matter of
+	// recorded launches.
+	Row func(row *plans.Row) *gates.Feature
 	// Goals are those of the plan, where they are worked out once for several views.
 	Goals func() map[string]ledger.Goal
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.

@@ -54,9 +54,9 @@ func assumes(v *View, n *runtime.Node, assumed func(id string) bool) bool {
 	if slices.ContainsFunc(n.Needs, func(need runtime.Need) bool { return assumed(need.On) }) {
 		return true
 	}
-	return n.Kind == runtime.KindGate && slices.ContainsFunc(GateFeatures(v.Plan, n.PhaseBlock), func(f *plans.Feature) bool {
+	return n.Kind == runtime.KindGate && (slices.ContainsFunc(GateFeatures(v.Plan, n.PhaseBlock), func(f *plans.Feature) bool {
 		return assumed(runtime.FeatureID(f.Name))
-	})
+	}) || slices.ContainsFunc(RowsRead(n.PhaseBlock), func(row *plans.Row) bool { return assumed(stepOf(row)) }))
 }
 
 // foreseen is Foresee of a feature on one engine. As long as nothing is chosen, the first
@@ -80,6 +80,9 @@ func foreseen(v *View, f *plans.Feature) (out *ledger.Decision, err error) {
 
 // unreadable reports whether what a gate's rule reads of a feature will not be there.
 func unreadable(v *View, in *plans.Input) bool {
+	if in.Row != nil {
+		return locked(v, stepOf(in.Row))
+	}
 	if locked(v, runtime.FeatureID(in.Feature)) {
 		return true
 	}

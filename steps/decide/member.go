@@ -130,6 +130,16 @@ func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
 		}
 		all.Features[other.Name] = theirs
 	}
+	for _, row := range RowsRead(ph) {
+		if v.Outcome(stepOf(row)) == nil {
+			continue
+		}
+		theirs, _, err := v.row(ph, row)
+		if err != nil {
+			return err
+		}
+		all.Features[row.Key()] = theirs
+	}
 	return nil
 }
 

@@ -29,6 +29,19 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 			out.LogTail, out.Exit = rests.LogTail, rests.Exit
 		}
 	}
+	for _, row := range RowsRead(ph) {
+		ev, rests, err := v.row(ph, row)
+		if err != nil {
+			return nil, err
+		}
+		all.Features[row.Key()] = ev
+		out.Evidence = append(out.Evidence, kept(row.Key(), rests.Session, ev))
+		for _, id := range rests.Launches {
+			if !slices.Contains(out.Launches, id) { // rows share the reference's
+				out.Launches = append(out.Launches, id)
+			}
+		}
+	}
 	settings := SettingsOfGate(v.Plan, ph)
 	out.Statistics = statistics(settings)
 	for _, result := range gates.Decide(ph.Gate.Rules, all, settings) {
@@ -114,6 +127,16 @@ func gateKeys(v *View, ph *plans.Phase) (runtime.Keys, error) {
 	parts, err := phaseParts(v, ph, GateFeatures(v.Plan, ph))
 	if err != nil {
 		return runtime.Keys{}, err
+	}
+	for _, row := range RowsRead(ph) {
+		if row.Phase == ph.Name {
+			continue // a step of its own, which is among the parts
+		}
+		part, err := restsOn(v, stepOf(row))
+		if err != nil {
+			return runtime.Keys{}, err
+		}
+		parts = append(parts, part)
 	}
 	rules := []any{"gate", Version, SettingsOfGate(v.Plan, ph)}
 	for _, r := range ph.Gate.Rules {

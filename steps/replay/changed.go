@@ -157,6 +157,13 @@ func (c *changed) view() *decide.View {
 			}
 			return &decide.Found{Evidence: &gates.Feature{Broken: verdict.Inconclusive, Cause: verdict.New(code.NeverMeasured).On(f.Name)}, Rests: &ledger.Decision{}}, nil
 		},
+		// What the gate kept of a row; one that it did not read is unmeasured.
+		Row: func(row *plans.Row) *gates.Feature {
+			if kept := c.evidence[row.Key()]; kept != nil {
+				return kept
+			}
+			return &gates.Feature{Broken: verdict.Inconclusive, Cause: verdict.New(code.NeverMeasured).On(row.Key())}
+		},
 	}
 }
 
@@ -394,6 +401,9 @@ func (c *changed) phase(ph *plans.Phase) WouldBe {
 	if ph.Gate == nil {
 		return c.joined(ph, w)
 	}
+	if err := c.rows(ph); err != nil {
+		return w.broke(err)
+	}
 	if why := c.unmeasured(ph); !why.IsZero() {
 		w.WouldBe, w.Reasons = verdict.Inconclusive, []verdict.Reason{why}
 		return w
@@ -413,6 +423,25 @@ func (c *changed) phase(ph *plans.Phase) WouldBe {
 		}
 	}
 	return w
+}
+
+// rows takes what the gate of a phase kept of the rows of comparisons that it read.
+func (c *changed) rows(ph *plans.Phase) error {
+	d, ok := c.standing(runtime.PhaseID(ph.Name))
+	if !ok {
+		return nil
+	}
+	var replayed Replayed
+	ev, err := c.Replay.evidence(&replayed, d.Evidence)
+	if err != nil {
+		return err
+	}
+	for _, row := range decide.RowsRead(ph) {
+		if kept := ev.Features[row.Key()]; kept != nil {
+			c.evidence[row.Key()] = kept
+		}
+	}
+	return nil
 }
 
 // joined is a phase without a gate, whose steps have passed.

@@ -22,7 +22,7 @@ import (
 
 // CompareSchema is what a comparison of engines is written as in a plan.
 var CompareSchema = plans.Schema{
-	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is qualified first by the levels of a protocol. Passes when every row was measured.",
+	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is qualified first by the levels of a protocol. Passes when every row was measured, but for those that `optional` names. The gate of its phase, and of those after it, reads rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
 	Example: `step "compare" "frameworks" {
   engines   = [engine.embedded.plain, engine.embedded.cached]
   reference = engine.embedded.plain
@@ -33,9 +33,10 @@ var CompareSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "engines", Type: plans.Refs, Ref: "engine", Required: true, Doc: "At least two engines, one row each."},
 		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are against. It is launched first, and prompts have the length asked for in its tokens."},
+		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines whose rows may break: they stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order; `--suite` sends those of a suite in their place. Engines of kind `command` bring their own work."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels but the benchmark qualify each engine, in one launch that is not measured."},
-		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Launches of each engine that are measured."},
+		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Launches of each engine that are measured. Rules decide by 4 to 12."},
 	},
 	Check: plans.Checked(checkCompare),
 }
@@ -46,6 +47,14 @@ func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 	}
 	if !slices.Contains(c.Engines, c.Reference) {
 		errs = append(errs, plans.AttrError{Attr: "reference", Code: "comparison-of-engines", Summary: "Reference is not compared", Detail: fmt.Sprintf("Speed-ups are against a row of the table, and engine.%s is none. Add it to engines, or name one of %s.", c.Reference, strings.Join(c.Engines, ", "))})
+	}
+	for _, key := range c.Optional {
+		switch {
+		case key == c.Reference:
+			errs = append(errs, plans.AttrError{Attr: "optional", Code: "comparison-of-engines", Summary: "Optional reference", Detail: fmt.Sprintf("Speed-ups are against engine.%s, so without it there are none. Leave it out of optional.", key)})
+		case !slices.Contains(c.Engines, key):
+			errs = append(errs, plans.AttrError{Attr: "optional", Code: "comparison-of-engines", Summary: "Optional engine is not compared", Detail: fmt.Sprintf("engine.%s is no row. Add it to engines, or name some of %s.", key, strings.Join(c.Engines, ", "))})
+		}
 	}
 	servers := slices.ContainsFunc(c.Engines, func(key string) bool { return !strings.HasPrefix(key, "command.") })
 	switch {
@@ -60,6 +69,7 @@ func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 type compareConfig struct {
 	Engines   []string `json:"engines"`
 	Reference string   `json:"reference"`
+	Optional  []string `json:"optional"`
 	Workloads []string `json:"workloads"`
 	Protocol  string   `json:"protocol"`
 	Launches  int      `json:"launches"`
@@ -158,7 +168,11 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, err
 	}
 	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
-	return runtime.Keys{Measure: measure, Decide: runtime.Digest("launches", it.Launches, decide.Version)}, nil
+	by := []any{"launches", it.Launches, decide.Version}
+	if len(it.Optional) > 0 {
+		by = append(by, it.Optional)
+	}
+	return runtime.Keys{Measure: measure, Decide: runtime.Digest(by...)}, nil
 }
 
 // Foresee implements runtime.Foreseer: a qualification of each engine that was
@@ -415,14 +429,22 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 	}
 	out.Rows = gates.Compare(contenders, it.Reference)
 	var verdicts []verdict.Verdict
+	measured := 0
 	for _, r := range out.Rows {
-		verdicts = append(verdicts, r.Verdict)
-		if r.Verdict != verdict.Pass {
+		if r.Verdict == verdict.Pass {
+			measured++
+		} else {
 			out.Reasons = append(out.Reasons, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why))
+		}
+		if r.Verdict == verdict.Pass || !slices.Contains(it.Optional, r.Name) {
+			verdicts = append(verdicts, r.Verdict)
 		}
 	}
 	out.Verdict = verdict.Join(verdicts...)
+	if out.Verdict == verdict.Pass && measured < 2 {
+		out.Verdict = verdict.Error // what is left is compared with nothing
+	}
 	if out.Verdict == verdict.Pass {
-		out.Reasons = verdict.Because(code.Compared, verdict.Int("engines", len(out.Rows)), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference))
+		out.Reasons = append(verdict.Because(code.Compared, verdict.Int("engines", measured), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference)), out.Reasons...)
 	}
 }

@@ -27,6 +27,9 @@ func TestCheckCompare(t *testing.T) {
 		{"mixed", map[string]any{"engines": []any{"command.a", "openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
 		{"one", map[string]any{"engines": []any{"openai.a"}, "reference": "openai.a", "workloads": []any{"chat"}}, "Nothing to compare"},
 		{"stranger", map[string]any{"engines": []any{"openai.a", "openai.b"}, "reference": "openai.c", "workloads": []any{"chat"}}, "Reference is not compared"},
+		{"optional", map[string]any{"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.a"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
+		{"optional reference", map[string]any{"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, "Optional reference"},
+		{"optional stranger", map[string]any{"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.c"}, "reference": "openai.b", "workloads": []any{"chat"}}, "Optional engine is not compared"},
 		{"silence", map[string]any{"engines": []any{"openai.a", "command.b"}, "reference": "openai.a"}, "Comparison sends nothing"},
 		{"commands are sent nothing", map[string]any{"engines": []any{"command.a", "command.b"}, "reference": "command.b", "workloads": []any{"chat"}}, "Workloads for a command"},
 	} {

@@ -1,0 +1,151 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// leastCompared and mostCompared are how many launches an engine a comparison needs for
+// its rows to be decided by: the first look without recorded noise, and the last that
+// is calibrated.
+const leastCompared, mostCompared = 4, 12
+
+// row resolves compare.<step>["<kind>.<engine>"].….
+func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+	if sc.Criterion {
+		return nil, Wrong("whose-value", "Criterion reads a comparison", "A criterion judges its own feature. Rows of a comparison are read by the gate of a phase: put this rule into one.")
+	}
+	ph, step, err := ns.comparison(path, sc)
+	if err != nil {
+		return nil, err
+	}
+	var c struct {
+		Engines   []string `json:"engines"`
+		Reference string   `json:"reference"`
+		Launches  int      `json:"launches"`
+	}
+	if err := step.Decode(&c); err != nil {
+		return nil, Wrong("invalid-address", "Comparison is broken", "%v.", err)
+	}
+	// Without quotes the name of an engine is two elements.
+	if len(path) > 3 && slices.Contains(c.Engines, path[2]+"."+path[3]) {
+		return nil, Wrong("invalid-address", "Row without quotes", "The engine of a row stands in brackets: write %s.%s[%q]%s.", plans.CompareStep, step.Name, path[2]+"."+path[3], below(path[4:]))
+	}
+	if len(path) < 4 {
+		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.%s[%q].<workload>.tg.gain, with a row and what is read of it.", plans.CompareStep, step.Name, another(c.Engines, c.Reference))
+	}
+	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: path[2]}
+	if in.Feature = in.Row.Key(); !slices.Contains(c.Engines, path[2]) {
+		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; there is no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
+	}
+	if c.Launches < leastCompared || c.Launches > mostCompared {
+		return nil, Wrong("undecidable-comparison", "Launches of a comparison", "Rules decide by %d to %d launches of each engine, and step %q makes %d. Set in it: launches = %d.", leastCompared, mostCompared, step.Name, c.Launches, min(max(c.Launches, leastCompared), mostCompared))
+	}
+	if in, err = ns.ofRow(in, step, path[3:]); err != nil {
+		return nil, err
+	}
+	if in.Root {
+		return nil, Wrong("invalid-address", "No root in a comparison", "Rows of a comparison are against its reference, %s; leave out .root.", c.Reference)
+	}
+	if in.Row.Engine == c.Reference && in.Relation != plans.Own {
+		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, which the other rows are against. Read one of them, or its own value.", c.Reference, step.Name)
+	}
+	return in, nil
+}
+
+// comparison is the step that an address names, of the gate's phase or of one before it.
+func (ns *Namespace) comparison(path []string, sc *Scope) (*plans.Phase, *plans.Block, *Error) {
+	var names, phases []string
+	var of *plans.Phase
+	var found *plans.Block
+	for _, ph := range ns.plan.Phases {
+		for _, b := range ph.Steps {
+			if b.Kind != plans.CompareStep || !ns.before(sc, ph.Name) {
+				continue
+			}
+			names = append(names, b.Name)
+			if len(path) > 1 && b.Name == path[1] {
+				of, found, phases = ph, b, append(phases, ph.Name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, nil, Wrong("unknown-reference", "No comparison before this gate", "%s.* reads the rows of a step \"compare\", and none stands in this phase or in one that it comes after.", plans.CompareStep)
+	case len(path) < 2:
+		return nil, nil, Wrong("invalid-address", "Incomplete address", "Write %s.%s[\"<kind>.<engine>\"].<workload>.tg.gain.", plans.CompareStep, names[0])
+	case found == nil:
+		return nil, nil, Wrong("unknown-reference", "Unknown comparison", "No step \"compare\" in this phase, or in one that it comes after, is called %q; there are %s.%s", path[1], strings.Join(names, ", "), lang.DidYouMean(path[1], names))
+	case len(phases) > 1:
+		return nil, nil, Wrong("invalid-address", "Which comparison?", "Phases %s each have a step \"compare\" called %q before this gate ends. Give them different names.", strings.Join(phases, ", "), path[1])
+	}
+	return of, found, nil
+}
+
+// ofRow resolves what stands behind a row.
+func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, rest []string) (*plans.Input, *Error) {
+	of := func(scope measure.Scope) (*plans.Input, *Error) {
+		if len(rest) < 2 {
+			return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(metricNames(scope), ", "))
+		}
+		m, ok := measure.LookupIn(rest[1], scope)
+		if !ok {
+			return nil, Wrong("unknown-metric", "Unknown metric", "%s.* of a row has no metric %q.%s", rest[0], rest[1], suggestMetric(rest[1], metricNames(scope)))
+		}
+		cell := rest[0]
+		if scope == measure.PerLaunch {
+			cell = ""
+		}
+		return ns.metric(in, cell, m, rest[2:])
+	}
+	sendable := ns.plan.Sendable(step)
+	switch head := rest[0]; {
+	case slices.Contains(sendable, head):
+		in.Unsent = ns.unsent(ns.plan.Sent(step), step.Name, head)
+		return ns.ofWorkload(in, rest)
+	case head == "engine":
+		return of(measure.PerLaunch)
+	case head == "gpu":
+		return of(measure.PerGPU)
+	case head == "host":
+		return of(measure.PerHost)
+	case head == plans.CommandKind && ns.plan.Engine(in.Row.Engine) != nil:
+		e := ns.plan.Engine(in.Row.Engine)
+		if len(rest) < 2 {
+			return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s: command.<metric>.", in.Row.Engine)
+		}
+		p, rest, names, ok := plans.PrintedAt(e.Prints(), rest[1:])
+		if !ok {
+			return nil, ns.unprinted(e, strings.TrimPrefix(in.Path, in.Feature), names)
+		}
+		return ns.metric(in, p.Cell, p.Metric, rest)
+	default:
+		if _, ok := MetricOfWorkload(head); ok && len(sendable) > 0 {
+			return nil, Wrong("invalid-address", "Of which workload?", "Name the workload in front of the metric: %s.%s.", in.Feature, strings.Join(append(sendable[:1:1], rest...), "."))
+		}
+		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s, and its rows have engine, gpu, host and command besides; %q is none of them.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names)).about(AboutName)
+	}
+}
+
+// another is a name other than one, where there is one.
+func another(names []string, than string) string {
+	for _, n := range names {
+		if n != than {
+			return n
+		}
+	}
+	return than
+}
+
+// below is the rest of an address as it is written behind a bracket.
+func below(rest []string) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	return "." + strings.Join(rest, ".")
+}

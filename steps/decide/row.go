@@ -1,0 +1,78 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// RowsRead are the rows of comparisons that the gate of a phase reads, each once.
+func RowsRead(ph *plans.Phase) (rows []*plans.Row) {
+	for _, in := range inputs(ph.Gate.Rules) {
+		if in.Row != nil && !slices.ContainsFunc(rows, func(r *plans.Row) bool { return *r == *in.Row }) {
+			rows = append(rows, in.Row)
+		}
+	}
+	return rows
+}
+
+// stepOf is the node of the comparison that a row is of.
+func stepOf(row *plans.Row) string { return runtime.StepID(row.Phase, plans.CompareStep, row.Step) }
+
+// row is what the gate of a phase may read of a row, and where that came from: its
+// launches against those of the reference, which stood beside them in one session. A row
+// that broke, or whose reference did, has none, and is no pass.
+func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Decision, error) {
+	if v.Row != nil {
+		return v.Row(row), &ledger.Decision{}, nil
+	}
+	ev, out := &gates.Feature{}, &ledger.Decision{}
+	ev.Candidate.Name = row.Engine
+	d := v.Outcome(stepOf(row))
+	if d == nil {
+		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(plans.CompareStep+" "+row.Step).From(v.LockedBy(stepOf(row)))
+		return ev, out, nil
+	}
+	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
+	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })
+	if own < 0 || reference < 0 {
+		ev.Broken, ev.Cause = Broken(d)
+		return ev, out, nil
+	}
+	ev.Parent.Name, out.Session = d.Rows[reference].Name, d.Session
+	for _, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
+		if r.Verdict != verdict.Pass {
+			ev.Broken, ev.Cause = r.Verdict, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why)
+			return ev, out, nil
+		}
+	}
+	var variants []string
+	work := ""
+	for _, id := range d.Launches {
+		l, ok := v.launch(id)
+		if !ok {
+			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+		}
+		if l.Session != d.Session || l.Purpose != ledger.ForBenchmark || l.Variant != ev.Candidate.Name && l.Variant != ev.Parent.Name {
+			continue
+		}
+		if l.Variant == ev.Candidate.Name {
+			ev.Candidate.Launches = append(ev.Candidate.Launches, Measured(l))
+		}
+		if l.Variant == ev.Parent.Name {
+			ev.Parent.Launches = append(ev.Parent.Launches, Measured(l))
+		}
+		variants, work, out.Launches = append(variants, l.VariantKey), l.Work, append(out.Launches, id)
+	}
+	ev.Max = len(ev.Candidate.Launches)
+	if v.Records != nil {
+		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
+		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))
+	}
+	return ev, out, nil
+}
