@@ -192,6 +192,8 @@ type reader struct {
 var readers = []reader{
 	{"llama-benchy", isBenchy, readBenchy},
 	{"llama-bench", isLlamaBench, readLlamaBench},
+	{"GuideLLM", isGuideLLM, readGuideLLM},
+	{"inference-perf", isInferencePerf, readInferencePerf},
 	{"AIPerf", isAIPerf, readAIPerf},
 	{"SGLang bench_serving", isSGLang, readSGLang},
 	{"vLLM bench serve", isVLLM, readVLLM},
@@ -201,7 +203,8 @@ var readers = []reader{
 func Tools() []string {
 	return []string{
 		"llama-benchy (--save-result, JSON)", "llama-bench (-o json, jsonl, csv, md, sql)", "AIPerf (profile_export_aiperf.json, profile_export.jsonl, aggregates)",
-		"SGLang bench_serving (--output-file, JSON lines)", "vLLM bench serve (--save-result, --save-detailed, --append-result)", "MLPerf LoadGen (mlperf_log_summary.txt)",
+		"SGLang bench_serving (--output-file, JSON lines)", "vLLM bench serve (--save-result, --save-detailed, --append-result)", "GuideLLM (benchmarks.json)",
+		"inference-perf (summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json)", "MLPerf LoadGen (mlperf_log_summary.txt)",
 	}
 }
 

@@ -73,6 +73,16 @@ func TestRead(t *testing.T) {
 			map[string]float64{"all.time_to_first_token.mean": 20, "all.inter_chunk_latency.max": 5, "all.inter_chunk_latency.median": 2.5},
 			[]string{"1 requests failed"},
 		},
+		"inferenceperf.json": {
+			"inference-perf", "", "", "r2_c8",
+			map[string]float64{"r2_c8.time_to_first_token.median": 0.2, "r2_c8.request_latency.p99_9": 3, "r2_c8.output_tokens_per_sec.value": 100, "r2_c8.prompt_tokens.total": 16000, "r2_c8.failures.value": 4, "r2_c8.request_goodput.value": 1.5},
+			[]string{"r2_c8: 80 of 84 requests were answered", "r2_c8: not read: failures.request_latency, load_summary.schedule_delay, successes.goodput_metrics.good_requests, successes.goodput_metrics.total_requests, successes.image.count, successes.request_size_bytes, successes.throughput.watts_per_sec"},
+		},
+		"guidellm.json": {
+			"GuideLLM", "0.6.0", "tiny", "concurrent_c4 constant_r2_5",
+			map[string]float64{"concurrent_c4.time_to_first_token_ms.mean": 40, "concurrent_c4.requests_per_second.std": 0.2, "constant_r2_5.output_tokens_per_second.mean": 64, "constant_r2_5.request_latency.p99": 0.8999999999999999, "concurrent_c4.inter_token_latency_ms.p0_1": 8, "constant_r2_5.requests_errored.value": 3},
+			[]string{"constant_r2_5: 20 of 23 requests were answered", "concurrent_c4: not read: metrics.text"},
+		},
 		"loadgen.txt": {
 			"MLPerf LoadGen", "", "tiny", "server",
 			map[string]float64{"server.latency.mean": 4, "server.latency.p99_9": 8.9, "server.first_token_latency.p99": 2.5, "server.time_to_output_token.mean": 1.5, "server.completed_tokens_per_second.value": 1590.25},
@@ -102,6 +112,33 @@ func TestRead(t *testing.T) {
 				t.Errorf("%s: no note says %q: %q", name, note, f.Notes)
 			}
 		}
+	}
+}
+
+// Reports that contradict themselves are refused, and zeros of nothing are no numbers.
+func TestReports(t *testing.T) {
+	data := func(name, old, text string) []byte {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil || !strings.Contains(string(b), old) {
+			t.Fatalf("%s has no %q (%v)", name, old, err)
+		}
+		return []byte(strings.Replace(string(b), old, text, 1))
+	}
+	if _, err := Read("x.json", data("inferenceperf.json", `"count": 84`, `"count": 90`)); err == nil || !strings.Contains(err.Error(), "load_summary.count: it is 90, and successes and failures add up to 84") {
+		t.Errorf("counts that do not add up: %v", err)
+	}
+	if _, err := Read("x.json", data("guidellm.json", `"mean": 40.0`, `"mean": 400.0`)); err == nil || !strings.Contains(err.Error(), "time_to_first_token_ms.mean: it is 400, and the max beside it is 48") {
+		t.Errorf("a mean above the max: %v", err)
+	}
+	f, err := Read("x.json", []byte(`{"load_summary": {"count": 2}, "successes": {"count": 0, "latency": {"request_latency": null}, "throughput": {"requests_per_sec": 0.0}}, "failures": {"count": 2}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, there := f.Lookup("all", "requests_per_sec"); there || !strings.Contains(strings.Join(f.Notes, "\n"), "all: 0 of 2 requests were answered") {
+		t.Errorf("nothing was answered: %+v", f)
+	}
+	if _, there := read(t, "guidellm.json").Lookup("concurrent_c4", "time_to_first_output_token_ms"); there {
+		t.Error("a distribution of nothing was read")
 	}
 }
 

@@ -1,0 +1,258 @@
+package imported
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// inference-perf (kubernetes-sigs) writes a report of lifecycle metrics for each stage
+// of its load and one of all of them: one object, in which each distribution has mean,
+// median, min, max and numpy's percentiles. Times are in seconds.
+
+var inferencePerfNumbers = []struct {
+	path string
+	named
+}{
+	{"benchmark_time_seconds", named{"benchmark_time_seconds", definition{"s", neither, "From the first send to the last end, failed requests included."}}},
+	{"load_summary.count", named{"requests", definition{"requests", neither, "Requests that were sent."}}},
+	{"load_summary.send_duration", named{"send_duration", definition{"s", neither, "From the first send to the last."}}},
+	{"load_summary.achieved_rate", named{"achieved_rate", definition{"req/s", neither, "Requests sent over send_duration."}}},
+	{"successes.count", named{"successes", definition{"requests", neither, "Requests that were answered."}}},
+	{"failures.count", named{"failures", definition{"requests", lower, "Requests that were not."}}},
+	{"successes.latency.request_latency", named{"request_latency", definition{"s", lower, "Time from the send to the end of each answered request."}}},
+	{"successes.latency.normalized_time_per_output_token", named{"normalized_time_per_output_token", definition{"s", lower, "request_latency / output tokens of each request: the time to the first token is in it."}}},
+	{"successes.latency.time_per_output_token", named{"time_per_output_token", definition{"s", lower, "(last chunk − first chunk) / (output tokens − 1) of each streamed request."}}},
+	{"successes.latency.time_to_first_token", named{"time_to_first_token", definition{"s", lower, "Time from the send to the first chunk with text of each streamed request."}}},
+	{"successes.latency.inter_token_latency", named{"inter_token_latency", definition{"s", lower, "Gap between tokens as the tool counts them again in each chunk: tokens of one chunk are 0 apart."}}},
+	{"successes.throughput.input_tokens_per_sec", named{"input_tokens_per_sec", definition{"tok/s", higher, "Prompt tokens of answered requests, over the benchmark's time."}}},
+	{"successes.throughput.output_tokens_per_sec", named{"output_tokens_per_sec", definition{"tok/s", higher, "Output tokens of answered requests, over the benchmark's time: prefill and ramps are in it. Counted by the tool's tokenizer unless it was told to take the server's count."}}},
+	{"successes.throughput.total_tokens_per_sec", named{"total_tokens_per_sec", definition{"tok/s", higher, "Prompt and output tokens of answered requests, over the benchmark's time."}}},
+	{"successes.throughput.requests_per_sec", named{"requests_per_sec", definition{"req/s", higher, "Answered requests, over the benchmark's time."}}},
+	{"successes.prompt_len", named{"prompt_len", definition{"tokens", neither, "Prompt tokens of each answered request, as the tool's tokenizer counts them."}}},
+	{"successes.prompt_tokens", named{"prompt_tokens", definition{"tokens", neither, "Prompt tokens of each answered request, by the server's count where it gave one; total, cached and uncached are sums."}}},
+	{"successes.output_len", named{"output_len", definition{"tokens", neither, "Output tokens of each answered request, as the tool's tokenizer counts them."}}},
+	{"successes.output_tokens", named{"output_tokens", definition{"tokens", neither, "Output tokens of each answered request, by the server's count where it gave one; total is a sum."}}},
+	{"successes.goodput_metrics.request_goodput", named{"request_goodput", definition{"req/s", higher, "Answered requests within the limits, over the benchmark's time."}}},
+	{"successes.goodput_metrics.token_goodput", named{"token_goodput", definition{"tok/s", higher, "Prompt and output tokens of requests within the limits, over the benchmark's time."}}},
+	{"successes.goodput_metrics.goodput_percentage", named{"goodput_percentage", definition{"%", higher, "Requests within the limits, of those that were answered."}}},
+}
+
+func isInferencePerf(n node) bool {
+	return n.has("load_summary", "successes", "failures") && n.member("successes").has("count", "latency", "throughput")
+}
+
+func readInferencePerf(f *File, all []node) {
+	f.note("times are in seconds; percentiles are interpolated linearly, over requests of one server")
+	for _, n := range all {
+		if !isInferencePerf(n) {
+			n.wrong("it is no report of inference-perf's lifecycle metrics, as the first of the file is")
+			return
+		}
+		load := n.member("load_summary")
+		c := Cell{Name: "all", What: what(load, "requested_rate", "concurrency")}
+		if rate := c.What["requested_rate"]; rate != "" {
+			c.Name = "r" + strings.TrimSuffix(rate, ".0")
+		}
+		if streams := c.What["concurrency"]; streams != "" {
+			c.Name += "_c" + streams
+		}
+		c.Name = word(c.Name)
+		answered, failed := n.member("successes").member("count").whole(), n.member("failures").member("count").whole()
+		if sent, ok := load.member("count").amount(); ok && sent != float64(answered+failed) {
+			load.member("count").wrong("it is %v, and successes and failures add up to %d: the file was changed, or is damaged", sent, answered+failed)
+		}
+		read := map[string]bool{"load_summary.requested_rate": true, "load_summary.concurrency": true, "failures.by_label": true}
+		for _, d := range inferencePerfNumbers {
+			read[d.path] = true
+			stats := distribution(n.at(d.path), "")
+			// Where nothing was answered the tool writes zeros for speeds.
+			if len(stats) > 0 && (answered > 0 || !strings.HasPrefix(d.path, "successes.") || d.name == "successes") {
+				c.Metrics = append(c.Metrics, d.metric(d.name, stats))
+			}
+		}
+		f.Cells = append(f.Cells, c)
+		if failed > 0 || answered == 0 {
+			f.note("%s: %d of %d requests were answered; the numbers are of these alone", c.Name, answered, answered+failed)
+		}
+		f.leftOut(c, others(n, "", read))
+	}
+}
+
+// GuideLLM writes benchmarks.json: a list of benchmarks, one for each strategy that it
+// put load on with. Each metric has a distribution for requests of each outcome; those
+// of successful ones are read. Rates and concurrency are distributions over time.
+
+var guideLLMMetrics = []named{
+	{"requests_per_second", definition{"req/s", higher, "Rate at which requests ended, over time; its mean is that of the measured period."}},
+	{"request_concurrency", definition{"requests", neither, "Requests in flight, over time."}},
+	{"request_latency", definition{"s", lower, "Time from the send to the end of each request."}},
+	{"request_streaming_iterations_count", definition{"count", neither, "Chunks of each answer."}},
+	{"prompt_token_count", definition{"tokens", neither, "Prompt tokens of each request."}},
+	{"output_token_count", definition{"tokens", neither, "Output tokens of each request by the server's count; without one, chunks."}},
+	{"total_token_count", definition{"tokens", neither, "Prompt and output tokens of each request."}},
+	{"time_to_first_token_ms", definition{"ms", lower, "Time from the send to the first chunk with a token."}},
+	{"time_to_first_output_token_ms", definition{"ms", lower, "Time from the send to the first chunk that is not reasoning."}},
+	{"time_per_output_token_ms", definition{"ms", lower, "(last token − send) / output tokens of each request: the time to the first token is in it."}},
+	{"inter_token_latency_ms", definition{"ms", lower, "(last token − first token) / (output tokens − 1): one average for each request."}},
+	{"prompt_tokens_per_second", definition{"tok/s", higher, "Prompt tokens of all requests together, over time."}},
+	{"output_tokens_per_second", definition{"tok/s", higher, "Output tokens of all requests together, over time: prefill and ramps are in it."}},
+	{"tokens_per_second", definition{"tok/s", higher, "Prompt and output tokens of all requests together, over time."}},
+	{"output_tokens_per_iteration", definition{"tokens", neither, "Output tokens for each chunk of an answer."}},
+	{"iter_tokens_per_iteration", definition{"tokens", neither, "As output_tokens_per_iteration, without the first token and chunk."}},
+}
+
+func isGuideLLM(n node) bool {
+	list, _ := n.member("benchmarks").value.([]any)
+	return len(list) > 0 && n.member("benchmarks").list()[0].member("metrics").member("requests_per_second").has("successful")
+}
+
+func readGuideLLM(f *File, all []node) {
+	if len(all) > 1 {
+		all[1].wrong("a second document follows the first, which GuideLLM never writes")
+		return
+	}
+	n := all[0]
+	f.note("numbers are of successful requests to one server; std is of the population (divisor n)")
+	for _, b := range n.member("benchmarks").list() {
+		config := b.member("config")
+		if config.value == nil {
+			config = b.member("args") // before version 0.4
+		}
+		f.of(firstOf(config.member("backend").member("model"), n.member("args").member("model")), n.member("metadata").member("guidellm_version").text(), "")
+		c := Cell{What: what(config.member("strategy"), "type_", "streams", "rate", "max_concurrency")}
+		c.Name = guideLLMName(c.What)
+		metrics := b.member("metrics")
+		object, _ := metrics.value.(map[string]any)
+		var left []string
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			at := slices.IndexFunc(guideLLMMetrics, func(d named) bool { return d.name == name })
+			if at < 0 && name != "request_totals" && object[name] != nil {
+				left = append(left, "metrics."+name)
+			}
+		}
+		for _, d := range guideLLMMetrics {
+			m := metrics.member(d.name).member("successful")
+			n, counted := m.member("count").amount()
+			if stats := distribution(m, "percentiles"); len(stats) > 0 && n > 0 && counted {
+				metric := d.metric(d.name, stats)
+				metric.N = int(n)
+				c.Metrics = append(c.Metrics, metric)
+			}
+		}
+		totals := metrics.member("request_totals")
+		for _, d := range []named{
+			{"successful", definition{"requests", neither, "Requests that were answered."}},
+			{"errored", definition{"requests", lower, "Requests that failed."}},
+			{"incomplete", definition{"requests", neither, "Requests that were cut off when the benchmark ended."}},
+		} {
+			if x, ok := totals.member(d.name).amount(); ok {
+				c.Metrics = append(c.Metrics, d.metric("requests_"+d.name, map[string]float64{"value": x}))
+			}
+		}
+		if x, ok := b.member("duration").amount(); ok {
+			c.Metrics = append(c.Metrics, definition{"s", neither, "From the start of the benchmark to its end."}.metric("duration", map[string]float64{"value": x}))
+		}
+		f.Cells = append(f.Cells, c)
+		good, _ := totals.member("successful").amount()
+		if total, ok := totals.member("total").amount(); ok && total > good {
+			f.note("%s: %g of %g requests were answered; the numbers are of these alone", c.Name, good, total)
+		}
+		f.leftOut(c, left)
+	}
+}
+
+// guideLLMName names a cell by the strategy of its load: "concurrent_c16", "constant_r4".
+func guideLLMName(what map[string]string) string {
+	name := what["type_"]
+	if rate := what["rate"]; rate != "" {
+		name += "_r" + strings.TrimSuffix(rate, ".0")
+	}
+	if streams := what["streams"]; streams != "" {
+		name += "_c" + streams
+	}
+	return word(strings.TrimPrefix(name, "_"))
+}
+
+// statNames are statistics that tools call otherwise than mxflow does: GuideLLM writes
+// p001 for the tenth of a per cent.
+var statNames = map[string]string{"std_dev": "std", "p001": "p0_1", "p01": "p1", "p05": "p5", "p999": "p99_9"}
+
+// notStats are members of a distribution that are none, or follow from the others.
+var notStats = []string{"count", "mode", "variance", "total_sum", "pdf", "cumulative_distribution_function"}
+
+// distribution are the statistics that are members of an object, and of another one in
+// it; of a number the number alone.
+func distribution(n node, inner string) map[string]float64 {
+	stats := map[string]float64{}
+	object, is := n.value.(map[string]any)
+	if !is {
+		if x, ok := n.amount(); ok {
+			stats["value"] = x
+		}
+		return stats
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		switch m := n.member(name); {
+		case name == inner:
+			maps.Copy(stats, distribution(m, ""))
+		case slices.Contains(notStats, name):
+		default:
+			if x, ok := m.number(); ok {
+				stats[statWord(name)] = x
+			}
+		}
+	}
+	return stats
+}
+
+// statWord is a statistic's name as mxflow has it.
+func statWord(name string) string {
+	if own, ok := statNames[name]; ok {
+		return own
+	}
+	return strings.ReplaceAll(name, ".", "_")
+}
+
+// at follows a path of members.
+func (n node) at(path string) node {
+	for _, name := range strings.Split(path, ".") {
+		n = n.member(name)
+	}
+	return n
+}
+
+// others are the paths of distributions and numbers that are not read; zeros, which
+// tools write for what there was none of, and elements of lists are not among them.
+func others(n node, at string, read map[string]bool) (paths []string) {
+	object, _ := n.value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		m, path := n.member(name), strings.TrimPrefix(at+"."+name, ".")
+		number, is := m.value.(json.Number)
+		switch {
+		case read[path]:
+		case m.has("mean") || is && strings.Trim(string(number), "0.") != "":
+			paths = append(paths, path)
+		default:
+			paths = append(paths, others(m, path, read)...)
+		}
+	}
+	return paths
+}
+
+// leftOut notes what of a cell was not read.
+func (f *File) leftOut(c Cell, names []string) {
+	if len(names) > 0 {
+		f.note("%s: not read: %s", c.Name, Printable(strings.Join(names[:min(len(names), mostUnread)], ", ")+more(len(names)-mostUnread)))
+	}
+}
+
+func firstOf(all ...node) string {
+	for _, n := range all {
+		if text := n.text(); text != "" {
+			return text
+		}
+	}
+	return ""
+}
