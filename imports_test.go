@@ -82,7 +82,7 @@ var allowed = map[string][]string{
 	"steps/record":  {"engine", "engine/kinds", "engine/limit", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/load/work", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
 	"steps/levels":  {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/decide", "steps/launch", "steps/record", "steps/variant"},
 	"steps/session": {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
-	"steps":         {"engine", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
+	"steps":         {"engine", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "steps/launch", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
 }
 
 // forbidden outside packages: no HCL types in engine, statistics or ledger, and

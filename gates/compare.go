@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 )
 
 // Contender is one engine of a comparison, with its launches of one session.
@@ -103,7 +102,7 @@ func columnOf(address, as string, served []string) string {
 	for _, other := range served {
 		cell, metric := measure.SplitAddress(other)
 		_, elements, _ := strings.Cut(cell, ".")
-		if metric != as || elements != labels || ofMachine(other) || plans.OfCommand(cell) {
+		if metric != as || elements != labels || ofMachine(other) || measure.OfCommand(cell) {
 			continue
 		}
 		if found != "" {
@@ -169,7 +168,7 @@ func addressesOf(a Arm) []string {
 	for _, l := range a.Launches {
 		for address := range l.Metrics {
 			cell, metric := measure.SplitAddress(address)
-			seen[address] = seen[address] || plans.OfCommand(cell) || cell != "host" && slices.Contains(compared, metric)
+			seen[address] = seen[address] || measure.OfCommand(cell) || cell != "host" && slices.Contains(compared, metric)
 		}
 	}
 	var list []string
@@ -187,7 +186,7 @@ func addressesOf(a Arm) []string {
 			}
 			return ci < cj
 		}
-		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && !plans.OfCommand(ci) {
+		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && !measure.OfCommand(ci) {
 			return ri < rj
 		}
 		return mi < mj

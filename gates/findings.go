@@ -130,7 +130,7 @@ func (d *decider) besides(of contested) (all []worsened) {
 
 // facetOf is the facet of a metric in a cell; what a command prints has one each.
 func facetOf(cell, metric string) measure.Facet {
-	if plans.OfCommand(cell) {
+	if measure.OfCommand(cell) {
 		return measure.Facet(metric)
 	}
 	m, _ := measure.LookupIn(metric, measure.PerRequest, measure.PerCell)
@@ -140,7 +140,7 @@ func facetOf(cell, metric string) measure.Facet {
 // metricsOf are the metrics that a cell may have, in the order of the catalogue; of a
 // command those that it printed and of which the plan says which way is better.
 func metricsOf(f *Feature, cell string) (all []measure.Metric) {
-	if !plans.OfCommand(cell) {
+	if !measure.OfCommand(cell) {
 		return slices.DeleteFunc(measure.Catalogue(), func(m measure.Metric) bool { return m.Facet == "" })
 	}
 	if len(f.Candidate.Launches) == 0 {

@@ -120,7 +120,7 @@ func resolution(unit string, whole bool, values []float64) float64 {
 func wholeByName(in *plans.Input) bool {
 	scopes := []measure.Scope{measure.PerRequest, measure.PerCell}
 	switch {
-	case plans.OfCommand(in.Cell):
+	case measure.OfCommand(in.Cell):
 		return false // printed tells
 	case in.Cell == "":
 		scopes = []measure.Scope{measure.PerLaunch}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -145,7 +146,7 @@ func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float6
 	}
 	values := slices.Concat(p.own, p.base)
 	tick := resolution(unit, wholeByName(in), values)
-	if plans.OfCommand(in.Cell) {
+	if measure.OfCommand(in.Cell) {
 		tick = max(tick, printed(unit, values))
 	}
 	if sc.logs {

@@ -153,8 +153,3 @@ func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []stri
 	}
 	return Printed{}, nil, names, false
 }
-
-// OfCommand reports whether a cell is what a command prints.
-func OfCommand(cell string) bool {
-	return cell == CommandKind || strings.HasPrefix(cell, CommandKind+".")
-}

@@ -415,7 +415,7 @@ func (in *Input) Occurs() bool {
 		return true
 	}
 	m, ok := measure.LookupIn(in.Metric, measure.PerRequest)
-	return ok && m.Unit == "tokens" && !OfCommand(in.Cell)
+	return ok && m.Unit == "tokens" && !measure.OfCommand(in.Cell)
 }
 
 // Once tells what a launch has once and hardly varies between launches: memory,
@@ -433,7 +433,7 @@ func (in *Input) Positive() bool {
 	switch {
 	case in.Relation != Own && in.Relation != Base, in.MayBeZero(), in.Stat == "std", in.Stat == "cv":
 		return false
-	case OfCommand(in.Cell):
+	case measure.OfCommand(in.Cell):
 		return in.Better != "" // else it may be anything
 	}
 	return in.Metric != "itl" || in.Stat != "min" // tokens that come at once

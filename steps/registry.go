@@ -1,12 +1,9 @@
 package steps
 
 import (
-	"context"
-	"slices"
-
-	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/session"
@@ -20,20 +17,13 @@ func offered(falsePass, falseFail float64, least, most int) error {
 	return err
 }
 
-// unified reports whether a GPU of this machine shares the host's memory. Where they
-// cannot be listed nothing is said: apply will say why.
-func unified() bool {
-	list, _ := gpu.List(context.Background())
-	return slices.ContainsFunc(list, gpu.GPU.Unified)
-}
-
 // Registry says what steps, levels and engine kinds accept in a plan.
 func Registry() *plans.Registry {
 	r := &plans.Registry{
 		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{},
 		Dataset:  record.DatasetRows,
 		Decision: offered,
-		Unified:  unified,
+		Unified:  launch.Unified,
 	}
 	r.Levels[plans.BenchmarkLevel] = session.BenchmarkSchema
 	for name, k := range levels.Kinds {

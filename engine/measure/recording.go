@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -152,6 +153,12 @@ type cellWindow struct {
 
 // commandCell stands for a cell where nothing was sent.
 const commandCell = "command"
+
+// OfCommand reports whether the address of a cell is that of what a command prints,
+// with labels or without.
+func OfCommand(cell string) bool {
+	return cell == commandCell || strings.HasPrefix(cell, commandCell+".")
+}
 
 // measured are the windows of all cells, or of a command.
 func (r Recording) measured() (all []cellWindow) {

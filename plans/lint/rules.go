@@ -388,7 +388,7 @@ func (c *ruleCheck) domain(in *plans.Input) interval {
 		return notBelow0
 	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests":
 		return notBelow0
-	case plans.OfCommand(in.Cell):
+	case measure.OfCommand(in.Cell):
 		return leastOf(c.plan.CommandEngine(), in.Metric)
 	case in.Unit == "share":
 		return interval{low: 0, high: 1}
@@ -429,7 +429,7 @@ func Implausible(in *plans.Input, limit float64) string {
 		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g?", word, limit, limit*100, limit/100)
 	}
 	u, known := usuals[in.Unit]
-	if !known || plans.OfCommand(in.Cell) ||
+	if !known || measure.OfCommand(in.Cell) ||
 		in.Relation == plans.Delta || in.Stat == "std" || size == 0 {
 		return "" // differences and spreads are of any size
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/rules"
@@ -70,7 +71,7 @@ func (c *planCheck) workloadsDepend() bool {
 // that have to beat them.
 func (c *planCheck) checkTargets(e *plans.Engine) {
 	for _, t := range c.targets {
-		if !plans.OfCommand(t.of) {
+		if !measure.OfCommand(t.of) {
 			c.checkTarget(t)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -36,7 +37,7 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 	}
 	f.Required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
 	for _, p := range f.Pairs("metrics") {
-		if name, _, _ := strings.Cut(p.Key, "."); !plans.OfCommand(p.Key) && !l.Symbols.Has("workload", name) {
+		if name, _, _ := strings.Cut(p.Key, "."); !measure.OfCommand(p.Key) && !l.Symbols.Has("workload", name) {
 			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", name, l.DidYouMean(name, l.Symbols.Of("workload").Order))
 		}
 		t.Metrics[p.Key] = l.targetMetrics(t, p, f.Attrs["metrics"].Expr)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -215,7 +214,7 @@ func cellsOf(launches []*ledger.Launch) (cells []string) {
 }
 
 func ofLaunch(cell string) bool {
-	return slices.Contains([]string{"engine", "gpu", "host"}, cell) || plans.OfCommand(cell)
+	return slices.Contains([]string{"engine", "gpu", "host"}, cell) || measure.OfCommand(cell)
 }
 
 // addressesBelow are the metrics of launches below an address, or all, sorted.

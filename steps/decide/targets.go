@@ -52,7 +52,7 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 // those that rules compare it with.
 func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []string, compared []comparedTarget) []ledger.Target {
 	switch {
-	case len(compared) == 0 && plans.OfCommand(of) && p.Baseline != nil:
+	case len(compared) == 0 && measure.OfCommand(of) && p.Baseline != nil:
 		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, of+"."+metric)}
 	case len(compared) > 0 || len(measured) == 0:
 		return held(p, one, compared)

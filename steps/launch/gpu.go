@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,13 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		return u, fmt.Errorf("the GPU is not free, after %s of waiting: %s; stop it, name it in ignore of the engine's gpu block if it may stay, or set a longer wait there", wait, o)
 	}
 	return u, u.calm(ctx, note)
+}
+
+// Unified reports whether a GPU of this machine shares the host's memory. Where they
+// cannot be listed nothing is said: apply will say why.
+func Unified() bool {
+	list, _ := gpu.List(context.Background())
+	return slices.ContainsFunc(list, gpu.GPU.Unified)
 }
 
 // gpuHold are the GPUs that an apply holds, by UUID, until it ends.
