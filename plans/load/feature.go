@@ -364,7 +364,7 @@ func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 
 var criterionDoc = &lang.BlockDoc{
 	Type: "criterion", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What `accept` and reports call it."}},
+	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line or a word; `accept`, `expect_rules` and reports call it so."}},
 	Doc:    "A success rule of the feature.",
 	Attrs: []plans.Attr{
 		{Name: "rule", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured; bare addresses are the feature's own."},
@@ -377,7 +377,6 @@ var criterionDoc = &lang.BlockDoc{
 func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 	lines := map[string]int{}
 	for _, b := range f.Blocks.OfType("criterion") {
-		f.Scope.CheckName(b, 0, lang.InRules)
 		cf := f.Scope.Fields(b, criterionDoc)
 		if rule := decodeRule(b, cf, "rule"); !f.Scope.Twice(lines, b, 0) {
 			criteria = append(criteria, rule)

@@ -126,7 +126,7 @@ var gateDoc = &lang.BlockDoc{
 
 var ruleDoc = &lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line."}},
+	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line or a word."}},
 	Doc:    "One condition of the gate. Each comparison is decided by itself, and `and`, `or` and `not` join what came out. docs/statistics.md lists what may be written, by which test it is decided, and what is refused.",
 	Attrs: []plans.Attr{
 		{Name: "expr", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured. Bare addresses belong to the phase's feature, where it has just one."},
@@ -136,7 +136,7 @@ var ruleDoc = &lang.BlockDoc{
 }`,
 }
 
-// MaxRuleName is the longest name of a gate's rule, which is a phrase.
+// MaxRuleName is the longest name of a criterion or rule, which is a phrase.
 const MaxRuleName = 200
 
 func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
@@ -144,10 +144,6 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 	lines := map[string]int{}
 	f := s.Fields(b, gateDoc)
 	for _, rb := range f.Blocks {
-		name := rb.Labels[0]
-		if strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
-			s.Fail(rb.LabelRanges[0], "invalid-name", "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
-		}
 		rule := decodeRule(rb, s.Fields(rb, ruleDoc), "expr")
 		if !s.Twice(lines, rb, 0) {
 			g.Rules = append(g.Rules, rule)
@@ -162,6 +158,10 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 // decodeRule reads the expression of a rule or criterion. Compiling it is for
 // when the whole plan is known.
 func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
+	// No rule reads another, so that names need not be identifiers.
+	if name := b.Labels[0]; strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
+		f.Scope.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "A %s is named by a word, or a phrase of one line, of up to %d characters, with no space around it.", b.Type, MaxRuleName)
+	}
 	r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At(attr))}
 	if a := f.Attrs[attr]; a != nil && bare(f.Scope, a.Expr) {
 		f.Scope.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)

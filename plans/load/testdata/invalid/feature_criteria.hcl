@@ -32,7 +32,7 @@ phase "port" {
     criterion "decode" {
       rule = "  " # ERROR: Empty rule
     }
-    criterion "first-token" { # ERROR: Name is not an identifier
+    criterion " first token" { # ERROR: Invalid rule name
       rule = "chat.ttft.gain >= 0"
     }
     criterion "typo" { # ERROR: Missing rule

@@ -56,7 +56,7 @@ phase "port" {
       rule = "chat.tg >= 0.9 * imported.llamacpp.tg32_d4096.ts.mean"
     }
     # There is one number, so that the statistic may be left out.
-    criterion "all_at_once" {
+    criterion "all at once" {
       rule = "chat.tg > imported.serving.r2_c8.output_throughput"
     }
   }
