@@ -75,17 +75,21 @@ func foresee(t *verdict.Test, sc scale) {
 	if gap < 0 {
 		gap, level = -gap, t.Fail
 	}
-	n := stats.Settling(l.N, gap, l.SE*math.Sqrt(float64(l.N)/arms), level, single)
+	sd := l.SE * math.Sqrt(float64(l.N)/arms)
+	n := stats.Settling(l.N, gap, sd, level, single)
 	a := argument{test: t, n: n}
-	chance := verdict.Num("chance", stats.Likely, shareUnit)
+	chance, apart, spread := verdict.Num("chance", stats.Likely, shareUnit), verdict.Num("gap", gap, t.Unit), verdict.Num("spread", sd, t.Unit)
+	if sc.logs {
+		apart, spread = verdict.Num("gap", math.Expm1(gap), shareUnit), verdict.Num("spread", math.Expm1(sd), shareUnit)
+	}
 	most := t.Plan[len(t.Plan)-1]
 	switch {
 	case n == 0:
 		a.n = stats.MostLaunches
-		t.Beside = append(t.Beside, a.say(code.SettlesNever))
+		t.Beside = append(t.Beside, a.say(code.SettlesNever, apart, spread))
 	case n <= most:
-		t.Beside = append(t.Beside, a.say(code.Settles, chance, verdict.Int("more", n-l.N)))
+		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("more", n-l.N)))
 	default:
-		t.Beside = append(t.Beside, a.say(code.Settles, chance, verdict.Int("most", most)))
+		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("most", most)))
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -11,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // table prints what a run decided, and why.
@@ -62,19 +65,23 @@ func keptOf(left []runtime.Planned, n *runtime.Node) string {
 	return ""
 }
 
-// undecided says what would decide what is inconclusive.
+// undecided says what would decide what is inconclusive: features, and gates of which
+// the features say nothing.
 func undecided(a *app, s runtime.Summary) {
+	said := map[string]bool{}
 	for _, r := range s.Rows {
 		d := r.Decision
-		if r.Node.Kind != runtime.KindFeature || d == nil || d.Verdict != verdict.Inconclusive {
+		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature && (r.Node.Kind != runtime.KindGate || said[r.Node.Phase]) {
 			continue
 		}
-		if d.Disturbed() {
-			fmt.Fprintf(a.stdout, "%s: this machine disturbed what was measured; apply again when nothing else runs on it.\n", r.Node.ID)
-			continue
+		said[r.Node.Phase] = true
+		next := tell.Lines(decide.Next(d))
+		if len(next) == 0 {
+			next = []string{"mxflow explain " + cmp.Or(r.Node.Feature, r.Node.ID) + " says what is open"}
 		}
-		fmt.Fprintf(a.stdout, "%s: launches differ too much for what is asked. mxflow explain %s says by how much;\n  "+
-			"more launches (the decision block), longer or more requests in the workload, or a quieter machine decide it.\n", r.Node.ID, r.Node.Feature)
+		for _, line := range next {
+			table.Paragraph(a.stdout, "", r.Node.ID+": "+line+".", a.column())
+		}
 	}
 }
 

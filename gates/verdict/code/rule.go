@@ -67,8 +67,9 @@ const (
 	TiedFloored Code = "beside.tied_floored"
 	Floored     Code = "beside.floored"
 	// Settles: so many launches would likely settle it; SettlesNever: not even the most
-	// that a plan may make. Args: launches, against; chance, and more or most, those that
-	// the plan makes where it takes others.
+	// that a plan may make. Args: launches, against; gap, how far the estimate is from
+	// the threshold, and spread, the standard deviation of launches; chance, and more or
+	// most, those that the plan makes where it takes others.
 	Settles      Code = "beside.settles"
 	SettlesNever Code = "beside.settles_never"
 )

@@ -1,0 +1,81 @@
+package decide
+
+import (
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Next is what would decide an inconclusive decision, as far as it is known: a quiet
+// machine, evidence that is missing, or launches.
+func Next(d *ledger.Decision) (next []verdict.Reason) {
+	if d.Verdict != verdict.Inconclusive {
+		return nil
+	}
+	if d.Disturbed() {
+		return []verdict.Reason{verdict.New(code.NextQuiet).From(disturbances(d.Reasons)...)}
+	}
+	for _, l := range d.Levels {
+		if l.Verdict == verdict.Inconclusive {
+			next = append(next, verdict.New(code.NextEvidence).On(l.Name).From(l.Reasons...))
+		}
+	}
+	for _, r := range d.Rules {
+		if r.Verdict == verdict.Inconclusive && (r.Decides || runtime.Kind(d.Kind) == runtime.KindGate) {
+			next = append(next, nextOf(r)...)
+		}
+	}
+	return next
+}
+
+// nextOf is what would decide a rule: each of its comparisons that is open has an
+// answer of its own.
+func nextOf(r verdict.Rule) (next []verdict.Reason) {
+	for _, in := range r.Inputs {
+		if !in.Missing.IsZero() {
+			next = append(next, verdict.New(code.NextEvidence).On(in.Path).From(in.Missing))
+		}
+	}
+	for _, c := range r.Comparisons {
+		t := c.Test
+		if c.Verdict != verdict.Inconclusive || t == nil || !t.Note.IsZero() {
+			continue
+		}
+		n := len(next)
+		for _, b := range t.Beside {
+			switch b.Code {
+			case code.Settles:
+				b.Code = code.NextLaunches
+			case code.SettlesNever:
+				b.Code = code.NextSpread
+			default:
+				continue
+			}
+			next = append(next, b.On(r.Name))
+		}
+		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) {
+			args := []verdict.Arg{verdict.Int("launches", launches)}
+			if t.Against != "" {
+				args = append(args, verdict.Text("against", t.Against))
+			}
+			if t.First > 0 {
+				args = append(args, verdict.Int("least", t.First))
+			}
+			next = append(next, verdict.New(code.NextStarts, args...).On(r.Name))
+		}
+	}
+	return next
+}
+
+// disturbances are how the machine disturbed what was measured.
+func disturbances(reasons []verdict.Reason) (how []verdict.Reason) {
+	for _, r := range reasons {
+		if r.Code == code.MachineDisturbed {
+			how = append(how, r.Causes...)
+		} else {
+			how = append(how, disturbances(r.Causes)...)
+		}
+	}
+	return how
+}
