@@ -131,6 +131,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	}
 	if r.Verdict == verdict.Pass && !q.Claim.Given {
 		r.Said += whichWay(r, q.Claim)
+		r.Advice = append(r.Advice, claimMore(r, q)...)
 	}
 	if !q.Proves() && !r.Told() && r.Verdict.Decided() {
 		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line that B logs while it answers: --must-see-b '*…*'.")
@@ -158,10 +159,7 @@ func whichWay(r *ab.Result, c ab.Claim) string {
 	if r.Low == nil || r.High == nil {
 		return ""
 	}
-	low, high := c.Change(*r.Low), c.Change(*r.High)
-	if low > high {
-		low, high = high, low
-	}
+	low, high := gained(r, c)
 	better, worse := "faster", "slower"
 	switch {
 	case low > 0:
@@ -170,6 +168,28 @@ func whichWay(r *ab.Result, c ab.Claim) string {
 		return fmt.Sprintf(" It is %s, by %s at most.", worse, percent(low))
 	}
 	return fmt.Sprintf(" Whether it is %s stays open.", better)
+}
+
+// claimMore says how to claim that B is better, where it looks so: what is claimed of
+// launches that were seen is tested by nothing.
+func claimMore(r *ab.Result, q *ab.Question) []string {
+	if r.Low == nil || r.High == nil {
+		return nil
+	}
+	if low, _ := gained(r, q.Claim); low <= 0 {
+		return nil
+	}
+	sign := "+"
+	if q.Claim.Lower() {
+		sign = "-"
+	}
+	return []string{fmt.Sprintf("To claim that B is better, state by how much and make fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign)}
+}
+
+// gained is how much better B is, at least and at most, by the bounds.
+func gained(r *ab.Result, c ab.Claim) (low, high float64) {
+	low, high = c.Change(*r.Low), c.Change(*r.High)
+	return min(low, high), max(low, high)
 }
 
 // openAdvice says what would settle what stayed open.
@@ -236,11 +256,12 @@ func (s *abShow) numbers(r *ab.Result) {
 	}
 	fmt.Fprintf(s.stdout, "%s: A %s, B %s, a change of %s\n", s.q.Label(), tell.Number(*r.A.Value, ""), tell.Number(*r.B.Value, r.Unit), change)
 	if r.Low != nil && r.Verdict.Decided() {
-		low, high := "passes", "fails"
+		low, high := "pass", "fail"
 		if s.q.Claim.Lower() {
 			low, high = high, low
 		}
-		fmt.Fprintf(s.stdout, "From this data a threshold of %s or lower %s, %s or higher %s.\n", tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high)
+		table.Paragraph(s.stdout, "", fmt.Sprintf("Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. One that is chosen from them needs fresh launches.",
+			tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high), s.column())
 	}
 }
 

@@ -177,6 +177,11 @@ var abGolden = []struct {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{31.5, 31.9, 31.7, 31.8})
 		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 7.6e-5, PFail: 1}, -0.016, 0.01)
 	}},
+	{"faster_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
+		q.CommandLine = "mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'"
+		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
+		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
+	}},
 	{"fail", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.7}, []float64{29, 28.8, 29.1, 28.9})
 		tested(r, q, verdict.StopFail, verdict.Look{N: 4, PPass: 1, PFail: 1.2e-6}, -0.1075, -0.0735)

@@ -54,7 +54,7 @@ interrupted.`,
 			if file != nil {
 				for _, name := range []string{"state", "suite", "rerun", "target", "on-seen-data", "var-file"} {
 					if c.Flags().Changed(name) {
-						return fmt.Errorf("--%s: %s says what runs; give it to mxflow plan --out", name, path)
+						return fmt.Errorf("--%s cannot be combined with a plan file (%s); pass it to mxflow plan --out", name, path)
 					}
 				}
 				if q, err = file.applies(path, vars); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -99,21 +100,21 @@ func (r *reviewed) moved(now *reviewed) (what []string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		switch was, is := r.Files[name], now.Files[name]; {
 		case is == "":
-			what = append(what, name+" is no part of it any more")
+			what = append(what, name+" is no longer part of the plan")
 		case was == "":
 			what = append(what, name+" was added")
 		case was != is:
-			what = append(what, name+" was changed")
+			what = append(what, name+" changed")
 		}
 	}
 	if len(what) == 0 && r.Digest != now.Digest {
-		what = append(what, "the plan means something else (a variable, the environment, or another mxflow)")
+		what = append(what, "the same files evaluate to a different plan (environment variable, file or mxflow version)")
 	}
 	if r.Machine != now.Machine {
-		what = append(what, "this machine is another one, or its driver is")
+		what = append(what, "the machine or its driver changed")
 	}
 	if r.Recorded != now.Recorded {
-		what = append(what, "something was recorded in "+r.State)
+		what = append(what, r.State+" has new records")
 	}
 	return what
 }
@@ -132,10 +133,10 @@ func readReviewed(path string) (*reviewed, error) {
 	}
 	r := &reviewed{}
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s is a damaged plan that was reviewed: %w; write it again with mxflow plan --out", path, err)
+		return nil, fmt.Errorf("%s: not a valid plan file: %w; recreate it with mxflow plan --out", path, err)
 	}
 	if r.Format != reviewedFormat {
-		return nil, fmt.Errorf("%s is of the format %s, and this mxflow reads %s: write it again with mxflow plan --out", path, r.Format, reviewedFormat)
+		return nil, fmt.Errorf("%s: plan file format is %s, this mxflow reads %s; recreate it with mxflow plan --out", path, r.Format, reviewedFormat)
 	}
 	return r, nil
 }
@@ -147,13 +148,13 @@ func (r *reviewed) applies(path string, given []load.Given) (applying, error) {
 	for _, g := range given {
 		name, _, _ := strings.Cut(g.Var, "=")
 		if !slices.Contains(r.Ask, name) {
-			return applying{}, fmt.Errorf("%s has its variables: give --var for sensitive ones only (%s)", path, strings.Join(append(ask, "there are none")[:max(1, len(ask))], ", "))
+			return applying{}, fmt.Errorf("--var %s: %s already has its value; only sensitive variables are passed again (%s)", name, path, cmp.Or(strings.Join(r.Ask, ", "), "this plan has none"))
 		}
 		inputs = append(inputs, g)
 		ask = slices.DeleteFunc(ask, func(a string) bool { return a == name })
 	}
 	if len(ask) > 0 {
-		return applying{}, fmt.Errorf("%s was given sensitive variables, which are not kept: give them again, --var %s=…", path, ask[0])
+		return applying{}, fmt.Errorf("%s: sensitive variables are not stored in a plan file; pass them again: --var %s=…", path, ask[0])
 	}
 	plan, state := r.Plan, r.State
 	if dir, err := os.Getwd(); err != nil || dir != r.Dir {
@@ -165,7 +166,7 @@ func (r *reviewed) applies(path string, given []load.Given) (applying, error) {
 			now := &reviewed{Dir: r.Dir}
 			now.restsOn(loaded, st)
 			if what := r.moved(now); len(what) > 0 {
-				return fmt.Errorf("%s is not what would run, and nothing was started: %s; look at it again with mxflow plan --out", path, strings.Join(what, "; "))
+				return fmt.Errorf("%s is out of date, nothing was started: %s; review again with mxflow plan --out", path, strings.Join(what, "; "))
 			}
 			return nil
 		},
@@ -192,7 +193,7 @@ func sensitiveOf(p *plans.Plan) (names []string) {
 // write writes what a plan showed, for apply.
 func (r *reviewed) write(path string, loaded *load.Result, st *store.Store, given []load.Given, preview []runtime.Planned) error {
 	if planText(path) {
-		return errors.New("--out: choose another ending than that of a plan, as in reviewed.json")
+		return errors.New("--out: the name has the extension of a plan source; use another, such as reviewed.json")
 	}
 	dir, err := os.Getwd()
 	if err != nil {
