@@ -115,7 +115,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	soft, hard, release := signals(ctx, a.stderr)
+	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
 	defer release()
 	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Tool: tool,

@@ -404,7 +404,7 @@ func runBench(ctx context.Context, a *app, b benchFlags) error {
 	if err != nil {
 		return err
 	}
-	soft, _, release := signals(ctx, a.stderr)
+	soft, _, release := signals(ctx, a.stderr, "stopping; what is finished is printed")
 	defer release()
 	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
 	if err != nil {
@@ -447,8 +447,10 @@ func runBench(ctx context.Context, a *app, b benchFlags) error {
 			progress(run, -1, 0)
 			if errors.Is(err, context.Canceled) {
 				a.exit = verdict.ExitInterrupted
-				fmt.Fprintln(a.stderr, "interrupted; nothing is printed of a run that is not whole")
-				if run == 0 {
+				out.Add(w, taken)
+				out.Cut(b.runs * len(w.Cells()))
+				fmt.Fprintln(a.stderr, out.Interrupted)
+				if len(out.Cells) == 0 {
 					return rawErr
 				}
 				break

@@ -86,7 +86,7 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if err != nil {
 		return err
 	}
-	soft, hard, release := signals(ctx, a.stderr)
+	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
 	defer release()
 	if !a.json {
 		fmt.Fprintf(a.stderr, "starting engine %s\n", key)

@@ -398,11 +398,14 @@ func status(ev runtime.Event) string {
 	return strings.Join(append(parts, place(ev)), " · ")
 }
 
+// shuttingDown is said of an interruption where the engine is mxflow's own.
+const shuttingDown = "shutting down the engine; press Ctrl-C again to kill it"
+
 // signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which
 // stops the launch in hand in order; the second ends hard, which stops at once.
 // SIGHUP and SIGPIPE are ignored: a closed terminal, or a pager that was left,
 // does not end a run.
-func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context, release func()) {
+func signals(ctx context.Context, stderr io.Writer, says string) (soft, hard context.Context, release func()) {
 	soft, stopSoft := context.WithCancel(ctx)
 	// Stopping in order goes on after soft has ended, so hard must not end with it.
 	hard, stopHard := context.WithCancel(context.WithoutCancel(ctx))
@@ -416,7 +419,7 @@ func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context,
 				return
 			case s := <-c:
 				if n == 1 {
-					fmt.Fprintf(stderr, "\n%s: shutting down the engine; press Ctrl-C again to kill it\n", s)
+					fmt.Fprintf(stderr, "\n%s: %s\n", s, says)
 					stopSoft()
 				} else {
 					stopHard()

@@ -308,6 +308,16 @@ var cellMetrics = []Metric{
 		Definition: "Prompt tokens that the server computed (those it says it had cached are left out) for all measured requests that were answered, divided by the length of the window. It is a rate of work, not the speed of prefilling: see pp.",
 	},
 	{
+		Name: "tg_total_decoding", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
+		Evidence:   "when each answered request was sent, its text events and the number of its output tokens",
+		Definition: "Output tokens behind the first of each answered request, divided by the time from the first token of any of them to the last: llama-benchy's t/s (total). tg_total counts the time before the first token too, and each request's first token.",
+	},
+	{
+		Name: "pp_total_prefilling", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
+		Evidence:   "the evidence of pp_total, and when the first text of each answered request came",
+		Definition: "Prompt tokens as pp_total counts them, divided by the time from the first send to the last request's first token: llama-benchy's t/s (total) of pp. Where requests follow each other it is a rate of work like pp_total; where all are sent at once, the speed of prefilling them together.",
+	},
+	{
 		Name: "tg_peak", Unit: "tok/s", Better: Higher, Scope: PerCell,
 		Evidence:   "a window of 1 s or more, and how many tokens every event holds",
 		Definition: "The most output tokens of measured requests that arrived within any one second, its end excluded. An event of k tokens counts k at the time of its arrival.",

@@ -30,6 +30,8 @@ request shortfall tokens lower
 request retries count lower
 cell tg_total tok/s higher
 cell pp_total tok/s higher
+cell tg_total_decoding tok/s higher
+cell pp_total_prefilling tok/s higher
 cell tg_peak tok/s higher
 cell requests_per_s req/s higher
 cell goodput req/s higher

@@ -17,6 +17,7 @@ type totals struct {
 
 // cell adds what follows from the cell's requests together.
 func (o single) cell(c CellRun, all []answer) totals {
+	p := newPhases()
 	answered, good, prompt, output, retries := 0, 0, 0, 0, 0
 	computedAll, countedAll, recorded, inside := true, true, false, c.window().exists()
 	for _, s := range all {
@@ -35,11 +36,14 @@ func (o single) cell(c CellRun, all []answer) totals {
 		prompt, computedAll = prompt+max(tokens, 0), computedAll && known
 		output, countedAll = output+max(s.OutputTokens, 0), countedAll && plausible(s.OutputTokens)
 		inside = inside && s.inside(c.window())
+		p.add(*s.Sample)
 	}
 	some := answered > 0 && inside
 	length := c.window().seconds()
 	o.put("tg_total", float64(output)/length, some && countedAll)
 	o.put("pp_total", float64(prompt)/length, some && computedAll)
+	o.put("tg_total_decoding", float64(p.decoded)/p.decoding.seconds(), some && p.known && p.decoding.exists())
+	o.put("pp_total_prefilling", float64(prompt)/p.prefilling.seconds(), some && computedAll && p.known && p.prefilling.exists())
 	o.put("requests_per_s", float64(answered)/length, some)
 	o.put("goodput", float64(good)/length, some && len(c.SLO) > 0)
 	o.put("slo_attainment", float64(good)/float64(len(all)), len(all) > 0 && len(c.SLO) > 0)
@@ -50,6 +54,33 @@ func (o single) cell(c CellRun, all []answer) totals {
 	peak, known := peakTokens(c, all)
 	o.put("tg_peak", peak, known && some)
 	return totals{tokens: float64(output), known: some && countedAll}
+}
+
+// phases are when the answered requests of a cell were prefilled, from the first send to
+// the last first token, and decoded, from the first first token to the last one.
+type phases struct {
+	prefilling, decoding window
+	// decoded are the tokens behind the first of each request.
+	decoded int
+	// known is false where one of them does not say when, or how many.
+	known bool
+}
+
+func newPhases() phases {
+	const never = math.MaxInt64
+	return phases{prefilling: window{from: never}, decoding: window{from: never}, known: true}
+}
+
+func (p *phases) add(s Sample) {
+	t := tokensOf(s)
+	if !s.recorded() || len(t.steps) == 0 || t.after < 0 {
+		p.known = false
+		return
+	}
+	first, last := s.Start+t.steps[0].at, s.Start+t.steps[len(t.steps)-1].at
+	p.prefilling = window{min(p.prefilling.from, s.Start), max(p.prefilling.to, first)}
+	p.decoding = window{min(p.decoding.from, first), max(p.decoding.to, last)}
+	p.decoded += t.after
 }
 
 // plausible tells a count of tokens from one that is not known or absurd.

@@ -343,6 +343,32 @@ func TestCountsThatCannotBe(t *testing.T) {
 	}
 }
 
+// A window holds the time before the first token, which the phase of decoding does not.
+func TestPhases(t *testing.T) {
+	request := func(start time.Duration, at ...time.Duration) Sample {
+		s := of("a", Sample{Start: start, Due: start, Scheduled: start, PromptTokens: 100, OutputTokens: len(at)})
+		for i, x := range at {
+			s.Events = append(s.Events, Event{At: x, Kind: KindText, Tokens: i + 1})
+		}
+		return s
+	}
+	cell := CellRun{Cell: "a", From: time.Second, To: 6 * time.Second, UniqueContext: true}
+	samples := []Sample{request(time.Second, 2*time.Second, 3*time.Second, 4*time.Second), request(time.Second, 3*time.Second, 4*time.Second, 5*time.Second)}
+	all := Evaluate(Recording{Cells: []CellRun{cell}, Samples: samples})
+	for name, want := range map[string]float64{"tg_total": 6.0 / 5, "pp_total": 200.0 / 5, "tg_total_decoding": 4.0 / 3, "pp_total_prefilling": 200.0 / 3} {
+		if got, ok := all["a."+name].Stats["median"]; !ok || got != want {
+			t.Errorf("%s is %v (%v), want %v", name, got, ok, want)
+		}
+	}
+	samples[1].OutputTokens = -1 // nobody counted
+	for i := range samples[1].Events {
+		samples[1].Events[i].Tokens = 0
+	}
+	if s, ok := Evaluate(Recording{Cells: []CellRun{cell}, Samples: samples})["a.tg_total_decoding"]; ok {
+		t.Errorf("a phase with tokens that are not known: %v", s)
+	}
+}
+
 // The memory that GPUs work in is their own, and where they have none the host's once;
 // where it is not known of one of them, it is not known.
 func TestMemoryInUse(t *testing.T) {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -97,8 +98,11 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	t.stop(r.watch)
 	r.bound()
 	t.Metrics = measure.Evaluate(t.Recording)
-	if err == nil {
+	// The cells that were finished before an interruption count, as far as they do.
+	if err == nil || errors.Is(err, context.Canceled) {
 		r.judge()
+	}
+	if err == nil {
 		t.asked = r.remember(s.Launch)
 	}
 	return t, err

@@ -52,14 +52,31 @@ type Result struct {
 	Correction string            `json:"latency_mode"`
 	SLO        map[string]string `json:"slo,omitempty"`
 	Dataset    *Dataset          `json:"dataset,omitempty"`
-	Runs       int               `json:"runs"`
-	Cells      []Cell            `json:"cells"`
+	// Runs are those that are whole.
+	Runs  int    `json:"runs"`
+	Cells []Cell `json:"cells"`
+	// Interrupted says how much is missing; it is the zero value where all is there.
+	Interrupted Cut `json:"interrupted,omitzero"`
 	// Invalid are causes for which the numbers do not count.
 	Invalid []verdict.Reason `json:"invalid,omitempty"`
 	// Disturbed says that all of these causes lie in this machine, at that moment.
 	Disturbed bool                 `json:"disturbed,omitempty"`
 	Notes     []verdict.Reason     `json:"notes,omitempty"`
 	Client    *measure.Calibration `json:"client,omitempty"`
+
+	// done are the measurements of cells that were added.
+	done int
+}
+
+// Cut is a measurement that was interrupted: of so many cells, over all runs, these are
+// missing.
+type Cut struct {
+	Missing int `json:"missing"`
+	Of      int `json:"of"`
+}
+
+func (c Cut) String() string {
+	return fmt.Sprintf("interrupted: %d of %d measurements of cells are missing", c.Missing, c.Of)
 }
 
 // Dataset is the file that prompts came from.
@@ -104,10 +121,18 @@ type Metric struct {
 	Stats  []map[string]float64 `json:"stats"`
 }
 
-// Add takes in a run.
+// Cut notes that no more comes, of so many measurements of cells.
+func (r *Result) Cut(planned int) { r.Interrupted = Cut{planned - r.done, planned} }
+
+// Add takes in a run, or of one that was interrupted the cells that it finished.
 func (r *Result) Add(w *plans.Workload, taken record.Taken) {
-	r.Runs++
-	for i, cell := range w.Cells() {
+	cells := w.Cells()
+	finished := len(taken.Cells)
+	r.done += finished
+	if finished == len(cells) {
+		r.Runs++
+	}
+	for i, cell := range cells[:finished] {
 		if len(r.Cells) <= i {
 			r.Cells = append(r.Cells, Cell{
 				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
@@ -189,15 +214,16 @@ func (r *Result) rows() (rows [][]string) {
 			pp, ttft = "pp_corrected", "ttft_corrected"
 		}
 		rows = append(rows,
-			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "", ttft, "", ""),
-			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "tg_peak", "", "tpot", "e2e"))
+			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "pp_total_prefilling", "", ttft, "", ""),
+			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "tg_total_decoding", "tg_peak", "", "tpot", "e2e"))
 	}
 	return rows
 }
 
 // head are the columns of a row: the speed of one request with its interval, the total
-// of all in flight, the best second, and times.
-var head = []string{"test", "t/s", "95% interval", "total t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
+// of all in flight over the whole window and over the phase alone, the best second, and
+// times.
+var head = []string{"test", "t/s", "95% interval", "window t/s", "phase t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
 
 // row shows metrics of a cell, the first of them with its interval.
 func (c Cell) row(test string, metrics ...string) []string {
@@ -369,11 +395,21 @@ func (r *Result) words() (lines []string) {
 	for _, n := range r.Notes {
 		lines = append(lines, imported.Printable("note: "+tell.Line(n)))
 	}
-	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", r.Runs)
-	if r.Runs == 1 {
+	if r.Interrupted.Missing > 0 {
+		lines = append(lines, r.Interrupted.String())
+	}
+	most := r.Runs // and the one that was interrupted
+	for _, c := range r.Cells {
+		for _, m := range c.Metrics {
+			most = max(most, len(m.Values))
+		}
+	}
+	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", most)
+	if most < 2 {
 		runs = "One run of one server: without more runs nothing is known of the spread."
 	}
-	lines = append(lines, runs, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
+	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, of pp until the last first token (llama-benchy's total).", runs)
+	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
 	if r.Correction != "none" {
 		lines = append(lines, fmt.Sprintf("pp and ttft are corrected by the latency that mode %q measured; the uncorrected numbers are in --format json.", r.Correction))
 	}

@@ -41,11 +41,49 @@ func sampleResult(t *testing.T) *Result {
 			}
 		}
 		r.Add(w, record.Taken{
-			Metrics: metrics, Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
+			Recording: recorded(w, len(w.Cells())), Metrics: metrics, Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
 			Prompts: map[string]record.PromptsMade{"bench.p2048.o32.d4096.c4": {Method: "tokenizer", Verified: true}},
 		})
 	}
 	return r
+}
+
+// recorded is a run that finished so many of its cells.
+func recorded(w *plans.Workload, finished int) (r measure.Recording) {
+	for _, c := range w.Cells()[:finished] {
+		r.Cells = append(r.Cells, measure.CellRun{Cell: c.Address})
+	}
+	return r
+}
+
+// Of a run that was interrupted the finished cells count, and the rest is missing.
+func TestBenchInterrupted(t *testing.T) {
+	w := plans.NewWorkload("bench")
+	w.PromptTokens, w.OutputTokens, w.OutputList = []int{16}, []int{4, 8, 12}, true
+	r := &Result{Correction: "none"}
+	for _, finished := range []int{3, 2} {
+		metrics := map[string]measure.Summary{}
+		for _, c := range w.Cells() {
+			metrics[c.Address+".tg"] = measure.Summary{Unit: "tok/s", N: 8, Stats: map[string]float64{"median": 50}}
+		}
+		r.Add(w, record.Taken{Recording: recorded(w, finished), Metrics: metrics})
+	}
+	r.Cut(4 * 3)
+	var values []int
+	for _, c := range r.Cells {
+		values = append(values, len(c.Metrics["tg"].Values))
+	}
+	if r.Runs != 1 || !slices.Equal(values, []int{2, 2, 1}) || r.Interrupted != (Cut{Missing: 7, Of: 12}) {
+		t.Errorf("%d runs, values %v, %+v", r.Runs, values, r.Interrupted)
+	}
+	if text := written(t, r, "md"); !strings.Contains(text, "interrupted: 7 of 12 measurements of cells are missing") {
+		t.Error(text)
+	}
+	first := &Result{Correction: "none"}
+	first.Add(w, record.Taken{Recording: recorded(w, 1)})
+	if first.Runs != 0 || len(first.Cells) != 1 {
+		t.Errorf("%d runs, %d cells of one that had finished one", first.Runs, len(first.Cells))
+	}
 }
 
 func written(t *testing.T, r *Result, format string) string {
@@ -60,12 +98,12 @@ func written(t *testing.T, r *Result, format string) string {
 func TestBenchMarkdown(t *testing.T) {
 	const want = `org/m\|x? at http://box:8000 (vllm)
 
-| model | test | t/s | 95% interval | total t/s | peak t/s | ttft ms | tpot ms | e2e ms |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  | 0.25 ± 1e-05 |  |  |
-| org/m\|x? | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |
-| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  | 0.25 ± 1e-05 |  |  |
-| org/m\|x? | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |
+| model | test | t/s | 95% interval | window t/s | phase t/s | peak t/s | ttft ms | tpot ms | e2e ms |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  |  | 0.25 ± 1e-05 |  |  |
+| org/m\|x? | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |  |
+| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  |  | 0.25 ± 1e-05 |  |  |
+| org/m\|x? | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |  |
 
 | model | cell | goodput req/s | accept_length |
 | --- | --- | --- | --- |
@@ -73,6 +111,8 @@ func TestBenchMarkdown(t *testing.T) {
 | org/m\|x? | pp2048 tg128 @ d4096, c4 |  |  |
 
 note: 8 answers of pp2048 tg128 @ d4096, c4 were shorter, those of pp2048 tg32 @ d4096, c4 not
+
+window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, of pp until the last first token (llama-benchy's total).
 
 3 runs of one server: mean ± sample standard deviation of the runs' medians.
 
