@@ -39,8 +39,8 @@ type asked struct {
 }
 
 // again is what is asked for again of a request. A completion goes on from any text, so
-// that it is from some word of the answer on, at random: who computes the beginning
-// alone, which is looked at most, is found out. A chat's answer is not to be continued.
+// that it is from some word in the second half of the answer on, at random: who computes
+// the beginning alone is found out. A chat's answer is not to be continued.
 func again(launch string, c sentCell, s measure.Sample) asked {
 	a := asked{launch: launch, w: c.w, cell: c.cell, index: s.Index, prompt: c.prompts.Measured[s.Index], text: s.Reasoning + s.Text, billed: s}
 	if s.Reasoning == "" && s.Tools == "" && s.TokenSource != measure.SourceEvents {
@@ -53,13 +53,15 @@ func again(launch string, c sentCell, s measure.Sample) asked {
 	if openai.API(c.w.API) == openai.Chat || len(a.prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
 		return a
 	}
-	words := []int{0}
-	for i := 1; i+work.BeginBytes < len(a.text); i++ {
+	var words []int
+	for i := max(len(a.text)/2, 1); i+work.BeginBytes < len(a.text); i++ {
 		if a.text[i] == ' ' && a.text[i-1] != ' ' {
 			words = append(words, i)
 		}
 	}
-	a.at = words[rand.IntN(len(words))]
+	if len(words) > 0 {
+		a.at = words[rand.IntN(len(words))]
+	}
 	// No more than the answer had there, or it might not fit into the engine.
 	rest := s.OutputTokens * (len(a.text) - a.at) / max(len(a.text), 1)
 	a.prompt.Text, a.prompt.Output, a.text = a.prompt.Text+a.text[:a.at], min(max(rest, 1), lookTokens), a.text[a.at:]

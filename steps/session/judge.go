@@ -214,11 +214,6 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[stri
 			switch {
 			case c.Of == 0 || c.Parents == 0:
 				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
-			case c.Of < fewPrompts:
-				mine, theirs := incoherent(byArm[v.Key], c.Cell), incoherent(byArm[vs[0].Key], c.Cell)
-				if len(mine) > len(theirs) {
-					return verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), cell, verdict.Int("theirs", len(theirs)), other).On(v.Name).From(mine[0]), nil, nil
-				}
 			case c.Garbage > 0:
 				return verdict.New(code.Worse, verdict.Int("answers", c.Garbage), of, cell, other).On(v.Name).From(found...), nil, nil
 			case c.Doubtful > 0:
@@ -227,22 +222,6 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[stri
 		}
 	}
 	return why, notes, nil
-}
-
-// fewPrompts is how many prompts it takes to compare how answers are worded:
-// with fewer, what no text has is counted on both sides.
-const fewPrompts = 6
-
-// incoherent are the answers to a cell that do not read as text.
-func incoherent(launches []*ledger.Launch, cell string) (list []verdict.Reason) {
-	for _, launch := range launches {
-		for _, r := range launch.Incoherent {
-			if r.Subject == cell {
-				list = append(list, r)
-			}
-		}
-	}
-	return list
 }
 
 // ofWorkload reports whether an incoherent answer, as launches record it, is one

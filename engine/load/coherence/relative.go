@@ -36,6 +36,9 @@ const (
 	// be called garbage: what a change of numerics does to how often a model turns in
 	// circles is less.
 	minShare = 0.25
+	// longRun is how many bytes of one character over and over are more than a number or
+	// a line that is drawn.
+	longRun = 48
 )
 
 // Relative compares the answers of a candidate with its parent's to other prompts of
@@ -45,7 +48,7 @@ const (
 // often. There are three kinds of evidence:
 //
 //   - hard signs, each of which counts for itself where no answer of the parent's has
-//     one, and otherwise, or where it is one word over and over in some answers, when they
+//     one, and otherwise, or where some answers repeat themselves from the beginning, when they
 //     are more frequent by more than chance;
 //   - soft signs (circles, empty texts), which count when they are more frequent than
 //     the parent's by more than chance (Fisher's exact test) and by a quarter of all
@@ -94,12 +97,19 @@ func compare(cell string, parent, candidate []answer) Coherence {
 	bad, sound := split(candidate, hard)
 	theirBad, theirSound := split(parent, hard)
 	chance := work.Fisher(len(bad), c.Of, len(theirBad), c.Parents)
+	// A small model that is forced on says one word or character over and over now and
+	// then: of many answers, one is no sign of broken numerics, and no more are where they
+	// are short. Numbers that are none come out as one token, for long and not once.
+	stuck := 0
 	for _, f := range bad {
-		// A small model that is forced on says one word over and over now and then: of
-		// many answers, one is no sign of broken numerics.
-		word := f.why.Code == OneWord && len(bad) < c.Of
+		if f.why.Code == Repeated && len(f.text) >= longRun {
+			stuck++
+		}
+	}
+	for _, f := range bad {
+		repeats := f.why.Code == OneWord || f.why.Code == Repeated
 		switch {
-		case len(theirBad) == 0 && !word, chance <= sure:
+		case len(theirBad) == 0 && (!repeats || stuck > 1 || len(bad) == c.Of), chance <= sure:
 			c.Garbage++
 			c.found(f.is(Garbage))
 		case chance <= doubted:

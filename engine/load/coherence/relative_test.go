@@ -78,7 +78,7 @@ func TestGarbageIsFound(t *testing.T) {
 		"bytes":                             {always(strings.Repeat("ab\xff\xfe", 30)), all, []int{130}, 1},
 		"nothing":                           {always(""), []int{3, 10}, []int{130}, 1},
 		"white space":                       {always("\n\n \n"), []int{3, 10}, []int{130}, 1},
-		"one token, now and then":           {mixed(0.3, always(strings.Repeat("!", 64)), sentences), many, []int{130}, 0.1},
+		"one token, now and then":           {mixed(0.5, always(strings.Repeat("!", 64)), sentences), many, []int{130}, 0.2},
 		"random, but for a few":             {mixed(0.8, drawn(pieces(), ""), sentences), []int{40}, []int{500}, 0.6},
 		"random, after a parent in circles": {drawn(pieces(), ""), []int{12}, []int{400, 800}, 0.8},
 	} {
@@ -119,16 +119,22 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// One of many answers may be one word over and over: a small model says that to some
-// prompts, and only how often it does tells of broken numerics.
-func TestOneWordNowAndThen(t *testing.T) {
-	for _, c := range []struct{ of, stuck, garbage int }{{18, 1, 0}, {18, 2, 0}, {18, 8, 8}, {3, 3, 3}} {
+// One of many answers may be one word or character over and over: a small model says
+// that to some prompts, and only how often it does tells of broken numerics.
+func TestRepeatsNowAndThen(t *testing.T) {
+	for _, c := range []struct {
+		text               string
+		of, stuck, garbage int
+	}{
+		{"better ", 18, 1, 0}, {"better ", 18, 2, 0}, {"better ", 18, 8, 8}, {"better ", 3, 3, 3},
+		{"1", 18, 1, 0}, {"1", 18, 8, 8}, {"1", 2, 1, 0}, {"1", 2, 2, 2},
+	} {
 		candidate := scripts("chat", c.of, 60, 2, sentences)
 		for i := range c.stuck {
-			candidate[i].Text = strings.Repeat("better ", 12)
+			candidate[i].Text = strings.Repeat(c.text, 12)
 		}
 		if got := Relative(scripts("chat", c.of, 60, 1, sentences), candidate)[0]; got.Garbage != c.garbage {
-			t.Errorf("%d of %d: %+v", c.stuck, c.of, got)
+			t.Errorf("%q in %d of %d: %+v", c.text, c.stuck, c.of, got)
 		}
 	}
 }

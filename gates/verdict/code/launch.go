@@ -127,9 +127,8 @@ const (
 	CountedMixed   Code = "work.counted_mixed"
 	Unlooked       Code = "answers.unlooked"
 	AnswersGarbage Code = "answers.garbage"
-	// MoreGarbage: more answers of the variant Subject than of another do not read as
-	// text, from an example; without a Subject, of a row against the reference. Args:
-	// answers, cell, theirs, other.
+	// MoreGarbage: more answers of a row than of the reference do not read as text, from
+	// an example. Args: answers, theirs.
 	MoreGarbage   Code = "answers.more_garbage"
 	Unrecorded    Code = "answers.unrecorded"
 	Unpaired      Code = "answers.unpaired"
