@@ -16,7 +16,7 @@ import (
 
 const (
 	// lookedAt is how many answers of a launch its parent gives again, of each cell.
-	lookedAt = 12
+	lookedAt = 16
 	// lookTokens is how long those are at most, enough for what is compared
 	// (work.BeginBytes), and lookAtOnce how many are asked for at a time.
 	lookTokens, lookAtOnce = 12, 4

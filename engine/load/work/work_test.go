@@ -177,14 +177,15 @@ func TestAgree(t *testing.T) {
 	}{
 		{18, 18, 18, 18, true, false},
 		{18, 18, 0, 18, true, true},
-		{18, 18, 2, 18, true, true},
-		{36, 36, 6, 36, true, true},
+		{18, 18, 2, 18, true, false},
+		{36, 36, 4, 36, true, true},
+		{36, 36, 5, 36, true, false},
 		{18, 18, 6, 18, true, false},
 		{12, 12, 4, 18, true, false},  // of one cell, and
-		{54, 54, 28, 54, true, false}, // of all: weights in q5_k_m, of a small model
+		{54, 54, 16, 54, true, false}, // of all: weights in q5_k_m, of a small model
 		{12, 12, 0, 12, true, true},
-		{9, 9, 0, 9, true, true},
-		{6, 6, 0, 6, true, false}, // too few to be sure
+		{9, 9, 0, 9, true, false}, // too few to be sure
+		{6, 6, 0, 6, true, false},
 		{3, 6, 0, 6, true, false},
 		{2, 18, 0, 18, false, false},
 		{18, 18, 0, 0, false, false},

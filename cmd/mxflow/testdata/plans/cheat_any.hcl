@@ -49,7 +49,7 @@ knob "port" {
 workload "chat" {
   prompt_tokens = 64
   output_tokens = 32
-  requests      = 12
+  requests      = 16
   warmup        = 2
   max_lag       = "1s"
 }
