@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -217,6 +216,13 @@ type Look struct {
 	Is  string `json:"is"`
 	// Prompt and Answer are the tokens of that request, as its engine billed them and as
 	// the parent's tokenizer counts the text.
-	Prompt work.Count `json:"prompt,omitzero"`
-	Answer work.Count `json:"answer,omitzero"`
+	Prompt Recount `json:"prompt,omitzero"`
+	Answer Recount `json:"answer,omitzero"`
+}
+
+// Recount is the tokens of one text: billed by the engine that was asked, and counted
+// again by its parent's tokenizer. Both are 0 where the second is not known.
+type Recount struct {
+	Billed  int `json:"billed"`
+	Counted int `json:"counted"`
 }

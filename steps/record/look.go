@@ -144,13 +144,13 @@ func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []asked) (look
 
 // count has the engine's tokenizer count a text whose tokens were billed. Zero where
 // either is not known: the text is then held to how much of it a token stands for.
-func count(ctx context.Context, st *launch.Started, text string, billed int) work.Count {
+func count(ctx context.Context, st *launch.Started, text string, billed int) ledger.Recount {
 	if text == "" || billed < 1 || st.Kind.Tokenize.Path == "" {
-		return work.Count{}
+		return ledger.Recount{}
 	}
 	n, _, err := st.Client.Tokenize(ctx, text)
 	if err != nil || n < 1 {
-		return work.Count{}
+		return ledger.Recount{}
 	}
-	return work.Count{Billed: billed, Counted: n}
+	return ledger.Recount{Billed: billed, Counted: n}
 }

@@ -117,7 +117,7 @@ func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
 	for _, l := range parent {
 		for _, look := range l.Looks {
 			if of[look.Launch] {
-				counted = append(counted, work.Counted{Cell: look.Cell, Prompt: look.Prompt, Answer: look.Answer})
+				counted = append(counted, work.Counted{Cell: look.Cell, Prompt: work.Count(look.Prompt), Answer: work.Count(look.Answer)})
 			}
 		}
 	}

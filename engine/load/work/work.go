@@ -76,8 +76,7 @@ type Counted struct {
 // Count is the tokens of one text: what the engine billed that was sent it or made it,
 // and what the parent's tokenizer counts, which is 0 where that is not known.
 type Count struct {
-	Billed  int `json:"billed"`
-	Counted int `json:"counted"`
+	Billed, Counted int
 }
 
 // Compare compares what two arms did for what they claim, cell by cell; few are the
