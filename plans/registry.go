@@ -122,6 +122,9 @@ type EngineKind struct {
 	NeedsProcess bool
 	// Settings are the accepted settings; nil accepts any.
 	Settings []Attr
+	// Variables are all environment variables of its own that an engine of this kind
+	// reads, where they are known; they begin alike, up to an underscore.
+	Variables []string
 	// Observed is what engines of this kind say of themselves.
 	Observed []Observed
 	// Check looks at a decoded engine of this kind for what its parts cannot say

@@ -2,8 +2,11 @@ package embedded
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 func environment(pairs ...string) func(string) string {
@@ -113,7 +116,11 @@ func TestPrefixCacheNeedsAKVCache(t *testing.T) {
 
 // Help and manual are made from these tables, so they must tell the truth.
 func TestTablesAgreeWithTheParser(t *testing.T) {
+	kind, _ := kinds.Lookup("embedded")
 	for _, s := range Switches() {
+		if !slices.Contains(kind.Variables, s.Env) {
+			t.Errorf("the kind does not know %s, so that a plan may not set it", s.Env)
+		}
 		for _, value := range s.Values {
 			value = strings.ReplaceAll(value, "N", "3")
 			if _, err := ParseConfig(nil, environment(s.Env+"="+value), io.Discard); err != nil {

@@ -51,6 +51,10 @@ func init() {
 		Toy:                 true,
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,
+		Variables: []string{
+			"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_MOE", "MXFLOW_EMBEDDED_LM_HEAD", "MXFLOW_EMBEDDED_SINKS", "MXFLOW_EMBEDDED_THREADS",
+			"MXFLOW_EMBEDDED_PREFIX_CACHE", "MXFLOW_EMBEDDED_SPECULATION", "MXFLOW_EMBEDDED_REASONING", "MXFLOW_EMBEDDED_FAULT",
+		},
 		Settings: []Setting{
 			{Name: "threads", Type: TypeNumber, Whole: true, Flag: "--threads", Default: "1", Doc: "Threads that share the tokens of a prefill or a recomputed prefix."},
 			{Name: "layers", Type: TypeNumber, Whole: true, Flag: "--layers", Default: "4", Doc: "Decoder layers."},

@@ -75,9 +75,12 @@ type Kind struct {
 	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
 	DefaultReadyTimeout time.Duration
 	DefaultStopGrace    time.Duration
-	// Settings are all that a plan may set; any other is an error.
 	// Toy says that its model is so small that a step takes no time to speak of.
-	Toy      bool
+	Toy bool
+	// Variables are all environment variables of its own that it reads, where they are
+	// known.
+	Variables []string
+	// Settings are all that a plan may set; any other is an error.
 	Settings []Setting
 }
 

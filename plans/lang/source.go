@@ -97,8 +97,39 @@ func (s *Source) parse() hcl.Diagnostics {
 	}
 	file, diags := hclsyntax.ParseConfig(s.Text, s.Name, hcl.InitialPos)
 	s.Body, s.Loops = file.Body, loops
+	for _, d := range diags {
+		s.clearer(d)
+	}
 	return diags
 }
+
+// clearer words what the parser of HCL finds where people meant something else than it
+// takes them to.
+func (s *Source) clearer(d *hcl.Diagnostic) {
+	if CodeOf(d) != "invalid-definition" || d.Subject == nil {
+		return
+	}
+	from := bytes.LastIndexByte(s.Text[:d.Subject.Start.Byte], '\n') + 1
+	line, _, _ := bytes.Cut(s.Text[from:], []byte("\n"))
+	if at := d.Subject.Start.Byte; at > from && s.Text[at-1] == '"' && at < len(s.Text) && letter.Match(s.Text[at:at+1]) {
+		if m := quotesWithin.FindSubmatch(line); m != nil && bytes.Contains(m[1], []byte(`"`)) {
+			*d = hcl.Diagnostic{
+				Severity: d.Severity, Subject: d.Subject, Context: d.Context, Extra: Coded("invalid-definition"), Summary: "Quotes within quotes",
+				Detail: fmt.Sprintf(`The quote in front of %s ends the text. Write single quotes within: "%s".`, s.Text[d.Subject.Start.Byte:d.Subject.End.Byte], bytes.ReplaceAll(m[1], []byte(`"`), []byte("'"))),
+			}
+			return
+		}
+	}
+	if strings.Contains(d.Detail, "ingle-line block") {
+		d.Extra, d.Summary = Coded("invalid-definition"), "Too much on one line"
+		d.Detail = "A block on one line holds one attribute and no block. Put each attribute, each block and the closing brace on a line of its own."
+	}
+}
+
+var letter = regexp.MustCompile(`\w`)
+
+// quotesWithin is a text from its first quote on a line to its last.
+var quotesWithin = regexp.MustCompile(`=\s*"(.*)"`)
 
 func IsFolder(path string) bool {
 	info, err := os.Stat(path)

@@ -1,6 +1,9 @@
 package load
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
@@ -81,6 +84,25 @@ type engineDecoder struct {
 	unknown []unknownSetting
 }
 
+// checkVariable refuses a variable that begins as those of a kind of engine do and is
+// none of them: nothing would read it, and the variant would be another than it says.
+func (d *engineDecoder) checkVariable(p eval.Pair) {
+	for kind, k := range d.reg.Engines {
+		if len(k.Variables) == 0 || slices.Contains(k.Variables, p.Key) {
+			continue
+		}
+		prefix := k.Variables[0]
+		for _, v := range k.Variables {
+			for !strings.HasPrefix(v, prefix) {
+				prefix = prefix[:len(prefix)-1]
+			}
+		}
+		if strings.HasPrefix(p.Key, prefix) {
+			d.Fail(p.KeyAt, "unknown-setting", "Unknown variable of an engine", "Engines of kind %q read no variable %s; they read %s.%s", kind, p.Key, strings.Join(k.Variables, ", "), d.DidYouMean(p.Key, k.Variables))
+		}
+	}
+}
+
 func (d *engineDecoder) decode(b *hcl.Block) {
 	kind, known := d.reg.Engines[b.Labels[0]]
 	f := d.Fields(b, d.withParts(engineDoc, d.reg.EngineParts))
@@ -88,7 +110,11 @@ func (d *engineDecoder) decode(b *hcl.Block) {
 		Kind: b.Labels[0], Name: b.Labels[1], Range: lang.RangeOf(b.DefRange),
 		Model: f.Text("model"), Args: f.Texts("args"),
 	}
-	e.Env = f.TextMap("env")
+	if e.Env = f.TextMap("env"); e.Env != nil {
+		for _, p := range f.Pairs("env") {
+			d.checkVariable(p)
+		}
+	}
 	e.Parts = d.decodeParts(f, d.reg.EngineParts)
 	kind = d.extended(kind, e)
 	e.Settings = d.decodeSettings(f.Pairs("settings"), e.Kind, kind.Settings, false)

@@ -126,6 +126,7 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 			v.Env = map[string]*string{}
 		}
 		v.Env[p.Key] = text
+		d.engines.checkVariable(p)
 	}
 	known := d.knobSettings()
 	v.Settings = d.engines.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
@@ -249,6 +250,13 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	return e
 }
 
+// expression tells texts that were meant as regular expressions; expressionParts are
+// what * stands for in a glob.
+var (
+	expression      = regexp.MustCompile(`^\.\*|^\^|\$$|\.[+]|\\[dwsDWS][+*?]|\\\.|\[[^\]]*-[^\]]*\][+]`)
+	expressionParts = regexp.MustCompile(`^\^|\$$|\.[*+?]|\\[dwsDWS][*+?]?|\[[^\]]*\][*+?]?|\\|\([^)]*\)`)
+)
+
 // globs reads globs for lines of the log.
 func (d *knobDecoder) globs(f *eval.Body, name string) []string {
 	v, ok := f.Value(name)
@@ -262,6 +270,8 @@ func (d *knobDecoder) globs(f *eval.Body, name string) []string {
 		case !isText:
 		case strings.Trim(s, "* \r\n") == "":
 			d.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+		case expression.MatchString(s):
+			d.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special, and stands for any text, so %q is looked for with its other signs as they are. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
 		case strings.Contains(s, "\n"):
 			d.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, and globs are matched against one line at a time. Give each line a glob of its own; lines { any_of = [ … ] } takes any of several.", s)
 		}

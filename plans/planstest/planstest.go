@@ -63,7 +63,7 @@ func Registry() *plans.Registry {
 		Engines: map[string]plans.EngineKind{
 			"openai": {NeedsProcess: true},
 			"vllm":   {},
-			"embedded": {Settings: []plans.Attr{
+			"embedded": {Variables: []string{"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_MOE"}, Settings: []plans.Attr{
 				{Name: "layers", Type: plans.Int, Min: 1, MinSet: true},
 				{Name: "kv_cache", Type: plans.Bool},
 				{Name: "moe", Type: plans.String, OneOf: []string{"all", "routed"}},

@@ -599,7 +599,15 @@ func TestWordsOfOtherLanguages(t *testing.T) {
 	for rule, want := range map[string]string{
 		"levels.kernels == pass":                      "words stand in single quotes: 'pass'",
 		"chat.tg.gain >= 0.1 AND chat.ttft.gain >= 0": "Write and, or and not in small letters",
-		"chat.ttft < 200ms":                           "Write the number alone",
+		"chat.ttft < 200ms":                           "chat.ttft is in ms, and numbers stand without a unit: write 200.",
+		"chat.ttft <= 1.5 s and chat.tg > 0":          "write 1500.",
+		"engine.startup_s <= 2min":                    "engine.startup_s is in s, and numbers stand without a unit: write 120.",
+		"engine.memory_gb <= 512MiB":                  "write 0.536871.",
+		"chat.tg.gain >= 50%":                         "chat.tg.gain is a fraction (0.10 is 10%), and numbers stand without a unit: write 0.5.",
+		"chat.tg.gain >= 2x":                          "2 times as good is 1.",
+		"chat.tg >= 2x chat.tg.base":                  "A factor is written with an asterisk",
+		"chat.tg >= 20ms":                             "chat.tg is in tok/s, which 20ms is not",
+		"200ms >= chat.ttft":                          "Write the number alone",
 	} {
 		_, errs := r.compile(rule, "criterion")
 		if len(errs) != 1 || !strings.Contains(errs[0].Detail, want) {

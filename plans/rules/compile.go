@@ -27,7 +27,11 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 	}
 	tree, err := parser.ParseWithConfig(src, &conf.Config{MaxNodes: maxRuleNodes})
 	if err != nil {
-		return nil, []*Error{fromExpr(err, src)}
+		e := fromExpr(err, src)
+		if hint := ns.unitOf(src, sc); hint != "" && e.At >= 0 && numberWithUnit.MatchString(string([]rune(src)[e.At:e.At+e.Length])) {
+			e.Detail = hint
+		}
+		return nil, []*Error{e}
 	}
 	r := &reader{ns: ns, sc: sc, p: &plans.Program{}, text: []rune(src), seen: map[string]*plans.Input{}, done: map[ast.Node]*plans.Operand{}}
 	r.p.Logic = r.condition(&tree.Node, false)

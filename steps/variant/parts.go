@@ -58,7 +58,7 @@ func Register(r *plans.Registry) {
 }
 
 func engineKind(k kinds.Kind) plans.EngineKind {
-	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Check: Check}
+	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Variables: k.Variables, Check: Check}
 	for _, p := range k.Patterns(nil) {
 		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc, Asked: k.Asked(p.Name)})
 	}

@@ -41,6 +41,18 @@ knob "moe" {
       lines {
         any_of = ["a\nb"] # ERROR: Glob of several lines
       }
+      lines {
+        any_of = [".*gemv.*"] # ERROR: Glob is a regular expression
+      }
+      lines {
+        any_of = ["^using kernel"] # ERROR: Glob is a regular expression
+      }
+      lines {
+        any_of = ["took \\d+ ms"] # ERROR: Glob is a regular expression
+      }
+      lines {
+        any_of = ["*[engine-core]* model.layers.*", "a.b", "cost $5, 3.5+"]
+      }
       lines { # ERROR: Missing any_of
         at_least = 2
       }

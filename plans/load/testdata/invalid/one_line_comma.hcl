@@ -1,0 +1,2 @@
+plan "p" {}
+engine "embedded" "tiny" { model = "x", env = { A = "b" } } # ERROR: Too much on one line

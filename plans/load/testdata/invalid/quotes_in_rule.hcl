@@ -1,0 +1,8 @@
+plan "p" {}
+phase "x" {
+  gate {
+    rule "a" {
+      expr = "levels.kernels == "pass"" # ERROR: Quotes within quotes
+    }
+  }
+}
