@@ -52,9 +52,12 @@ type Setting struct {
 	// Without is what a member of an object does beside the above where another
 	// member is absent.
 	Without *Without
-	// Used names an observation, a number, that is above 0 where the engine used
-	// the setting.
-	Used string
+	// Used names an observation that shows whether the engine used the setting: a number
+	// above 0, or a word that is not "none". UsedWith is the member of the setting that
+	// asks for it, where it is a member of an object that is sent whole. UsedHidden says
+	// that an engine may use it and not show that, as where its metrics are off.
+	Used, UsedWith string
+	UsedHidden     bool
 	// Fields are the members of an object that is not sent whole: each is a
 	// setting of its own, and other members are refused.
 	Fields []Setting
@@ -80,8 +83,11 @@ type Without struct {
 }
 
 // Use is a setting of a launch, as it is written in a plan, and the observation
-// that shows that the engine used it.
-type Use struct{ Setting, Observed string }
+// that shows that the engine used it, which may be hidden.
+type Use struct {
+	Setting, Observed string
+	Hidden            bool
+}
 
 // Uses are those settings of a launch of which an observation shows the use.
 func (k Kind) Uses(settings map[string]any) []Use { return usesOf(k.Settings, settings, "") }
@@ -89,10 +95,15 @@ func (k Kind) Uses(settings map[string]any) []Use { return usesOf(k.Settings, se
 func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
 	for _, s := range known {
 		v := settings[s.Name]
-		if s.Used != "" && v != nil && v != false {
-			uses = append(uses, Use{in + s.Name, s.Used})
+		name := in + s.Name
+		members, ok := v.(map[string]any)
+		if s.UsedWith != "" {
+			name, v = name+"."+s.UsedWith, members[s.UsedWith]
 		}
-		if members, ok := v.(map[string]any); ok {
+		if s.Used != "" && v != nil && v != false {
+			uses = append(uses, Use{name, s.Used, s.UsedHidden})
+		}
+		if ok {
 			uses = append(uses, usesOf(s.Fields, members, in+s.Name+".")...)
 		}
 	}

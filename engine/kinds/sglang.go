@@ -144,7 +144,7 @@ var sglangSettings = []Setting{
 	{Name: "sampling_backend", Type: TypeString, Flag: "--sampling-backend", Default: "flashinfer where it is there", Doc: "Kernels of sampling: flashinfer or pytorch."},
 	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method, model, num_speculative_tokens (steps of the draft), eagle_topk and num_draft_tokens (checked at once). With eagle_topk = 1, num_draft_tokens is num_speculative_tokens + 1.", Fields: []Setting{
 		{Name: "method", Type: TypeString, Flag: "--speculative-algorithm", Words: map[string]string{"eagle": "EAGLE", "eagle3": "EAGLE3", "mtp": "NEXTN", "ngram": "NGRAM", "draft_model": "STANDALONE", "dflash": "DFLASH"}},
-		{Name: "model", Type: TypeString, Flag: "--speculative-draft-model-path"},
+		{Name: "model", Type: TypeString, Flag: "--speculative-draft-model-path", Used: "acceptance_length", UsedHidden: true},
 		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-steps"},
 		{Name: "eagle_topk", Type: TypeNumber, Whole: true, Flag: "--speculative-eagle-topk"},
 		{Name: "num_draft_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-draft-tokens"},

@@ -74,7 +74,7 @@ func init() {
 			{Name: "reasoning", Type: TypeBool, Key: "model.reasoning", Default: "false", Doc: "Answer the model's reasoning apart from its text."},
 			{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method (model, mtp, ngram), model, model_dir, num_speculative_tokens.", Fields: []Setting{
 				{Name: "method", Type: TypeString, Key: "draft_model.draft_mode", Words: map[string]string{"draft_model": "model"}},
-				{Name: "model", Type: TypeString, Key: "draft_model.draft_model_name"},
+				{Name: "model", Type: TypeString, Key: "draft_model.draft_model_name", Used: "speculative"},
 				{Name: "model_dir", Type: TypeString, Key: "draft_model.draft_model_dir"},
 				{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Key: "draft_model.draft_num_tokens"},
 			}},

@@ -39,6 +39,7 @@ func init() {
 			{Name: "quantization", Type: TypeString, Doc: "Quantisation of the checkpoint.", Log: []string{`\bquant_algo=(?:<QuantAlgo\.\w+: ')?'?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
 			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`}},
 			{Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`}},
+			{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that were drafted, of all requests, where enable_metrics is on.", Metric: []string{"trtllm_spec_decode_num_draft_tokens_total"}},
 			{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory after the weights were loaded.", Log: []string{`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`}},
 			{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`}},
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`}},
@@ -117,8 +118,8 @@ var trtllmSettings = []Setting{
 	{Name: "enable_torch_compile", Type: TypeBool, On: &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}}, Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false", Doc: "Compile the model with torch.compile."},
 	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method, model (model_dir before 1.2), num_speculative_tokens.", Fields: []Setting{
 		{Name: "method", Type: TypeString, Key: "speculative_config.decoding_type", Words: map[string]string{"eagle": "Eagle", "eagle3": "Eagle3", "mtp": "MTP", "ngram": "NGram", "draft_model": "DraftTarget"}},
-		{Name: "model", Type: TypeString, Key: "speculative_config.speculative_model"},
-		{Name: "model_dir", Type: TypeString, Key: "speculative_config.speculative_model_dir"},
+		{Name: "model", Type: TypeString, Key: "speculative_config.speculative_model", Used: "drafted_tokens", UsedHidden: true},
+		{Name: "model_dir", Type: TypeString, Key: "speculative_config.speculative_model_dir", Used: "drafted_tokens", UsedHidden: true},
 		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Key: "speculative_config.max_draft_len"},
 	}},
 	{Name: "enable_metrics", Type: TypeBool, Key: "return_perf_metrics", Default: "false", Doc: "Collect what /prometheus/metrics shows."},

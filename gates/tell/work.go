@@ -12,6 +12,7 @@ var workPhrases = phrases{
 	code.SameAnswer:     "{subject}: {value} of the answers of {one} were given to more than one prompt, of {other} {other_value}: not computed from their prompts",
 	code.ForcedBy:       "drafted tokens are accepted by force ({by}): not what the model says",
 	code.ForcedLogged:   "drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
+	code.SettingUnshown: "{subject} is set, and whether the engine used it is unknown: {name} is not seen{causes? ({causes})}",
 	code.SettingUnused:  "{subject} is set, and the engine does not show that it used it: {name} {value?is {value}}{value!is not seen}{causes? ({causes})}, so that it would be measured without",
 	code.OtherAnswers:   "{subject} answered as {other} does in {agreed} of {of} prompts{cell? of {cell}} asked again, {other} as itself in {own} of {own_of}: another model, a format so coarse that it comes to the same, or not computed",
 	code.NotAsked:       "whether {subject} answers as {other} does is not known{agreed? ({agreed} of {of} prompts asked again alike, {other} with itself {own} of {own_of})}{agreed!: nothing was asked again at temperature 0}",

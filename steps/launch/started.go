@@ -387,11 +387,18 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 }
 
 // unused makes a launch not count in which the engine does not show that it used what
-// was set: it would be measured without.
+// was set: it would be measured without. Where it may have used it and not show that, it
+// is noted.
 func (st *Started) unused(uses []kinds.Use) {
 	for _, u := range uses {
 		o, seen := st.Record.Observed[u.Observed]
-		if number, ok := o.Value.(float64); ok && number > 0 {
+		number, _ := o.Value.(float64)
+		if word, _ := o.Value.(string); number > 0 || word != "" && word != "none" {
+			continue
+		}
+		if !seen && u.Hidden {
+			why := verdict.New(code.SettingUnshown, verdict.Text("name", u.Observed)).From(st.Record.Unobserved[u.Observed])
+			st.Record.Notes = append(st.Record.Notes, why.On(u.Setting).Map(st.Lab.Redact.Text))
 			continue
 		}
 		why := verdict.New(code.SettingUnused, verdict.Text("name", u.Observed)).From(st.Record.Unobserved[u.Observed])

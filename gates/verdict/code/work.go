@@ -18,7 +18,9 @@ const (
 	ForcedLogged Code = "work.forced_logged"
 	// SettingUnused: the engine does not show that it used the setting Subject. Args:
 	// name (of the observation), value. Follows from: why it was not observed.
+	// SettingUnshown: the same of an engine that need not show it, and is believed.
 	SettingUnused  Code = "work.setting_unused"
+	SettingUnshown Code = "work.setting_unshown"
 	OtherAnswers   Code = "work.other_answers"
 	NotAsked       Code = "work.not_asked"
 	WorkUncompared Code = "work.uncompared"
