@@ -28,7 +28,10 @@ func (p Printed) Address() string { return p.Cell + "." + p.Name }
 // PrintedBy are the cells of a metric block. The error names the attribute that is wrong.
 func PrintedBy(b *Block) ([]Printed, *AttrError) {
 	text := func(name string) string { s, _ := b.Attrs[name].(string); return s }
-	labels, _ := b.Attrs["labels"].(map[string]any)
+	labels, isMap := b.Attrs["labels"].(map[string]any)
+	if b.Attrs["labels"] != nil && !isMap {
+		return nil, &AttrError{Attr: "labels", Code: "wrong-type", Summary: "Wrong type for labels", Detail: "labels takes a map of names to a value or a list of values, such as { tp = [1, 2] }."}
+	}
 	return PrintedAs(b.Name, text("as"), text("unit"), text("better"), labels)
 }
 
@@ -68,13 +71,13 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 			}
 		}
 		if all = more; len(all) > mostPrinted {
-			return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Too many cells", Detail: fmt.Sprintf("The labels make more than %d cells. Give fewer values, or split the metric.", mostPrinted)}
+			return nil, &AttrError{Attr: "labels", Code: "too-many-cells", Summary: "Too many cells", Detail: fmt.Sprintf("The labels make more than %d cells. Give fewer values, or split the metric.", mostPrinted)}
 		}
 	}
 	seen := map[string]bool{}
 	for _, p := range all {
 		if seen[p.Cell] {
-			return nil, &AttrError{Attr: "labels", Code: "duplicate", Summary: "Duplicate cell", Detail: fmt.Sprintf("Two combinations of values make %s. Name each value once.", p.Cell)}
+			return nil, &AttrError{Attr: "labels", Code: "duplicate-entry", Summary: "Duplicate cell", Detail: fmt.Sprintf("Two combinations of values make %s. Name each value once.", p.Cell)}
 		}
 		seen[p.Cell] = true
 	}

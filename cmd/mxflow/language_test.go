@@ -123,6 +123,8 @@ var elsewhere = map[string]bool{
 // its example has: the description says what is needed there.
 var conditional = map[string]bool{
 	"engine.observe.log":           true, // or another source
+	"engine.metric.unit":           true, // or as
+	"engine.metric.better":         true,
 	"phase.feature.set":            true, // or choose
 	"workload.prompt_tokens":       true, // or prompt_lengths
 	"workload.output_tokens":       true, // or output_lengths
