@@ -1,0 +1,137 @@
+// Package cubin knows which GPU code a shared library carries: for which SM versions
+// there is machine code, and for which there is PTX, which a driver compiles when it is
+// first used. It reads the headers of the fat binaries that nvcc leaves in an ELF file
+// and needs no CUDA. It does not know which of it an engine runs, nor what a GPU takes.
+package cubin
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Target is what code in a library was compiled for.
+type Target struct {
+	// Name is as nvcc writes it: sm_90a for machine code, compute_90a for PTX.
+	Name string
+	// Images is how many pieces of code there are for it.
+	Images int
+}
+
+// The layout of a fat binary, as it stands in libraries of CUDA 12 and 13: a header, and
+// for each piece of code a header and what follows it. Sizes and offsets are in bytes. There is
+// no published description; the field's notes (RWTH-ACS/cricket, cpu/cpu-elf2.c) and libraries whose
+// code names itself agree in what is read here.
+const (
+	magic      = 0xBA55ED50
+	leastFat   = 16 // magic, version, size of this header, size of what follows
+	leastImage = 64
+	// isPTX and isELF are kinds of images; others carry no code.
+	isPTX, isELF = 1, 2
+	// Flags of an image: for this SM version alone (sm_90a), for its family (sm_103f).
+	specific, family = 1 << 20, 1 << 21
+)
+
+// sections may hold fat binaries, the second those that a device linker left.
+var sections = []string{".nv_fatbin", "__nv_relfatbin"}
+
+// Read lists what code an ELF file carries, sorted by name; nothing where it carries none.
+// An error says that it is no ELF file, or that its fat binaries are not in the known form:
+// then nothing is known of it.
+func Read(r io.ReaderAt) ([]Target, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return nil, err
+	}
+	images := map[string]int{}
+	for _, name := range sections {
+		s := f.Section(name)
+		if s == nil || s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		if err := scan(io.NewSectionReader(r, int64(s.Offset), int64(s.FileSize)), images); err != nil {
+			return nil, fmt.Errorf("section %s: %w", name, err)
+		}
+	}
+	var all []Target
+	for name, n := range images {
+		all = append(all, Target{name, n})
+	}
+	slices.SortFunc(all, func(a, b Target) int {
+		return strings.Compare(padded(a.Name), padded(b.Name))
+	})
+	return all, nil
+}
+
+// padded sorts compute_90 before compute_100, and both before sm_75.
+func padded(name string) string {
+	kind, version, _ := strings.Cut(name, "_")
+	return fmt.Sprintf("%s_%8s", kind, strings.TrimRight(version, "af")) + strings.TrimLeft(version, "0123456789")
+}
+
+var errForm = errors.New("a fat binary is not in the known form")
+
+// scan counts the images of the fat binaries in a section, between which there may be
+// padding.
+func scan(r *io.SectionReader, images map[string]int) error {
+	var head [leastImage]byte
+	for at := int64(0); at+leastFat <= r.Size(); {
+		if _, err := r.ReadAt(head[:leastFat], at); err != nil {
+			return err
+		}
+		if word := binary.LittleEndian.Uint32(head[:]); word != magic {
+			if word != 0 {
+				return fmt.Errorf("%w: no fat binary begins at byte %d", errForm, at)
+			}
+			at += 4
+			continue
+		}
+		size, long := int64(binary.LittleEndian.Uint16(head[6:])), binary.LittleEndian.Uint64(head[8:])
+		if size < leastFat || long > uint64(r.Size()-at-size) || at+size > r.Size() {
+			return fmt.Errorf("%w: that at byte %d is longer than its section", errForm, at)
+		}
+		end := at + size + int64(long)
+		for at += size; at < end; {
+			if end-at < leastImage {
+				return fmt.Errorf("%w: an image is cut off at byte %d", errForm, at)
+			}
+			if _, err := r.ReadAt(head[:], at); err != nil {
+				return err
+			}
+			kind, size, long := binary.LittleEndian.Uint16(head[:]), int64(binary.LittleEndian.Uint32(head[4:])), binary.LittleEndian.Uint64(head[8:])
+			if size < leastImage || size > end-at || long > uint64(end-at-size) {
+				return fmt.Errorf("%w: the image at byte %d is longer than its binary", errForm, at)
+			}
+			if name := target(kind, binary.LittleEndian.Uint32(head[28:]), binary.LittleEndian.Uint64(head[40:])); name != "" {
+				images[name]++
+			}
+			at += size + int64(long)
+		}
+	}
+	return nil
+}
+
+// target names what an image is for; empty where it holds no code.
+func target(kind uint16, arch uint32, flags uint64) string {
+	name := ""
+	switch kind {
+	case isPTX:
+		name = "compute"
+	case isELF:
+		name = "sm"
+	default:
+		return ""
+	}
+	name = fmt.Sprintf("%s_%d", name, arch)
+	switch {
+	case flags&specific != 0:
+		name += "a"
+	case flags&family != 0:
+		name += "f"
+	}
+	return name
+}
