@@ -71,7 +71,7 @@ var replayPhrases = phrases{
 	code.NothingOnEngine: "nothing was kept of it on engine.{subject}",
 	code.OnEngine:        "on engine.{subject}: {verdict}",
 	code.WouldNotEnter:   "it would not enter the stack: its parent {subject} would not be in it",
-	code.ReadsUnmeasured: "rule {subject:q} reads feature {feature}",
+	code.ReadsUnmeasured: "rule {subject:q} reads {feature}",
 	code.ReadsDoubted:    "it reads feature {subject}, which has no passing evidence here",
 	code.OutcomeUnknown:  "the outcome of feature {subject} is unknown",
 

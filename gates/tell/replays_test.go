@@ -76,7 +76,7 @@ func TestReplaysOfAnotherPlan(t *testing.T) {
 		{verdict.New(code.NothingOnEngine).On("a.b"), "nothing was kept of it on engine.a.b"},
 		{verdict.New(code.OnEngine).On("a.b").Is(verdict.Fail).From(words("too slow")), "on engine.a.b: fail: too slow"},
 		{verdict.New(code.WouldNotEnter).On("kv"), "it would not enter the stack: its parent kv would not be in it"},
-		{verdict.New(code.ReadsUnmeasured, verdict.Text("feature", "kv")).On("fast").From(verdict.New(code.NeverMeasured)), `rule "fast" reads feature kv: it was never measured: apply would measure it; the outcome is unknown`},
+		{verdict.New(code.ReadsUnmeasured, verdict.Text("feature", "kv")).On("fast").From(verdict.New(code.NeverMeasured)), `rule "fast" reads kv: it was never measured: apply would measure it; the outcome is unknown`},
 		{verdict.New(code.ReadsDoubted).On("kv"), "it reads feature kv, which has no passing evidence here"},
 		{verdict.New(code.OutcomeUnknown).On("kv"), "the outcome of feature kv is unknown"},
 

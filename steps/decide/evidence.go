@@ -150,7 +150,8 @@ func addOutcome(ev *gates.Feature, d *ledger.Decision) {
 	}
 }
 
-// Evidence is what rules could read of every feature of the plan.
+// Evidence is what rules could read of every feature of the plan, and of every row of
+// its comparisons.
 func Evidence(v *View) *gates.Evidence {
 	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
 	for _, ph := range v.Plan.Phases {
@@ -165,6 +166,20 @@ func Evidence(v *View) *gates.Evidence {
 				addOutcome(ev, d)
 			}
 			all.Features[f.Name] = ev
+		}
+		for _, b := range ph.Steps {
+			d := v.Outcome(runtime.StepID(ph.Name, b.Kind, b.Name))
+			if d == nil {
+				continue
+			}
+			for _, r := range d.Rows {
+				row := &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name}
+				ev, _, err := v.row(ph, row)
+				if err != nil {
+					ev = &gates.Feature{Broken: verdict.Invalid, Cause: verdict.OfError(err)}
+				}
+				all.Features[row.Key()] = ev
+			}
 		}
 	}
 	return all

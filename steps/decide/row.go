@@ -70,7 +70,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		variants, work, out.Launches = append(variants, l.VariantKey), l.Work, append(out.Launches, id)
 	}
 	ev.Max = len(ev.Candidate.Launches)
-	if v.Records != nil {
+	if v.Records != nil && ph.Gate != nil {
 		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))
 	}
