@@ -34,7 +34,7 @@ func newConsoleCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	c := &console{app: a}
 	cmd := &cobra.Command{
-		Use:   "console PLAN",
+		Use:   "console [PLAN]",
 		Short: "Try expressions and rules of a plan, also on a recorded run",
 		Long: `Reads expressions and rules line by line and prints what they come to. Variables,
 locals, blocks and functions are those of the plan. Rules are compiled as in a gate
@@ -44,9 +44,13 @@ terminal.
 
 ` + consoleHelp,
 		Example: "  mxflow console plan.hcl\n  mxflow console --run latest plan.hcl\n  echo 'var.model' | mxflow console plan.hcl",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.InOrStdin(), args[0], vars)
+			path, err := a.planOf(args)
+			if err != nil {
+				return err
+			}
+			return c.run(cmd.InOrStdin(), path, vars)
 		},
 	}
 	varFlag(cmd, &vars)

@@ -14,13 +14,17 @@ func newGraphCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var format, direction string
 	c := &cobra.Command{
-		Use:     "graph PLAN",
+		Use:     "graph [PLAN]",
 		Short:   "Print the graph of a plan as Mermaid or DOT",
 		Long:    "Prints what depends on what. A solid edge needs a pass, a dashed one only an end.",
 		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, g, err := a.load(args[0], load.Options{Inputs: vars})
+			path, err := a.planOf(args)
+			if err != nil {
+				return err
+			}
+			_, g, err := a.load(path, load.Options{Inputs: vars})
 			if err != nil {
 				return err
 			}

@@ -76,7 +76,7 @@ func left(least, most float64) string {
 	switch {
 	case most > 0:
 		return "ETA " + between(least, most)
-	case least > 0:
+	case least >= 0.5: // which is printed as a second
 		return "ETA at least " + inWords(least)
 	}
 	return "ETA unknown until the first launch"

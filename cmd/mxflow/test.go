@@ -36,7 +36,7 @@ func newTestCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var write, show bool
 	c := &cobra.Command{
-		Use:   "test PLAN",
+		Use:   "test [PLAN]",
 		Short: "Decide cases beside the plan: given these measurements, this verdict",
 		Long: `Reads *.mxtest.hcl and *.mxtest.yaml beside the plan. Each case gives measurements
 and the verdict that they should have; it is decided as an apply would, and what
@@ -54,9 +54,11 @@ Where several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
 Exit status: 0 all as expected, 2 a case came out otherwise, 1 there is nothing to
 run, or a mistake in the plan or in a case.`,
 		Example: "  mxflow test plan.hcl\n  mxflow test --run memory plan.hcl\n  mxflow test --write plan.hcl     # starter cases",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			r.path = args[0]
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			if r.path, err = a.planOf(args); err != nil {
+				return err
+			}
 			switch {
 			case (write || show) && r.name != "":
 				return errors.New("--write and --print are about all rules, and --run chooses among the cases that are there: use one of them")

@@ -12,7 +12,7 @@ func newValidateCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var suite string
 	c := &cobra.Command{
-		Use:   "validate PLAN",
+		Use:   "validate [PLAN]",
 		Short: "Find every mistake in a plan before anything is started",
 		Long: `Checks names, references, cycles, types, and compiles every rule against what the
 plan declares. All mistakes are reported at once, each with its place in the
@@ -20,9 +20,13 @@ file and what to do. Files of cases beside the plan are read too (see mxflow tes
 and a gate without a case that passes and one that fails is named. Nothing is
 started and no state is touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			loaded, g, err := a.load(args[0], load.Options{Inputs: vars, Suite: suite})
+			path, err := a.planOf(args)
+			if err != nil {
+				return err
+			}
+			loaded, g, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
 			if err != nil {
 				return err
 			}
@@ -47,9 +51,9 @@ started and no state is touched.`,
 				})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", args[0], count(len(loaded.Plan.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
+			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, count(len(loaded.Plan.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
 			if tested.files == 0 && len(tested.lacking) > 0 {
-				fmt.Fprintf(a.stdout, "No tests cover these gates. Generate some: mxflow test --write %s\n", args[0])
+				fmt.Fprintf(a.stdout, "No tests cover these gates. Generate some: mxflow test --write %s\n", path)
 			}
 			return nil
 		},
