@@ -238,7 +238,11 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	s.section("compared", s.compared(r))
 	s.also(r)
 	s.differing(r)
-	s.section("checked", s.checked(r))
+	checked := s.checked(r)
+	for i := range checked {
+		checked[i][1] = s.broken(len("  benchmark  "), checked[i][1])
+	}
+	s.section("checked", checked)
 	s.lines("to know", toKnow(r))
 	s.lines("next", r.Advice)
 	s.section("kept", s.recordWords())
@@ -317,9 +321,9 @@ func (s *abShow) compared(r *ab.Result) [][2]string {
 	return [][2]string{
 		{"A", oneLine(s.q.Arms[0].Text)},
 		{"B", oneLine(s.q.Arms[1].Text)},
-		{"load", sentWords(s.q)},
+		{"load", s.broken(len("  machine  "), sentWords(s.q))},
 		{"both", table.Wrap(sharedWords(r, s.q), s.columnBehind(len("  machine  ")))},
-		{"machine", imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All)))},
+		{"machine", s.broken(len("  machine  "), imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All))))},
 	}
 }
 
@@ -402,7 +406,8 @@ func (s *abShow) differing(r *ab.Result) {
 	fmt.Fprintln(s.stdout)
 	s.printTable([]string{"what differs", "A", "B", "intended"}, rows)
 	if r.Same > 0 {
-		fmt.Fprintf(s.stdout, "  %s alike: what the servers say of themselves, and their environments\n", things(r.Same))
+		text := s.broken(len("  "), things(r.Same)+" alike: what the servers say of themselves, and their environments")
+		fmt.Fprintln(s.stdout, "  "+strings.ReplaceAll(text, "\n", "\n  "))
 	}
 }
 

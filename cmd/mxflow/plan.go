@@ -200,7 +200,7 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 	case e.Launches == 0:
 		fmt.Fprintln(a.stdout, "\nNothing to measure.")
 	default:
-		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. %s\n", launchCount(e), takes(e))
+		fmt.Fprintln(a.stdout, "\n"+a.broken(0, launchCount(e)+", if every gate passes. "+takes(e)))
 	}
 }
 

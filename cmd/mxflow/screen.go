@@ -40,6 +40,19 @@ func (a *app) columnBehind(indent int) int {
 	return table.MaxColumn
 }
 
+// broken is text whose lines end between words where the terminal would break them,
+// for text that stands so far in; as it is where there is no terminal.
+func (a *app) broken(indent int, text string) string {
+	if a.fits() == 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = table.Wrap(l, a.columnBehind(indent))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // section prints pairs of a name and what stands there, without the empty ones.
 func (a *app) section(title string, pairs [][2]string) {
 	width := 0

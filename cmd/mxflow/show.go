@@ -57,7 +57,7 @@ func newShowCommand(a *app) *cobra.Command {
 				fmt.Fprintf(a.stdout, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
 			}
 			if s := v.Start; s != nil {
-				fmt.Fprintf(a.stdout, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, pairs(s.Environment))
+				fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("%s, plan digest %.12s, on %s", s.Tool, s.PlanDigest, pairs(s.Environment))))
 			}
 			fmt.Fprintln(a.stdout)
 			var rows [][]string

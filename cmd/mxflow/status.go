@@ -83,7 +83,7 @@ func printAgain(a *app, st *store.Store) {
 				fmt.Fprintln(a.stdout)
 				said = true
 			}
-			fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s\n", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))
+			fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("%s %s (attempt %d): %s", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))))
 		}
 	}
 }

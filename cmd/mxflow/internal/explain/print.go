@@ -75,6 +75,13 @@ func (e *Explanation) Print(w io.Writer, width, fits int) {
 
 func (p *page) linef(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
+// entry prints a text behind its name, its later lines below its first.
+func (p *page) entry(name, format string, args ...any) {
+	const indent = 12
+	text := table.Wrap(fmt.Sprintf(format, args...), p.width-indent)
+	p.linef("  %-*s%s", indent-len("  "), name, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)))
+}
+
 // paragraphs prints texts between words, their later lines a little further in.
 func (p *page) paragraphs(indent string, texts ...string) {
 	for _, t := range texts {
@@ -104,7 +111,7 @@ func (p *page) head(e *Explanation) {
 		if s.Alternatives > 1 {
 			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
 		}
-		p.linef("  errors    a false pass in at most %s%s, a false fail in at most %s; %s per arm",
+		p.entry("errors", "a false pass in at most %s%s, a false fail in at most %s; %s per arm",
 			tell.Number(s.FalsePass, "share"), share, tell.Number(s.FalseFail, "share"), launchRange(d.Decision))
 	}
 	switch n := len(e.Starts); n {
@@ -112,7 +119,7 @@ func (p *page) head(e *Explanation) {
 	case 1:
 		p.linef("  measured  once at this revision, in session %s", e.Starts[0])
 	default:
-		p.linef("  measured  %d times from the start at this revision, in sessions %s: the chance of an error is up to %d times that of one", n, verdict.And(e.Starts), n)
+		p.entry("measured", "%d times from the start at this revision, in sessions %s: the chance of an error is up to %d times that of one", n, verdict.And(e.Starts), n)
 	}
 	if len(e.Engines) > 0 {
 		p.linef("  engine    %s", verdict.And(e.Engines))

@@ -20,6 +20,9 @@ const (
 	// LeastColumn is what a column keeps however narrow the terminal: below it,
 	// sentences become towers of words.
 	LeastColumn = 24
+	// tightColumn is what it keeps where it would have no room beside the others
+	// otherwise.
+	tightColumn = 16
 	// columnGap is between columns.
 	columnGap = 2
 )
@@ -36,8 +39,8 @@ func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
 		d.renderer.SetColorProfile(2) // termenv.ANSI
 	}
 	t := newColumns(head, rows)
-	if width == 0 || t.fit(width, alone) {
-		d.grid(t, alone, 0)
+	if width == 0 || t.fit(width, alone) || t.tighten(width) {
+		d.grid(t, alone, width)
 		return
 	}
 	for _, apart := range t.byLength() {
@@ -76,6 +79,9 @@ func (d *drawing) grid(t *columns, apart, width int) {
 		if col != apart {
 			line += t.widths[col] + columnGap
 		}
+	}
+	if width > 0 {
+		line = min(line, width)
 	}
 	fmt.Fprintln(d.out, strings.Repeat("─", line))
 	for _, row := range t.rows {
@@ -208,7 +214,7 @@ func newColumns(head []string, rows [][]string) *columns {
 // drawn is how wide a column comes out whose lines are broken at most characters:
 // words are not.
 func (t *columns) drawn(col, most int) int {
-	n := lipgloss.Width(t.head[col])
+	n := widest(folded(t.head[col], most))
 	for _, row := range t.rows {
 		n = max(n, widest(folded(cell(row, col), most)))
 	}
@@ -232,18 +238,41 @@ func (t *columns) fit(width, without int) bool {
 				most = col
 			}
 		}
-		if total <= width {
-			break
+		if total-columnGap <= width {
+			return true
 		}
 		if most < 0 {
 			return false
 		}
-		t.widths[most]--
+		t.widths[most] = t.drawn(most, t.widths[most]-1)
 	}
-	for col, w := range t.widths {
-		t.widths[col] = t.drawn(col, w)
+}
+
+// tighten makes all columns fit beside each other by breaking what is short too, heads
+// among it, and then by making what is long narrower than reads well: a column on lines
+// of its own reads worse. Where that does not do, nothing is changed.
+func (t *columns) tighten(width int) bool {
+	least := slices.Clone(t.least)
+	for _, long := range []bool{false, true} {
+		for col, n := range t.natural {
+			most := 0
+			switch {
+			case n > LeastColumn && !long:
+				continue
+			case n > LeastColumn:
+				most = tightColumn
+			}
+			t.least[col] = widest(folded(t.head[col], most))
+			for _, row := range t.rows {
+				t.least[col] = max(t.least[col], widest(folded(cell(row, col), most)))
+			}
+		}
+		if t.fit(width, alone) {
+			return true
+		}
 	}
-	return true
+	t.least = least
+	return false
 }
 
 // byLength are the columns in the order in which they are set apart where not all
@@ -340,10 +369,10 @@ func together(words []string) (out []string) {
 	return out
 }
 
-// relates reports whether a word says how the number behind it is meant: ">=", "(<", "±".
+// relates reports whether a word says how the number behind it is meant: ">=", "(<", "±", "n".
 func relates(word string) bool {
 	switch strings.TrimLeft(word, "([") {
-	case "=", "==", "!=", "<", "<=", ">", ">=", "≤", "≥", "≠", "±", "×", "≈":
+	case "n", "=", "==", "!=", "<", "<=", ">", ">=", "≤", "≥", "≠", "±", "×", "≈":
 		return true
 	}
 	return false

@@ -42,11 +42,19 @@ feature.kv_cache.benchmark  measure  16        first; it sends 4 requests at 512
 `},
 		"more lines": {planHead, preview, 80, `
 node                        action   launches  why
-──────────────────────────────────────────────────────────────────────────────
+────────────────────────────────────────────────────────────────────────────────
 baseline                    measure  3–8       first
-feature.kv_cache.benchmark  measure  16        first; it sends 4 requests at
-                                               512 tokens
+feature.kv_cache.benchmark  measure  16        first; it sends 4 requests at 512
+                                               tokens
                                                and twice that
+`},
+		"tight": {[]string{"node", "sets", "time of launch", "decided", "accepted by"}, [][]string{{"feature.kv_cache.benchmark", "kv_cache = on", "12.5 s", "2026-11-23 01:22", "chat.tg.gain is +142.2%, wanted ≥ -100%"}}, 80, `
+node                        sets           time of  decided     accepted by
+                                           launch
+────────────────────────────────────────────────────────────────────────────────
+feature.kv_cache.benchmark  kv_cache = on  12.5 s   2026-11-23  chat.tg.gain is
+                                                    01:22       +142.2%, wanted
+                                                                ≥ -100%
 `},
 		"below": {planHead, preview, 60, `
 node                        action   launches
