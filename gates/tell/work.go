@@ -9,7 +9,7 @@ var workPhrases = phrases{
 	code.AnswerText:     "{subject}: a generated token of {one} stands for {value:2} of text, of {other} for {other_value:2}: {one} counts tokens that it did not send, or sends pieces of tokens",
 	code.PromptCount:    "{subject}: {one} counts {value:3} tokens of prompt for each that the tokenizer of {other} finds in it, {other} itself {other_value:3}: {one} counts other tokens than it was sent",
 	code.AnswerCount:    "{subject}: {one} counts {value:3} tokens for each that the tokenizer of {other} finds in what it answered, {other} itself {other_value:3}: {one} counts tokens that it did not send, or sends pieces of tokens",
-	code.SameAnswer:     "{subject}: {value} of the answers of {one} were given to more than one prompt, of {other} {other_value}: not computed from their prompts",
+	code.SameAnswer:     "{subject}: {one} gave one answer to {value} of its prompts, {other} to {other_value}: not computed from them",
 	code.ForcedBy:       "drafted tokens are accepted by force ({by}): not what the model says",
 	code.ForcedLogged:   "drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
 	code.SettingUnshown: "{subject} is set, and whether the engine used it is unknown: {name} is not seen{causes? ({causes})}",

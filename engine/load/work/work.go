@@ -6,6 +6,7 @@
 package work
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,8 +27,8 @@ const (
 	// parent's tokenizer counts in the same text, other than the parent's.
 	PromptCount Code = "prompt-count"
 	AnswerCount Code = "answer-count"
-	// Same is a share of answers that were given to another prompt too, Echoed a
-	// share of the answers that their prompts hold; both beyond the parent's.
+	// Same is the share of prompts that got one and the same answer, Echoed a share of
+	// the answers that their prompts hold; both beyond the parent's.
 	Same   Code = "same"
 	Echoed Code = "echoed"
 )
@@ -83,7 +84,7 @@ type Count struct {
 // cells of too few answers to compare.
 func Compare(parent, candidate Arm) (found []Finding, few []string) {
 	theirs, ours := byCell(parent.Samples), byCell(candidate.Samples)
-	for _, cell := range slices.Sorted(keys(ours)) {
+	for _, cell := range slices.Sorted(maps.Keys(ours)) {
 		a, b := theirs[cell], ours[cell]
 		if len(a) < Fewest || len(b) < Fewest {
 			few = append(few, cell)
@@ -114,16 +115,6 @@ func Compare(parent, candidate Arm) (found []Finding, few []string) {
 		}
 	}
 	return found, few
-}
-
-func keys(m map[string][]measure.Sample) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func byCell(samples []measure.Sample) map[string][]measure.Sample {
@@ -285,28 +276,49 @@ const (
 	// sameBytes is how much of two answers must be the same, from the beginning, and
 	// leastBytes how long an answer must be to say anything.
 	sameBytes, leastBytes = 64, 24
+	// byChance is how likely a most frequent answer may be as frequent by chance.
+	byChance = 1e-3
 )
 
-// same looks for one answer to several prompts.
+// same looks for one answer to several prompts: the candidate's most frequent one, which
+// its parent gives as often where a model has little to say. How many answers are there
+// twice says less, since in few of them that hangs on which prompts were drawn.
 func same(a, b []measure.Sample) Finding {
-	return beyond(Same, a, b, minSame, func(all []measure.Sample) func(measure.Sample) (float64, bool) {
-		given := map[string]map[string]bool{} // prompts by the beginning of their answer
-		begins := func(s measure.Sample) string {
-			t := strings.TrimSpace(text(s))
-			return t[:min(len(t), sameBytes)]
+	theirs, ofTheirs := prompted(a)
+	ours, of := prompted(b)
+	if of < Fewest || ofTheirs < Fewest {
+		return Finding{}
+	}
+	most := ""
+	for _, answer := range slices.Sorted(maps.Keys(ours)) {
+		if most == "" || len(ours[answer]) > len(ours[most]) {
+			most = answer
 		}
-		for _, s := range all {
-			key := begins(s)
-			if given[key] == nil {
-				given[key] = map[string]bool{}
-			}
-			given[key][s.PromptSum] = true
+	}
+	k, l := len(ours[most]), len(theirs[most])
+	f := Finding{Code: Same, Parent: float64(l) / float64(ofTheirs), Candidate: float64(k) / float64(of)}
+	if k < 2 || f.Candidate-f.Parent < minSame || Fisher(k, of, l, ofTheirs)*float64(len(ours)) >= byChance {
+		return Finding{}
+	}
+	return f
+}
+
+// prompted are the prompts of each answer, by its beginning, and how many there are.
+func prompted(all []measure.Sample) (answers map[string]map[string]bool, prompts int) {
+	answers = map[string]map[string]bool{}
+	for _, s := range all {
+		key := strings.TrimSpace(text(s))
+		if key = key[:min(len(key), sameBytes)]; len(key) < leastBytes || s.PromptSum == "" {
+			continue
 		}
-		return func(s measure.Sample) (float64, bool) {
-			key := begins(s)
-			return share(len(given[key]) > 1), len(key) >= leastBytes && s.PromptSum != ""
+		if answers[key] == nil {
+			answers[key] = map[string]bool{}
 		}
-	})
+		if !answers[key][s.PromptSum] {
+			answers[key][s.PromptSum], prompts = true, prompts+1
+		}
+	}
+	return answers, prompts
 }
 
 // echoed looks for prompts that are given back.

@@ -113,6 +113,27 @@ func TestCountedAgain(t *testing.T) {
 	}
 }
 
+// TestFewAnswersOfAModel: a model that has little to say gives each of a few answers to
+// several prompts, and which arm has more of that hangs on the prompts.
+func TestFewAnswersOfAModel(t *testing.T) {
+	found := 0
+	for seed := range uint64(3000) {
+		arm := func(seed uint64) (all []measure.Sample) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			for i := range 8 {
+				all = append(all, measure.Sample{Workload: "chat", Index: i, Text: strings.Repeat(fmt.Sprint("answer ", r.IntN(15), " "), 9), PromptSum: fmt.Sprint(seed, i)})
+			}
+			return all
+		}
+		if f, _ := Compare(Arm{Samples: arm(2 * seed)}, Arm{Samples: arm(2*seed + 1)}); len(f) > 0 {
+			found++
+		}
+	}
+	if found > 3 {
+		t.Errorf("found in %d of 3000 honest pairs of arms", found)
+	}
+}
+
 // TestHonestArms: of many comparisons of honest arms none finds anything.
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
