@@ -49,8 +49,10 @@ phase "after" {
 func TestGateReadsRows(t *testing.T) {
 	reg := planstest.Registry()
 	reg.Steps[plans.CompareStep] = plans.Schema{Attrs: []plans.Attr{
-		{Name: "engines", Type: plans.Refs, Ref: "engine"}, {Name: "reference", Type: plans.Reference, Ref: "engine"},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload"}, {Name: "launches", Type: plans.Int},
+		{Name: "engines", Type: plans.Refs, Ref: "engine"},
+		{Name: "reference", Type: plans.Reference, Ref: "engine"},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload"},
+		{Name: "launches", Type: plans.Int},
 	}}
 	res := load.Bytes("plan.hcl", []byte(comparing), reg, load.Options{})
 	if !res.OK() {

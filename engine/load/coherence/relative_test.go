@@ -126,8 +126,14 @@ func TestRepeatsNowAndThen(t *testing.T) {
 		text               string
 		of, stuck, garbage int
 	}{
-		{"better ", 18, 1, 0}, {"better ", 18, 2, 0}, {"better ", 18, 8, 8}, {"better ", 3, 3, 3},
-		{"1", 18, 1, 0}, {"1", 18, 8, 8}, {"1", 2, 1, 0}, {"1", 2, 2, 2},
+		{"better ", 18, 1, 0},
+		{"better ", 18, 2, 0},
+		{"better ", 18, 8, 8},
+		{"better ", 3, 3, 3},
+		{"1", 18, 1, 0},
+		{"1", 18, 8, 8},
+		{"1", 2, 1, 0},
+		{"1", 2, 2, 2},
 	} {
 		candidate := scripts("chat", c.of, 60, 2, sentences)
 		for i := range c.stuck {
