@@ -345,13 +345,6 @@ func beyond(code Code, a, b []measure.Sample, most float64, of func([]measure.Sa
 	return f
 }
 
-func share(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
 // moments are of n values.
 type moments struct {
 	n              int
