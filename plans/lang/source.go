@@ -120,6 +120,7 @@ func (s *Source) clearer(d *hcl.Diagnostic) {
 			return
 		}
 	}
+	// HCL's parser has no codes, and only its words tell this apart.
 	if strings.Contains(d.Detail, "ingle-line block") {
 		d.Extra, d.Summary = Coded("invalid-definition"), "Too much on one line"
 		d.Detail = "A block on one line holds one attribute and no block. Put each attribute, each block and the closing brace on a line of its own."

@@ -214,8 +214,9 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[stri
 			switch {
 			case c.Of == 0 || c.Parents == 0:
 				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
-			case c.Garbage > 0:
-				return verdict.New(code.Worse, verdict.Int("answers", c.Garbage), of, cell, other).On(v.Name).From(found...), nil, nil
+			// A few empty answers may be chance; that there is no other proves nothing.
+			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == coherence.Empty:
+				return verdict.New(code.Worse, verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil
 			case c.Doubtful > 0:
 				notes = append(notes, verdict.New(code.MaybeWorse, verdict.Int("answers", c.Doubtful), of, cell, other).On(v.Name).From(found...))
 			}

@@ -44,6 +44,10 @@ func TestValid(t *testing.T) {
 	broken := answers("!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!")
 	from = 8
 	others := answers("The ferry takes twelve cars across the river.")
+	nothing, err := kept.WriteSamples([]measure.Sample{{Workload: "chat", Index: 16}, {Workload: "chat", Index: 17}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	short := func(missing float64) func(*ledger.Launch) {
 		return func(l *ledger.Launch) {
 			l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}}
@@ -71,6 +75,7 @@ func TestValid(t *testing.T) {
 		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "1 launch per arm"},
 		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch per arm"},
 		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline are not readable text"},
+		{"two answers, and no text in them", "baseline", nil, func(l *ledger.Launch) { l.Samples = nothing }, verdict.Invalid, "worse than those of baseline (2 of 2)"},
 		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not checked"},
 		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
 		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
