@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"engine/gpu":                  {"engine/logscan"},
 	"engine/metadata":             {"engine/gpu", "engine/logscan", "plans/redact"},
 	"engine/limit":                {"engine/measure"},
+	"engine/logprob":              {},
 	"engine/load/prompt":          {"engine/measure", "engine/openai"},
 	"engine/load/coherence":       {"engine/load/prompt", "engine/load/work", "engine/measure"},
 	"engine/load/work":            {"engine/measure"},

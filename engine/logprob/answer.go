@@ -1,0 +1,124 @@
+// Package logprob knows what engines answered to the same prompts at temperature 0,
+// with the log-probabilities that they gave, and how far two of them are apart:
+// where their tokens part, whether that was a tie that rounding decides, and how
+// much their distributions differ. It is pure. It asks no engine (engine/openai
+// does) and decides nothing: what distance is too much, and whether the engine's
+// own noise explains it, is for others to say.
+package logprob
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Answer is what an engine answered to one prompt.
+type Answer struct {
+	// Asked names the request (a digest): answers to other requests are not compared.
+	Asked string `json:"asked,omitzero"`
+	// Tokens are those of the answer, in order.
+	Tokens []Token `json:"tokens"`
+	// Prompt are the tokens of the prompt, where the engine lists them. LogProb of one
+	// is given all before it, so that the first has none.
+	Prompt []Token `json:"prompt,omitzero"`
+	// End is why the answer ended, as the engine said: "stop", "length"; empty where it
+	// did not say.
+	End string `json:"end,omitzero"`
+}
+
+// Token is one position of an answer or of a prompt.
+type Token struct {
+	// Text of the token. Bytes that are no UTF-8 by themselves are spelled "bytes:\xe2\x80".
+	Text string `json:"text"`
+	// ID in the vocabulary, below 0 where it is not known.
+	ID int `json:"id"`
+	// LogProb of this token.
+	LogProb Value `json:"logprob,omitzero"`
+	// Top are the likeliest tokens of this position. In what comes from engines they
+	// stand in any order, with or without the token itself.
+	Top []Alternative `json:"top,omitzero"`
+}
+
+// Alternative is a token that could have stood at a position.
+type Alternative struct {
+	Text    string `json:"text"`
+	ID      int    `json:"id"` // below 0 where it is not known
+	LogProb Value  `json:"logprob,omitzero"`
+}
+
+// Value is a number that an engine may not have given, natural logarithms of
+// probabilities among them. What was given need not be finite: NaN and infinities
+// are kept, to be counted. The zero Value was not given.
+type Value struct {
+	number float64
+	given  bool
+}
+
+// Of is a number that was given.
+func Of(number float64) Value { return Value{number, true} }
+
+// Given returns the number, and whether there is one. Without one it is NaN, which
+// passes no comparison.
+func (v Value) Given() (float64, bool) {
+	if !v.given {
+		return math.NaN(), false
+	}
+	return v.number, true
+}
+
+// Finite returns the number and whether it is there and finite.
+func (v Value) Finite() (float64, bool) {
+	return v.number, v.given && !math.IsNaN(v.number) && !math.IsInf(v.number, 0)
+}
+
+func (v Value) String() string {
+	if !v.given {
+		return "none"
+	}
+	return fmt.Sprint(v.number)
+}
+
+// MarshalJSON writes a number, null where there is none, and what JSON has no number
+// for as "NaN", "+Inf" or "-Inf".
+func (v Value) MarshalJSON() ([]byte, error) {
+	switch {
+	case !v.given:
+		return []byte("null"), nil
+	case math.IsNaN(v.number) || math.IsInf(v.number, 0):
+		return json.Marshal(fmt.Sprint(v.number))
+	}
+	return json.Marshal(v.number)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and the names that Python, JavaScript
+// and C have for what JSON has no number for.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	*v = Value{}
+	if string(text) == "null" {
+		return nil
+	}
+	if len(text) > 0 && text[0] == '"' {
+		var word string
+		if err := json.Unmarshal(text, &word); err != nil {
+			return err
+		}
+		switch strings.ToLower(word) {
+		case "nan", "+nan", "-nan":
+			*v = Of(math.NaN())
+		case "inf", "+inf", "infinity", "+infinity":
+			*v = Of(math.Inf(1))
+		case "-inf", "-infinity":
+			*v = Of(math.Inf(-1))
+		default:
+			return fmt.Errorf("%q is no log-probability: a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", word)
+		}
+		return nil
+	}
+	var number float64
+	if err := json.Unmarshal(text, &number); err != nil {
+		return fmt.Errorf("%s is no log-probability: a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", text)
+	}
+	*v = Of(number)
+	return nil
+}
