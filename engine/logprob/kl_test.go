@@ -1,0 +1,148 @@
+package logprob
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// distribution of a vocabulary with random logits.
+func distribution(r *rand.Rand, vocabulary int, sharp float64) []float64 {
+	p := make([]float64, vocabulary)
+	var sum float64
+	for i := range p {
+		p[i] = math.Exp(sharp * r.NormFloat64())
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+// position lists the k likeliest tokens of a distribution and the token own, in random order.
+func position(r *rand.Rand, p []float64, k, own int) Token {
+	order := r.Perm(len(p))
+	slices.SortStableFunc(order, func(a, b int) int {
+		if p[a] > p[b] {
+			return -1
+		}
+		return 1
+	})
+	t := Token{ID: own, LogProb: Of(math.Log(p[own]))}
+	for _, id := range order[:k] {
+		t.Top = append(t.Top, Alternative{ID: id, LogProb: Of(math.Log(p[id]))})
+	}
+	r.Shuffle(len(t.Top), func(i, j int) { t.Top[i], t.Top[j] = t.Top[j], t.Top[i] })
+	return t
+}
+
+func sum(t Token) float64 {
+	var l list
+	l.read(&t, new(Flaws))
+	return l.sum
+}
+
+func exact(p, q []float64) (kl float64) {
+	for i := range p {
+		kl += p[i] * math.Log(p[i]/q[i])
+	}
+	return kl
+}
+
+func bounds(t *testing.T, p, q Token, floor Value) (low, high float64) {
+	t.Helper()
+	var a, b list
+	var flaws Flaws
+	if !a.read(&p, &flaws) || !b.read(&q, &flaws) {
+		t.Fatalf("a sound list is refused: %+v", flaws)
+	}
+	return kl(&a, &b, floor)
+}
+
+// The divergence of whole distributions lies between the bounds that their lists give,
+// whatever is in them, and each list more brings the bounds nearer.
+func TestBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		const vocabulary = 60
+		p := distribution(r, vocabulary, 0.2+4*r.Float64())
+		q := distribution(r, vocabulary, 0.2+4*r.Float64())
+		if r.IntN(2) == 0 { // a variant of the same model
+			for i := range q {
+				q[i] = p[i] * math.Exp(0.1*r.NormFloat64())
+			}
+			var sum float64
+			for _, v := range q {
+				sum += v
+			}
+			for i := range q {
+				q[i] /= sum
+			}
+		}
+		want := exact(p, q)
+		own, k := r.IntN(vocabulary), 1+r.IntN(vocabulary)
+		a, b := position(r, p, k, own), position(r, q, 1+r.IntN(vocabulary), own)
+		low, high := bounds(t, a, b, Of(math.Log(slices.Min(q))))
+		if !(low <= want+1e-9) || !(high >= want-1e-4) {
+			t.Fatalf("the divergence %v is not within %v … %v, lists of %d and %d", want, low, high, len(a.Top), len(b.Top))
+		}
+		if low, high := bounds(t, position(r, p, vocabulary, own), position(r, q, vocabulary, own), Value{}); math.Abs(low-want) > 1e-4*(1+want) || math.Abs(high-want) > 1e-9*(1+want) {
+			t.Fatalf("with all tokens listed the divergence %v is within %v … %v", want, low, high)
+		}
+		if k < vocabulary/2 {
+			if _, high := bounds(t, a, b, Value{}); !math.IsInf(high, 1) && 1-sum(a) > slack {
+				t.Fatalf("%v bounds from above what nothing bounds", high)
+			}
+		}
+		// Texts in place of ids tell as much, where no two tokens have the same.
+		blind := func(t Token) Token {
+			t.Top = slices.Clone(t.Top)
+			for i := range t.Top {
+				t.Top[i].Text, t.Top[i].ID = string(rune('a'+t.Top[i].ID)), -1
+			}
+			t.Text, t.ID = string(rune('a'+t.ID)), -1
+			return t
+		}
+		if low, _ := bounds(t, blind(a), blind(b), Value{}); low > want+1e-9 {
+			t.Fatalf("by their texts the least divergence is %v, above the whole %v", low, want)
+		}
+	}
+}
+
+// A wrong model lists other tokens: one bucket for all that lists do not share would
+// take that for no divergence at all.
+func TestNothingInCommon(t *testing.T) {
+	list := func(first int) Token {
+		token := Token{ID: first, LogProb: Of(math.Log(0.9))}
+		for i, p := range []float64{0.9, 0.05, 0.02} {
+			token.Top = append(token.Top, Alternative{ID: first + i, LogProb: Of(math.Log(p))})
+		}
+		return token
+	}
+	low, high := bounds(t, list(0), list(10), Value{})
+	if low < 2 || !math.IsInf(high, 1) {
+		t.Errorf("lists of other tokens are %v … %v apart", low, high)
+	}
+	if low, _ := bounds(t, list(0), list(0), Value{}); low != 0 {
+		t.Errorf("a list is %v from itself", low)
+	}
+	_, high = bounds(t, list(0), list(10), Of(-20))
+	if math.IsInf(high, 0) || high < low {
+		t.Errorf("with a floor of -20 the bounds are %v … %v", low, high)
+	}
+}
+
+// By their text two tokens cannot be told apart where both have the same, as halves of
+// a character do: they count as one.
+func TestMerged(t *testing.T) {
+	list := func(first, second float64) Token {
+		return Token{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(first)), Top: []Alternative{
+			{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(first))}, {ID: -1, Text: "\ufffd", LogProb: Of(math.Log(second))},
+		}}
+	}
+	if low, _ := bounds(t, list(0.6, 0.3), list(0.5, 0.4), Value{}); low > 1e-9 {
+		t.Errorf("a shift among tokens of one text is %v", low)
+	}
+}
