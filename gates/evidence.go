@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // Evidence is everything that rules of one phase may read.
@@ -47,6 +48,9 @@ type Feature struct {
 type Arm struct {
 	Name     string
 	Launches []Launch
+	// Qualified is the launch that qualified it, in which its levels found numbers;
+	// nil where none did.
+	Qualified *Launch
 }
 
 // Launch is what one launch measured.
@@ -78,6 +82,18 @@ func (a Arm) stale() string {
 		return a.Name
 	}
 	return ""
+}
+
+// found is the number that a level found of the arm, or why there is none.
+func (a Arm) found(in *plans.Input) (float64, verdict.Reason) {
+	if a.Qualified == nil {
+		return 0, verdict.New(code.Unqualified, verdict.Text("metric", in.LaunchAddress())).On(a.Name)
+	}
+	v, ok := a.Qualified.Metrics[in.LaunchAddress()].Stats["median"]
+	if !ok {
+		return 0, a.Qualified.without(in.LaunchAddress())
+	}
+	return v, verdict.Reason{}
 }
 
 // without is that a launch has no such metric, with why and where to look where it is

@@ -100,6 +100,8 @@ func read(in *plans.Input, ev *Evidence) *reading {
 		return readObserved(r, in, f)
 	case plans.InputFeature:
 		return readOutcome(r, in, f)
+	case plans.InputFound:
+		return readFound(r, in, f)
 	case plans.InputMetric:
 		if r = readMetric(r, in, f); in.Unsent != nil && r.absent == verdict.Inconclusive {
 			u := in.Unsent
@@ -136,6 +138,47 @@ func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 		return r.missing(v, f.from(verdict.New(code.NoOutcome, level).On(in.Feature).Is(v)))
 	}
 	return r.word(string(v))
+}
+
+// readFound reads a number that a level found of one variant, or of two. What is not
+// there takes the verdict of the level that should have found it.
+func readFound(r *reading, in *plans.Input, f *Feature) *reading {
+	base, arm := f.Parent, f.Candidate
+	if in.Root {
+		base = f.Root
+	}
+	if in.Relation == plans.Base {
+		arm = base
+	}
+	arms := []Arm{arm}
+	if in.Comparing() {
+		arms = append(arms, base)
+	}
+	var values [][]float64
+	for _, a := range arms {
+		v, why := a.found(in)
+		if why.IsZero() {
+			values = append(values, []float64{v})
+			continue
+		}
+		if v, ok := f.Levels[in.Name]; ok && a.Name == f.Candidate.Name && !v.Unlocks() {
+			return readLevel(r, in, f)
+		}
+		if f.Broken != "" {
+			return r.missing(f.Broken, f.Cause)
+		}
+		return r.missing(verdict.Invalid, why)
+	}
+	r.N = 1
+	if len(values) == 1 {
+		return r.number(values[0][0])
+	}
+	r.BaseN = 1
+	v, err := r.relate(in, values[0], values[1])
+	if err != nil {
+		return r.missing(verdict.Invalid, verdict.OfError(err))
+	}
+	return r.number(v)
 }
 
 // readOutcome reads feature["x"].verdict, .accepted or .decided. As with levels,

@@ -10,17 +10,46 @@ import (
 type Block struct {
 	// Kind is the label that selects the schema: "smoke", "exec".
 	Kind string
-	// Name is the second label of a step; a level has none.
+	// Name is the second label: of a step, and of a level that may stand several times.
 	Name string
 	// Attrs are the decoded attributes with defaults filled in: string, bool,
 	// float64, []any, map[string]any; a duration is a string such as "30s"; a
 	// reference is the name of what it refers to.
 	Attrs map[string]any
-	Range Range `json:"-"`
+	// Parts are the blocks in it, by keyword, in the order of the plan.
+	Parts map[string][]*Block `json:",omitempty"`
+	Range Range               `json:"-"`
+	// Finds are the numbers that a level finds.
+	Finds []Found `json:"-"`
 
 	// Written are the attributes that the plan has, right or wrong.
 	Written map[string]bool `json:"-"`
 }
+
+// Found is a number that a level finds of a variant, in its qualification launch.
+type Found struct {
+	// Name is what rules call it behind the level's name: "exact_match".
+	Name string
+	Unit string
+	// Better is the direction in which it improves: "higher", "lower" or "neither".
+	Better string
+	Doc    string
+}
+
+// Level is what the block is called as a level: by its name, or else by its kind, of
+// which a protocol has one.
+func (b *Block) Level() string {
+	if b.Name != "" {
+		return b.Name
+	}
+	return b.Kind
+}
+
+// FoundAddress is where a launch keeps a number that a level has found.
+func FoundAddress(level, name string) string { return FoundRoot + level + "." + name }
+
+// FoundRoot is what addresses of such numbers begin with.
+const FoundRoot = "levels."
 
 // Decode puts the attributes into a struct with json tags. A duration goes
 // into a Dur, a reference into a string.

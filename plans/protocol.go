@@ -12,7 +12,7 @@ type Protocol struct {
 	Range  Range `json:"-"`
 }
 
-// Level is the level of a kind, nil where the protocol has none.
+// Level is the first level of a kind, nil where the protocol has none.
 func (p *Protocol) Level(kind string) *Block {
 	for _, b := range p.Levels {
 		if b.Kind == kind {
@@ -22,12 +22,12 @@ func (p *Protocol) Level(kind string) *Block {
 	return nil
 }
 
-// LevelKinds are the kinds of its levels, in order; none of a protocol that is not there.
-func (p *Protocol) LevelKinds() []string {
+// LevelNames are what its levels are called, in order; none of a protocol that is not there.
+func (p *Protocol) LevelNames() []string {
 	if p == nil {
 		return nil
 	}
-	return Names(p.Levels, func(b *Block) string { return b.Kind })
+	return Names(p.Levels, (*Block).Level)
 }
 
 // BenchmarkLevel is the level whose launches are measured; all others run in the

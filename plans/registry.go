@@ -34,6 +34,14 @@ type Schema struct {
 	Attrs []Attr
 	// Example is a block of this kind for the manual.
 	Example string
+	// Label says what the block's name is for; empty where blocks of this kind have none
+	// (a step has one always).
+	Label string
+	// Parts are the blocks that may stand in it, by keyword.
+	Parts map[string]Part
+	// Finds are the numbers that a level of that block finds, which rules can read;
+	// nil finds none.
+	Finds func(b *Block) []Found
 	// Asks is set for a level that sends requests: a command has no server to answer
 	// them, so that a plan may not have the level for one.
 	Asks bool

@@ -81,6 +81,9 @@ const (
 	InputMetric InputKind = "metric"
 	// InputLevel: the verdict of a test level, a word.
 	InputLevel InputKind = "level"
+	// InputFound: a number that a level found in the qualification launch. It has no
+	// noise that is known, so that it is compared as it is.
+	InputFound InputKind = "found"
 	// InputFeature: verdict, accepted or decided of a feature.
 	InputFeature InputKind = "feature"
 	// InputTarget: a declared number to beat.
@@ -421,7 +424,7 @@ func (in *Input) Occurs() bool {
 // Once tells what a launch has once and hardly varies between launches: memory,
 // and numbers that an engine says of itself.
 func (in *Input) Once() bool {
-	if in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
+	if in.Kind == InputFound || in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
 		return true
 	}
 	m, ok := measure.LookupIn(in.Metric, measure.PerLaunch)
@@ -456,7 +459,10 @@ func (in *Input) Form(threshold float64) verdict.Form {
 
 // LaunchAddress is where a launch keeps the metric of an input.
 func (in *Input) LaunchAddress() string {
-	if in.Cell == "" {
+	switch {
+	case in.Kind == InputFound:
+		return FoundAddress(in.Name, in.Metric)
+	case in.Cell == "":
 		return "engine." + in.Metric
 	}
 	return in.Cell + "." + in.Metric

@@ -119,6 +119,9 @@ func verifyArtifacts(st *store.Store) (n int, bad []string) {
 			for _, k := range [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}} {
 				check(k[0], fmt.Sprintf("record %d, %s of launch %s", i, k[1], l.ID))
 			}
+			for _, path := range slices.Sorted(maps.Keys(l.Left)) {
+				check(l.Left[path], fmt.Sprintf("record %d, %s of launch %s", i, path, l.ID))
+			}
 			for _, name := range slices.Sorted(maps.Keys(l.Trees)) {
 				check(l.Trees[name].Diff, fmt.Sprintf("record %d, changes to source tree %s of launch %s", i, name, l.ID))
 			}

@@ -196,7 +196,7 @@ func findProgram(name, dir string, env []string) (string, *engine.Failure) {
 		return "", blocked
 	}
 	return "", engine.StartFailure(exec.ErrNotFound, "program %q is in no folder of PATH: install it, "+
-		"give its full path in the command, or set PATH in the engine's env", name)
+		"give its full path in the command, or set PATH in its env", name)
 }
 
 var errNotExecutable = errors.New("it is not marked as executable (chmod +x)")

@@ -12,6 +12,12 @@ var levelPhrases = phrases{
 	code.AnswerGarbage: "the answer to {prompt:q} is not readable text",
 	code.Answered:      "answered {answer:q}",
 
+	code.LastWords:     "it said last: {line}",
+	code.NumbersUnread: "its numbers cannot be read: {error}",
+	code.NumberFound:   "{subject} {value}",
+	code.ItemsPaired:   "{items} items: {lost} lost, {gained} gained against the parent (p {p})",
+	code.FileTooLarge:  "level {subject} left {file} of {mib} MiB, which is not kept: at most {most} files of 256 MiB are",
+
 	code.MetricsPrinted: "exit status 0, all {metrics} metrics printed",
 	code.MetricValues:   "{subject}: {values} values, median {median}",
 

@@ -63,6 +63,7 @@ var rulePhrases = phrases{
 	code.NoSuchField:      "features have no field {name:q}",
 
 	code.Unmeasured:         "no launch of {subject} was measured",
+	code.Unqualified:        "no qualification launch of {subject} found {metric}",
 	code.MetricLacking:      "launch {subject} has no {metric}{others?, and others have}{causes?: {causes}}{recorded? (mxflow show {recorded})}",
 	code.StatLacking:        "not enough samples in launch {subject}: no {stat} of {samples}",
 	code.SamplesLacking:     "not enough samples in launch {subject}: {samples} of at least {least}",

@@ -6,9 +6,11 @@ var stepPhrases = phrases{
 	code.Ended:      "{exit}",
 	code.TimedOut:   "timed out after {limit}{error?: {error}}",
 	code.NotStarted: "{error}",
-	code.ImageMade:  "{subject} is {image}",
-	code.NoImageID:  "docker build succeeded but left no image ID: {error}",
-	code.NoProgram:  "the image has no program to run: {line}; correct command, entrypoint or image",
+
+	code.PrintedTooMuch: "printed more than {mib} MiB to standard output, which is for what metric blocks read: let it log to standard error",
+	code.ImageMade:      "{subject} is {image}",
+	code.NoImageID:      "docker build succeeded but left no image ID: {error}",
+	code.NoProgram:      "the image has no program to run: {line}; correct command, entrypoint or image",
 
 	code.LibraryCarries: "{subject} carries {carries}",
 	code.LibraryLacks:   "{subject} lacks {lacks}; it carries {carries}",

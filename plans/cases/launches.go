@@ -366,7 +366,7 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *
 		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is a word or a truth. Write observed = { %s = … }.", address, in.Name))
 	case in.Kind == plans.InputKnob:
 		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is the value of a knob. Write knobs = { %s = \"…\" }.", address, in.Name))
-	case in.Kind != plans.InputMetric:
+	case in.Kind != plans.InputMetric && in.Kind != plans.InputFound:
 		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%q is no metric of launches. Write a workload and a metric, such as \"chat.tg\".", address))
 	case in.Relation != plans.Own:
 		metric := in.LaunchAddress()

@@ -292,7 +292,7 @@ func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) 
 // decodeLevels reads the verdicts of levels.
 func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]verdict.Verdict {
 	out := map[string]verdict.Verdict{}
-	order := l.plan.Protocol(ft.Protocol).LevelKinds()
+	order := l.plan.Protocol(ft.Protocol).LevelNames()
 	unknown := func(at hcl.Range, name string) bool {
 		if slices.Contains(order, name) {
 			return false

@@ -81,11 +81,8 @@ func headerOf(doc *lang.BlockDoc, key string) *hcl.BlockHeaderSchema {
 	if b == nil {
 		return nil
 	}
-	header := &hcl.BlockHeaderSchema{Type: key}
-	for _, l := range b.Labels {
-		header.LabelNames = append(header.LabelNames, l.Name)
-	}
-	return header
+	header := b.Header(key)
+	return &header
 }
 
 func (w *hclWriter) blocks(e *yamlbody.Entry, header *hcl.BlockHeaderSchema, doc *lang.BlockDoc, first bool) {
@@ -108,6 +105,9 @@ func (w *hclWriter) blocks(e *yamlbody.Entry, header *hcl.BlockHeaderSchema, doc
 		w.comment(f.Comments.Line)
 		w.b.WriteString(f.Type)
 		for _, label := range f.Labels {
+			if label == "" {
+				continue
+			}
 			w.b.WriteString(" " + quotedText(escapeTemplate(label)))
 		}
 		w.b.WriteString(" {")

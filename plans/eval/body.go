@@ -35,7 +35,9 @@ type Body struct {
 func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 	what := b.Type
 	for _, label := range b.Labels {
-		what += " " + strconv.Quote(label)
+		if label != "" {
+			what += " " + strconv.Quote(label)
+		}
 	}
 	content := l.Content(b.Body, l.Schema(doc), what)
 	return &Body{

@@ -96,7 +96,7 @@ func (w *schemaWriter) block(path string, d *BlockDoc) Object {
 			body := d.Kinds[kind]
 			name := join(path, kind)
 			w.defs[name] = w.body(path, body)
-			kinds[kind] = labelled(oneOrMore(refTo(name)), labels[1:])
+			kinds[kind] = labelled(oneOrMore(refTo(name)), body.Labels[1:])
 			kinds[kind].(Object)["description"] = body.Doc
 		}
 		s = oneOrMore(Object{"type": "object", "properties": kinds, "additionalProperties": false, "description": labels[0].Doc})

@@ -9,8 +9,11 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
 // DynamicType is the block that makes other blocks; it may stand in any.
@@ -45,7 +48,42 @@ type BlockDoc struct {
 }
 
 // Label is a word in quotes between a block's keyword and its body.
-type Label struct{ Name, Doc string }
+type Label struct {
+	Name, Doc string
+	// Only are the kinds (first labels) whose blocks have it, sorted, where it is not
+	// all of them: all other blocks are read as if it were empty.
+	Only []string
+}
+
+// mayLack are the types of block whose last label only some kinds have, with the
+// number of labels of those that have all.
+var mayLack = map[string]int{"level": 2}
+
+// padded gives blocks that may lack their last label an empty one in its place, since
+// HCL wants as many of every block of a type.
+func padded(b *hclsyntax.Body) {
+	for _, block := range b.Blocks {
+		switch n := mayLack[block.Type]; {
+		case n > 1 && len(block.Labels) == n-1:
+			block.Labels = append(block.Labels, "")
+			block.LabelRanges = append(block.LabelRanges, block.LabelRanges[n-2])
+		case block.Type == DynamicType && len(block.Labels) == 1:
+			padDynamic(block, mayLack[block.Labels[0]])
+		}
+		padded(block.Body)
+	}
+}
+
+// padDynamic does the same to the labels that a dynamic block gives.
+func padDynamic(block *hclsyntax.Block, n int) {
+	labels := block.Body.Attributes["labels"]
+	if labels == nil {
+		return
+	}
+	if list, ok := labels.Expr.(*hclsyntax.TupleConsExpr); ok && n > 1 && len(list.Exprs) == n-1 {
+		list.Exprs = append(list.Exprs, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(""), SrcRange: list.SrcRange})
+	}
+}
 
 // repeatAttrs are the attributes of a block that Repeats, beside its own.
 var repeatAttrs = []plans.Attr{
@@ -112,13 +150,23 @@ func (d *BlockDoc) Schema() *hcl.BodySchema {
 		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: a.Name})
 	}
 	for _, b := range d.Blocks {
-		header := hcl.BlockHeaderSchema{Type: b.Type}
-		for _, label := range b.Labels {
-			header.LabelNames = append(header.LabelNames, label.Name)
-		}
-		s.Blocks = append(s.Blocks, header)
+		s.Blocks = append(s.Blocks, b.Header(b.Type))
 	}
 	return s
+}
+
+// Header is the block's header in HCL's terms, under that keyword.
+func (d *BlockDoc) Header(keyword string) hcl.BlockHeaderSchema {
+	h := hcl.BlockHeaderSchema{Type: keyword}
+	for _, label := range d.Labels {
+		h.LabelNames = append(h.LabelNames, yamlbody.LabelOf(label.Name, label.Only))
+	}
+	return h
+}
+
+// labelsOf are the labels that blocks of a kind have.
+func (d *BlockDoc) labelsOf(kind string) []Label {
+	return slices.DeleteFunc(slices.Clone(d.Labels), func(l Label) bool { return l.Only != nil && !slices.Contains(l.Only, kind) })
 }
 
 // Having are the types of the blocks in d, at any depth, that know an attribute or a
@@ -149,7 +197,9 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	case "value":
 		c.Blocks = c.WithParts(reg.ValueParts).Blocks
 	case "level":
-		c.Kinds = kindsOf(d, reg.Levels)
+		c.Labels = slices.Clone(d.Labels)
+		c.Labels[len(c.Labels)-1].Only = named(reg.Levels)
+		c.Kinds = kindsOf(&c, reg.Levels)
 	case "step":
 		c.Kinds = kindsOf(d, reg.Steps)
 	case "engine":
@@ -187,8 +237,20 @@ func hasLauncher(parts map[string]plans.Part) bool {
 func kindsOf(d *BlockDoc, schemas map[string]plans.Schema) map[string]*BlockDoc {
 	kinds := map[string]*BlockDoc{}
 	for name, s := range maps.All(schemas) {
-		kinds[name] = &BlockDoc{
-			Type: d.Type, Labels: d.Labels, Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example,
+		body := &BlockDoc{
+			Type: d.Type, Labels: d.labelsOf(name), Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example,
+		}
+		kinds[name] = body.WithParts(s.Parts)
+	}
+	return kinds
+}
+
+// named are the kinds whose blocks have a name.
+func named(schemas map[string]plans.Schema) []string {
+	kinds := []string{}
+	for _, kind := range KeysOf(schemas) {
+		if schemas[kind].Label != "" {
+			kinds = append(kinds, kind)
 		}
 	}
 	return kinds

@@ -97,6 +97,9 @@ func (s *Source) parse() hcl.Diagnostics {
 	}
 	file, diags := hclsyntax.ParseConfig(s.Text, s.Name, hcl.InitialPos)
 	s.Body, s.Loops = file.Body, loops
+	if body, ok := file.Body.(*hclsyntax.Body); ok {
+		padded(body)
+	}
 	for _, d := range diags {
 		s.clearer(d)
 	}

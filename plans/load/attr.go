@@ -117,6 +117,9 @@ func (bs *bodies) decodeBlock(b *hcl.Block, schema plans.Schema) *plans.Block {
 	if len(b.Labels) > 1 {
 		block.Name = b.Labels[1]
 	}
+	if schema.Finds != nil {
+		block.Finds = schema.Finds(block)
+	}
 	return block
 }
 
@@ -150,6 +153,7 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pl
 			block.Attrs[a.Name] = plainDefault(a)
 		}
 	}
+	block.Parts = bs.decodeParts(f, schema.Parts)
 	if schema.Check == nil || doubtful || len(bs.Diags) > before {
 		return block
 	}
@@ -161,14 +165,20 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pl
 
 // schemaDoc describes the body of a block of that kind, made once.
 func (bs *bodies) schemaDoc(block, kind string, schema plans.Schema) *lang.BlockDoc {
-	key := block + " " + kind
-	if bs.docs[key] == nil {
+	return bs.made(block+" "+kind, func() *lang.BlockDoc {
 		d := &lang.BlockDoc{Type: block, Attrs: slices.Clone(schema.Attrs)}
 		for i, a := range d.Attrs {
 			// What is written freely goes to a program; words to choose from do not.
 			d.Attrs[i].Program = (a.Type == plans.String || a.Type == plans.Strings || a.Type == plans.Map) && len(a.OneOf) == 0
 		}
-		bs.docs[key] = d
+		return d.WithParts(schema.Parts)
+	})
+}
+
+// made is the description of that key, made once.
+func (bs *bodies) made(key string, make func() *lang.BlockDoc) *lang.BlockDoc {
+	if bs.docs[key] == nil {
+		bs.docs[key] = make()
 	}
 	return bs.docs[key]
 }
@@ -199,11 +209,7 @@ func plainDefault(a plans.Attr) any {
 
 // withParts is what d and parts accept together, made once.
 func (bs *bodies) withParts(d *lang.BlockDoc, parts map[string]plans.Part) *lang.BlockDoc {
-	key := "with parts " + d.Type
-	if bs.docs[key] == nil {
-		bs.docs[key] = d.WithParts(parts)
-	}
-	return bs.docs[key]
+	return bs.made("with parts "+d.Type, func() *lang.BlockDoc { return d.WithParts(parts) })
 }
 
 // decodeParts reads the declared blocks in f, by kind, in the order of the plan.

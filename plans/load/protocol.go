@@ -28,14 +28,17 @@ var protocolDoc = &lang.BlockDoc{
 
 var levelDoc = &lang.BlockDoc{
 	Type: "level", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "kind", Doc: "What is tested. Each kind stands at most once in a protocol."}},
-	Doc:    "One test level.",
+	Labels: []lang.Label{
+		{Name: "kind", Doc: "What is tested. Each kind without a name stands at most once in a protocol."},
+		{Name: "name", Doc: "What rules and reports call it: `levels.<name>`."},
+	},
+	Doc: "One test level.",
 }
 
 func (l *loader) decodeProtocol(b *hcl.Block) {
 	before := len(l.Diags)
 	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
-	f := l.Fields(b, protocolDoc)
+	f := l.Fields(b, l.made("protocol", func() *lang.BlockDoc { return protocolDoc.With(l.reg) }))
 	p := &plans.Protocol{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
 	for _, lb := range f.Blocks {
@@ -45,7 +48,22 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 			l.Fail(lb.LabelRanges[0], "unknown-kind", "Unknown level", "There is no level %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
 			continue
 		}
-		if level := l.decodeBlock(lb, schema); !l.Twice(lines, lb, 0) {
+		label := 0
+		switch name := lb.Labels[1]; {
+		case schema.Label == "" && name != "":
+			l.Fail(lb.LabelRanges[1], "invalid-name", "Level without a name", "There is one level %q in a protocol, and it has no name. Remove %q.", kind, name)
+			continue
+		case schema.Label != "" && name == "":
+			l.Fail(lb.LabelRanges[0], "invalid-name", "Missing name", "A protocol can have several levels %q, so each has a name: level %[1]q \"accuracy\" { … }.", kind)
+			continue
+		case schema.Label != "":
+			label = 1
+			l.CheckName(lb, label, lang.InRules)
+			if _, taken := l.reg.Levels[name]; taken {
+				l.Fail(lb.LabelRanges[1], "invalid-name", "Reserved name", "%q is a kind of level. Choose another name for this one.", name)
+			}
+		}
+		if level := l.decodeBlock(lb, schema); !l.Twice(lines, lb, label) {
 			p.Levels = append(p.Levels, level)
 		}
 	}

@@ -224,14 +224,39 @@ func (ns *Namespace) property(in *plans.Input, rest []string, f *plans.Feature) 
 }
 
 func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
-	names := ns.plan.Protocol(f.Protocol).LevelKinds()
-	if len(rest) != 2 {
+	names := ns.plan.Protocol(f.Protocol).LevelNames()
+	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
 	}
 	if !slices.Contains(names, rest[1]) {
 		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).about(AboutProtocol)
 	}
-	in.Kind, in.Name, in.Type = plans.InputLevel, rest[1], plans.WordInput
+	if in.Name = rest[1]; len(rest) > 2 {
+		level := plans.Find(ns.plan.Protocol(f.Protocol).Levels, func(b *plans.Block) bool { return b.Level() == rest[1] })
+		return ns.foundBy(in, level, rest[2:])
+	}
+	in.Kind, in.Type = plans.InputLevel, plans.WordInput
+	return in, nil
+}
+
+// foundBy resolves levels.<level>.<number>[.base|.root][.delta|.change|.gain].
+func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string) (*plans.Input, *Error) {
+	at := slices.IndexFunc(level.Finds, func(n plans.Found) bool { return n.Name == rest[0] })
+	if at < 0 {
+		names := plans.Names(level.Finds, func(n plans.Found) string { return n.Name })
+		if len(names) == 0 {
+			return nil, Wrong("invalid-address", "Unknown address", "Level %q finds no numbers, so nothing stands below its verdict; %q is too much.", in.Name, rest[0])
+		}
+		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], strings.Join(names, ", "), lang.DidYouMean(rest[0], names))
+	}
+	n := level.Finds[at]
+	in, err := ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
+	if err != nil {
+		return nil, err
+	}
+	if in.Kind = plans.InputFound; in.Stat != "median" {
+		return nil, Wrong("invalid-address", "One value a launch", "A level finds one %s, in the one qualification launch, so there is no %s of it. Write levels.%s.%s.", n.Name, in.Stat, in.Name, n.Name)
+	}
 	return in, nil
 }
 

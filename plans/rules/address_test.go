@@ -187,7 +187,7 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"criterion", "quality.kl.delta", "Not measured by this version", "levels.kernels"},
 		{"criterion", "levels", "Incomplete address", "smoke, kernels"},
 		{"criterion", "levels.kernel", "Level not in the protocol", `Did you mean "kernels"?`},
-		{"criterion", "levels.kernels.verdict", "Incomplete address", ""},
+		{"criterion", "levels.kernels.verdict", "Unknown address", "finds no numbers"},
 		{"criterion", "knob.mow", "Unknown knob", "moe"},
 		{"criterion", "target.llamacpp.chat", "Incomplete address", ""},
 		{"criterion", "target.llama.chat.tg", "Unknown target", ""},

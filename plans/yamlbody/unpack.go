@@ -2,6 +2,8 @@ package yamlbody
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -29,6 +31,29 @@ func blocksOf(e *Entry, header *hcl.BlockHeaderSchema) (blocks hcl.Blocks, diags
 	return blocks, diags
 }
 
+// LabelOf is the name of a label of which only blocks of some kinds (first labels) have
+// one; nil is all. A schema of HCL can say no more than its name.
+func LabelOf(name string, only []string) string {
+	if only == nil {
+		return name
+	}
+	return name + below + strings.Join(only, ",")
+}
+
+const below = " of "
+
+// names are the labels that blocks below these have.
+func (u *unpacking) names(labels []string) (names []string) {
+	for _, n := range u.header.LabelNames {
+		name, kinds, some := strings.Cut(n, below)
+		if some && (len(labels) == 0 || !slices.Contains(strings.Split(kinds, ","), labels[0])) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // unpacking goes down the levels of labels.
 type unpacking struct {
 	header *hcl.BlockHeaderSchema
@@ -41,7 +66,7 @@ type unpacking struct {
 // comments are those of all keys that led here and have not found a block yet.
 func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
 	null := n.Kind == Scalar && !n.IsText && !n.Template() && n.value.IsNull()
-	missing := u.header.LabelNames[len(labels):]
+	missing := u.names(labels)[len(labels):]
 	switch {
 	case n.Kind == List:
 		for _, item := range n.Items {
@@ -87,6 +112,10 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 // take adds a block. One whose body is wrong is there nevertheless, so that it is
 // not reported as missing.
 func (u *unpacking) take(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
+	for len(labels) < len(u.header.LabelNames) {
+		// A label that blocks of this kind do not have.
+		labels, places = append(labels[:len(labels):len(labels)], ""), append(places[:len(places):len(places)], places[len(places)-1])
+	}
 	u.found = append(u.found, Found{Node: n, Comments: above, Block: &hcl.Block{
 		Type: u.header.Type, Labels: labels, Body: n.Body(),
 		DefRange: at, TypeRange: u.typeAt, LabelRanges: places,

@@ -205,6 +205,8 @@ type Evidence struct {
 type Arm struct {
 	Name     string   `json:"name"`
 	Launches []string `json:"launches,omitempty"`
+	// Qualified is the launch in which levels found numbers of it.
+	Qualified string `json:"qualified,omitempty"`
 }
 
 // DecidedBy is the attempt that decided what this one says: an earlier one where

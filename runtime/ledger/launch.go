@@ -75,6 +75,9 @@ type Launch struct {
 	// Prompts that of the texts that were sent, where several engines share them.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
+	// Left are the digests of what levels of a qualification left behind, by path, which
+	// begins with the level's name.
+	Left map[string]string `json:"left,omitempty"`
 	// Asked is how many lines the log had when the first request went out: what stands
 	// up to there was configured, not used. Nil where nothing was asked of it.
 	Asked *int `json:"asked,omitempty"`

@@ -50,6 +50,12 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 	out.Candidate.Launches = launchesOf(g, f.Name, func(m written.GivenMetric) []*float64 { return m.Candidate })
 	out.Parent.Launches = launchesOf(g, "base", func(m written.GivenMetric) []*float64 { return m.Base })
 	out.Root.Launches = launchesOf(g, "root", func(m written.GivenMetric) []*float64 { return m.Root })
+	for _, arm := range []*gates.Arm{&out.Candidate, &out.Parent, &out.Root} {
+		if len(arm.Launches) > 0 {
+			// What levels find stands in one launch, and a case has no other than these.
+			arm.Qualified = &arm.Launches[0]
+		}
+	}
 	if f.BuildsOn.Kind == plans.OnBaseline {
 		out.Root = out.Parent
 	}
@@ -82,8 +88,8 @@ func (d *decider) levels(f *plans.Feature) (out []ledger.Level) {
 		return nil
 	}
 	for _, l := range p.Levels {
-		if v, ok := g.Levels[l.Kind]; ok {
-			out = append(out, ledger.Level{Name: l.Kind, Verdict: v})
+		if v, ok := g.Levels[l.Level()]; ok {
+			out = append(out, ledger.Level{Name: l.Level(), Verdict: v})
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -92,6 +93,7 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
 	}
 	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.Candidate.Name, a.Parent.Name, ledger.Baseline
+	v.qualified(ev, a, f)
 	if ev.Broken == "" {
 		var rests []*ledger.Launch
 		for _, id := range out.Launches {
@@ -139,6 +141,41 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
+}
+
+// qualified adds the launches that qualified the arms, where a level of the protocol
+// finds numbers: the candidate's own, and those of parent and baseline beside it or in
+// another node.
+func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
+	protocol := v.Plan.Protocol(f.Protocol)
+	if protocol == nil || !slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 }) {
+		return
+	}
+	nodes := []string{runtime.QualifyID(f.Name), runtime.BaselineID}
+	for _, c := range v.Plan.Candidates() {
+		nodes = append(nodes, runtime.QualifyID(c.Name))
+	}
+	for _, node := range nodes {
+		d := v.Outcome(node)
+		if d == nil {
+			continue
+		}
+		for _, id := range d.Launches {
+			l, ok := v.launch(id)
+			if !ok || !Sound(l) || l.Purpose != ledger.ForQualification {
+				continue
+			}
+			for _, arm := range []struct {
+				key string
+				to  *gates.Arm
+			}{{a.Candidate.Key, &ev.Candidate}, {a.Parent.Key, &ev.Parent}, {a.Root.Key, &ev.Root}} {
+				if l.VariantKey == arm.key && arm.to.Qualified == nil {
+					g := Measured(l)
+					arm.to.Qualified = &g
+				}
+			}
+		}
+	}
 }
 
 // addOutcome adds to the evidence about a feature how that was decided, which only
@@ -189,6 +226,9 @@ func Evidence(v *View) *gates.Evidence {
 func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	arm := func(a gates.Arm) ledger.Arm {
 		out := ledger.Arm{Name: a.Name}
+		if a.Qualified != nil {
+			out.Qualified = a.Qualified.ID
+		}
 		for _, l := range a.Launches {
 			out.Launches = append(out.Launches, l.ID)
 		}
@@ -216,12 +256,19 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 			to   *gates.Arm
 		}{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, &f.Root}} {
 			arm.to.Name = arm.kept.Name
-			for _, id := range arm.kept.Launches {
+			for _, id := range append([]string{arm.kept.Qualified}, arm.kept.Launches...) {
+				if id == "" {
+					continue
+				}
 				l, ok := launch(id)
 				if !ok {
 					return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 				}
-				arm.to.Launches = append(arm.to.Launches, Measured(l))
+				if g := Measured(l); id == arm.kept.Qualified {
+					arm.to.Qualified = &g
+				} else {
+					arm.to.Launches = append(arm.to.Launches, g)
+				}
 			}
 		}
 		out.Features[e.Feature] = f

@@ -91,7 +91,7 @@ func unreadable(v *View, in *plans.Input) bool {
 		return uncounted(v, runtime.FeatureID(in.Feature))
 	case plans.InputMetric:
 		return uncounted(v, runtime.QualifyID(in.Feature)) || uncounted(v, runtime.BenchmarkID(in.Feature))
-	case plans.InputLevel:
+	case plans.InputLevel, plans.InputFound:
 		q := v.Outcome(runtime.QualifyID(in.Feature))
 		return q != nil && q.Verdict == verdict.Invalid && len(q.Levels) == 0
 	}

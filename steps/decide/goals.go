@@ -118,7 +118,7 @@ func counted(d *ledger.Demand, leaf *plans.Leaf, negated bool) {
 	if negated {
 		op = plans.Denied[op]
 	}
-	if own.Input == nil || own.Input.Kind != plans.InputMetric || slices.ContainsFunc(limit.Inputs(), func(in *plans.Input) bool { return in.Kind != plans.InputTarget }) {
+	if own.Input == nil || own.Input.Kind != plans.InputMetric && own.Input.Kind != plans.InputFound || slices.ContainsFunc(limit.Inputs(), func(in *plans.Input) bool { return in.Kind != plans.InputTarget }) {
 		return
 	}
 	v, err := limit.Value(func(in *plans.Input) any { return in.Number })
@@ -144,7 +144,11 @@ func numberOf(in *plans.Input) string {
 	if in.Root {
 		root = "root"
 	}
-	return strings.Join([]string{in.Feature, in.Cell, in.Metric, stat, root, relation}, " ")
+	cell := in.Cell
+	if in.Kind == plans.InputFound {
+		cell = in.LaunchAddress()
+	}
+	return strings.Join([]string{in.Feature, cell, in.Metric, stat, root, relation}, " ")
 }
 
 // goals are those of the view's plan.

@@ -82,6 +82,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs}
 	v.fill(ev, m.Arms, m.Feature, used)
+	v.qualified(ev, m.Arms, m.Feature)
 	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {
 		if d := v.Outcome(id); d != nil {
 			for _, level := range d.Levels {

@@ -177,7 +177,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 		_ = os.Remove(out)
 		return st.unmeasured(nil, "sensitive values cannot be taken out of its output: %v", err)
 	}
-	text, err := readBounded(out)
+	text, err := variant.ReadOutput(out)
 	if err != nil {
 		return st.unmeasured(nil, "%v", err)
 	}
@@ -223,7 +223,7 @@ func (st *Started) fetch(c *variant.Command, out string) error {
 	case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
 		return st.unmeasured(nil, "%s was there before and was not written by this execution", c.File)
 	}
-	text, err := readBounded(path)
+	text, err := variant.ReadOutput(path)
 	if err != nil {
 		return st.unmeasured(nil, "%v", err)
 	}
@@ -231,23 +231,6 @@ func (st *Started) fetch(c *variant.Command, out string) error {
 		return st.unmeasured(nil, "%s cannot be kept: %v", c.File, err)
 	}
 	return nil
-}
-
-// readBounded reads a file of up to maxOutput bytes.
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("its output cannot be read: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, variant.MaxOutput+1))
-	if err != nil {
-		return nil, fmt.Errorf("its output cannot be read: %w", err)
-	}
-	if len(text) > variant.MaxOutput {
-		return nil, fmt.Errorf("its output is larger than %d MiB; print the numbers that are asked for, and the rest to standard error", variant.MaxOutput>>20)
-	}
-	return text, nil
 }
 
 // appendFile copies the beginning of one file to the end of another.

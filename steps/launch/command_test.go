@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,27 +13,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
-
-func TestOutputIsBounded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "out")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for _, c := range []struct {
-		size int64
-		ok   bool
-	}{{0, true}, {variant.MaxOutput, true}, {variant.MaxOutput + 1, false}} {
-		if err := f.Truncate(c.size); err != nil { // a file with a hole takes no room
-			t.Fatal(err)
-		}
-		text, err := readBounded(path)
-		if (err == nil) != c.ok || c.ok && int64(len(text)) != c.size {
-			t.Errorf("%d bytes: %d, %v", c.size, len(text), err)
-		}
-	}
-}
 
 // endless is a command that prints without end: it is stopped when it has
 // printed too much, and not by its time limit.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -26,15 +27,50 @@ type level interface {
 type qualification struct {
 	*launch.Started
 	variant *variant.Variant
+	// level is the one that runs.
+	level *plans.Block
+	// parent is the launch that qualified what the variant builds on; nil for the
+	// baseline, and for a stack that is qualified beside its feature.
+	parent *ledger.Launch
+	// hard ends what is stopped at once.
+	hard context.Context
 	// answered is true once the engine has generated at least one token: what
 	// it logs at its first request is only there afterwards.
 	answered bool
 }
 
+// found records a number that the level has found, which its schema declares. One that
+// is not finite is left out: a rule that reads it finds none.
+func (q *qualification) found(name string, values ...float64) {
+	at := slices.IndexFunc(q.level.Finds, func(f plans.Found) bool { return f.Name == name })
+	f := q.level.Finds[at]
+	if s, ok := (measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}).Summary(values); ok {
+		if q.Record.Metrics == nil {
+			q.Record.Metrics = map[string]measure.Summary{}
+		}
+		q.Record.Metrics[plans.FoundAddress(q.level.Level(), name)] = s
+	}
+}
+
+// keep makes something that the level leaves an artifact, under a path that begins with
+// the level's name.
+func (q *qualification) keep(path string, content []byte) error {
+	sum, err := q.Lab.Store.Put(content)
+	if err != nil {
+		return err
+	}
+	if q.Record.Left == nil {
+		q.Record.Left = map[string]string{}
+	}
+	q.Record.Left[q.level.Level()+"/"+path] = sum
+	return nil
+}
+
 // Run qualifies one variant in one launch, which serves all levels of the
-// protocol but the benchmark. before is the launch in whose place it is, nil where it
-// is the first. Without levels there is no launch.
-func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
+// protocol but the benchmark. parent qualified what it builds on, nil where there is none;
+// before is the launch in whose place it is, nil where it is the first. Without levels
+// there is no launch.
+func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
 		return nil, nil, nil
@@ -58,9 +94,9 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		if st == nil {
 			return nil, nil, err
 		}
-		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
+		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
 	} else {
-		levels, err = eachLevel(ctx, s, st, v, blocks)
+		levels, err = eachLevel(ctx, s, &qualification{Started: st, variant: v, parent: parent, hard: s.Hard}, blocks)
 		if err == nil {
 			st.Observe(ctx, v)
 		}
@@ -87,27 +123,28 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 
 // eachLevel runs one level after the other and stops at the first that does not
 // pass: what comes after it is recorded as invalid, with the root cause.
-func eachLevel(ctx context.Context, s *runtime.Scope, st *launch.Started, v *variant.Variant, blocks []*plans.Block) ([]ledger.Level, error) {
-	at := &qualification{Started: st, variant: v}
+func eachLevel(ctx context.Context, s *runtime.Scope, at *qualification, blocks []*plans.Block) ([]ledger.Level, error) {
+	v := at.variant
 	var done []ledger.Level
 	for i, b := range blocks {
 		lv, err := levelFor(b, v)
 		if err != nil {
 			return nil, err
 		}
-		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name})
+		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: v.Name})
 		began := time.Now()
-		l := ledger.Level{Name: b.Kind}
+		at.level = b
+		l := ledger.Level{Name: b.Level()}
 		l.Verdict, l.Reasons, err = lv.run(ctx, at)
 		l.Seconds = time.Since(began).Seconds()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 				return nil, context.Cause(ctx)
 			}
-			st.Broke(err)
-			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{st.Record.Error}
+			at.Broke(err)
+			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{at.Record.Error}
 		}
-		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
+		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: v.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 		if l.Verdict != verdict.Pass {
 			return append(done, afterwards(blocks[i:], l)...), nil
 		}
@@ -121,7 +158,7 @@ func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
 	out := []ledger.Level{failed}
 	why := verdict.New(code.LevelIs).On(failed.Name).Is(failed.Verdict)
 	for _, b := range blocks[1:] {
-		out = append(out, ledger.Level{Name: b.Kind, Verdict: verdict.Invalid, Reasons: []verdict.Reason{why}})
+		out = append(out, ledger.Level{Name: b.Level(), Verdict: verdict.Invalid, Reasons: []verdict.Reason{why}})
 	}
 	return out
 }
@@ -193,5 +230,5 @@ type Kind struct {
 // Kinds: a new one is one file and one line here. The benchmark is none of
 // them, since it has launches of its own.
 var Kinds = map[string]Kind{
-	"smoke": smokeKind, "kernels": kernelsKind,
+	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind,
 }

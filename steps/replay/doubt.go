@@ -349,7 +349,7 @@ func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup 
 func (s *setup) levels(of string, protocol *plans.Protocol) {
 	for _, level := range protocol.Levels {
 		if level.Kind != plans.BenchmarkLevel {
-			s.then(item{code.StartsLevel, level.Kind, of}, level.Attrs)
+			s.then(item{code.StartsLevel, level.Level(), of}, []any{level.Attrs, level.Parts})
 		}
 	}
 }

@@ -199,7 +199,7 @@ func unread(of string, err error) error {
 // fromSamples reports whether a launch has metrics that samples are needed for.
 func fromSamples(l *ledger.Launch) bool {
 	for address := range l.Metrics {
-		if !strings.HasPrefix(address, "engine.") && !strings.HasPrefix(address, "command.") {
+		if !strings.HasPrefix(address, "engine.") && !strings.HasPrefix(address, "command.") && !strings.HasPrefix(address, plans.FoundRoot) {
 			return true
 		}
 	}

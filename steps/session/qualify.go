@@ -77,9 +77,15 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	var verdicts []verdict.Verdict
 	for _, v := range vs {
 		own := v == vs[len(vs)-1]
-		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, nil, out)
+		var parent *ledger.Launch
+		if own {
+			if parent, err = q.parent(s, out); err != nil {
+				return nil, err
+			}
+		}
+		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, parent, nil, out)
 		if err == nil && own && unfit(levels) >= 0 && !launch.OK {
-			levels, err = q.again(ctx, s, v, launch, levels, out)
+			levels, err = q.again(ctx, s, v, parent, launch, levels, out)
 		}
 		if err != nil {
 			return nil, err
@@ -112,7 +118,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 // again qualifies a candidate once more whose launch died where that of its parent did
 // not: to die again is what came of it, and else its levels are those of the second
 // launch.
-func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Variant, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
+func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Variant, below, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
 	if q.feature == nil {
 		return before, nil
 	}
@@ -126,7 +132,7 @@ func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		return before, nil
 	}
 	out.LogTail, out.Exit = nil, nil
-	after, second, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, first, out)
+	after, second, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, below, first, out)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +148,24 @@ func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		why = verdict.New(code.LevelIs).On(after[at].Name).Is(verdict.Fail)
 	}
 	return after, nil
+}
+
+// parent is the launch that qualified what the candidate builds on; nil for the baseline,
+// and where none counts.
+func (q *qualify) parent(s *runtime.Scope, out *ledger.Decision) (*ledger.Launch, error) {
+	if q.feature == nil {
+		return nil, nil
+	}
+	a, err := q.lab.Arms(s, q.feature)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range q.others(s, out, a.Keyed().Parent.Key) {
+		if decide.Sound(l) && l.Purpose == ledger.ForQualification {
+			return l, nil
+		}
+	}
+	return nil, nil
 }
 
 // unfit is the place of the first level that did not pass; -1 where all did.
@@ -258,7 +282,7 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) strin
 // levelParts are the levels that a variant is qualified by, with their settings.
 func levelParts(protocol *plans.Protocol) (parts []any) {
 	for _, level := range levels.Qualifying(protocol) {
-		parts = append(parts, level.Kind, level.Attrs)
+		parts = append(parts, level.Kind, level.Name, level.Attrs, level.Parts)
 	}
 	return parts
 }

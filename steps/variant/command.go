@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -163,12 +164,11 @@ func commandOf(e *plans.Engine) (*Command, error) {
 	if !e.IsCommand() {
 		return nil, nil
 	}
-	c := &Command{Format: FormatJSON, Timeout: 30 * time.Minute}
-	for _, b := range e.Parts["output"] {
-		if err := b.Decode(c); err != nil {
-			return nil, err
-		}
+	c, err := ReadsOf(e.Parts)
+	if err != nil {
+		return nil, err
 	}
+	c.Timeout = 30 * time.Minute
 	for _, b := range e.Parts["run"] {
 		var run struct {
 			Timeout plans.Dur `json:"timeout"`
@@ -178,7 +178,39 @@ func commandOf(e *plans.Engine) (*Command, error) {
 		}
 		c.Timeout = time.Duration(run.Timeout)
 	}
-	for _, b := range e.Parts["metric"] {
+	return c, nil
+}
+
+// ProgramParts are the blocks of a program that is no engine: where it leaves its JSON,
+// and the numbers in it, which have neither labels nor another metric's name.
+func ProgramParts(called string) map[string]plans.Part {
+	output, metric := outputPart, metricPart
+	output.Doc = "Where the program leaves its JSON. Without this block it is all that it prints to standard output. At most 64 MiB are read."
+	output.Attrs = slices.Clone(output.Attrs)
+	output.Attrs[0].Doc = "The file that the program writes, relative to `$MXFLOW_OUT`. Without it, standard output."
+	metric.Label, metric.Doc = called, "A number in the JSON of the program. Of an expression that yields several the median is taken."
+	metric.Example = `metric "exact_match" {
+  jq     = ".results.gsm8k.exact_match"
+  unit   = "share"
+  better = "higher"
+}`
+	metric.Attrs = slices.DeleteFunc(slices.Clone(metric.Attrs), func(a plans.Attr) bool { return a.Name == "as" || a.Name == "labels" })
+	for i, a := range metric.Attrs {
+		metric.Attrs[i].Doc = strings.TrimSuffix(strings.TrimSuffix(a.Doc, " Labels are variables in it."), " Required without `as`.")
+		metric.Attrs[i].Required = a.Name != "min"
+	}
+	return map[string]plans.Part{"output": output, "metric": metric}
+}
+
+// ReadsOf is what such blocks say of a program, or those of an engine of kind command.
+func ReadsOf(parts map[string][]*plans.Block) (*Command, error) {
+	c := &Command{Format: FormatJSON}
+	for _, b := range parts["output"] {
+		if err := b.Decode(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range parts["metric"] {
 		m := Metric{Name: b.Name}
 		if err := b.Decode(&m); err != nil {
 			return nil, err
@@ -200,6 +232,23 @@ const (
 	// end, such as repeat(1).
 	jqLimit = 20 * time.Second
 )
+
+// ReadOutput reads a file of up to maxOutput bytes.
+func ReadOutput(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("its output cannot be read: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxOutput+1))
+	if err != nil {
+		return nil, fmt.Errorf("its output cannot be read: %w", err)
+	}
+	if len(text) > MaxOutput {
+		return nil, fmt.Errorf("its output is larger than %d MiB; print the numbers that are asked for, and the rest to standard error", MaxOutput>>20)
+	}
+	return text, nil
+}
 
 // Values takes every metric out of what a command printed, by address, in the
 // order of the plan's expression. The error is one sentence about the first

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,4 +118,25 @@ func FuzzCommandOutput(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, c := range []struct {
+		size int64
+		ok   bool
+	}{{0, true}, {MaxOutput, true}, {MaxOutput + 1, false}} {
+		if err := f.Truncate(c.size); err != nil { // a file with a hole takes no room
+			t.Fatal(err)
+		}
+		text, err := ReadOutput(path)
+		if (err == nil) != c.ok || c.ok && int64(len(text)) != c.size {
+			t.Errorf("%d bytes: %d, %v", c.size, len(text), err)
+		}
+	}
 }

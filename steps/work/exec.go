@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/program"
 )
 
 var execKind = Kind{
@@ -26,15 +27,7 @@ var execKind = Kind{
 			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the command is stopped and the step fails."},
 		},
-		Check: func(b *plans.Block) []plans.AttrError {
-			command, _ := b.Attrs["command"].([]any)
-			if len(command) > 0 {
-				if program, _ := command[0].(string); program != "" {
-					return nil
-				}
-			}
-			return []plans.AttrError{{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
-		},
+		Check: program.CheckCommand,
 	},
 	Make: func(l *Site, b *plans.Block) runtime.Step { return &execStep{site: l, block: b} },
 }

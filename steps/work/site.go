@@ -1,16 +1,12 @@
 package work
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -18,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/program"
 )
 
 // Site is where the steps of one apply do their work.
@@ -52,40 +49,15 @@ func (l *Site) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
 	return engine.Launch{ID: "step-" + runtime.ShortID(s.Run, s.Node.ID), Owner: l.Owner, Guardian: l.Guardian, LogPath: log}, nil
 }
 
-// await waits for the command of a step and decides by its end: exit status 0
-// passes, any other and its time limit fail. Whatever happens, nothing of it
-// runs on afterwards, and its output is kept without sensitive values.
+// await waits for the command of a step and decides by its end, as program.Await does. Its
+// output is kept.
 func (l *Site) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration) (*ledger.Decision, error) {
-	log := run.LogPath()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	out := &ledger.Decision{}
-	select {
-	case <-run.Exited():
-		exit := run.Exit()
-		// What the command left behind ends with it.
-		_ = run.Stop(s.Hard)
-		out.Verdict = verdict.Pass
-		out.Reasons = verdict.Because(code.Ended, verdict.Text("exit", cmp.Or(exit, &engine.Exit{Code: -1}).String()))
-		if exit == nil || exit.Code != 0 || exit.Signal != "" {
-			out.Verdict = verdict.Fail
-			out.LogTail = logscan.Tail(log, 15)
-			if exit != nil {
-				out.Exit = &exit.Code
-			}
-		}
-	case <-timer.C:
-		_ = run.Stop(s.Hard)
-		out.Verdict, out.Reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", limit))
-		out.LogTail = logscan.Tail(log, 15)
-	case <-ctx.Done():
-		_ = run.Stop(s.Hard)
-		return nil, errors.Join(ctx.Err(), redact.File(log, l.Redact))
+	ended, err := program.Await(ctx, s.Hard, run, limit, "", l.Redact)
+	if err != nil {
+		return nil, err
 	}
-	if err := redact.File(log, l.Redact); err != nil {
-		return nil, fmt.Errorf("sensitive values cannot be taken out of the output: %w", err)
-	}
-	if _, err := l.Store.PutFile(log); err != nil {
+	out := &ledger.Decision{Verdict: ended.Verdict, Reasons: ended.Reasons, Exit: ended.Exit, LogTail: ended.LogTail}
+	if _, err := l.Store.PutFile(run.LogPath()); err != nil {
 		out.Reasons = append(out.Reasons, verdict.New(code.NotKept, verdict.Err(err)).On("output"))
 	}
 	return out, nil

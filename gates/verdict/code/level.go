@@ -11,6 +11,18 @@ const (
 	AnswerGarbage Code = "smoke.garbage"
 	Answered      Code = "smoke.answered"
 
+	// LastWords: the last line that a program of a level logged. Args: line.
+	LastWords Code = "exec.last_words"
+	// NumbersUnread: what a program printed is not what its blocks read. Args: error.
+	NumbersUnread Code = "exec.numbers_unread"
+	// NumberFound: the number Subject. Args: value.
+	NumberFound Code = "exec.number"
+	// ItemsPaired: a program's items beside those of the parent. Args: items, lost,
+	// gained, p.
+	ItemsPaired Code = "exec.items_paired"
+	// FileTooLarge: the level Subject left a file that is not kept. Args: file, mib, most.
+	FileTooLarge Code = "exec.file_too_large"
+
 	MetricsPrinted Code = "command.printed"
 	MetricValues   Code = "command.values"
 )

@@ -101,6 +101,8 @@ const (
 // What is wrong with the launches that a rule or a row of a comparison reads.
 const (
 	Unmeasured Code = "launches.none"
+	// Unqualified: Subject has no launch in which a level found a number. Args: metric.
+	Unqualified Code = "launches.unqualified"
 	// MetricLacking: the launch Subject has no metric, from why. Args: metric; recorded,
 	// by what it can be looked up; others where other launches have it.
 	MetricLacking      Code = "launches.metric_lacking"

@@ -2,12 +2,15 @@ package code
 
 // How the commands of steps end.
 const (
-	Ended      Code = "step.ended"
-	TimedOut   Code = "step.timed_out"
-	NotStarted Code = "step.not_started"
-	ImageMade  Code = "docker.image_made"
-	NoImageID  Code = "docker.no_image_id"
-	NoProgram  Code = "docker.no_program"
+	Ended    Code = "step.ended"
+	TimedOut Code = "step.timed_out"
+	// PrintedTooMuch: a program was stopped, since it wrote more to standard output than
+	// is read. Args: mib.
+	PrintedTooMuch Code = "step.printed_too_much"
+	NotStarted     Code = "step.not_started"
+	ImageMade      Code = "docker.image_made"
+	NoImageID      Code = "docker.no_image_id"
+	NoProgram      Code = "docker.no_program"
 )
 
 // What shared libraries carry of GPU code. Subject is a file, or a glob without one.

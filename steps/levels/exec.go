@@ -1,0 +1,355 @@
+package levels
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/steps/program"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// What a program of a level finds in its environment.
+const (
+	envURL       = "MXFLOW_URL"        // the engine's API, without /v1
+	envModel     = "MXFLOW_MODEL"      // the name that it is asked for
+	envAPIKey    = "MXFLOW_API_KEY"    // where it wants one
+	envLog       = "MXFLOW_LOG"        // its log so far
+	envOut       = "MXFLOW_OUT"        // a folder for what the program leaves
+	envParentOut = "MXFLOW_PARENT_OUT" // what it left for the parent; empty for the baseline
+	envVariant   = "MXFLOW_VARIANT"    // the variant's name
+	envKnobs     = "MXFLOW_KNOBS"      // its knob values as a JSON object
+)
+
+var execKind = Kind{
+	Schema: plans.Schema{
+		Asks:  true,
+		Label: "What rules and reports call it: `levels.<name>`.",
+		Doc:   "Runs a program of your own against the engine under test, in the qualification launch. Exit status 0 passes, any other and the time limit fail, and a program that cannot be started is an error. It finds the engine in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON), and leaves files in `$MXFLOW_OUT`, which become artifacts; those that it left for the parent are in `$MXFLOW_PARENT_OUT`.",
+		Example: `level "exec" "accuracy" {
+  command = ["python3", "eval.py"]
+  timeout = "20m"
+
+  metric "exact_match" {
+    jq     = ".exact_match"
+    unit   = "share"
+    better = "higher"
+  }
+}`,
+		Attrs: []plans.Attr{
+			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
+			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
+			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the program is stopped and the level fails."},
+		},
+		Parts: execParts(),
+		Check: program.CheckCommand,
+		Finds: func(b *plans.Block) (found []plans.Found) {
+			for _, m := range b.Parts["metric"] {
+				text := func(name string) string { s, _ := m.Attrs[name].(string); return s }
+				found = append(found, plans.Found{Name: m.Name, Unit: text("unit"), Better: text("better")})
+			}
+			if len(b.Parts["items"]) > 0 {
+				found = append(found, pairedFinds...)
+			}
+			return found
+		},
+	},
+	make: func(b *plans.Block) (level, error) {
+		e := &exec{block: b}
+		if err := b.Decode(e); err != nil {
+			return nil, err
+		}
+		for _, items := range b.Parts["items"] {
+			e.items, _ = items.Attrs["jq"].(string)
+		}
+		reads, err := variant.ReadsOf(b.Parts)
+		e.reads = reads
+		return e, err
+	},
+}
+
+// pairedFinds are the numbers of items that are paired with the parent's.
+var pairedFinds = []plans.Found{
+	{Name: "lost", Unit: "count", Better: "lower", Doc: "Items that the parent gets right and this variant wrong."},
+	{Name: "gained", Unit: "count", Better: "higher", Doc: "Items that the parent gets wrong and this variant right."},
+	{Name: "lost_p", Unit: "share", Better: "higher", Doc: "The chance of at least so many losses where neither is better."},
+}
+
+func execParts() map[string]plans.Part {
+	parts := variant.ProgramParts("What rules call it: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`.")
+	parts["items"] = variant.ItemsPart
+	return parts
+}
+
+// exec is a level that runs a program of one's own.
+type exec struct {
+	Command []string          `json:"command"`
+	Dir     string            `json:"dir"`
+	Env     map[string]string `json:"env"`
+	Timeout plans.Dur         `json:"timeout"`
+
+	block *plans.Block
+	reads *variant.Command
+	items string
+}
+
+func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+	name := q.level.Level()
+	base := strings.TrimSuffix(q.Inst.LogPath(), ".log") + "." + name
+	l := engine.Launch{ID: q.Record.ID + "-" + name, Owner: q.Lab.Owner, Guardian: q.Lab.Guardian, LogPath: base + ".log", OutPath: base + ".out"}
+	defer os.Remove(l.OutPath)
+	out, parent := base+".files", base+".parent"
+	defer os.RemoveAll(out)
+	defer os.RemoveAll(parent)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", nil, fmt.Errorf("no folder for what the program leaves: %w", err)
+	}
+	left, err := e.fromParent(q, parent)
+	if err != nil {
+		return "", nil, err
+	}
+	env, err := e.environ(ctx, q, out, left)
+	if err != nil {
+		return "", nil, err
+	}
+	run, err := process.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: 10 * time.Second}, l)
+	if err != nil {
+		return verdict.Error, verdict.Because(code.NotStarted, verdict.Line(err)), nil
+	}
+	ended, err := program.Await(ctx, q.hard, run, time.Duration(e.Timeout), l.OutPath, q.Lab.Redact)
+	if err != nil {
+		return "", nil, err
+	}
+	q.answered = true
+	select {
+	case <-q.Inst.Exited():
+		// What the program says of an engine that died says nothing of its answers.
+		return "", nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
+	default:
+	}
+	if err := e.keepFiles(q, l, out); err != nil {
+		return "", nil, err
+	}
+	if ended.Verdict != verdict.Pass {
+		return ended.Verdict, append(ended.Reasons, lastWords(ended.LogTail)...), nil
+	}
+	more, err := e.readNumbers(ctx, q, l.OutPath, out)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", nil, ctx.Err()
+		}
+		return verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err)), nil
+	}
+	return verdict.Pass, append(ended.Reasons, more...), nil
+}
+
+// exitOf is how an engine that has ended did.
+func exitOf(inst engine.Instance) *engine.Exit { return cmp.Or(inst.Exit(), &engine.Exit{Code: -1}) }
+
+// lastWords is the last thing that a program that failed said.
+func lastWords(tail []string) []verdict.Reason {
+	for _, line := range slices.Backward(tail) {
+		if line = strings.TrimSpace(line); line != "" {
+			return []verdict.Reason{verdict.New(code.LastWords, verdict.Text("line", line))}
+		}
+	}
+	return nil
+}
+
+// environ is what the program finds in its environment: what the plan sets comes last.
+func (e *exec) environ(ctx context.Context, q *qualification, out, parent string) (map[string]string, error) {
+	set := q.variant.Knobs
+	if set == nil {
+		set = map[string]string{}
+	}
+	knobs, err := json.Marshal(set)
+	if err != nil {
+		return nil, err
+	}
+	model := q.Client.Model
+	if model == "" {
+		models, err := q.Client.Models(ctx)
+		if err != nil {
+			return nil, err
+		}
+		model = models[0].ID
+	}
+	access := q.Inst.Access()
+	key, _ := strings.CutPrefix(access.Header.Get("Authorization"), "Bearer ")
+	env := map[string]string{
+		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), envOut: out, envParentOut: parent,
+		envVariant: q.variant.Name, envKnobs: string(knobs),
+	}
+	maps.Copy(env, e.Env)
+	return env, nil
+}
+
+// fromParent puts what the program left for the parent into a folder, and returns it;
+// empty where it has left nothing.
+func (e *exec) fromParent(q *qualification, folder string) (string, error) {
+	if q.parent == nil {
+		return "", nil
+	}
+	found := ""
+	for path, sum := range q.parent.Left {
+		rest, ok := strings.CutPrefix(path, q.level.Level()+"/"+filesFolder)
+		if !ok || !filepath.IsLocal(rest) {
+			continue
+		}
+		content, err := q.Lab.Store.Get(sum)
+		if err != nil {
+			return "", fmt.Errorf("what the parent left is not in the state directory: %w", err)
+		}
+		to := filepath.Join(folder, rest)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(to, content, 0o644); err != nil {
+			return "", err
+		}
+		found = folder
+	}
+	return found, nil
+}
+
+const (
+	// filesFolder is where, among what a level leaves, the program's files lie.
+	filesFolder = "files/"
+	// itemsFile are its results item by item.
+	itemsFile = "items.json"
+	// maxFile and maxFiles bound what a program leaves: larger files are named and not kept.
+	maxFile  = 256 << 20
+	maxFiles = 1000
+)
+
+// keepFiles makes the program's log and its files artifacts, without sensitive values.
+func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
+	log, err := os.ReadFile(l.LogPath)
+	if err == nil {
+		err = q.keep("log", log)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	kept := 0
+	return filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(out, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if kept++; kept > maxFiles || info.Size() > maxFile {
+			q.Record.Notes = append(q.Record.Notes, verdict.New(code.FileTooLarge, verdict.Text("file", name), verdict.Int("mib", int(info.Size()>>20)), verdict.Int("most", maxFiles)).On(q.level.Level()))
+			return nil
+		}
+		if err := redact.File(path, q.Lab.Redact); err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return q.keep(filesFolder+filepath.ToSlash(name), content)
+	})
+}
+
+// readNumbers takes the level's numbers out of what the program printed, or wrote to its
+// file, and pairs its items with the parent's.
+func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out string) (says []verdict.Reason, err error) {
+	if len(e.reads.Metrics) == 0 && e.items == "" {
+		return nil, nil
+	}
+	path := printed
+	if e.reads.File != "" {
+		path = filepath.Join(out, e.reads.File)
+	}
+	text, err := variant.ReadOutput(path)
+	if err != nil {
+		return nil, err
+	}
+	values, err := e.reads.Values(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range e.reads.Prints() {
+		q.found(m.Called(), values[m.Address()]...)
+		s := q.Record.Metrics[plans.FoundAddress(q.level.Level(), m.Called())]
+		says = append(says, verdict.New(code.NumberFound, verdict.Num("value", s.Stats["median"], s.Unit)).On(m.Called()))
+	}
+	if e.items == "" {
+		return says, nil
+	}
+	paired, err := e.pair(ctx, q, text)
+	return append(says, paired...), err
+}
+
+// pair compares the results of items with those of the parent. The baseline has none to
+// compare with.
+func (e *exec) pair(ctx context.Context, q *qualification, text []byte) ([]verdict.Reason, error) {
+	items, err := e.reads.Items(ctx, e.items, text)
+	if err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal(items)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.keep(itemsFile, content); err != nil {
+		return nil, err
+	}
+	if q.parent == nil || q.parent.Left[q.level.Level()+"/"+itemsFile] == "" {
+		return nil, nil
+	}
+	before, err := q.Lab.Store.Get(q.parent.Left[q.level.Level()+"/"+itemsFile])
+	if err != nil {
+		return nil, err
+	}
+	parent := map[string]bool{}
+	if err := json.NewDecoder(bytes.NewReader(before)).Decode(&parent); err != nil {
+		return nil, err
+	}
+	lost, gained, alone := 0, 0, 0
+	for id, right := range items {
+		was, both := parent[id]
+		switch {
+		case !both:
+			alone++
+		case was && !right:
+			lost++
+		case right && !was:
+			gained++
+		}
+	}
+	if alone > 0 || len(parent) != len(items) {
+		return nil, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give the same items whatever the variant", alone, len(items), len(parent))
+	}
+	p := stats.PairedLoss(lost, gained)
+	q.found("lost", float64(lost))
+	q.found("gained", float64(gained))
+	q.found("lost_p", p)
+	return verdict.Because(code.ItemsPaired, verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, "")), nil
+}

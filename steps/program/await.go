@@ -1,0 +1,97 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Ended is what came of a program.
+type Ended struct {
+	// Verdict is pass for exit status 0, and fail for any other and for its limits.
+	Verdict verdict.Verdict
+	Reasons []verdict.Reason
+	// Exit is its status, nil where it passed or was stopped.
+	Exit    *int
+	LogTail []string
+}
+
+const (
+	// tailLines is how much of the log of a program that failed is shown.
+	tailLines = 15
+	// printedEvery is how often it is looked at how much a program has printed.
+	printedEvery = 250 * time.Millisecond
+)
+
+// Await waits for a program that was started and decides by its end. Whatever happens,
+// nothing of it runs on afterwards, and its log holds no sensitive value. out, where it
+// is not empty, is the file that gets its standard output, of which as much is taken as
+// of a command's; hard ends the stop of what hangs. The error is ctx's, or that sensitive
+// values cannot be taken out.
+func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, out string, r *redact.Redactor) (*Ended, error) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	look := time.NewTicker(printedEvery)
+	defer look.Stop()
+	ended := &Ended{}
+	for over := false; !over; {
+		over = true
+		select {
+		case <-run.Exited():
+			exit := run.Exit()
+			ended.Verdict = verdict.Pass
+			ended.Reasons = verdict.Because(code.Ended, verdict.Text("exit", cmp.Or(exit, &engine.Exit{Code: -1}).String()))
+			if exit == nil || exit.Code != 0 || exit.Signal != "" {
+				ended.Verdict = verdict.Fail
+				if exit != nil {
+					ended.Exit = &exit.Code
+				}
+			}
+		case <-timer.C:
+			ended.Verdict, ended.Reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", limit))
+		case <-look.C:
+			if over = printed(out) > variant.MaxOutput; over {
+				ended.Verdict, ended.Reasons = verdict.Fail, verdict.Because(code.PrintedTooMuch, verdict.Int("mib", variant.MaxOutput>>20))
+			}
+		case <-ctx.Done():
+			ended.Verdict = verdict.Error
+		}
+	}
+	// What the program left behind ends with it.
+	_ = run.Stop(hard)
+	if ended.Verdict == verdict.Fail {
+		ended.LogTail = logscan.Tail(run.LogPath(), tailLines)
+	}
+	for _, path := range []string{run.LogPath(), out} {
+		if path == "" {
+			continue
+		}
+		if err := redact.File(path, r); err != nil && !errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(path)
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("sensitive values cannot be taken out of the output: %w", err))
+		}
+	}
+	return ended, ctx.Err()
+}
+
+// printed is the size of a file in bytes, 0 where there is none.
+func printed(path string) int64 {
+	if path == "" {
+		return 0
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
