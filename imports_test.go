@@ -18,7 +18,7 @@ var allowed = map[string][]string{
 	"internal/rooms":              {},
 	"internal/shell":              {},
 	"engine/measure":              {},
-	"engine/openai":               {"engine/measure", "plans/redact"},
+	"engine/openai":               {"engine/logprob", "engine/measure", "plans/redact"},
 	"engine/gpu":                  {"engine/logscan"},
 	"engine/metadata":             {"engine/gpu", "engine/logscan", "plans/redact"},
 	"engine/limit":                {"engine/measure"},

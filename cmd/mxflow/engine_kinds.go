@@ -132,8 +132,8 @@ func describeKind(a *app, k kinds.Kind) {
 	a.section("what it can be asked", [][2]string{
 		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
 		{"min_tokens", yes(k.Ask.MinTokens)},
-		{"log-probabilities", cmp.Or(k.Ask.Logprobs, "no")},
-		{"those of prompts", cmp.Or(k.Ask.PromptLogprobs, "no")},
+		{"log-probabilities", logProbWords(k.Ask.LogProbs)},
+		{"those of prompts", cmp.Or(k.Ask.LogProbs.Prompt, "no")},
 		{"usage in streams", yes(k.Ask.Usage)},
 		{"usage in each event", yes(k.Ask.ContinuousUsage)},
 		{"cached tokens", k.Ask.CachedTokens},
@@ -152,6 +152,20 @@ func describeKind(a *app, k kinds.Kind) {
 	if k.Example != "" {
 		fmt.Fprintf(a.stdout, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
 	}
+}
+
+func logProbWords(l kinds.LogProbs) string {
+	if l.Top == 0 {
+		return "no"
+	}
+	words := fmt.Sprintf("top %d", l.Top)
+	if l.Setting != "" {
+		words += ", or as " + l.Setting + " says"
+	}
+	if l.IDs {
+		return words + ", with token ids"
+	}
+	return words + ", tokens as text"
 }
 
 // settings prints what a plan may set and what becomes of it.

@@ -302,14 +302,9 @@ type Tokenize struct {
 type Ask struct {
 	// IgnoreEOS and MinTokens say whether the request fields of these names work.
 	// Workloads fix the length of answers by the first; the second is for people
-	// (`mxflow engine kinds`), as are Logprobs to ContinuousUsage and CacheReset.
+	// (`mxflow engine kinds`), as are Usage, ContinuousUsage and CacheReset.
 	IgnoreEOS, MinTokens bool
-	// Logprobs says how log-probabilities are asked for: "completions"
-	// (logprobs: N), "n_probs", "chat", or empty where they cannot be.
-	Logprobs string
-	// PromptLogprobs says how those of the prompt are: "prompt_logprobs", "echo",
-	// "generate", or empty.
-	PromptLogprobs string
+	LogProbs             LogProbs
 	// Usage says whether streams can end with token counts, ContinuousUsage
 	// whether every event can carry them.
 	Usage, ContinuousUsage bool
@@ -327,6 +322,34 @@ type Ask struct {
 	// whatever its headers promise. A request on a connection that was kept would
 	// race that, so none is kept.
 	ClosesStreams bool
+}
+
+// LogProbs is what log-probabilities an engine gives, asked with logprobs in completions
+// and with logprobs and top_logprobs in chats.
+type LogProbs struct {
+	// Top is how many of the likeliest tokens of a position a request may ask for, 0
+	// where there are no log-probabilities. Setting is the one that sets it, where the
+	// engine has one.
+	Top     int
+	Setting string
+	// IDs says that tokens come with their ids. Without, two tokens of one text are one.
+	// AskIDs says that they are asked for with return_tokens_as_token_ids.
+	IDs, AskIDs bool
+	// Prompt says how those of a prompt's tokens are asked for: "prompt_logprobs", or
+	// "echo", which completions alone have; empty where they cannot be.
+	Prompt string
+}
+
+// Most is how many of the likeliest tokens an engine with these settings can be asked
+// for.
+func (l LogProbs) Most(settings map[string]any) int {
+	if set, ok := settings[l.Setting].(float64); ok && l.Setting != "" {
+		if set < 0 { // vLLM: as many as there are
+			return math.MaxInt
+		}
+		return int(set)
+	}
+	return l.Top
 }
 
 // Patterns are all that is observed of an engine of this kind: its version, what

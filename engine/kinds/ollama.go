@@ -63,7 +63,7 @@ func init() {
 			{"llama-server process has terminated", "crash", "The process that holds the model ended; the reason stands further up."},
 		},
 		Harmless: []string{"the full capacity of the model will not be utilized", "couldn't open config file"},
-		Ask:      Ask{Logprobs: "completions", Usage: true},
+		Ask:      Ask{LogProbs: LogProbs{Top: 20}, Usage: true},
 
 		DefaultReadyTimeout: 10 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

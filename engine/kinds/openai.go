@@ -30,7 +30,8 @@ func init() {
 		Harmless: torchHarmless(),
 		// ignore_eos is no part of OpenAI's API, but most of those who serve it know
 		// it. One that refuses it says so: profile { ignore_eos = false }.
-		Ask: Ask{IgnoreEOS: true, Logprobs: "completions", Usage: true},
+		// Five alternatives are what OpenAI's own completions allow.
+		Ask: Ask{IgnoreEOS: true, LogProbs: LogProbs{Top: 5}, Usage: true},
 		// Long enough to load a large model and to compile its kernels.
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    30 * time.Second,

@@ -62,7 +62,7 @@ func init() {
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
-			IgnoreEOS: true, MinTokens: true, Logprobs: "completions", PromptLogprobs: "generate",
+			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Prompt: "echo"},
 			Usage: true, CacheReset: "/flush_cache", CachedTokens: "--enable-cache-report",
 		},
 		DefaultReadyTimeout: 20 * time.Minute,

@@ -54,7 +54,7 @@ func init() {
 		}),
 		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
-		Ask:      Ask{IgnoreEOS: true, MinTokens: true, Logprobs: "completions", Usage: true},
+		Ask:      Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true},
 
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

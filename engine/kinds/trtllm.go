@@ -81,7 +81,8 @@ func init() {
 				"spec_accepted_tokens": {"trtllm_spec_decode_num_accepted_tokens_total"},
 			},
 		},
-		Ask:                 Ask{IgnoreEOS: true, MinTokens: true, Logprobs: "completions", Usage: true},
+		// Its TensorRT back end refuses more than one without gather_generation_logits.
+		Ask:                 Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true},
 		DefaultReadyTimeout: 30 * time.Minute,
 		DefaultStopGrace:    60 * time.Second,
 		Settings:            trtllmSettings,

@@ -44,7 +44,7 @@ func init() {
 		Metrics:  vllmMetrics,
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
-			IgnoreEOS: true, MinTokens: true, Logprobs: "completions", PromptLogprobs: "prompt_logprobs",
+			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
 			Usage: true, ContinuousUsage: true, CacheReset: "/reset_prefix_cache", CachedTokens: "--enable-prompt-tokens-details",
 		},
 		// Long enough to load a large model and to compile its kernels.

@@ -17,8 +17,13 @@ import (
 type Answer struct {
 	// Asked names the request (a digest): answers to other requests are not compared.
 	Asked string `json:"asked,omitzero"`
+	// Text of the whole answer.
+	Text string `json:"text,omitzero"`
 	// Tokens are those of the answer, in order.
 	Tokens []Token `json:"tokens"`
+	// Unlisted is how many tokens more the engine counted: of a stop text, of the end, or
+	// parts of a character.
+	Unlisted int `json:"unlisted,omitzero"`
 	// Prompt are the tokens of the prompt, where the engine lists them. LogProb of one
 	// is given all before it, so that the first has none.
 	Prompt []Token `json:"prompt,omitzero"`
@@ -29,7 +34,8 @@ type Answer struct {
 
 // Token is one position of an answer or of a prompt.
 type Token struct {
-	// Text of the token. Bytes that are no UTF-8 by themselves are spelled "bytes:\xe2\x80".
+	// Text of the token, empty where the engine gave its id alone. Bytes that are no
+	// UTF-8 by themselves are spelled "bytes:\xe2\x80".
 	Text string `json:"text"`
 	// ID in the vocabulary, below 0 where it is not known.
 	ID int `json:"id"`

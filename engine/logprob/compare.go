@@ -143,6 +143,17 @@ func (e *LengthError) Error() string {
 		e.Pair+1, min(e.Reference, e.Got), max(e.Reference, e.Got))
 }
 
+// NamesError says that one engine names tokens by their ids alone and the other by
+// their texts alone.
+type NamesError struct {
+	// Pair counts from 0.
+	Pair int
+}
+
+func (e *NamesError) Error() string {
+	return fmt.Sprintf("answer %d and its reference have no names of tokens in common, ids alone here and texts alone there: record the reference with the same kind of engine", e.Pair+1)
+}
+
 // MissingError says where log-probabilities are missing or are none.
 type MissingError struct {
 	// Engine is "reference" or "got".
@@ -174,8 +185,9 @@ func (c Comparison) Complete() error {
 }
 
 // Compare holds answers against those of a reference to the same requests. The error
-// is an *OtherPromptError or a *LengthError; positions without log-probabilities are
-// no error here (see Comparison.Complete), since tokens can be compared without.
+// is an *OtherPromptError, a *LengthError, a *NamesError, or a *MissingError where there
+// is a text and no token of it; positions without log-probabilities are no error here
+// (see Comparison.Complete), since tokens can be compared without.
 func Compare(reference, got []Answer, o Options) (Comparison, error) {
 	if len(reference) != len(got) {
 		return Comparison{}, &LengthError{Pair: -1, Reference: len(reference), Got: len(got)}
@@ -273,6 +285,17 @@ func spread(values []float64) [3]Value {
 func (c *comparer) pair(i int, reference, got *Answer) (p Pair, err error) {
 	if reference.Asked != got.Asked {
 		return p, &OtherPromptError{Pair: i, Position: -1}
+	}
+	for side, a := range [2]*Answer{reference, got} {
+		if len(a.Tokens) == 0 && a.Text != "" { // text alone would agree in all of no tokens
+			return p, &MissingError{Engine: [2]string{"reference", "got"}[side], Pair: i}
+		}
+	}
+	if len(reference.Tokens) > 0 && len(got.Tokens) > 0 {
+		a, b := &reference.Tokens[0], &got.Tokens[0]
+		if a.ID < 0 && b.ID >= 0 && b.Text == "" || b.ID < 0 && a.ID >= 0 && a.Text == "" {
+			return p, &NamesError{Pair: i}
+		}
 	}
 	var prefill, decode tally
 	if err := c.prompt(i, reference.Prompt, got.Prompt, &prefill); err != nil {

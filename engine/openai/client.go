@@ -50,6 +50,8 @@ type Client struct {
 	// Tokenizer is how this engine counts the tokens of a text; the zero value is
 	// POST /tokenize in the words of vLLM, SGLang and llama-server.
 	Tokenizer Tokenizer
+	// LogProbs is how this engine is asked for log-probabilities.
+	LogProbs LogProbs
 
 	// mode is the UsageMode that the engine is known to accept.
 	mode atomic.Int32
@@ -384,7 +386,7 @@ func (c *Client) stream(ctx context.Context, r Request, model string, mode Usage
 	if err != nil {
 		return got.sample(err), err
 	}
-	payload, err := c.encode(r, model, mode)
+	payload, err := c.encode(r, r.members(model, mode))
 	if err != nil {
 		return got.sample(err), err
 	}
@@ -679,14 +681,13 @@ func (c *Client) Detokenize(ctx context.Context, ids []int) (string, error) {
 
 // encode is the request's body: the client's own members, then those of the
 // engine's kind, then the request's.
-func (c *Client) encode(r Request, model string, mode UsageMode) ([]byte, error) {
+func (c *Client) encode(r Request, all []member) ([]byte, error) {
 	switch {
 	case r.API == Chat && len(r.Tokens) > 0:
 		return nil, errors.New("token ids cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
 	case r.API != Chat && len(r.Before) > 0:
 		return nil, errors.New("messages before the prompt cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
 	}
-	all := r.members(model, mode)
 	for i, m := range all {
 		if name, ok := c.Rename[m.name]; ok {
 			all[i].name = name

@@ -69,6 +69,11 @@ type Request struct {
 	// ContinuousUsage asks for token counts in every event, where the engine has
 	// not been found to refuse it.
 	ContinuousUsage bool
+	// LogProbs asks for the log-probabilities of so many of the likeliest tokens at each
+	// position, and PromptLogProbs for those of the prompt's positions too. Client.Answer
+	// asks for them; Stream does not, since they would be part of what is measured.
+	LogProbs       int
+	PromptLogProbs bool
 }
 
 // Timeouts limit how long a request may take. Zero is no limit.
@@ -107,8 +112,17 @@ type member struct {
 	sent  bool
 }
 
-// members are the client's own, by the names that vLLM and SGLang have for them.
+// members are the client's own for a stream, by the names that vLLM and SGLang have for
+// them.
 func (r Request) members(model string, mode UsageMode) []member {
+	return append(r.asked(model),
+		member{"stream", true, true},
+		member{"stream_options", streamOptions{IncludeUsage: true, ContinuousUsage: mode == UsageContinuous}, mode != UsageNone},
+	)
+}
+
+// asked are the members that say what is asked, however the answer comes.
+func (r Request) asked(model string) []member {
 	var prompt any = r.Prompt
 	if len(r.Tokens) > 0 {
 		prompt = r.Tokens
@@ -132,8 +146,6 @@ func (r Request) members(model string, mode UsageMode) []member {
 		{"ignore_eos", true, r.IgnoreEOS},
 		{"min_tokens", r.MinTokens, r.MinTokens != 0},
 		{"stop", r.Stop, len(r.Stop) > 0},
-		{"stream", true, true},
-		{"stream_options", streamOptions{IncludeUsage: true, ContinuousUsage: mode == UsageContinuous}, mode != UsageNone},
 	}
 }
 

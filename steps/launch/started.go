@@ -185,6 +185,7 @@ func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Clien
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
 	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.NoCache, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
+	client.LogProbs = openai.LogProbs{AskIDs: kind.Ask.LogProbs.AskIDs, Prompt: kind.Ask.LogProbs.Prompt}
 	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
 		t.TLSClientConfig = access.TLS
 		t.DisableKeepAlives = kind.Ask.ClosesStreams

@@ -267,7 +267,7 @@ func (r *recording) clientFor(w *plans.Workload) *openai.Client {
 		return r.Client
 	}
 	c := openai.New(r.Client.BaseURL, r.Client.Model)
-	c.HTTP, c.Header, c.Rename, c.Tokenizer = r.Client.HTTP, r.Client.Header, r.Client.Rename, r.Client.Tokenizer
+	c.HTTP, c.Header, c.Rename, c.Tokenizer, c.LogProbs = r.Client.HTTP, r.Client.Header, r.Client.Rename, r.Client.Tokenizer, r.Client.LogProbs
 	return c
 }
 

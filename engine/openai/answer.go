@@ -1,0 +1,416 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/engine/logprob"
+)
+
+// LogProbs is how an engine is asked for log-probabilities beyond what all have in
+// common.
+type LogProbs struct {
+	// AskIDs asks for token ids in place of texts: return_tokens_as_token_ids and
+	// return_token_ids, which vLLM has.
+	AskIDs bool
+	// Prompt is how those of a prompt are asked for: "prompt_logprobs" (vLLM), "echo"
+	// (the prompt in front of the answer, in completions), or empty.
+	Prompt string
+}
+
+// impossible is at or above what engines write for a probability of 0: vLLM -9999, which
+// JSON has in place of an infinity, llama-server the least number of 32 bits.
+const impossible = -9999
+
+// AnswerErrorKind says what is wrong with the log-probabilities of an answer.
+type AnswerErrorKind string
+
+const (
+	// NoLogProbs: they were asked for and did not come.
+	NoLogProbs AnswerErrorKind = "no log-probabilities"
+	// Uneven: there are more positions than tokens, or lists of one answer of which one
+	// is longer than another.
+	Uneven AnswerErrorKind = "log-probabilities do not fit the tokens"
+	// TooManyAlternatives: a position lists more than was asked for.
+	TooManyAlternatives AnswerErrorKind = "more alternatives than asked for"
+	// Unreadable: the answer is not of a form that engines have.
+	Unreadable AnswerErrorKind = "unreadable answer"
+)
+
+// AnswerError is an answer whose log-probabilities cannot be used.
+type AnswerError struct {
+	Kind AnswerErrorKind
+	// Prompt says that it is about those of the prompt.
+	Prompt bool
+	Detail string
+}
+
+func (e *AnswerError) Error() string {
+	of := "the answer"
+	if e.Prompt {
+		of = "the prompt"
+	}
+	text := string(e.Kind) + " of " + of
+	if e.Kind == Unreadable {
+		text = string(e.Kind)
+	}
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+// Answer sends one request that does not stream and returns its tokens with their
+// log-probabilities. The error is a *StatusError for an answer other than 200, an
+// *AnswerError for one that lacks what was asked for, or that of the connection.
+func (c *Client) Answer(ctx context.Context, r Request) (logprob.Answer, error) {
+	model, err := c.model(ctx)
+	if err != nil {
+		return logprob.Answer{}, err
+	}
+	path, err := r.API.path()
+	if err != nil {
+		return logprob.Answer{}, err
+	}
+	if r.PromptLogProbs && (c.LogProbs.Prompt == "" || c.LogProbs.Prompt == "echo" && r.API == Chat) {
+		return logprob.Answer{}, &AnswerError{NoLogProbs, true, "this engine has none at " + path}
+	}
+	payload, err := c.encode(r, append(r.asked(model), r.logProbMembers(c.LogProbs)...))
+	if err != nil {
+		return logprob.Answer{}, err
+	}
+	if r.Timeouts.Total > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, r.Timeouts.Total, &StallError{Waiting: "the whole answer", Limit: r.Timeouts.Total})
+		defer stop()
+	}
+	said, _, err := c.ask(ctx, http.MethodPost, path, payload)
+	if err != nil {
+		if stalled, ok := errors.AsType[*StallError](context.Cause(ctx)); ok {
+			return logprob.Answer{}, stalled
+		}
+		return logprob.Answer{}, err
+	}
+	answer, err := readAnswer(said, r, c.LogProbs)
+	if err != nil {
+		return answer, fmt.Errorf("POST %s: %w", path, err)
+	}
+	answer.Asked, err = r.digest()
+	return answer, err
+}
+
+// logProbMembers are the members of a request for a whole answer.
+func (r Request) logProbMembers(how LogProbs) []member {
+	chat, wanted := r.API == Chat, r.LogProbs > 0
+	var asked any = r.LogProbs
+	if chat {
+		asked = true
+	}
+	return []member{
+		{"stream", false, true},
+		{"logprobs", asked, wanted},
+		{"top_logprobs", r.LogProbs, wanted && chat},
+		{"prompt_logprobs", r.LogProbs, r.PromptLogProbs && how.Prompt == "prompt_logprobs"},
+		{"echo", true, r.PromptLogProbs && how.Prompt == "echo"},
+		{"return_tokens_as_token_ids", true, wanted && how.AskIDs},
+		{"return_token_ids", true, wanted && how.AskIDs},
+	}
+}
+
+// digest names what is asked, whatever the model is called and however many
+// log-probabilities are wanted.
+func (r Request) digest() (string, error) {
+	asked := map[string]any{"": r.API == Chat}
+	for _, m := range r.asked("") {
+		if m.sent {
+			asked[m.name] = m.value
+		}
+	}
+	for name, value := range r.Extra {
+		asked[name] = value
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// saidWhole is an answer that does not stream, in the forms that engines have.
+type saidWhole struct {
+	Choices []struct {
+		Text    string `json:"text"`
+		Message struct {
+			Content          string `json:"content"`
+			Reasoning        string `json:"reasoning"`
+			ReasoningContent string `json:"reasoning_content"`
+		} `json:"message"`
+		Finish   string        `json:"finish_reason"`
+		LogProbs *saidLogProbs `json:"logprobs"`
+		saidPrompt
+	} `json:"choices"`
+	saidPrompt // of a chat with vLLM
+	Usage      struct {
+		Prompt     *int `json:"prompt_tokens"`
+		Completion *int `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+// saidLogProbs are of an answer: one object a token, which all have in chats and
+// llama-server and Ollama everywhere, or lists beside each other.
+type saidLogProbs struct {
+	Content []saidToken `json:"content"`
+
+	Tokens        []string                 `json:"tokens"`
+	TokenLogProbs []logprob.Value          `json:"token_logprobs"`
+	TopLogProbs   []ordered[logprob.Value] `json:"top_logprobs"`
+}
+
+type saidToken struct {
+	Token   string        `json:"token"`
+	ID      *int          `json:"id"` // llama-server
+	Bytes   []int         `json:"bytes"`
+	LogProb logprob.Value `json:"logprob"`
+	Top     []saidToken   `json:"top_logprobs"`
+}
+
+// saidPrompt are of a prompt, in the form of vLLM: by token id, the token that stands
+// there first.
+type saidPrompt struct {
+	PromptLogProbs []ordered[saidPromptToken] `json:"prompt_logprobs"`
+	PromptTokenIDs []int                      `json:"prompt_token_ids"`
+}
+
+type saidPromptToken struct {
+	LogProb logprob.Value `json:"logprob"`
+	Text    string        `json:"decoded_token"`
+}
+
+// ordered is a JSON object whose order counts; null is nil.
+type ordered[T any] []field[T]
+
+type field[T any] struct {
+	name  string
+	value T
+}
+
+func (o *ordered[T]) UnmarshalJSON(text []byte) error {
+	*o = nil
+	d := json.NewDecoder(bytes.NewReader(text))
+	switch start, err := d.Token(); {
+	case err != nil:
+		return err
+	case start == nil:
+		return nil
+	case start != json.Delim('{'):
+		return fmt.Errorf("%s where an object is expected", quoted(text))
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		f := field[T]{name: name.(string)} // what stands before a colon
+		if err := d.Decode(&f.value); err != nil {
+			return err
+		}
+		*o = append(*o, f)
+	}
+	return nil
+}
+
+// readAnswer takes tokens and log-probabilities out of an answer to a request.
+func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
+	var whole saidWhole
+	if err := json.Unmarshal(said, &whole); err != nil {
+		return logprob.Answer{}, &AnswerError{Kind: Unreadable, Detail: err.Error() + " in " + quoted(said)}
+	}
+	if len(whole.Choices) == 0 {
+		if words, ok := failureIn(said); ok {
+			return logprob.Answer{}, &AnswerError{Kind: Unreadable, Detail: "the engine reports " + quoted(words)}
+		}
+		return logprob.Answer{}, &AnswerError{Kind: Unreadable, Detail: "no choice in " + quoted(said)}
+	}
+	choice := whole.Choices[0]
+	reasoning := choice.Message.ReasoningContent
+	if reasoning == "" {
+		reasoning = choice.Message.Reasoning
+	}
+	answer := logprob.Answer{Text: choice.Text + reasoning + choice.Message.Content, End: choice.Finish}
+	if r.LogProbs > 0 {
+		if choice.LogProbs == nil {
+			return answer, &AnswerError{Kind: NoLogProbs}
+		}
+		var err error
+		if answer.Tokens, err = choice.LogProbs.read(r.LogProbs); err != nil {
+			return answer, err
+		}
+	}
+	if r.PromptLogProbs {
+		from := choice.saidPrompt
+		if from.PromptLogProbs == nil {
+			from.PromptLogProbs = whole.PromptLogProbs
+		}
+		if from.PromptTokenIDs == nil {
+			from.PromptTokenIDs = whole.PromptTokenIDs
+		}
+		if how.Prompt == "echo" {
+			n := whole.Usage.Prompt
+			if n == nil || *n < 1 || *n > len(answer.Tokens) {
+				return answer, &AnswerError{NoLogProbs, true, "the answer does not begin with the tokens of the prompt"}
+			}
+			answer.Prompt, answer.Tokens = answer.Tokens[:*n:*n], answer.Tokens[*n:]
+			answer.Text = strings.TrimPrefix(answer.Text, r.Prompt)
+		} else {
+			var err error
+			if answer.Prompt, err = from.read(r.LogProbs); err != nil {
+				return answer, err
+			}
+		}
+	}
+	if counted := whole.Usage.Completion; counted != nil && r.LogProbs > 0 {
+		if *counted < len(answer.Tokens) {
+			return answer, &AnswerError{Kind: Uneven, Detail: fmt.Sprintf("%d positions, and %d tokens are counted", len(answer.Tokens), *counted)}
+		}
+		answer.Unlisted = *counted - len(answer.Tokens)
+	}
+	if answer.Text != "" && r.LogProbs > 0 && len(answer.Tokens) == 0 {
+		return answer, &AnswerError{Kind: NoLogProbs, Detail: "a text, and no position"}
+	}
+	return answer, nil
+}
+
+// read is one token a position, with as many alternatives as were asked for, and the
+// token itself where it is none of them.
+func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
+	if s.Content != nil {
+		tokens := make([]logprob.Token, len(s.Content))
+		for i, said := range s.Content {
+			if err := fewEnough(len(said.Top), asked, i, false); err != nil {
+				return nil, err
+			}
+			tokens[i].Text, tokens[i].ID = said.name()
+			tokens[i].LogProb = possible(said.LogProb)
+			for _, other := range said.Top {
+				text, id := other.name()
+				tokens[i].Top = append(tokens[i].Top, logprob.Alternative{Text: text, ID: id, LogProb: possible(other.LogProb)})
+			}
+		}
+		return tokens, nil
+	}
+	if len(s.TokenLogProbs) != len(s.Tokens) || s.TopLogProbs != nil && len(s.TopLogProbs) != len(s.Tokens) {
+		return nil, &AnswerError{Kind: Uneven, Detail: fmt.Sprintf("%d tokens, %d token_logprobs, %d top_logprobs", len(s.Tokens), len(s.TokenLogProbs), len(s.TopLogProbs))}
+	}
+	tokens := make([]logprob.Token, len(s.Tokens))
+	for i, name := range s.Tokens {
+		tokens[i].Text, tokens[i].ID = named(name)
+		tokens[i].LogProb = possible(s.TokenLogProbs[i])
+		if s.TopLogProbs == nil {
+			continue
+		}
+		if err := fewEnough(len(s.TopLogProbs[i]), asked, i, false); err != nil {
+			return nil, err
+		}
+		for _, other := range s.TopLogProbs[i] {
+			text, id := named(other.name)
+			tokens[i].Top = append(tokens[i].Top, logprob.Alternative{Text: text, ID: id, LogProb: possible(other.value)})
+		}
+	}
+	return tokens, nil
+}
+
+// read is one token a position of the prompt; the first has no log-probability.
+func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
+	if len(s.PromptLogProbs) == 0 {
+		return nil, &AnswerError{Kind: NoLogProbs, Prompt: true}
+	}
+	if s.PromptTokenIDs != nil && len(s.PromptTokenIDs) != len(s.PromptLogProbs) {
+		return nil, &AnswerError{Uneven, true, fmt.Sprintf("%d positions, and %d tokens", len(s.PromptLogProbs), len(s.PromptTokenIDs))}
+	}
+	tokens := make([]logprob.Token, len(s.PromptLogProbs))
+	for i, said := range s.PromptLogProbs {
+		if err := fewEnough(len(said), asked, i, true); err != nil {
+			return nil, err
+		}
+		t := &tokens[i]
+		t.ID = -1
+		if s.PromptTokenIDs != nil {
+			t.ID = s.PromptTokenIDs[i]
+		}
+		for at, other := range said {
+			id, err := strconv.Atoi(other.name)
+			if err != nil || id < 0 {
+				return nil, &AnswerError{Kind: Unreadable, Prompt: true, Detail: fmt.Sprintf("position %d of prompt_logprobs is of token %s, which is no id", i+1, quoted([]byte(other.name)))}
+			}
+			if at == 0 && s.PromptTokenIDs == nil {
+				t.ID = id
+			}
+			a := logprob.Alternative{Text: other.value.Text, ID: id, LogProb: possible(other.value.LogProb)}
+			if id == t.ID {
+				t.Text, t.LogProb = a.Text, a.LogProb
+			}
+			t.Top = append(t.Top, a)
+		}
+	}
+	return tokens, nil
+}
+
+// fewEnough refuses a list that no engine makes: alternatives as asked for, and the
+// token itself where it is none of them.
+func fewEnough(n, asked, position int, prompt bool) error {
+	if n > asked+1 {
+		return &AnswerError{TooManyAlternatives, prompt, fmt.Sprintf("%d at position %d, where %d were asked for", n, position+1, asked)}
+	}
+	return nil
+}
+
+// possible is a log-probability, without a number that stands for a probability of 0.
+func possible(v logprob.Value) logprob.Value {
+	if n, given := v.Given(); given && n <= impossible {
+		return logprob.Of(math.Inf(-1))
+	}
+	return v
+}
+
+const byID = "token_id:"
+
+// named is the text of a token and its id, of which engines write one or the other.
+func named(name string) (text string, id int) {
+	if digits, ok := strings.CutPrefix(name, byID); ok {
+		if id, err := strconv.Atoi(digits); err == nil && id >= 0 {
+			return "", id
+		}
+	}
+	return name, -1
+}
+
+// name is the token's text and id. A part of a character, which the text cannot show,
+// is spelled by its bytes.
+func (t saidToken) name() (text string, id int) {
+	text, id = named(t.Token)
+	if t.ID != nil && *t.ID >= 0 {
+		id = *t.ID
+	}
+	if !strings.ContainsRune(text, utf8.RuneError) || len(t.Bytes) == 0 {
+		return text, id
+	}
+	spelled := []byte("bytes:")
+	for _, b := range t.Bytes {
+		if b < 0 || b > 0xff {
+			return text, id
+		}
+		spelled = fmt.Appendf(spelled, `\x%02x`, b)
+	}
+	return string(spelled), id
+}
