@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/levels"
 )
@@ -25,6 +26,7 @@ import (
 type engineCheck struct {
 	vars    []load.Given
 	sets    []string
+	level   string
 	keepLog bool
 }
 
@@ -38,11 +40,15 @@ it, prints what it said and what was recognised, and stops it. Nothing is
 recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
 or the only one.
 
+With --level it runs that level of a protocol alone: against the engine as it is
+and, with --set, against that variant too, with the first as its parent.
+
 Ctrl-C stops the engine in order, a second one at once.
 
-Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed,
-130 interrupted.`,
-		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
+Exit status: 0 the engine answers and the level passes, 1 usage or plan error, 2
+the level fails or is invalid, 3 it is inconclusive, 4 the engine failed, 130
+interrupted.`,
+		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --level correctness --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := ""
@@ -54,6 +60,7 @@ Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed,
 	}
 	varFlag(c, &q.vars)
 	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as knob=value (repeatable)")
+	c.Flags().StringVar(&q.level, "level", "", "run this level of a protocol alone, by its name or kind")
 	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -73,6 +80,12 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if err != nil {
 		return err
 	}
+	var level *plans.Block
+	if q.level != "" {
+		if level, err = levelNamed(p, q.level); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp("", "mxflow-check-")
 	if err != nil {
 		return err
@@ -80,9 +93,16 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !q.keepLog {
 		defer os.RemoveAll(dir)
 	}
+	var kept *store.Store
+	if level != nil {
+		if kept, err = store.Open(filepath.Join(dir, "state")); err != nil {
+			return err
+		}
+		defer kept.Close()
+	}
 	// What is started carries the mark of the plan's state directory, so that the next
 	// apply finds and stops it where the guardian was killed as well.
-	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)), Guardian: a.guardian, RunDir: dir, Note: notes{a}.Note})
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: kept, Owner: apply.Owner(a.stateDir(path)), Guardian: a.guardian, RunDir: dir, Note: notes{a}.Note})
 	if err != nil {
 		return err
 	}
@@ -91,7 +111,13 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !a.json {
 		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
 	}
-	out, err := levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
+	var out *levels.EngineCheck
+	var came []levels.LevelCheck
+	if level == nil {
+		out, err = levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
+	} else {
+		came, err = levels.CheckLevel(soft, hard, &lab.Lab.Lab, level, key, set)
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		a.exit = verdict.ExitInterrupted
@@ -99,6 +125,17 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 		return nil
 	case err != nil:
 		return err
+	case level != nil:
+		a.exit = came[len(came)-1].Level.Verdict.ExitCode()
+		if a.json {
+			a.printJSON(came)
+		} else {
+			printLevels(a, came)
+			if q.keepLog {
+				fmt.Fprintf(a.stdout, "\nlogs: %s\n", dir)
+			}
+		}
+		return nil
 	}
 	if !q.keepLog {
 		out.Log = ""
@@ -112,6 +149,58 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	}
 	printCheck(a, out)
 	return nil
+}
+
+// levelNamed finds a level by its name, or by its kind where that is the only one: of the
+// baseline's protocol first.
+func levelNamed(p *plans.Plan, name string) (*plans.Block, error) {
+	protocols := slices.Clone(p.Protocols)
+	if p.Baseline != nil {
+		slices.SortStableFunc(protocols, func(a, b *plans.Protocol) int {
+			first := func(pr *plans.Protocol) int {
+				if pr.Name == p.Baseline.Protocol {
+					return 0
+				}
+				return 1
+			}
+			return first(a) - first(b)
+		})
+	}
+	var names []string
+	for _, pr := range protocols {
+		for _, b := range pr.Levels {
+			switch {
+			case b.Kind == plans.BenchmarkLevel:
+				continue
+			case b.Level() == name:
+				return b, nil
+			}
+			if !slices.Contains(names, b.Level()) {
+				names = append(names, b.Level())
+			}
+		}
+	}
+	if name == plans.BenchmarkLevel {
+		return nil, errors.New("the benchmark compares variants over several launches: mxflow apply runs it, and mxflow bench measures a running server")
+	}
+	return nil, fmt.Errorf("no protocol has a level %q, only %s", name, orNone(names))
+}
+
+// printLevels prints what a level came to, one variant after the other.
+func printLevels(a *app, came []levels.LevelCheck) {
+	for _, c := range came {
+		var knobs []string
+		for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {
+			knobs = append(knobs, name+" = "+c.Knobs[name])
+		}
+		fmt.Fprintf(a.stdout, "%s (%s): %s %s in %s\n", c.Variant, orNone(knobs), c.Level.Name, c.Level.Verdict, tell.Number(c.Level.Seconds, "s"))
+		for _, r := range c.Level.Reasons {
+			fmt.Fprintf(a.stdout, "  - %s\n", tell.Line(r))
+		}
+		for _, line := range c.LogTail {
+			fmt.Fprintf(a.stdout, "  | %s\n", line)
+		}
+	}
 }
 
 // engineNamed finds an engine by "kind.name" or its name alone.

@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -70,25 +71,12 @@ type Finding struct {
 // error is a mistake in what was asked for; an engine that breaks is a result.
 // Ending ctx stops the engine in order, ending hard at once.
 func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[string]string) (*EngineCheck, error) {
-	e := l.Plan.Engine(key)
-	if e == nil {
-		return nil, fmt.Errorf("there is no engine %q", key)
+	e, err := server(l.Plan, key)
+	if err != nil {
+		return nil, err
 	}
-	if e.IsCommand() {
-		return nil, fmt.Errorf("engine %s is a command and no server: there is nothing to ask it; mxflow apply runs it", key)
-	}
-	knobs := map[string]string{}
-	for _, k := range l.Plan.Knobs {
-		knobs[k.Name] = k.Default
-	}
-	if b := l.Plan.Baseline; b != nil && b.Engine == key {
-		maps.Copy(knobs, b.Set)
-	} else if len(set) == 0 {
-		knobs = nil // the engine as it is written
-	}
-	maps.Copy(knobs, set)
-	node := &runtime.Node{ID: "engine check"}
-	s := &runtime.Scope{Plan: l.Plan, Node: node, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
+	knobs := knobsOf(l.Plan, e, set)
+	s := checkScope(ctx, hard, l)
 	v, err := l.Resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err
@@ -108,6 +96,97 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	}
 	out.fill(st, record)
 	return out, nil
+}
+
+// server is the engine of that key, which has to be one that can be asked.
+func server(p *plans.Plan, key string) (*plans.Engine, error) {
+	e := p.Engine(key)
+	if e == nil {
+		return nil, fmt.Errorf("there is no engine %q", key)
+	}
+	if e.IsCommand() {
+		return nil, fmt.Errorf("engine %s is a command and no server: there is nothing to ask it; mxflow apply runs it", key)
+	}
+	return e, nil
+}
+
+// knobsOf are the knobs of a check: those given over their defaults, nil for an engine as
+// it is written.
+func knobsOf(p *plans.Plan, e *plans.Engine, set map[string]string) map[string]string {
+	baseline := p.Baseline != nil && p.Baseline.Engine == e.Kind+"."+e.Name
+	if !baseline && len(set) == 0 {
+		return nil
+	}
+	knobs := map[string]string{}
+	for _, k := range p.Knobs {
+		knobs[k.Name] = k.Default
+	}
+	if baseline {
+		maps.Copy(knobs, p.Baseline.Set)
+	}
+	maps.Copy(knobs, set)
+	return knobs
+}
+
+func checkScope(ctx, hard context.Context, l *launch.Lab) *runtime.Scope {
+	return &runtime.Scope{Plan: l.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
+}
+
+// LevelCheck is what one level came to, outside of any run.
+type LevelCheck struct {
+	// Variant is "baseline" or "candidate", with its knobs.
+	Variant string            `json:"variant"`
+	Knobs   map[string]string `json:"knobs,omitempty"`
+	Level   ledger.Level      `json:"level"`
+	// Found are the numbers that it has found, by address.
+	Found map[string]measure.Summary `json:"found,omitempty"`
+	// LogTail are the last lines of an engine that broke.
+	LogTail []string `json:"log_tail,omitempty"`
+}
+
+// CheckLevel runs one level of a protocol alone: against the engine as it is and, where
+// knobs are set, against that variant too, with the first as its parent. It ends at the
+// first that does not pass. What the level leaves goes to the lab's store.
+func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, key string, set map[string]string) (all []LevelCheck, err error) {
+	e, err := server(l.Plan, key)
+	if err != nil {
+		return nil, err
+	}
+	alone := &plans.Protocol{Name: level.Level(), Levels: []*plans.Block{level}}
+	variants := []LevelCheck{{Variant: ledger.Baseline, Knobs: knobsOf(l.Plan, e, nil)}}
+	if len(set) > 0 {
+		variants = append(variants, LevelCheck{Variant: "candidate", Knobs: knobsOf(l.Plan, e, set)})
+	}
+	var parent *ledger.Launch
+	for i, c := range variants {
+		s := checkScope(ctx, hard, l)
+		s.Attempt = i + 1 // two launches of one check are two
+		v, err := l.Resolve(s, c.Variant, key, c.Knobs)
+		if err != nil {
+			return nil, err
+		}
+		out := &ledger.Decision{}
+		came, launch, err := Run(ctx, s, l, alone, v, parent, nil, out)
+		if err != nil {
+			return nil, err
+		}
+		if len(came) == 0 {
+			return nil, fmt.Errorf("level %s has nothing to run against this engine", level.Level())
+		}
+		c.Level, c.LogTail, parent = came[0], out.LogTail, launch
+		for address, summary := range launch.Metrics {
+			if strings.HasPrefix(address, plans.FoundAddress(level.Level(), "")) {
+				if c.Found == nil {
+					c.Found = map[string]measure.Summary{}
+				}
+				c.Found[address] = summary
+			}
+		}
+		if all = append(all, c); c.Level.Verdict != verdict.Pass {
+			break
+		}
+	}
+	return all, nil
 }
 
 // fill takes over what the record of the launch says.
