@@ -56,12 +56,12 @@ type Spec struct {
 	// process is started; empty where the model is a name.
 	ModelPath string
 
-	// Source, Caches and Trees are what it is built from, what its compilers find
+	// Sources, Caches and Trees are what it is built from, what its compilers find
 	// in their caches, and the working trees that it sees; nil and none where the
 	// plan says nothing of them.
-	Source *Source
-	Caches *Caches
-	Trees  []Tree
+	Sources []*Source
+	Caches  *Caches
+	Trees   []Tree
 
 	// At most one of these says how it is launched; none means as a process.
 	Docker   *Docker
@@ -214,10 +214,12 @@ func Placeholders(port int, config string, more ...string) func(string) string {
 }
 
 // Source is the revision that a variant is built from, in a worktree of its own.
-// In the Spec's command, environment and folders the text {source} stands for
+// In the Spec's command, environment and folders the text {source.<name>} stands for
 // the path of the worktree where the engine sees it. Where things lie is left out
 // of the JSON form, which measurement keys are taken of.
 type Source struct {
+	// Name is what the plan calls it, in "{source.NAME}" among others.
+	Name string `json:"name"`
 	Repo string `json:"-"`
 	// Ref is what the plan calls it, Commit what that is; empty where it cannot be
 	// found out now, and Problem says why.
@@ -230,6 +232,8 @@ type Source struct {
 	Build  [][]string        `json:"build,omitempty"`
 	Env    map[string]string `json:"env,omitempty"`
 	Inputs string            `json:"inputs,omitempty"`
+	// Uses are the sources before this one whose worktrees the build reads.
+	Uses []string `json:"uses,omitempty"`
 	// Dir is the folder that worktrees are made in; empty is the state
 	// directory's. Mount is where the engine sees it in a container.
 	Dir   string `json:"-"`

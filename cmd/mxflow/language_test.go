@@ -286,7 +286,7 @@ var around = map[string]string{
 	"workload.slo":              "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\n%s\n}",
 	"variable.validation":       "variable \"model\" {\ndefault = \"small\"\n%s\n}",
 	"knob.value":                "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
-	"knob.value.source":         "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource {\nrepo = \"r\"\nref = \"main\"\n}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see { log = [\"*v*\"] }\n%s\n}\n}",
+	"knob.value.source":         "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see { log = [\"*v*\"] }\n%s\n}\n}",
 	"knob.value.must_see":       "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
 	"knob.value.must_see.lines": "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
 	"knob.value.must_not_see":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
@@ -440,7 +440,7 @@ knob:
     default: main
     value:
       main: {}
-      wip: {source: {ref: wip, build: [[make]]}}
+      wip: {source: {vllm: {ref: wip, build: [[make]]}}}
 `
 
 // TestSchemaKnowsParts gives the schema and the loader the same plans: what is
@@ -469,8 +469,8 @@ func TestSchemaKnowsParts(t *testing.T) {
 		{", type: count", ""},
 		{"{state: cold, ", "{"},
 		{"freeze: true", "freeze: 1"},
-		{"source: {ref: wip, ", "source: {"},
-		{"source: {ref", "docker: {ref"},
+		{"{ref: wip, ", "{"},
+		{"source: {vllm: {ref", "docker: {vllm: {ref"},
 		{"metric:\n", "metrics:\n"},
 		{"better: higher", "better: more"},
 		{"timeout: 5m", "timeout: soon"},

@@ -21,11 +21,10 @@ import (
 // returns the variant with the paths put in. The error is a *engine.Failure, or
 // the context's.
 func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
-	marked := strings.Contains(strings.Join(v.Spec.Command, "\x00")+"\x00"+v.Spec.Dir, variant.SourceMark)
-	if marked && v.Spec.Source == nil {
-		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source { repo = …, ref = … }", variant.SourceMark)
+	if v.Spec.Sources == nil && unmarked(v.Spec) != "" {
+		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source \"…\" { repo = …, ref = … }", unmarked(v.Spec))
 	}
-	if v.Spec.Source == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
+	if v.Spec.Sources == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil
 	}
 	if err := l.recordTrees(ctx, v, record); err != nil {
@@ -33,10 +32,13 @@ func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 	}
 	out := *v
 	out.Spec = copies(v.Spec)
-	if v.Spec.Source != nil {
-		if err := l.provideSource(ctx, s, &out.Spec, record); err != nil {
+	for _, src := range v.Spec.Sources {
+		if err := l.provideSource(ctx, s, &out.Spec, src, record); err != nil {
 			return v, err
 		}
+	}
+	if left := unmarked(out.Spec); left != "" {
+		return v, failed("engine", "start", "its command or folder has %s in it, and its sources are %s: name one of them", left, strings.Join(sourceNames(v.Spec), ", "))
 	}
 	if v.Spec.Caches != nil {
 		if err := l.provideCaches(&out.Spec, v.Key, record); err != nil {
@@ -50,27 +52,43 @@ func failed(of, op, format string, args ...any) *engine.Failure {
 	return &engine.Failure{Of: of, Op: op, Reason: fmt.Sprintf(format, args...)}
 }
 
-// provideSource makes the worktree and puts its path where {source} stands.
-func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, record *ledger.Launch) error {
-	src := spec.Source
+// unmarked is a mark of a source that stands in what starts the engine; empty where there
+// is none.
+func unmarked(spec engine.Spec) string {
+	for _, text := range append([]string{spec.Dir}, spec.Command...) {
+		if _, rest, ok := strings.Cut(text, "{source"); ok {
+			if name, _, closed := strings.Cut(rest, "}"); closed && (name == "" || name[0] == '.') {
+				return "{source" + name + "}"
+			}
+		}
+	}
+	return ""
+}
+
+func sourceNames(spec engine.Spec) (names []string) {
+	for _, s := range spec.Sources {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// provideSource makes the worktree of one source and puts its path where its mark stands:
+// for the engine where that sees it, for the builds that use it where it lies.
+func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, src *engine.Source, record *ledger.Launch) error {
 	if src.Problem != "" {
 		return failed("source", "be checked out", "%s", src.Problem)
 	}
 	if spec.Endpoint != nil {
 		return failed("source", "be used", "the engine is an endpoint that somebody else runs: build it there, or launch it as a process, with docker or exec")
 	}
-	base := src.Dir
-	if base == "" {
-		base = l.stateFolder("worktrees")
-	}
 	if (spec.Exec != nil || spec.Compose != nil) && (src.Dir == "" || src.Mount == "") {
 		return failed("source", "be used", "the container runs already or is made by a compose file, so mxflow mounts nothing into it: say in source with dir which folder it has mounted, and with mount where it sees that")
 	}
-	base, err := filepath.Abs(base)
+	w, err := l.worktreeOf(spec, src)
 	if err != nil {
 		return failed("source", "be checked out", "%v", err)
 	}
-	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(&l.Resolver, src), launch: record.ID, hard: s.Hard}
+	w.launch, w.hard = record.ID, s.Hard
 	if err := w.ready(ctx, record); err != nil {
 		return err
 	}
@@ -91,11 +109,34 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 			spec.Exec.WorkDir = inside
 		}
 	}
-	putMark(spec, inside)
-	record.Engine["source.repo"], record.Engine["source.ref"] = src.Repo, src.Ref
-	record.Engine["source.commit"], record.Engine["source.build"] = src.Commit, w.key
-	setTree(record, "source", ledger.Tree{Path: src.Repo, Commit: src.Commit})
+	spec.PutMark(engine.SourceMark(src.Name), inside)
+	of := "source." + src.Name
+	record.Engine[of+".repo"], record.Engine[of+".ref"] = src.Repo, src.Ref
+	record.Engine[of+".commit"], record.Engine[of+".build"] = src.Commit, w.key
+	setTree(record, of, ledger.Tree{Path: src.Repo, Commit: src.Commit})
 	return nil
+}
+
+// worktreeOf is where a source of the engine is checked out and built.
+func (l *Lab) worktreeOf(spec *engine.Spec, src *engine.Source) (worktree, error) {
+	base := src.Dir
+	if base == "" {
+		base = l.stateFolder("worktrees")
+	}
+	base, err := filepath.Abs(base)
+	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(&l.Resolver, src, spec.Sources)}
+	w.marks = map[string]string{"{source}": w.dir(), engine.SourceMark(src.Name): w.dir()}
+	for _, other := range spec.Sources {
+		if !slices.Contains(src.Uses, other.Name) {
+			continue
+		}
+		used, err := l.worktreeOf(spec, other)
+		if err != nil {
+			return w, err
+		}
+		w.marks[engine.SourceMark(other.Name)] = used.dir()
+	}
+	return w, err
 }
 
 func setTree(record *ledger.Launch, name string, t ledger.Tree) {
@@ -103,33 +144,6 @@ func setTree(record *ledger.Launch, name string, t ledger.Tree) {
 		record.Trees = map[string]ledger.Tree{}
 	}
 	record.Trees[name] = t
-}
-
-// putMark replaces {source} wherever the engine reads it.
-func putMark(spec *engine.Spec, dir string) {
-	put := func(text string) string { return strings.ReplaceAll(text, variant.SourceMark, dir) }
-	each := func(list []string) {
-		for i := range list {
-			list[i] = put(list[i])
-		}
-	}
-	each(spec.Command)
-	for name, value := range spec.Env {
-		spec.Env[name] = put(value)
-	}
-	spec.Dir = put(spec.Dir)
-	if len(spec.Config) > 0 {
-		spec.Config = []byte(put(string(spec.Config)))
-	}
-	if d := spec.Docker; d != nil {
-		each(d.Command)
-		each(d.Entrypoint)
-		d.WorkDir = put(d.WorkDir)
-	}
-	if e := spec.Exec; e != nil {
-		each(e.Command)
-		e.WorkDir = put(e.WorkDir)
-	}
 }
 
 // gitFailure is what git refused, as a failed launch.

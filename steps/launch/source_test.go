@@ -69,8 +69,8 @@ func provided(t *testing.T, l *Lab, spec engine.Spec) (engine.Spec, *ledger.Laun
 func TestSourceReachesContainers(t *testing.T) {
 	l, repo := sourceLab(t)
 	given := engine.Spec{
-		Command: []string{"python3", "{source}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source}"},
-		Source: l.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Caches: &engine.Caches{State: "warm"},
+		Command: []string{"python3", "{source.engine}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source.engine}"},
+		Sources: []*engine.Source{l.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD"})}, Caches: &engine.Caches{State: "warm"},
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
@@ -97,7 +97,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	if !slices.Equal(hosts, []string{"/models", cachesMount, inside}) {
 		t.Errorf("mounted: %v", hosts)
 	}
-	if given.Command[1] != "{source}/serve.py" || given.Env["PYTHONPATH"] != "{source}" || len(given.Docker.Volumes) != 1 {
+	if given.Command[1] != "{source.engine}/serve.py" || given.Env["PYTHONPATH"] != "{source.engine}" || len(given.Docker.Volumes) != 1 {
 		t.Errorf("the variant was changed: %+v", given)
 	}
 
@@ -105,7 +105,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	if _, _, err = provided(t, l, given); err == nil || !strings.Contains(err.Error(), "mount") {
 		t.Errorf("a running container without a mount: %v", err)
 	}
-	given.Source = l.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})
+	given.Sources = []*engine.Source{l.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})}
 	given.Caches = &engine.Caches{State: "cold", Dir: "jit", Mount: "/jit"}
 	spec, _, err = provided(t, l, given)
 	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") || !strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
@@ -113,22 +113,70 @@ func TestSourceReachesContainers(t *testing.T) {
 	}
 }
 
+// TestSourcesBuildOnEachOther: each of two sources has a worktree, a build reads that of the
+// one above it, and another revision of that is another build of both.
+func TestSourcesBuildOnEachOther(t *testing.T) {
+	l, repo := sourceLab(t)
+	other := repo + "-kernels"
+	if out, err := exec.Command("git", "clone", "-q", repo, other).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	revision := func(ref string) engine.Spec {
+		kernels := l.SourceOf(nil, variant.SourceConfig{Name: "kernels", Repo: other, Ref: ref})
+		vllm := l.SourceOf(nil, variant.SourceConfig{
+			Name: "vllm", Repo: repo, Ref: "HEAD", Env: map[string]string{"KERNELS": "{source.kernels}"},
+			Build: [][]string{{"sh", "-c", `cp "$KERNELS/file" {source.vllm}/copied`}},
+		}, kernels)
+		return engine.Spec{
+			Command: []string{"{source.vllm}/serve"}, Env: map[string]string{"PYTHONPATH": "{source.vllm}:{source.kernels}"}, Dir: "{source.vllm}",
+			Sources: []*engine.Source{kernels, vllm},
+		}
+	}
+	spec, record, err := provided(t, l, revision("HEAD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := strings.Cut(spec.Env["PYTHONPATH"], ":")
+	if text, err := os.ReadFile(filepath.Join(spec.Dir, "copied")); err != nil || string(text) != "text\n" || first != spec.Dir || second == first {
+		t.Errorf("%v: %q in %s, beside %s", err, text, spec.Dir, second)
+	}
+	if record.Trees["source.vllm"].Commit == "" || record.Engine["source.kernels.ref"] != "HEAD" {
+		t.Errorf("%v %v", record.Trees, record.Engine)
+	}
+	if out, err := exec.Command("git", "-C", other, "commit", "-q", "--allow-empty", "-m", "second").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	again, _, err := provided(t, l, revision("HEAD"))
+	if err != nil || again.Dir == spec.Dir {
+		t.Errorf("%v: built against another revision in %s", err, again.Dir)
+	}
+	alone := l.SourceOf(nil, variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
+	if !strings.Contains(alone.Problem, "no source of that name stands above it") {
+		t.Errorf("a source that is not there: %q", alone.Problem)
+	}
+	only := revision("HEAD")
+	only.Command = []string{"{source}/serve"}
+	if _, _, err := provided(t, l, only); err == nil || !strings.Contains(err.Error(), "its sources are kernels, vllm") {
+		t.Errorf("which of two: %v", err)
+	}
+}
+
 // TestSourceRefuses: what cannot be provided is a failure that says what to do.
 func TestSourceRefuses(t *testing.T) {
 	l, repo := sourceLab(t)
-	source := func(c variant.SourceConfig) *engine.Source { return l.SourceOf(nil, c) }
+	source := func(c variant.SourceConfig) []*engine.Source { return []*engine.Source{l.SourceOf(nil, c)} }
 	cases := map[string]struct {
 		spec engine.Spec
 		says string
 	}{
-		"no source":      {engine.Spec{Command: []string{"{source}/x"}}, "add source {"},
-		"no repo":        {engine.Spec{Source: source(variant.SourceConfig{Ref: "main"})}, "names no repo"},
-		"unknown ref":    {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
-		"missing inputs": {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
-		"endpoint":       {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "somebody else runs"},
+		"no source":      {engine.Spec{Command: []string{"{source.engine}/x"}}, `add source "…"`},
+		"no repo":        {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "names no repo"},
+		"unknown ref":    {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
+		"missing inputs": {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
+		"endpoint":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "somebody else runs"},
 		"endpoint cold":  {engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}}, "remove the caches block"},
-		"no such tool":   {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
-		"too slow":       {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
+		"no such tool":   {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
+		"too slow":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
 		"declared tree":  {engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all"}}}, "does not exist"},
 	}
 	for name, c := range cases {
@@ -160,7 +208,7 @@ func TestBuildsOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, _, err := provided(t, l, engine.Spec{Source: src}); err != nil {
+			if _, _, err := provided(t, l, engine.Spec{Sources: []*engine.Source{src}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -169,11 +217,11 @@ func TestBuildsOnce(t *testing.T) {
 	if n := count(); n != 1 {
 		t.Fatalf("%d builds, want 1", n)
 	}
-	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(&l.Resolver, src)}
+	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(&l.Resolver, src, nil)}
 	if err := os.Remove(w.mark()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := provided(t, l, engine.Spec{Source: src}); err != nil {
+	if _, _, err := provided(t, l, engine.Spec{Sources: []*engine.Source{src}}); err != nil {
 		t.Fatal(err) // "half" of the cut build would end it with 9
 	}
 	if n := count(); n != 2 {
@@ -181,7 +229,7 @@ func TestBuildsOnce(t *testing.T) {
 	}
 	other := *src
 	other.Env = map[string]string{"CC": "clang"}
-	if variant.BuildKey(&l.Resolver, &other) == variant.BuildKey(&l.Resolver, src) {
+	if variant.BuildKey(&l.Resolver, &other, nil) == variant.BuildKey(&l.Resolver, src, nil) {
 		t.Error("another environment is the same build")
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // worktree is one build of one commit, in a folder of its own. It is whole when
@@ -30,7 +29,9 @@ type worktree struct {
 	src       *engine.Source
 	base, key string
 	launch    string
-	hard      context.Context
+	// marks are what stands in build commands for worktrees, with their paths.
+	marks map[string]string
+	hard  context.Context
 }
 
 // built is what is known of a whole worktree.
@@ -142,7 +143,12 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return failed("build", "start", "no folder for its log: %v", err)
 	}
-	put := func(text string) string { return strings.ReplaceAll(text, variant.SourceMark, w.dir()) }
+	put := func(text string) string {
+		for mark, dir := range w.marks {
+			text = strings.ReplaceAll(text, mark, dir)
+		}
+		return text
+	}
 	env := map[string]string{}
 	for name, value := range w.src.Env {
 		env[name] = put(value)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
@@ -245,7 +244,7 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	case e.Process != nil:
 		command, spec.Port = e.Process.Command, e.Process.Port
 		if e.Process.Dir != "" {
-			if spec.Dir = e.Process.Dir; !strings.HasPrefix(spec.Dir, SourceMark) {
+			if spec.Dir = e.Process.Dir; !engine.Marked(spec.Dir) {
 				spec.Dir = l.Plan.Path(spec.Dir)
 			}
 		}
@@ -267,6 +266,9 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		return spec, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", d.kind.Name)
 	}
 	fillIn(&spec, command, slices.Concat(applied.Flags, d.args))
+	if len(spec.Sources) == 1 {
+		spec.PutMark("{source}", engine.SourceMark(spec.Sources[0].Name))
+	}
 	if d.kind.AskModel {
 		spec.Model = ""
 	}

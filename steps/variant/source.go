@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,8 @@ import (
 )
 
 const sourceDoc = "The revision that the engine is built and run from: each commit gets a worktree and a build of its own, each variant its own compiler caches. " +
-	"`{source}` in command, args, env and folders is the worktree; the engine starts in it where no folder is given."
+	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one source; the engine starts in the first where no folder is given. " +
+	"In `build` and `env` it is a source above this one, which is built first: when that changes, this one is built again."
 
 // sourceAttrs have no defaults: what a knob's value leaves out is the engine's.
 var sourceAttrs = []plans.Attr{
@@ -32,19 +34,19 @@ var sourceAttrs = []plans.Attr{
 	{Name: "mount", Type: plans.String, Doc: "Where a container sees it. With docker, the worktree is mounted there (without it, at /workspace and the name of the repository). With exec and compose, it is where the container sees `dir`."},
 }
 
-var sourcePart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
+var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "What `{source.<name>}` and the values of knobs call it.", Schema: plans.Schema{
 	Doc: sourceDoc, Attrs: withRequired(sourceAttrs, "repo", "ref"), Check: checkSource,
-	Example: `source {
+	Example: `source "vllm" {
   repo  = "~/projects/vllm"
   ref   = "mxfp4_v2"
   build = [["python3", "setup.py", "build_ext", "--inplace"]]
 }`,
 }}
 
-var sourceValuePart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc:   "The revision that the engine is built and run from when the knob has this value: on top of the engine's source, attribute by attribute.",
+var sourceValuePart = plans.Part{Times: plans.AnyTimes, Label: "The engine's source that it is laid over.", Schema: plans.Schema{
+	Doc:   "The revision that the engine is built and run from when the knob has this value: on top of the engine's source of that name, attribute by attribute.",
 	Attrs: withRequired(sourceAttrs, "ref"), Check: checkSource,
-	Example: `source {
+	Example: `source "vllm" {
   ref = "mxfp4_v2"
 }`,
 }}
@@ -121,6 +123,8 @@ var treePart = plans.Part{Label: "What reports call it.", Times: plans.AnyTimes,
 
 // SourceConfig are the attributes of source blocks, laid over each other.
 type SourceConfig struct {
+	// Name is the block's label.
+	Name    string            `json:"-"`
 	Repo    string            `json:"repo"`
 	Ref     string            `json:"ref"`
 	Build   [][]string        `json:"build"`
@@ -138,18 +142,8 @@ const sourceTimeout = 2 * time.Hour
 // working trees it sees. What cannot be found out now (a branch that a step is
 // still to make) is no error here: the launch says what is wrong.
 func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
-	var c SourceConfig
-	for _, b := range d.sources {
-		if err := b.Decode(&c); err != nil {
-			return err
-		}
-	}
-	if len(d.sources) > 0 {
-		spec.Source = l.SourceOf(d.scope, c)
-		if spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
-			spec.Dir = SourceMark
-		}
-		spec.Caches = &engine.Caches{State: "warm"}
+	if err := l.putSources(d, spec); err != nil {
+		return err
 	}
 	for _, b := range d.engine.Parts["caches"] {
 		caches := struct{ State, Dir, Mount string }{}
@@ -161,9 +155,36 @@ func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	return l.putTrees(d, spec)
 }
 
-func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig) *engine.Source {
+// putSources lays the sources of knob values over those of the engine, by name.
+func (l *Resolver) putSources(d *draft, spec *engine.Spec) error {
+	configs := map[string]*SourceConfig{}
+	var names []string
+	for _, b := range d.sources {
+		if configs[b.Name] == nil {
+			configs[b.Name] = &SourceConfig{Name: b.Name}
+			names = append(names, b.Name)
+		}
+		if err := b.Decode(configs[b.Name]); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		spec.Sources = append(spec.Sources, l.SourceOf(d.scope, *configs[name], spec.Sources...))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
+		spec.Dir = engine.SourceMark(names[0])
+	}
+	spec.Caches = &engine.Caches{State: "warm"}
+	return nil
+}
+
+// SourceOf resolves a source; before are those that its build may use.
+func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.Source) *engine.Source {
 	src := &engine.Source{
-		Repo: l.Plan.Abs(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
+		Name: c.Name, Repo: l.Plan.Abs(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
 	}
 	if c.Dir != "" {
 		src.Dir = l.Plan.Abs(c.Dir)
@@ -172,7 +193,10 @@ func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig) *engine.Source {
 		src.Timeout = int64(sourceTimeout)
 	}
 	if c.Repo == "" {
-		src.Problem = "a source of a knob's value names no repo, and neither does the engine: add repo = \"…\" to one of them"
+		src.Problem = fmt.Sprintf("source %q of a knob's value names no repo, and neither does the engine: add repo = \"…\" to one of them, or correct the name", c.Name)
+		return src
+	}
+	if src.Uses, src.Problem = uses(c, before); src.Problem != "" {
 		return src
 	}
 	src.Commit, src.Problem = runtime.Ask(s, "commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
@@ -214,18 +238,47 @@ func (l *Resolver) inputs(patterns []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// uses are the sources that the build of c names, each of which has to stand before it.
+func uses(c SourceConfig, before []*engine.Source) (names []string, problem string) {
+	texts := slices.Collect(maps.Values(c.Env))
+	for _, command := range c.Build {
+		texts = append(texts, command...)
+	}
+	for _, text := range texts {
+		for _, name := range engine.SourcesIn(text) {
+			if name == c.Name {
+				continue
+			}
+			if !slices.ContainsFunc(before, func(s *engine.Source) bool { return s.Name == name }) {
+				return nil, fmt.Sprintf("the build of source %q uses {source.%s}, and no source of that name stands above it", c.Name, name)
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, ""
+}
+
 // BuildKey names what a build is made of: a worktree whose key is another one is
-// another build.
-func BuildKey(l *Resolver, src *engine.Source) string {
-	return l.Sealed("build", src.Commit, src.Build, src.Env, src.Inputs)
+// another build. all are the sources of the engine.
+func BuildKey(l *Resolver, src *engine.Source, all []*engine.Source) string {
+	parts := []any{"build", src.Commit, src.Build, src.Env, src.Inputs}
+	for _, other := range all {
+		if slices.Contains(src.Uses, other.Name) {
+			parts = append(parts, other.Name, BuildKey(l, other, all))
+		}
+	}
+	return l.Sealed(parts...)
 }
 
 // sourceKey is what source, caches and trees add to a variant's key. Where the
 // commit or a tree's state is not known it says so, and changes when it is.
 func sourceKey(spec engine.Spec) []any {
 	var parts []any
-	if spec.Source != nil {
-		parts = append(parts, "source", spec.Source)
+	for _, s := range spec.Sources {
+		parts = append(parts, "source", s)
 	}
 	if spec.Caches != nil {
 		parts = append(parts, "caches", spec.Caches)
@@ -235,9 +288,6 @@ func sourceKey(spec engine.Spec) []any {
 	}
 	return parts
 }
-
-// SourceMark stands for the worktree's path, where the engine sees it.
-const SourceMark = "{source}"
 
 // NotBlank refuses texts without a letter, which git would take for something
 // else or for nothing.

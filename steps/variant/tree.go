@@ -55,7 +55,7 @@ func (l *Resolver) noticed(d *draft, spec *engine.Spec) (roots []string) {
 		}
 		slices.Sort(roots)
 	}
-	if p := d.engine.Process; p != nil && p.Dir != "" && !strings.HasPrefix(p.Dir, SourceMark) {
+	if p := d.engine.Process; p != nil && p.Dir != "" && !engine.Marked(p.Dir) {
 		// The plan's own repository changes with every note that is written: it has
 		// to be declared, with the paths that matter.
 		own := rootOf(l.Plan.Abs("."))

@@ -121,9 +121,6 @@ func (s *script) provide(variable string) {
 		s.setup = append(s.setup, fmt.Sprintf(`MXFLOW_PORT="${MXFLOW_PORT:-%d}"`, s.port()), "export MXFLOW_PORT")
 	case "MXFLOW_PROGRAM":
 		s.setup = append(s.setup, `MXFLOW_PROGRAM="${MXFLOW_PROGRAM:-mxflow}"`)
-	case "MXFLOW_SOURCE":
-		s.used[variable] = false // require notes it
-		s.require(variable, "name the folder of the working tree that the comments above describe")
 	case "MXFLOW_CONFIG":
 		if s.hides(string(s.Spec.Config)) {
 			s.used[variable] = false
@@ -132,15 +129,23 @@ func (s *script) provide(variable string) {
 		}
 		// A launch puts nothing into it but the working tree's path.
 		as := map[string]string{"{port}": "{port}", "{config}": "{config}", "{mxflow}": "{mxflow}"}
-		if dir, ok := s.fixed["{source}"]; ok {
-			as["{source}"] = dir
+		for _, src := range s.Spec.Sources {
+			if dir, ok := s.fixed[engine.SourceMark(src.Name)]; ok {
+				as[engine.SourceMark(src.Name)] = dir
+			}
 		}
 		content := s.noted(filled(string(s.Spec.Config), as))
 		s.setup = append(s.setup,
 			`MXFLOW_CONFIG="$(mktemp -d)"/`+shell.Quote(s.Spec.ConfigName),
 			"printf %s "+content.String()+` >"$MXFLOW_CONFIG"`)
+	default: // of a source
+		s.used[variable] = false // require notes it
+		s.require(variable, "name the folder of the working tree that the comments above describe")
 	}
 }
+
+// sourceVariable stands for the working tree of a source.
+func sourceVariable(name string) string { return "MXFLOW_SOURCE_" + strings.ToUpper(name) }
 
 // hides reports whether a text has something sensitive in it.
 func (s *script) hides(text string) bool { return s.secrets.Text(text) != text }
@@ -281,7 +286,7 @@ func (s *script) process() string {
 	s.environment()
 	var dir word
 	if folder := s.Spec.Dir; folder != "" {
-		if abs, err := filepath.Abs(folder); err == nil && !strings.HasPrefix(folder, "{source}") {
+		if abs, err := filepath.Abs(folder); err == nil && !engine.Marked(folder) {
 			folder = abs // the script may be run from anywhere
 		}
 		dir = s.setting(folder, "", "the folder to start in")
@@ -367,10 +372,10 @@ func (s *script) dockerRun() []word {
 		argv.add("--volume", s.setting(source+":"+d.Volumes[source], "", "a volume"))
 	}
 	workdir := d.WorkDir
-	if src := s.Spec.Source; src != nil {
+	for _, src := range s.Spec.Sources {
 		mount := sourceMount(src)
-		s.fixed["{source}"] = mount
-		argv.add("--volume", s.noted(word{{variable: "MXFLOW_SOURCE"}}).then(piece{text: ":" + mount}))
+		s.fixed[engine.SourceMark(src.Name)] = mount
+		argv.add("--volume", s.noted(word{{variable: sourceVariable(src.Name)}}).then(piece{text: ":" + mount}))
 		if workdir == "" {
 			workdir = mount
 		}
@@ -471,10 +476,13 @@ func (s *script) dockerExec() []word {
 	}
 	workdir := x.WorkDir
 	s.fixed = map[string]string{}
-	if src := s.Spec.Source; src != nil && src.Mount != "" {
-		s.Notes = append(s.Notes, "MXFLOW_SOURCE is the working tree where the container sees it, below "+src.Mount+".")
+	for _, src := range s.Spec.Sources {
+		if src.Mount == "" {
+			continue
+		}
+		s.Notes = append(s.Notes, sourceVariable(src.Name)+" is the working tree where the container sees it, below "+src.Mount+".")
 		if workdir == "" {
-			workdir = "{source}"
+			workdir = engine.SourceMark(src.Name)
 		}
 	}
 	if workdir != "" {
@@ -564,12 +572,12 @@ func (s *script) comments() (lines []string) {
 	}
 	lines = append(lines, fmt.Sprintf("engine: %s, launched by %s", s.Engine, s.Spec.How()))
 	lines = append(lines, s.Notes...)
-	if src := s.Spec.Source; src != nil {
+	for _, src := range s.Spec.Sources {
 		if src.Problem != "" {
-			lines = append(lines, "source: "+src.Ref+" of "+src.Repo+", which cannot be resolved now: "+src.Problem)
+			lines = append(lines, "source "+src.Name+": "+src.Ref+" of "+src.Repo+", which cannot be resolved now: "+src.Problem)
 		} else {
-			lines = append(lines, fmt.Sprintf("source: commit %s (%s) of %s; check it out and build it:", src.Commit, src.Ref, src.Repo),
-				fmt.Sprintf("  git -C %s worktree add --detach \"$MXFLOW_SOURCE\" %s", shell.Quote(src.Repo), src.Commit))
+			lines = append(lines, fmt.Sprintf("source %s: commit %s (%s) of %s; check it out and build it:", src.Name, src.Commit, src.Ref, src.Repo),
+				fmt.Sprintf("  git -C %s worktree add --detach \"$%s\" %s", shell.Quote(src.Repo), sourceVariable(src.Name), src.Commit))
 		}
 		for _, argv := range src.Build {
 			lines = append(lines, "  "+commandText(literals(argv...)))
@@ -675,8 +683,12 @@ func (s *script) json() (string, error) {
 	if len(s.Spec.Config) > 0 {
 		out["config"] = map[string]string{"name": s.Spec.ConfigName, "content": s.secrets.Text(string(s.Spec.Config))}
 	}
-	if src := s.Spec.Source; src != nil {
-		out["source"] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
+	if len(s.Spec.Sources) > 0 {
+		sources := map[string]any{}
+		for _, src := range s.Spec.Sources {
+			sources[src.Name] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
+		}
+		out["sources"] = sources
 	}
 	launched := map[engine.How]any{engine.HowDocker: s.Spec.Docker, engine.HowCompose: s.Spec.Compose, engine.HowExec: s.Spec.Exec}
 	if e := s.Spec.Endpoint; e != nil {
@@ -740,7 +752,7 @@ func (w word) String() string {
 // placeholders are parts of an argument that a launch fills in, and the variables
 // that a script has for them.
 var placeholders = []struct{ mark, variable string }{
-	{"{port}", "MXFLOW_PORT"}, {"{config}", "MXFLOW_CONFIG"}, {"{source}", "MXFLOW_SOURCE"}, {"{mxflow}", "MXFLOW_PROGRAM"},
+	{"{port}", "MXFLOW_PORT"}, {"{config}", "MXFLOW_CONFIG"}, {"{mxflow}", "MXFLOW_PROGRAM"},
 }
 
 // filled cuts text where placeholders stand. as is what stands for them where
@@ -752,6 +764,9 @@ func filled(text string, as map[string]string) (w word) {
 			if i := strings.Index(text, p.mark); i >= 0 && i < at {
 				at, mark, variable = i, p.mark, p.variable
 			}
+		}
+		if name, i := engine.FindSource(text); name != "" && i < at {
+			at, mark, variable = i, engine.SourceMark(name), sourceVariable(name)
 		}
 		if at > 0 {
 			w = append(w, piece{text: text[:at]})

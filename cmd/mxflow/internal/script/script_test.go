@@ -143,8 +143,8 @@ func TestScriptLeavesSecretsOut(t *testing.T) {
 		"odd name":         {engine.Spec{Env: map[string]string{"odd.name": secret}}, "MXFLOW_SECRET_1", "MXFLOW_SECRET_1=" + secret},
 		"configuration":    {engine.Spec{Command: []string{"{config}"}, Config: []byte("key: " + secret), ConfigName: "c.yaml"}, "MXFLOW_CONFIG", "MXFLOW_CONFIG=/dev/null"},
 		"folder":           {engine.Spec{Dir: "/" + secret}, "MXFLOW_SECRET_1", "MXFLOW_SECRET_1=/"},
-		"source, unbuilt":  {engine.Spec{Dir: "{source}", Source: &engine.Source{Repo: "/r", Ref: "main", Commit: "abc"}}, "MXFLOW_SOURCE", "MXFLOW_SOURCE=/"},
-		"in a comment too": {engine.Spec{Dir: "{source}", Source: &engine.Source{Repo: "/" + secret, Commit: "abc"}}, "MXFLOW_SOURCE", "MXFLOW_SOURCE=/"},
+		"source, unbuilt":  {engine.Spec{Dir: "{source.vllm}", Sources: []*engine.Source{{Name: "vllm", Repo: "/r", Ref: "main", Commit: "abc"}}}, "MXFLOW_SOURCE_VLLM", "MXFLOW_SOURCE_VLLM=/"},
+		"in a comment too": {engine.Spec{Dir: "{source.vllm}", Sources: []*engine.Source{{Name: "vllm", Repo: "/" + secret, Commit: "abc"}}}, "MXFLOW_SOURCE_VLLM", "MXFLOW_SOURCE_VLLM=/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := envScript(c.spec, secret).write(false)

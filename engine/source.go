@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+)
+
+// SourceMark stands for the path of a worktree, where the engine sees it.
+func SourceMark(name string) string { return "{source." + name + "}" }
+
+// PutMark replaces a mark wherever the engine reads it.
+func (spec *Spec) PutMark(mark, dir string) {
+	put := func(text string) string { return strings.ReplaceAll(text, mark, dir) }
+	each := func(list []string) {
+		for i := range list {
+			list[i] = put(list[i])
+		}
+	}
+	each(spec.Command)
+	for name, value := range spec.Env {
+		spec.Env[name] = put(value)
+	}
+	spec.Dir = put(spec.Dir)
+	if len(spec.Config) > 0 {
+		spec.Config = []byte(put(string(spec.Config)))
+	}
+	if d := spec.Docker; d != nil {
+		each(d.Command)
+		each(d.Entrypoint)
+		d.WorkDir = put(d.WorkDir)
+	}
+	if e := spec.Exec; e != nil {
+		each(e.Command)
+		e.WorkDir = put(e.WorkDir)
+	}
+}
+
+// sourceMark finds marks with a name.
+var sourceMark = regexp.MustCompile(`\{source\.([A-Za-z0-9_]+)\}`)
+
+// FindSource is the name of the first source whose worktree a text names, and where its
+// mark begins; empty where it names none.
+func FindSource(text string) (name string, at int) {
+	if m := sourceMark.FindStringSubmatchIndex(text); m != nil {
+		return text[m[2]:m[3]], m[0]
+	}
+	return "", -1
+}
+
+// SourcesIn are the names of the sources whose worktrees a text names.
+func SourcesIn(text string) (names []string) {
+	for _, m := range sourceMark.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// Marked reports whether a text begins with the path of a worktree.
+func Marked(text string) bool { return strings.HasPrefix(text, "{source") }
