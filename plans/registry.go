@@ -45,6 +45,8 @@ type Schema struct {
 	// Asks is set for a level that sends requests: a command has no server to answer
 	// them, so that a plan may not have the level for one.
 	Asks bool
+	// Fits says what an engine that goes through a level lacks for it; nil where any will do.
+	Fits func(b *Block, e *Engine) []AttrError
 	// Check looks at decoded attributes for what types cannot say; each string
 	// it returns becomes one error at the block, naming the attribute.
 	Check func(b *Block) []AttrError

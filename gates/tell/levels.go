@@ -1,6 +1,8 @@
 package tell
 
 import (
+	"strings"
+
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -12,11 +14,31 @@ var levelPhrases = phrases{
 	code.AnswerGarbage: "the answer to {prompt:q} is not readable text",
 	code.Answered:      "answered {answer:q}",
 
-	code.LastWords:     "it said last: {line}",
-	code.NumbersUnread: "its numbers cannot be read: {error}",
-	code.NumberFound:   "{subject} {value}",
-	code.ItemsPaired:   "{items} items: {lost} lost, {gained} gained against the parent (p {p})",
-	code.FileTooLarge:  "level {subject} left {file} of {mib} MiB, which is not kept: at most {most} files of 256 MiB are",
+	code.LastWords:       "it said last: {line}",
+	code.NumbersUnread:   "its numbers cannot be read: {error}",
+	code.NumberFound:     "{subject} {value}",
+	code.ItemsPaired:     "{items} items: {lost} lost, {gained} gained against the parent (p {p})",
+	code.FileTooLarge:    "level {subject} left {file} of {mib} MiB, which is not kept: at most {most} files of 256 MiB are",
+	code.QualityAnswered: "{answers|answer|answers} of {tokens|token|tokens} recorded",
+	code.QualityItself:   "{answers|answer|answers} from each of {launches} launches of itself: agreement {agreement}{kl?, KL {kl}, argmax match {argmax}}",
+	code.QualityWithin:   limited,
+	code.QualityNoise: func(r verdict.Reason) string {
+		return limited(r) + ": over the limit, not beyond that noise"
+	},
+	code.QualityOver:         limited,
+	code.QualityDiverged:     "prompt {prompt}, token {token}: {was:q} from {parent}, here {is:q}{gap?, {gap} less likely}",
+	code.QualityDiffer:       "{diverged} of {answers|answer|answers} differ from {parent}'s, {ties} at a near-tie{positions?; {positions|position|positions} compared}",
+	code.QualityFlaws:        "log-probabilities that no distribution has: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to more than 1, {repeated} that list a token twice",
+	code.QualityParentFlaws:  "{parent} itself answers with log-probabilities that no distribution has",
+	code.QualityEmpty:        "no token in the answers to {prompts|prompt|prompts}",
+	code.QualityTwice:        "the same request twice had two answers, from token {token} on",
+	code.QualityOtherPrompts: "the reference holds answers to other prompts: record it again with this plan's level",
+	code.QualityMissing:      "the engine did not give the log-probabilities that its limits need{error?: {error}}",
+	code.QualityNoText:       "the engine gave no log-probabilities of a prompt, which max_perplexity_increase needs",
+	code.QualityFew:          "only {positions|position|positions} could be compared, and {least} are needed: raise prompts or output_tokens",
+	code.QualityNoParent:     "{parent} could not be launched for its answers",
+	code.QualityAgain:        "{subject} asked again after each measurement",
+	code.QualityAfter:        "asked again after it was measured, {subject} answers otherwise",
 
 	code.MetricsPrinted: "exit status 0, all {metrics} metrics printed",
 	code.MetricValues:   "{subject}: {values} values, median {median}",
@@ -61,3 +83,37 @@ const nameUse = "; name what the engine logs or counts while it answers, or take
 
 // setKnob is a knob with its value.
 const setKnob = "{subject} = {value:q}"
+
+// qualityNames are what answers are compared by.
+var qualityNames = map[string]string{
+	"kl": "KL", "kl_p99": "KL p99", "argmax_match": "argmax match", "agreement": "agreement", "perplexity": "perplexity",
+}
+
+// limited is a value of a comparison of answers beside its limit:
+// "KL +0.031 nats/token (allowed ≤ 0.02; parent against itself 0.0004)".
+func limited(r verdict.Reason) string {
+	name := qualityNames[r.Subject]
+	if name == "" {
+		name = r.Subject
+	}
+	if part := r.Args["part"].Text; part != "" {
+		name += " of " + part
+	}
+	number := func(arg string) string {
+		v := r.Args[arg]
+		if v.Number == nil {
+			return "?"
+		}
+		return Number(*v.Number, v.Unit)
+	}
+	bare := func(arg string) string { return strings.TrimSuffix(number(arg), " nats/token") }
+	op := "≤"
+	if r.Args["least"].Text != "" {
+		op = "≥"
+	}
+	text := name + " " + number("value") + " (allowed " + op + " " + bare("limit")
+	if _, known := r.Args["noise"]; known {
+		text += fill("; {parent} against itself ", r) + bare("noise")
+	}
+	return text + ")"
+}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -52,6 +53,43 @@ func (c *planCheck) checkCommands() {
 			}
 			c.protocolsInDoubt = true
 			c.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+		}
+	}
+}
+
+// checkFits checks that the engines which go through a protocol can do what its levels
+// need.
+func (c *planCheck) checkFits() {
+	if c.plan.Baseline == nil {
+		return
+	}
+	under := map[string][]string{c.plan.Baseline.Protocol: {c.plan.Baseline.Engine}}
+	add := func(protocol, engine string) {
+		if engine == "" {
+			engine = c.plan.Baseline.Engine
+		}
+		if !slices.Contains(under[protocol], engine) {
+			under[protocol] = append(under[protocol], engine)
+		}
+	}
+	for _, n := range c.order {
+		add(n.feature.Protocol, n.feature.Engine)
+		for _, confirm := range n.feature.Confirm {
+			add(confirm.Protocol, confirm.Engine)
+		}
+	}
+	for _, p := range c.plan.Protocols {
+		for _, b := range p.Levels {
+			fits := c.reg.Levels[b.Kind].Fits
+			for _, key := range under[p.Name] {
+				e := c.plan.Engine(key)
+				if fits == nil || e == nil || e.IsCommand() {
+					continue
+				}
+				for _, wrong := range fits(b, e) {
+					c.Fail(lang.HCL(b.Range), wrong.Code, wrong.Summary, "%s", wrong.Detail)
+				}
+			}
 		}
 	}
 }

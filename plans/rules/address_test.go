@@ -184,7 +184,7 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"criterion", "engine.startup_s.p99", "One value a launch", "engine.startup_s"},
 		{"criterion", "engine.startup_s.n_requests", "One value a launch", ""},
 		{"criterion", "engine.startup_s.std", "One value a launch", ""},
-		{"criterion", "quality.kl.delta", "Not measured by this version", "levels.kernels"},
+		{"criterion", "quality.kl.delta", "Unknown address", "levels.correctness.kl"},
 		{"criterion", "levels", "Incomplete address", "smoke, kernels"},
 		{"criterion", "levels.kernel", "Level not in the protocol", `Did you mean "kernels"?`},
 		{"criterion", "levels.kernels.verdict", "Unknown address", "finds no numbers"},
@@ -508,7 +508,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"(chat.tg > 1) + 1 > 1", `Comparison inside a value at "chat.tg > 1"`},
 		{"chat.tg == 1 == true", `Comparison inside a value at "chat.tg == 1"`},
 		// Every mistake is found at once.
-		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Not measured by this version at "quality.x"`},
+		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Unknown address at "quality.x"`},
 	} {
 		p, errs := r.compile(c.rule, "criterion")
 		got := mistakes(c.rule, errs)

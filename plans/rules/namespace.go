@@ -166,7 +166,9 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 		return ns.machine(in, rest, measure.PerGPU)
 	case "host":
 		return ns.machine(in, rest, measure.PerHost)
-	case "quality", "kernels":
+	case "quality":
+		return nil, Wrong("invalid-address", "Unknown address", "What answers show against the parent's is found by level \"correctness\": write levels.correctness.kl, .argmax_match, .agreement or .perplexity.")
+	case "kernels":
 		return nil, Wrong("not-measured", "Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Kernel proof is levels.kernels == 'pass'.", head)
 	default:
 		if _, ok := ns.Cells[head]; ok {

@@ -19,7 +19,7 @@ type Launch struct {
 	ID string `json:"id"`
 	// Session groups launches that were interleaved with each other.
 	Session string `json:"session"`
-	// Purpose is ForQualification or ForBenchmark.
+	// Purpose is ForQualification, ForReference or ForBenchmark.
 	Purpose string `json:"purpose"`
 	// Node is the graph node that asked for the launch.
 	Node string `json:"node"`
@@ -75,8 +75,8 @@ type Launch struct {
 	// Prompts that of the texts that were sent, where several engines share them.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
-	// Left are the digests of what levels of a qualification left behind, by path, which
-	// begins with the level's name.
+	// Left are the digests of what levels left behind, by path, which begins with the
+	// level's name.
 	Left map[string]string `json:"left,omitempty"`
 	// Asked is how many lines the log had when the first request went out: what stands
 	// up to there was configured, not used. Nil where nothing was asked of it.

@@ -137,10 +137,13 @@ var kinds = []string{KindQualify, KindBenchmark, KindCriteria, KindFeature, Kind
 // What launches are for.
 const (
 	ForQualification = "qualification"
-	ForBenchmark     = "benchmark"
+	// ForReference is a launch whose answers tell how far launches of one variant are
+	// apart.
+	ForReference = "reference"
+	ForBenchmark = "benchmark"
 )
 
-var purposes = []string{ForQualification, ForBenchmark}
+var purposes = []string{ForQualification, ForReference, ForBenchmark}
 
 // Baseline is the node that qualifies what everything is compared with, and the
 // name of that variant.

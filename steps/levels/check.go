@@ -153,11 +153,17 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 		return nil, err
 	}
 	alone := &plans.Protocol{Name: level.Level(), Levels: []*plans.Block{level}}
+	for _, p := range l.Plan.Protocols {
+		if b := p.Level(plans.BenchmarkLevel); b != nil && slices.Contains(p.Levels, level) {
+			alone.Levels = append(alone.Levels, b) // which says what is sent, and is not run
+		}
+	}
 	variants := []LevelCheck{{Variant: ledger.Baseline, Knobs: knobsOf(l.Plan, e, nil)}}
 	if len(set) > 0 {
 		variants = append(variants, LevelCheck{Variant: "candidate", Knobs: knobsOf(l.Plan, e, set)})
 	}
-	var parent *ledger.Launch
+	var parent Parent
+	var below *variant.Variant
 	for i, c := range variants {
 		s := checkScope(ctx, hard, l)
 		s.Attempt = i + 1 // two launches of one check are two
@@ -166,6 +172,12 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 			return nil, err
 		}
 		out := &ledger.Decision{}
+		if below == nil {
+			below = v
+		}
+		if parent.Answered, err = References(ctx, s, l, alone, below, i+1, out); err != nil {
+			return nil, err
+		}
 		came, launch, err := Run(ctx, s, l, alone, v, parent, nil, out)
 		if err != nil {
 			return nil, err
@@ -173,7 +185,7 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 		if len(came) == 0 {
 			return nil, fmt.Errorf("level %s has nothing to run against this engine", level.Level())
 		}
-		c.Level, c.LogTail, parent = came[0], out.LogTail, launch
+		c.Level, c.LogTail, parent.Qualified = came[0], out.LogTail, launch
 		for address, summary := range launch.Metrics {
 			if strings.HasPrefix(address, plans.FoundAddress(level.Level(), "")) {
 				if c.Found == nil {

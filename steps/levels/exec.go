@@ -205,11 +205,11 @@ func (e *exec) environ(ctx context.Context, q *qualification, out, parent string
 // fromParent puts what the program left for the parent into a folder, and returns it;
 // empty where it has left nothing.
 func (e *exec) fromParent(q *qualification, folder string) (string, error) {
-	if q.parent == nil {
+	if q.parent.Qualified == nil {
 		return "", nil
 	}
 	found := ""
-	for path, sum := range q.parent.Left {
+	for path, sum := range q.parent.Qualified.Left {
 		rest, ok := strings.CutPrefix(path, q.level.Level()+"/"+filesFolder)
 		if !ok || !filepath.IsLocal(rest) {
 			continue
@@ -321,10 +321,10 @@ func (e *exec) pair(ctx context.Context, q *qualification, text []byte) ([]verdi
 	if err := q.keep(itemsFile, content); err != nil {
 		return nil, err
 	}
-	if q.parent == nil || q.parent.Left[q.level.Level()+"/"+itemsFile] == "" {
+	if q.parent.Qualified == nil || q.parent.Qualified.Left[q.level.Level()+"/"+itemsFile] == "" {
 		return nil, nil
 	}
-	before, err := q.Lab.Store.Get(q.parent.Left[q.level.Level()+"/"+itemsFile])
+	before, err := q.Lab.Store.Get(q.parent.Qualified.Left[q.level.Level()+"/"+itemsFile])
 	if err != nil {
 		return nil, err
 	}

@@ -26,17 +26,27 @@ type level interface {
 // qualification is what a level can use: the running engine and the variant.
 type qualification struct {
 	*launch.Started
-	variant *variant.Variant
+	variant  *variant.Variant
+	protocol *plans.Protocol
 	// level is the one that runs.
 	level *plans.Block
-	// parent is the launch that qualified what the variant builds on; nil for the
-	// baseline, and for a stack that is qualified beside its feature.
-	parent *ledger.Launch
+	// parent is what the variant builds on.
+	parent Parent
 	// hard ends what is stopped at once.
 	hard context.Context
 	// answered is true once the engine has generated at least one token: what
 	// it logs at its first request is only there afterwards.
 	answered bool
+}
+
+// Parent is what a variant builds on.
+type Parent struct {
+	// Qualified is the launch that qualified it; nil for the baseline, and for a stack
+	// that is qualified beside its feature.
+	Qualified *ledger.Launch
+	// Answered are launches whose answers are compared, see References; of the baseline
+	// its own.
+	Answered []*ledger.Launch
 }
 
 // found records a number that the level has found, which its schema declares. One that
@@ -67,10 +77,9 @@ func (q *qualification) keep(path string, content []byte) error {
 }
 
 // Run qualifies one variant in one launch, which serves all levels of the
-// protocol but the benchmark. parent qualified what it builds on, nil where there is none;
-// before is the launch in whose place it is, nil where it is the first. Without levels
-// there is no launch.
-func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
+// protocol but the benchmark. before is the launch in whose place it is, nil where it is
+// the first. Without levels there is no launch.
+func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent Parent, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
 		return nil, nil, nil
@@ -96,7 +105,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		}
 		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
 	} else {
-		levels, err = eachLevel(ctx, s, &qualification{Started: st, variant: v, parent: parent, hard: s.Hard}, blocks)
+		levels, err = eachLevel(ctx, s, &qualification{Started: st, variant: v, protocol: protocol, parent: parent, hard: s.Hard}, blocks)
 		if err == nil {
 			st.Observe(ctx, v)
 		}
@@ -230,5 +239,5 @@ type Kind struct {
 // Kinds: a new one is one file and one line here. The benchmark is none of
 // them, since it has launches of its own.
 var Kinds = map[string]Kind{
-	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind,
+	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind, Correctness: correctnessKind,
 }

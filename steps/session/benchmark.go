@@ -47,9 +47,26 @@ type benchmark struct {
 	feature *plans.Feature
 }
 
+// protocol is the feature's; nil in a comparison of engines, which has no parent.
+func (b *benchmark) protocol() *plans.Protocol {
+	if b.feature == nil {
+		return nil
+	}
+	return b.lab.Plan.Protocol(b.feature.Protocol)
+}
+
+// work is what its launches are sent, with what they are asked at their end.
+func (b *benchmark) work(ws []*plans.Workload) string {
+	work := b.lab.WorkKey(ws)
+	if asks, _, _ := levels.After(b.lab.Plan, b.protocol()); asks != nil {
+		return runtime.Digest(work, asks)
+	}
+	return work
+}
+
 // workloads are what its launches send.
 func (b *benchmark) workloads() (ws []*plans.Workload) {
-	level := b.lab.Plan.Protocol(b.feature.Protocol).Level(plans.BenchmarkLevel)
+	level := b.protocol().Level(plans.BenchmarkLevel)
 	for _, name := range b.lab.Plan.Sent(level) {
 		ws = append(ws, b.lab.Plan.Workload(name))
 	}
@@ -79,10 +96,17 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, runtime.ErrUndecided
 	}
 	measure := b.lab.BenchmarkKey(ws, vs)
+	asks, limits, err := levels.After(b.lab.Plan, b.protocol())
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	if asks != nil {
+		measure = runtime.Digest(measure, b.work(ws))
+	}
 	if q.Verdict != verdict.Pass {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
-	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts(), b.proofs(vs))...)
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), []any{limits}, b.lab.freed(), b.lab.acceptedParts(), b.proofs(vs))...)
 	keys := runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}
 	if p := s.Previous; q.Verdict == verdict.Pass && (p == nil || p.MeasureKey == measure && p.DecisionKey != decided) {
 		keys.Fresh, err = b.fresh(s, keys, ws)
@@ -101,7 +125,7 @@ func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workl
 	}
 	with := *s
 	with.Keys = keys
-	all := b.lab.session(b.lab.sessionWith(&with, own, b.lab.WorkKey(ws)))
+	all := b.lab.session(b.lab.sessionWith(&with, own, b.work(ws)))
 	view := b.lab.View(s)
 	if closed := *own; !closed.CloseRetracted(view, all).IsZero() {
 		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
@@ -170,7 +194,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		return nil, nil, err
 	}
 	ws := b.workloads()
-	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
+	run := &session{lab: b.lab, scope: s, work: b.work(ws), ws: ws, members: []*member{own}}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
@@ -309,7 +333,7 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 	if err != nil {
 		return nil, nil, err
 	}
-	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
+	run := &session{lab: b.lab, scope: s, work: b.work(ws), ws: ws}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
@@ -390,7 +414,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(decide.WhyNot(tries[n-1])...)
 	}
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws), Draw: b.lab.Draws.Next()}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: b.lab.Draws.Next()}
 	if record.Body = sl.body; record.Body == "" {
 		record.Body = record.Draw.Seed
 	}
@@ -413,6 +437,9 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		})
 		if err == nil && len(sl.before) > 0 {
 			err = b.lab.Look(ctx, st, sl.before)
+		}
+		if err == nil && sl.variant.Command == nil {
+			err = levels.AskAfter(ctx, st, b.protocol(), sl.asked)
 		}
 		switch {
 		case err == nil:

@@ -340,7 +340,7 @@ func (c *comparison) launched(v *variant.Variant) bool {
 
 // qualify runs the levels of the protocol in a launch of their own.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
-	levels, _, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, nil, nil, out)
+	levels, _, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, levels.Parent{}, nil, out)
 	if err != nil {
 		return err
 	}

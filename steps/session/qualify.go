@@ -55,6 +55,11 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, err
 	}
 	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.TreesChanged(s, vs...)}
+	if a, err := q.compared(s); err != nil {
+		return runtime.Keys{}, err
+	} else if a != nil {
+		keys.Measure = runtime.Digest("compared", keys.Measure, a.Parent.Key)
+	}
 	why, err := q.spared(s, vs[len(vs)-1])
 	if !why.IsZero() {
 		// Which variant it is compared with, or which engine is the first, may be
@@ -77,10 +82,18 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	var verdicts []verdict.Verdict
 	for _, v := range vs {
 		own := v == vs[len(vs)-1]
-		var parent *ledger.Launch
+		var parent levels.Parent
 		if own {
-			if parent, err = q.parent(s, out); err != nil {
+			if parent.Qualified, err = q.parent(s, out); err != nil {
 				return nil, err
+			}
+			if parent.Answered, err = q.answered(ctx, s, v, out); ctx.Err() != nil {
+				return nil, err
+			} else if err != nil {
+				// Without its parent's answers nothing is known of its own.
+				verdicts = append(verdicts, verdict.Error)
+				out.Levels = append(out.Levels, ledger.Level{Name: levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}})
+				break
 			}
 		}
 		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, parent, nil, out)
@@ -115,10 +128,32 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	return out, nil
 }
 
+// compared are the arms whose answers a level compares; nil where none does.
+func (q *qualify) compared(s *runtime.Scope) (*launch.Arms, error) {
+	if q.feature == nil || q.protocol().Level(levels.Correctness) == nil {
+		return nil, nil
+	}
+	a, err := q.lab.Arms(s, q.feature)
+	return &a, err
+}
+
+// answered are the launches that answers are held against: the parent's, and of the
+// baseline one of its own, which shows how far its launches are apart.
+func (q *qualify) answered(ctx context.Context, s *runtime.Scope, own *variant.Variant, out *ledger.Decision) ([]*ledger.Launch, error) {
+	if q.feature == nil {
+		return levels.References(ctx, s, &q.lab.Lab, q.protocol(), own, 1, out)
+	}
+	a, err := q.compared(s)
+	if a == nil || err != nil {
+		return nil, err
+	}
+	return levels.References(ctx, s, &q.lab.Lab, q.protocol(), a.Parent, 2, out)
+}
+
 // again qualifies a candidate once more whose launch died where that of its parent did
 // not: to die again is what came of it, and else its levels are those of the second
 // launch.
-func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Variant, below, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
+func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Variant, below levels.Parent, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
 	if q.feature == nil {
 		return before, nil
 	}
@@ -178,7 +213,7 @@ func unfit(all []ledger.Level) int {
 func (q *qualify) others(s *runtime.Scope, out *ledger.Decision, key string) (launches []*ledger.Launch) {
 	ids := slices.Clone(out.Launches)
 	add := func(node, protocol string) {
-		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(q.lab.Plan.Protocol(protocol))...) == runtime.Digest(levelParts(q.protocol())...) {
+		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(q.lab.Plan, q.lab.Plan.Protocol(protocol))...) == runtime.Digest(levelParts(q.lab.Plan, q.protocol())...) {
 			ids = append(ids, d.Launches...)
 		}
 	}
@@ -275,14 +310,17 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) strin
 		base, other := l.EvidenceKey(v.Set)
 		parts = append(parts, v.Key, base, other)
 	}
-	parts = append(parts, levelParts(protocol)...)
+	parts = append(parts, levelParts(l.Plan, protocol)...)
 	return l.Sealed("qualify", variant.MeasuringVersion, l.MachineKey, parts)
 }
 
 // levelParts are the levels that a variant is qualified by, with their settings.
-func levelParts(protocol *plans.Protocol) (parts []any) {
+func levelParts(p *plans.Plan, protocol *plans.Protocol) (parts []any) {
 	for _, level := range levels.Qualifying(protocol) {
 		parts = append(parts, level.Kind, level.Name, level.Attrs, level.Parts)
+	}
+	if asks, err := levels.Asks(p, protocol); asks != nil || err != nil {
+		parts = append(parts, asks)
 	}
 	return parts
 }
@@ -304,7 +342,27 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 			launches = append(launches, planned(v, ledger.ForQualification, ""))
 		}
 	}
-	return out, launches, nil
+	v, err := q.refers(s, vs)
+	if v != nil {
+		launches = append(launches, planned(v, ledger.ForReference, ""))
+	}
+	return out, launches, err
+}
+
+// refers is the variant that is launched once more here, for its answers: the baseline,
+// and a parent that is another; nil where none is.
+func (q *qualify) refers(s *runtime.Scope, vs []*variant.Variant) (*variant.Variant, error) {
+	if q.protocol().Level(levels.Correctness) == nil || vs[0].Command != nil {
+		return nil, nil
+	}
+	if q.feature == nil {
+		return vs[0], nil
+	}
+	a, err := q.lab.Arms(s, q.feature)
+	if err != nil || a.Parent.Key == a.Root.Key && len(vs) == 1 {
+		return nil, err
+	}
+	return a.Parent, nil
 }
 
 var _ = []runtime.Preparer{(*qualify)(nil), (*compare)(nil)}

@@ -14,6 +14,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -226,6 +228,9 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == sl.ordinal }); i >= 0 {
 			sl.body = s.all[i].Draw.Seed
 		}
+		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.OK && l.Left[quality.Answers] != "" }); i >= 0 {
+			sl.asked = s.all[i]
+		}
 		launch, err := s.launch(ctx, sl, s.total(), tries)
 		if err != nil {
 			return err
@@ -431,8 +436,37 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	if !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
-	notes, err := s.lab.consequences(used, m.variants)
+	after, notes, err := s.after(m, used)
+	if err != nil || after != verdict.Pass {
+		return after, notes, err
+	}
+	reasons = append(reasons, notes...)
+	notes, err = s.lab.consequences(used, m.variants)
 	return v, append(reasons, notes...), err
+}
+
+// after holds what a member's candidate answered at the end of its launches against what
+// its parent did: who is right for the first requests alone is found out.
+func (s *session) after(m *member, used []*ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+	var candidate, parent []*ledger.Launch
+	for _, l := range used {
+		switch l.VariantKey {
+		case m.Arms.Candidate.Key:
+			candidate = append(candidate, l)
+		case m.Arms.Parent.Key:
+			parent = append(parent, l)
+		}
+	}
+	v, reasons, err := levels.JudgeAfter(&s.lab.Lab, s.lab.Plan.Protocol(m.Feature.Protocol), candidate, parent)
+	switch {
+	case err != nil || len(reasons) == 0:
+		return v, nil, err
+	case v == verdict.Pass:
+		return v, []verdict.Reason{verdict.New(code.QualityAgain).On(m.Arms.Candidate.Name).From(reasons...)}, nil
+	case v == verdict.Fail:
+		v = verdict.Invalid
+	}
+	return v, []verdict.Reason{verdict.New(code.QualityAfter).On(m.Arms.Candidate.Name).From(reasons...)}, nil
 }
 
 // conclude is the benchmark level of the member that was asked about.
@@ -535,6 +569,8 @@ type slot struct {
 	crashed []*ledger.Launch
 	// body is the seed of the first launch of its round; none for that itself.
 	body string
+	// asked is the first launch that answered what all answer at their end; nil for none.
+	asked *ledger.Launch
 	// before are the launches that a parent looks at; none for others.
 	before []*ledger.Launch
 	// texts are the prompts that all arms are sent; nil where each is sent its own.

@@ -71,3 +71,41 @@ const (
 	WronglyObserved Code = "kernels.wrongly_observed"
 	Unasked         Code = "kernels.unasked"
 )
+
+// What answers show when they are compared with a parent's.
+const (
+	// QualityAnswered: nothing to compare with yet. Args: answers, tokens.
+	QualityAnswered Code = "quality.answered"
+	// QualityItself is how far launches of one variant are apart. Args: launches, answers,
+	// agreement; kl, argmax where the engine gives log-probabilities.
+	QualityItself Code = "quality.itself"
+	// QualityWithin, QualityNoise and QualityOver: subject is what was found ("kl"). Args:
+	// value, limit; least: "yes" where the limit is one from below; part: which positions
+	// of KL; parent, noise: how far the parent's own launches are apart, where it is known.
+	QualityWithin Code = "quality.within"
+	QualityNoise  Code = "quality.noise"
+	QualityOver   Code = "quality.over"
+	// QualityDiverged: the first divergence that is no near-tie. Args: prompt, token,
+	// parent, was, is; gap where it is known.
+	QualityDiverged Code = "quality.diverged"
+	// QualityDiffer: Args: answers, diverged, ties, parent; positions where lists were
+	// compared.
+	QualityDiffer Code = "quality.differ"
+	// QualityFlaws: values that no distribution has. Args: nan, inf, above, sums, repeated.
+	QualityFlaws       Code = "quality.flaws"
+	QualityParentFlaws Code = "quality.parent_flaws"
+	QualityEmpty       Code = "quality.empty"
+	// QualityTwice: one request had two answers. Args: token, the first that differs.
+	QualityTwice        Code = "quality.twice"
+	QualityOtherPrompts Code = "quality.other_prompts"
+	QualityMissing      Code = "quality.missing"
+	QualityNoText       Code = "quality.no_text"
+	// QualityFew: Args: positions, least.
+	QualityFew Code = "quality.few"
+	// QualityNoParent: subject is the launch. From why. Args: parent.
+	QualityNoParent Code = "quality.no_parent"
+	// QualityAgain and QualityAfter: subject is the candidate. From what was found at the
+	// end of measured launches, good or not.
+	QualityAgain Code = "quality.again"
+	QualityAfter Code = "quality.after"
+)

@@ -1,0 +1,307 @@
+package levels
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/quality"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Correctness is the level that holds answers against the parent's.
+const Correctness = "correctness"
+
+var correctnessKind = Kind{
+	Schema: plans.Schema{
+		Asks: true,
+		Doc:  "The engine answers as its parent does. Both are asked the same prompts at temperature 0, and their tokens and log-probabilities are compared. A limit that is not kept fails where the parent's own launches are not as far apart from each other: the parent is launched once more to know that. Asked again, of fresh prompts, at the end of each measured launch.",
+		Example: `level "correctness" {
+  max_kl           = 0.02
+  min_argmax_match = 0.99
+}`,
+		Attrs: []plans.Attr{
+			{Name: "prompts", Type: plans.Int, Default: 32.0, Min: 4, MinSet: true, Max: 1024, Doc: "How many prompts are asked."},
+			{Name: "output_tokens", Type: plans.Int, Default: 64.0, Unit: "tokens", Min: 1, MinSet: true, Max: 4096, Doc: "The most of each answer."},
+			{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Lengths of the prompts. By default those of the benchmark's workloads, 512 at most."},
+			{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many prompts are asked at a time. By default as many as the benchmark's workloads send, 16 at most."},
+			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, where the engine lists as many."},
+			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "No more prompts are asked when the parent has answered for so long, or for a quarter of it at the end of a measured launch: a slow engine is asked fewer. Others are asked what it was."},
+			{Name: "after_prompts", Type: plans.Int, Default: 8.0, Max: 1024, MinSet: true, Doc: "How many fresh prompts each measured launch is asked at its end. 0 asks none."},
+			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most Kullback-Leibler divergence from the parent, the mean over positions: of prefill or of decode, whichever is worse."},
+			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most of its 99th percentile."},
+			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of positions at which both have the same likeliest token, near-ties counted as the same."},
+			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of tokens that are the parent's, up to the first that is not."},
+			{Name: "max_perplexity_increase", Type: plans.Number, Unit: "ratio", MinSet: true, Doc: "The most by which perplexity on a shipped text may exceed the parent's: 0.01 is 1%."},
+		},
+		Check: plans.Checked(checkCorrectness),
+		Fits:  fitsCorrectness,
+		Finds: func(*plans.Block) []plans.Found { return quality.Finds },
+	},
+	make: func(b *plans.Block) (level, error) {
+		c := &correctness{}
+		return c, b.Decode(c)
+	},
+}
+
+func checkCorrectness(_ *plans.Block, s quality.Settings) (errs []plans.AttrError) {
+	if s.MaxKL == nil && s.MaxKLP99 == nil && s.MinArgmaxMatch == nil && s.MinAgreement == nil && s.MaxPerplexityIncrease == nil {
+		errs = append(errs, plans.AttrError{Code: "correctness-without-limit", Summary: "Correctness without a limit", Detail: "Nothing that this level finds could fail it. Set max_kl = 0.02, or another limit."})
+	}
+	return errs
+}
+
+// fitsCorrectness refuses limits on what an engine of that kind does not give.
+func fitsCorrectness(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
+	k, ok := kinds.Lookup(e.Kind)
+	if !ok {
+		return nil
+	}
+	refuse := func(attr, format string, args ...any) {
+		if b.Written[attr] {
+			detail := fmt.Sprintf(format, args...)
+			errs = append(errs, plans.AttrError{Attr: attr, Code: "not-given-by-engine", Summary: "Engine does not give that", Detail: fmt.Sprintf("engine.%s.%s is of kind %q, %s", e.Kind, e.Name, e.Kind, detail)})
+		}
+	}
+	gives := k.Ask.LogProbs
+	if gives.Top == 0 {
+		for _, attr := range []string{"max_kl", "max_kl_p99", "min_argmax_match"} {
+			refuse(attr, "which gives no log-probabilities, and %s needs them. Remove it, and set min_agreement.", attr)
+		}
+	}
+	if gives.Prompt == "" {
+		refuse("max_perplexity_increase", "which gives no log-probabilities of prompts, and max_perplexity_increase needs them. Remove it.")
+	}
+	if top, _ := b.Attrs["top"].(float64); gives.Top > 0 && int(top) > gives.Most(e.Settings) {
+		refuse("top", "which lists at most %d tokens of a position. Set top to that.", gives.Most(e.Settings))
+	}
+	return errs
+}
+
+// correctness is the level of that name.
+type correctness struct{ quality.Settings }
+
+// ask is what it asks by a protocol.
+func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
+	var ws []*plans.Workload
+	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
+		ws = append(ws, p.Workload(name))
+	}
+	return c.AskOf(ws)
+}
+
+func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+	own, err := c.record(ctx, q.Started, q.protocol, q.parent.Answered)
+	if err != nil {
+		return "", nil, err
+	}
+	q.answered = true
+	if len(q.parent.Answered) == 0 {
+		v, reasons := quality.Sound(own)
+		if v == "" {
+			v, reasons = verdict.Pass, append(reasons, own.Said())
+		}
+		return v, reasons, nil
+	}
+	kept, err := quality.Kept(q.Lab.Store, q.parent.Answered)
+	if err != nil {
+		return "", nil, err
+	}
+	v, reasons, found := verdict.Pass, []verdict.Reason(nil), quality.Found(nil)
+	if q.parent.Answered[0].VariantKey == q.variant.Key {
+		v, reasons, found = c.Itself(append(kept, own))
+	} else {
+		v, reasons, found = c.Judge([]*quality.Recording{own}, kept, kept, q.parent.Answered[0].Variant)
+	}
+	for name, value := range found {
+		q.found(name, value)
+	}
+	return v, reasons, nil
+}
+
+// record asks a running engine, with the prompts of launches before.
+func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
+	kept, err := quality.Kept(st.Lab.Store, before)
+	if err != nil {
+		return nil, err
+	}
+	var first *quality.Recording
+	if len(kept) > 0 {
+		first = kept[0]
+	}
+	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, "", first, time.Duration(c.Within))
+	if err == nil {
+		err = own.Alone(ctx, st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return own, own.Keep(st)
+}
+
+// correctnessOf is the level of a protocol that holds answers against the parent's; nil
+// where it has none.
+func correctnessOf(p *plans.Protocol) (*correctness, error) {
+	if p == nil || p.Level(Correctness) == nil {
+		return nil, nil
+	}
+	c := &correctness{}
+	return c, p.Level(Correctness).Decode(c)
+}
+
+// Asks is what the level of a protocol that compares answers asks, for keys; nil where it
+// has none.
+func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
+	c, err := correctnessOf(protocol)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	return c.ask(p, protocol), nil
+}
+
+// After is what measured launches are asked at their end and by what their answers are
+// judged, for keys; nil where they are asked nothing.
+func After(p *plans.Plan, protocol *plans.Protocol) (asks, limits any, err error) {
+	c, err := correctnessOf(protocol)
+	if c == nil || err != nil || c.AfterPrompts == 0 {
+		return nil, nil, err
+	}
+	return c.ask(p, protocol).Fewer(c.AfterPrompts), c.Settings, nil
+}
+
+// AskAfter asks an engine that was measured what before, a launch of its session, was
+// asked, or new prompts: drawn for this launch alone, so that nobody can know them.
+func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before *ledger.Launch) error {
+	c, err := correctnessOf(protocol)
+	if c == nil || err != nil || c.AfterPrompts == 0 {
+		return err
+	}
+	var first *quality.Recording
+	if before != nil {
+		kept, err := quality.Kept(st.Lab.Store, []*ledger.Launch{before})
+		if err != nil {
+			return err
+		}
+		first = kept[0]
+	}
+	own, err := c.ask(st.Lab.Plan, protocol).Fewer(c.AfterPrompts).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within)/4)
+	if err != nil {
+		return err
+	}
+	return own.Keep(st)
+}
+
+// JudgeAfter holds what a candidate answered at the end of its measured launches against
+// what its parent did.
+func JudgeAfter(lab *launch.Lab, protocol *plans.Protocol, candidate, parent []*ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+	c, err := correctnessOf(protocol)
+	if c == nil || err != nil || c.AfterPrompts == 0 || len(candidate) == 0 || len(parent) == 0 {
+		return verdict.Pass, nil, err
+	}
+	own, err := quality.Kept(lab.Store, candidate)
+	if err != nil {
+		return "", nil, err
+	}
+	parents, err := quality.Kept(lab.Store, parent)
+	if err != nil {
+		return "", nil, err
+	}
+	after := c.Settings
+	after.MaxPerplexityIncrease = nil // the text is no fresh one
+	v, reasons, _ := after.Judge(own, parents, parents, parent[0].Variant)
+	return v, reasons, nil
+}
+
+// References are so many launches of a variant whose answers others are held against,
+// newest last: those on record that were asked the same, and those that it makes. None
+// where the protocol compares no answers.
+func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int, out *ledger.Decision) ([]*ledger.Launch, error) {
+	c, err := correctnessOf(protocol)
+	if c == nil || err != nil || v.Command != nil {
+		return nil, err
+	}
+	known := c.onRecord(lab, protocol, v, many)
+	for n := 1; len(known) < many; n++ {
+		made, err := c.refer(ctx, s, lab, protocol, v, known, n)
+		if err != nil {
+			return nil, err
+		}
+		out.Launches = append(out.Launches, made.ID)
+		if !made.OK {
+			out.LogTail, out.Exit = made.LogTail, made.Exit
+			return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoParent, verdict.Text("parent", v.Name)).On(made.ID).From(made.Error)}
+		}
+		known = append(known, made)
+	}
+	return known, nil
+}
+
+// onRecord are the launches of a variant that were asked what the level asks, the
+// latest, newest last.
+func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
+	ask := runtime.Digest(c.ask(lab.Plan, protocol))
+	var newest *quality.Recording
+	for _, l := range slices.Backward(lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true})) {
+		if l.Left[quality.Answers] == "" || l.Purpose == ledger.ForBenchmark || l.BootID != lab.Boot {
+			continue
+		}
+		// One that cannot be read is no reference; another launch takes its place.
+		kept, err := quality.Kept(lab.Store, []*ledger.Launch{l})
+		if err != nil || runtime.Digest(kept[0].Ask) != ask || newest != nil && !newest.Same(kept[0]) {
+			continue
+		}
+		newest = kept[0]
+		if known = append(known, l); len(known) == many {
+			break
+		}
+	}
+	slices.Reverse(known)
+	return known
+}
+
+// refer launches a variant once more, to answer what its launches before were asked.
+// It is not measured.
+func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
+	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
+	record := &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForReference, Ordinal: n, Order: n, OK: true}
+	ev := runtime.Event{
+		Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: ledger.ForReference,
+		Launch: n, Launches: n, LaunchID: id,
+	}
+	s.Emit(ev)
+	st, err := lab.Launch(ctx, s, v, record)
+	if st == nil {
+		return nil, err
+	}
+	if err == nil {
+		_, err = c.record(ctx, st, protocol, before)
+		switch {
+		case err == nil:
+			st.Observe(ctx, v)
+		case ctx.Err() == nil:
+			st.Broke(err)
+		}
+		st.Stop(s)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := st.Keep(s); err != nil {
+		return nil, err
+	}
+	ev.Type, ev.Seconds = "launch_done", record.Seconds
+	if !record.OK {
+		ev.Why = record.Error
+	}
+	s.Emit(ev)
+	return record, nil
+}

@@ -1,0 +1,305 @@
+// Package quality asks a running engine what a level "correctness" asks, keeps what it
+// answered, and holds the answers of a candidate against its parent's, and those of the
+// parent's launches against each other. It knows prompts, answers and limits; it starts
+// no engine (steps/levels, steps/session) and compares no distributions (engine/logprob).
+package quality
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/logprob"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// Ask is what is asked of every variant.
+type Ask struct {
+	Cells []Cell `json:"cells"`
+	// OutputTokens is the most of each answer, Top how many tokens a position lists.
+	OutputTokens int `json:"output_tokens"`
+	Top          int `json:"top"`
+}
+
+// Cell is prompts of one length that are asked so many at a time.
+type Cell struct {
+	API          openai.API `json:"api"`
+	PromptTokens int        `json:"prompt_tokens"`
+	Concurrency  int        `json:"concurrency"`
+	Prompts      int        `json:"prompts"`
+}
+
+const (
+	// longest and widest bound what is taken over from workloads, so that the level
+	// takes seconds: whoever wants longer prompts writes prompt_tokens.
+	longest, widest = 512, 16
+	// mostCells is how many combinations are asked.
+	mostCells = 4
+	// usualPrompt is the length where no workload says one.
+	usualPrompt = 128
+	// textSentences are so many of the shipped text: a few hundred tokens.
+	textSentences = 16
+	// answerLimit bounds one answer.
+	answerLimit = 5 * time.Minute
+)
+
+// AskOf is what a level asks: at the lengths and concurrencies that it names, or else
+// at those of the workloads, the least and the greatest among them.
+func (s *Settings) AskOf(ws []*plans.Workload) Ask {
+	var cells []Cell
+	add := func(c Cell) {
+		if !slices.Contains(cells, c) {
+			cells = append(cells, c)
+		}
+	}
+	for _, w := range ws {
+		for _, c := range w.Cells() {
+			tokens := c.Prompt
+			if tokens == 0 {
+				tokens = usualPrompt
+			}
+			add(Cell{API: openai.API(w.API), PromptTokens: min(tokens+c.Depth, longest), Concurrency: min(max(c.Concurrency, 1), widest)})
+		}
+	}
+	if len(cells) == 0 {
+		cells = []Cell{{API: openai.Completions, PromptTokens: usualPrompt, Concurrency: 1}}
+	}
+	if len(s.PromptTokens)+len(s.Concurrency) > 0 {
+		given := cells
+		cells = nil
+		for _, c := range given {
+			for _, tokens := range orOwn(s.PromptTokens, c.PromptTokens) {
+				for _, at := range orOwn(s.Concurrency, c.Concurrency) {
+					add(Cell{API: c.API, PromptTokens: tokens, Concurrency: at})
+				}
+			}
+		}
+	}
+	slices.SortFunc(cells, func(a, b Cell) int {
+		return a.PromptTokens*a.Concurrency - b.PromptTokens*b.Concurrency
+	})
+	if n := min(mostCells, s.Prompts); len(cells) > n {
+		some := make([]Cell, n)
+		for i := range some {
+			some[i] = cells[i*(len(cells)-1)/max(n-1, 1)]
+		}
+		cells = some
+	}
+	for i := range cells {
+		cells[i].Prompts = s.Prompts / len(cells)
+		if i < s.Prompts%len(cells) {
+			cells[i].Prompts++
+		}
+	}
+	return Ask{Cells: cells, OutputTokens: s.OutputTokens, Top: s.Top}
+}
+
+func orOwn(given []int, own int) []int {
+	if len(given) == 0 {
+		return []int{own}
+	}
+	return given
+}
+
+// Fewer is the same with about so many prompts.
+func (a Ask) Fewer(prompts int) Ask {
+	a.Cells = slices.Clone(a.Cells)
+	for i := range a.Cells {
+		a.Cells[i].Prompts = min(a.Cells[i].Prompts, max(prompts/len(a.Cells), 1))
+	}
+	return a
+}
+
+// Recording is what one launch answered. It is an artifact, and what a stored
+// reference is.
+type Recording struct {
+	// Model is the name by which the engine was asked.
+	Model string `json:"model"`
+	Ask   Ask    `json:"ask"`
+	// Prompts and Answers are by cell.
+	Prompts [][]prompt.Prompt  `json:"prompts"`
+	Answers [][]logprob.Answer `json:"answers"`
+	// Twice are the answers to the first prompt, alone and one after the other.
+	Twice []logprob.Answer `json:"twice"`
+	// Text is a text that ships with mxflow, with the log-probabilities that the engine
+	// gives its tokens; nil where it gives none.
+	Text *logprob.Answer `json:"text,omitempty"`
+}
+
+// Same reports whether another launch was asked the same.
+func (r *Recording) Same(o *Recording) bool {
+	return runtime.Digest(r.Ask, r.Prompts) == runtime.Digest(o.Ask, o.Prompts)
+}
+
+// Answers is where a launch keeps its recording, among what its levels left.
+const Answers = "correctness/answers.json"
+
+// Keep stores a recording and names it in the record of its launch.
+func (r *Recording) Keep(st *launch.Started) error {
+	if st.Lab.Store == nil {
+		return nil // a check of an engine, of which nothing is recorded
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("the answers cannot be kept: %w", err)
+	}
+	sum, err := st.Lab.Store.Put(data)
+	if err != nil {
+		return fmt.Errorf("the answers cannot be kept: %w", err)
+	}
+	if st.Record.Left == nil {
+		st.Record.Left = map[string]string{}
+	}
+	st.Record.Left[Answers] = sum
+	return nil
+}
+
+// Kept are the recordings of launches, in their order. One that is gone is an error:
+// without it something else would be decided.
+func Kept(from *store.Store, launches []*ledger.Launch) (all []*Recording, err error) {
+	for _, l := range launches {
+		data, err := from.Get(l.Left[Answers])
+		if err != nil {
+			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
+		}
+		r, err := Parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Parse reads a recording.
+func Parse(data []byte) (*Recording, error) {
+	r := &Recording{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	if len(r.Prompts) != len(r.Ask.Cells) || len(r.Answers) != len(r.Prompts) {
+		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, and asks %d", len(r.Prompts), len(r.Answers), len(r.Ask.Cells))
+	}
+	for i := range r.Prompts {
+		if len(r.Prompts[i]) != len(r.Answers[i]) {
+			return nil, fmt.Errorf("cell %d has %d prompts and %d answers", i+1, len(r.Prompts[i]), len(r.Answers[i]))
+		}
+	}
+	return r, nil
+}
+
+// Record asks an engine, with prompts of before where there are some: to be compared,
+// answers have to be to the same. Else they are drawn from draw, and no more are asked
+// when that long has passed.
+func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before *Recording, within time.Duration) (*Recording, error) {
+	out := &Recording{Ask: a}
+	if before != nil && slices.Equal(before.Ask.Cells, a.Cells) {
+		out.Prompts, within = before.Prompts, math.MaxInt64
+	} else if err := out.make(ctx, st, draw); err != nil {
+		return nil, err
+	}
+	out.Answers = make([][]logprob.Answer, len(a.Cells))
+	began := time.Now()
+	for asked := true; asked; {
+		asked = false
+		for i, c := range a.Cells {
+			from := len(out.Answers[i])
+			to := min(from+c.Concurrency, len(out.Prompts[i]))
+			if from == to || from > 0 && time.Since(began) > within {
+				continue
+			}
+			answers, err := a.together(ctx, st, c.API, out.Prompts[i][from:to])
+			if err != nil {
+				return nil, err
+			}
+			out.Answers[i], asked = append(out.Answers[i], answers...), true
+		}
+	}
+	for i := range out.Prompts {
+		out.Prompts[i] = out.Prompts[i][:len(out.Answers[i])]
+	}
+	return out, nil
+}
+
+// make makes the prompts.
+func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) error {
+	learned := &prompt.Knowledge{}
+	for i, c := range r.Ask.Cells {
+		made, err := prompt.Build(ctx, st.Client, prompt.Spec{
+			Cell: fmt.Sprintf("correctness.%d", i), Seed: 1, Draw: draw, API: c.API, Tokens: c.PromptTokens, CountTemplate: true, Learned: learned, Requests: c.Prompts,
+			Timeouts: openai.Timeouts{Total: answerLimit, First: answerLimit, Stall: answerLimit},
+		})
+		if err != nil {
+			return err
+		}
+		r.Prompts = append(r.Prompts, made.Measured)
+	}
+	return nil
+}
+
+// together asks prompts at once, and waits for all: what is computed in one batch is the
+// same in every launch, as far as an engine lets it be.
+func (a Ask) together(ctx context.Context, st *launch.Started, api openai.API, prompts []prompt.Prompt) ([]logprob.Answer, error) {
+	out, errs := make([]logprob.Answer, len(prompts)), make([]error, len(prompts))
+	var all sync.WaitGroup
+	for i, p := range prompts {
+		all.Go(func() { out[i], errs[i] = a.answer(ctx, st, api, p) })
+	}
+	all.Wait()
+	return out, errors.Join(errs...)
+}
+
+// Alone adds what is asked alone: the first prompt, twice, and a text to read.
+func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
+	for range 2 {
+		answer, err := r.Ask.answer(ctx, st, r.Ask.Cells[0].API, r.Prompts[0][0])
+		if err != nil {
+			return err
+		}
+		r.Twice = append(r.Twice, answer)
+	}
+	return r.read(ctx, st)
+}
+
+// answer asks one prompt. Of an engine that gives no log-probabilities the words stand
+// for tokens.
+func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (logprob.Answer, error) {
+	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: a.top(st), Timeouts: openai.Timeouts{Total: answerLimit}}
+	p.Fill(&r)
+	out, err := st.Client.Answer(ctx, r)
+	if err == nil && r.LogProbs == 0 {
+		for _, w := range strings.Fields(out.Text) {
+			out.Tokens = append(out.Tokens, logprob.Token{Text: w, ID: -1})
+		}
+		out.End = "" // a limit in tokens is none in words
+	}
+	return out, err
+}
+
+// top is how many of the likeliest tokens an engine is asked for.
+func (a Ask) top(st *launch.Started) int { return min(a.Top, st.Kind.Ask.LogProbs.Top) }
+
+// read has the engine read a text that ships with mxflow, where it gives the
+// log-probabilities of prompts.
+func (r *Recording) read(ctx context.Context, st *launch.Started) error {
+	if st.Kind.Ask.LogProbs.Prompt == "" || r.Ask.top(st) == 0 {
+		return nil
+	}
+	out, err := st.Client.Answer(ctx, openai.Request{
+		Prompt: strings.Join(prompt.Prose()[:textSentences], " "), MaxTokens: 1, LogProbs: 1, PromptLogProbs: true, Timeouts: openai.Timeouts{Total: answerLimit},
+	})
+	r.Text = &out
+	return err
+}

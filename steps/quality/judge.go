@@ -1,0 +1,477 @@
+package quality
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/logprob"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Settings are the attributes of a level "correctness".
+type Settings struct {
+	Prompts      int   `json:"prompts"`
+	OutputTokens int   `json:"output_tokens"`
+	PromptTokens []int `json:"prompt_tokens"`
+	Concurrency  []int `json:"concurrency"`
+	Top          int   `json:"top"`
+	// Within is how long a launch is asked.
+	Within plans.Dur `json:"within"`
+	// AfterPrompts are asked once more at the end of each measured launch.
+	AfterPrompts int `json:"after_prompts"`
+
+	MaxKL                 *float64 `json:"max_kl"`
+	MaxKLP99              *float64 `json:"max_kl_p99"`
+	MinArgmaxMatch        *float64 `json:"min_argmax_match"`
+	MinAgreement          *float64 `json:"min_agreement"`
+	MaxPerplexityIncrease *float64 `json:"max_perplexity_increase"`
+
+	Reference string `json:"reference"`
+}
+
+// The names of what is found, as rules have them behind "quality.".
+const (
+	KL         = "kl"
+	KLP99      = "kl_p99"
+	Argmax     = "argmax_match"
+	Agreement  = "agreement"
+	Perplexity = "perplexity"
+)
+
+const (
+	// nearTie is a gap of log-probabilities that rounding closes: half precision and
+	// another order of sums move them by that much.
+	nearTie = 0.1
+	// surely is the chance below which answers differ by more than those of the parent's
+	// launches do, and many how many times as far apart they are where no test is needed:
+	// of one prompt in 32 that went wrong no test would tell.
+	surely, many = 0.01, 4
+	// fewest is how many positions of a comparison say anything.
+	fewest = 64
+)
+
+// held is one launch's answers held against another's.
+type held struct {
+	logprob.Comparison
+	against, own *Recording
+}
+
+func flat(r *Recording) (all []logprob.Answer) {
+	for _, cell := range r.Answers {
+		all = append(all, cell...)
+	}
+	return all
+}
+
+func hold(own, against *Recording) (h held, err error) {
+	if !own.Same(against) {
+		return h, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts)}
+	}
+	h.own, h.against = own, against
+	h.Comparison, err = logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
+	return h, err
+}
+
+// found is what answers show against those of others, over all pairs of launches.
+type found struct {
+	pairs []held
+	// by is the value of each name, apart how far from alike each prompt's answers are.
+	by    map[string]float64
+	apart map[string][]float64
+	// part is which positions are the farthest apart: "prefill" or "decode".
+	part      string
+	positions int
+}
+
+// find holds launches against others, each against each.
+func find(own, against []*Recording) (f found, err error) {
+	f.by, f.apart = map[string]float64{}, map[string][]float64{}
+	for _, o := range own {
+		for _, a := range against {
+			if o == a {
+				continue
+			}
+			h, err := hold(o, a)
+			if err != nil {
+				return f, err
+			}
+			f.pairs = append(f.pairs, h)
+		}
+	}
+	f.sum()
+	return f, nil
+}
+
+// endless stands for a divergence without bound, which no JSON holds.
+const endless = 1e3
+
+// divergence is that of a part, of which lists give a lower bound; 0 of no positions.
+func divergence(v logprob.Bounds) float64 {
+	low, given := v.Low.Given()
+	if !given {
+		return 0
+	}
+	if math.IsNaN(low) {
+		return endless
+	}
+	return min(low, endless)
+}
+
+func (f *found) sum() {
+	var common, length, matched, ranked int
+	parts := map[string]*struct{ sum, p99, n float64 }{"prefill": {}, "decode": {}}
+	tied := 0
+	for _, h := range f.pairs {
+		for name, p := range map[string]logprob.Part{"prefill": h.Prefill, "decode": h.Decode} {
+			t := parts[name]
+			t.sum += divergence(p.Mean) * float64(p.Compared)
+			t.n += float64(p.Compared)
+			t.p99 = max(t.p99, divergence(p.P99))
+			matched, ranked, f.positions = matched+p.Argmax, ranked+p.Ranked, f.positions+p.Compared
+		}
+		for i, p := range h.Pairs {
+			tie := p.Divergence != nil && p.Divergence.Tie
+			if tie {
+				tied++
+			}
+			common, length = common+p.Common, length+p.Length
+			sum, n := 0.0, 0
+			off := 0
+			for _, part := range []logprob.Part{p.Prefill, p.Decode} {
+				sum += divergence(part.Mean) * float64(part.Compared)
+				n += part.Compared
+				off += part.Ranked - part.Argmax
+			}
+			if tie {
+				off = max(0, off-1)
+			}
+			f.add(KL, i, sum/float64(max(n, 1)))
+			f.add(KLP99, i, max(divergence(p.Prefill.P99), divergence(p.Decode.P99)))
+			f.add(Argmax, i, float64(off)/float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)))
+			f.add(Agreement, i, 1-share(p.Common, p.Length))
+		}
+	}
+	for name, p := range parts {
+		mean := p.sum / max(p.n, 1)
+		if p.n > 0 && (f.part == "" || mean > f.by[KL]) {
+			f.by[KL], f.part = mean, name
+		}
+		if p.n > 0 {
+			f.by[KLP99] = max(f.by[KLP99], p.p99)
+		}
+	}
+	if ranked > 0 {
+		f.by[Argmax] = share(min(matched+tied, ranked), ranked)
+	}
+	if length > 0 {
+		f.by[Agreement] = share(common, length)
+	}
+}
+
+func share(n, of int) float64 {
+	if of == 0 {
+		return 1
+	}
+	return float64(n) / float64(of)
+}
+
+func (f *found) add(name string, prompt int, apart float64) {
+	for len(f.apart[name]) <= prompt {
+		f.apart[name] = append(f.apart[name], 0)
+	}
+	f.apart[name][prompt] += apart / float64(len(f.pairs))
+}
+
+// perplexity of the shipped text, the mean over launches in logs.
+func perplexity(all []*Recording) (float64, bool) {
+	sum := 0.0
+	for _, r := range all {
+		if r.Text == nil {
+			return 0, false
+		}
+		text := []logprob.Answer{*r.Text}
+		c, err := logprob.Compare(text, text, logprob.Options{})
+		p, ok := c.Got.Perplexity.Finite()
+		if err != nil || !ok || p <= 0 {
+			return 0, false
+		}
+		sum += math.Log(p)
+	}
+	return math.Exp(sum / float64(len(all))), len(all) > 0
+}
+
+// flaws are what no distribution has, of all answers of a launch.
+func flaws(r *Recording) (logprob.Flaws, error) {
+	all := flat(r)
+	c, err := logprob.Compare(all, all, logprob.Options{})
+	return c.Got.Flaws, err
+}
+
+// Found is what a level found of a variant, by name.
+type Found map[string]float64
+
+// Finds are the names that it may have. Of what a variant builds on they say how far its
+// own launches are apart.
+var Finds = []plans.Found{
+	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or of decode, whichever is more."},
+	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
+	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Positions at which both have the same likeliest token, near-ties counted as the same."},
+	{Name: Agreement, Unit: "share", Better: "higher", Doc: "Tokens that are the parent's, up to the first that is not."},
+	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a shipped text, where the engine gives log-probabilities of prompts."},
+}
+
+// Sound says what is wrong with answers by themselves, and notes what is unusual; no
+// verdict where nothing is wrong.
+func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
+	f, err := flaws(r)
+	if err != nil {
+		return verdict.Error, []verdict.Reason{verdict.OfError(err)}
+	}
+	if f.Any() {
+		return verdict.Fail, verdict.Because(code.QualityFlaws, verdict.Int("nan", f.NaN), verdict.Int("inf", f.Inf), verdict.Int("above", f.Above), verdict.Int("sums", f.Sums), verdict.Int("repeated", f.Repeated))
+	}
+	tokens := 0
+	for _, a := range flat(r) {
+		tokens += len(a.Tokens)
+	}
+	if tokens == 0 {
+		return verdict.Fail, verdict.Because(code.QualityEmpty, verdict.Int("prompts", len(flat(r))))
+	}
+	if len(r.Twice) == 2 {
+		if c, err := logprob.Compare(r.Twice[:1], r.Twice[1:], logprob.Options{NearTie: nearTie}); err == nil && c.Pairs[0].Divergence != nil {
+			return "", verdict.Because(code.QualityTwice, verdict.Int("token", c.Pairs[0].Divergence.At+1))
+		}
+	}
+	return "", nil
+}
+
+// Judge holds the answers of a variant against those of reference launches, by the
+// noise that the parent's launches show against each other. A limit that is kept
+// passes; one that is not fails where the parent's own noise does not explain it.
+func (s *Settings) Judge(own, reference, parent []*Recording, name string) (verdict.Verdict, []verdict.Reason, Found) {
+	for _, r := range own {
+		if v, why := Sound(r); v != "" {
+			return v, why, nil
+		}
+	}
+	f, err := find(own, reference)
+	if err != nil {
+		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
+	}
+	noise, err := find(parent, parent)
+	if err != nil {
+		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
+	}
+	for _, h := range slices.Concat(f.pairs, noise.pairs) {
+		if h.Reference.Flaws.Any() {
+			return verdict.Invalid, verdict.Because(code.QualityParentFlaws, verdict.Text("parent", name)), nil
+		}
+		if err := h.Complete(); err != nil && s.needsLists() {
+			return verdict.Error, verdict.Because(code.QualityMissing, verdict.Err(err)), nil
+		}
+	}
+	if f.positions < fewest && s.needsLists() {
+		return verdict.Inconclusive, verdict.Because(code.QualityFew, verdict.Int("positions", f.positions), verdict.Int("least", fewest)), nil
+	}
+	values := Found(f.by)
+	p, known := perplexity(own)
+	base, also := perplexity(reference)
+	if known && also {
+		values[Perplexity] = p
+	}
+	v := verdict.Pass
+	var over, notes []verdict.Reason
+	for _, l := range s.limits() {
+		value, there := f.by[l.name]
+		least, has := noise.by[l.name]
+		if l.name == Perplexity {
+			if !known || !also {
+				return verdict.Error, verdict.Because(code.QualityNoText), nil
+			}
+			value, there = p/base-1, true
+			if parents := parent; len(parents) > 1 {
+				a, _ := perplexity(parents[:1])
+				b, ok := perplexity(parents[1:2])
+				least, has = math.Abs(a/b-1), ok && a > 0
+			}
+		}
+		if !there {
+			return verdict.Error, verdict.Because(code.QualityMissing), nil
+		}
+		args := []verdict.Arg{verdict.Num("value", value, l.unit), verdict.Num("limit", l.limit, l.unit)}
+		if l.least {
+			args = append(args, verdict.Text("least", "yes"))
+		}
+		if l.name == KL {
+			args = append(args, verdict.Text("part", f.part))
+		}
+		if has {
+			args = append(args, verdict.Text("parent", name), verdict.Num("noise", least, l.unit))
+		}
+		switch {
+		case l.kept(value):
+			notes = append(notes, verdict.New(code.QualityWithin, args...).On(l.name))
+		case has && !l.beyond(value, least, f.apart[l.name], noise.apart[l.name]):
+			notes = append(notes, verdict.New(code.QualityNoise, args...).On(l.name))
+		default:
+			v = verdict.Fail
+			over = append(over, verdict.New(code.QualityOver, args...).On(l.name))
+		}
+	}
+	if v == verdict.Fail {
+		if d := f.first(name); !d.IsZero() {
+			over = append(over, d)
+		}
+		return v, over, values
+	}
+	return v, append(notes, f.differences(name)), values
+}
+
+// Itself says how far launches of one variant are apart, which is what candidates are
+// held against. It sets no limit: an engine may be as noisy as it is.
+func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, Found) {
+	var notes []verdict.Reason
+	for _, r := range all {
+		v, why := Sound(r)
+		if v != "" {
+			return v, why, nil
+		}
+		notes = append(notes, why...)
+	}
+	f, err := find(all, all)
+	if err != nil {
+		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
+	}
+	for _, h := range f.pairs {
+		if err := h.Complete(); err != nil && s.needsLists() {
+			return verdict.Error, verdict.Because(code.QualityMissing, verdict.Err(err)), nil
+		}
+	}
+	values := Found(f.by)
+	p, known := perplexity(all)
+	if known {
+		values[Perplexity] = p
+	} else if s.MaxPerplexityIncrease != nil {
+		return verdict.Error, verdict.Because(code.QualityNoText), nil
+	}
+	args := []verdict.Arg{verdict.Int("launches", len(all)), verdict.Int("answers", len(flat(all[0]))), verdict.Num("agreement", f.by[Agreement], "share")}
+	if kl, there := f.by[KL]; there {
+		args = append(args, verdict.Num("kl", kl, "nats/token"), verdict.Num("argmax", f.by[Argmax], "share"))
+	}
+	return verdict.Pass, append(verdict.Because(code.QualityItself, args...), notes...), values
+}
+
+// Said is how much was answered, where there is nothing to hold it against.
+func (r *Recording) Said() verdict.Reason {
+	all := flat(r)
+	tokens := 0
+	for _, a := range all {
+		tokens += len(a.Tokens)
+	}
+	return verdict.New(code.QualityAnswered, verdict.Int("answers", len(all)), verdict.Int("tokens", tokens))
+}
+
+// limit is one that a level sets.
+type limit struct {
+	name, unit string
+	limit      float64
+	// least is set where more is wanted.
+	least bool
+}
+
+func (s *Settings) limits() (all []limit) {
+	add := func(name, unit string, value *float64, least bool) {
+		if value != nil {
+			all = append(all, limit{name, unit, *value, least})
+		}
+	}
+	add(KL, "nats/token", s.MaxKL, false)
+	add(KLP99, "nats/token", s.MaxKLP99, false)
+	add(Argmax, "share", s.MinArgmaxMatch, true)
+	add(Agreement, "share", s.MinAgreement, true)
+	add(Perplexity, "ratio", s.MaxPerplexityIncrease, false)
+	return all
+}
+
+// needsLists reports whether a limit needs the log-probabilities of several tokens.
+func (s *Settings) needsLists() bool {
+	return s.MaxKL != nil || s.MaxKLP99 != nil || s.MinArgmaxMatch != nil
+}
+
+func (l limit) kept(value float64) bool {
+	if l.least {
+		return value >= l.limit
+	}
+	return value <= l.limit
+}
+
+// beyond reports whether a value is more than what the parent's launches show against
+// each other: by the prompts whose answers are farther apart than the parent's own are
+// (sign test), or by its size.
+func (l limit) beyond(value, noise float64, apart, own []float64) bool {
+	if l.least {
+		value, noise = 1-value, 1-noise
+	}
+	if value > many*noise {
+		return true
+	}
+	more, n := 0, 0
+	for i := range min(len(apart), len(own)) {
+		if c := cmp.Compare(apart[i], own[i]); c != 0 {
+			n++
+			more += (c + 1) / 2
+		}
+	}
+	return atLeast(more, n) < surely
+}
+
+// atLeast is the chance of at least k heads in n throws.
+func atLeast(k, n int) (p float64) {
+	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
+	for i := k; i <= n; i++ {
+		p += math.Exp(lg(n) - lg(i) - lg(n-i) - float64(n)*math.Ln2)
+	}
+	return min(p, 1)
+}
+
+// first is the first divergence that is no near-tie.
+func (f *found) first(parent string) verdict.Reason {
+	for _, h := range f.pairs {
+		for i, p := range h.Pairs {
+			d := p.Divergence
+			if d == nil || d.Tie || d.Reference == nil || d.Got == nil {
+				continue
+			}
+			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent), verdict.Text("was", d.Reference.Text), verdict.Text("is", d.Got.Text)}
+			if gap, ok := d.Gap.Finite(); ok {
+				args = append(args, verdict.Num("gap", gap, "nats"))
+			}
+			return verdict.New(code.QualityDiverged, args...)
+		}
+	}
+	return verdict.Reason{}
+}
+
+// differences counts what differs, near-ties apart.
+func (f *found) differences(parent string) verdict.Reason {
+	answers, diverged, tied := 0, 0, 0
+	for _, h := range f.pairs {
+		for _, p := range h.Pairs {
+			answers++
+			if p.Divergence != nil {
+				diverged++
+				if p.Divergence.Tie {
+					tied++
+				}
+			}
+		}
+	}
+	args := []verdict.Arg{verdict.Int("answers", answers), verdict.Int("diverged", diverged), verdict.Int("ties", tied), verdict.Text("parent", parent)}
+	if f.positions > 0 {
+		args = append(args, verdict.Int("positions", f.positions))
+	}
+	return verdict.New(code.QualityDiffer, args...)
+}

@@ -1,0 +1,129 @@
+package quality
+
+import (
+	"math"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/logprob"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+const (
+	prompts = 32
+	tokens  = 16
+)
+
+// answered is a launch in which the likelier of two tokens had that log-odds, by prompt
+// and position.
+func answered(odds func(prompt, token int) float64) *Recording {
+	r := &Recording{Ask: Ask{Cells: []Cell{{Prompts: prompts, Concurrency: 1, PromptTokens: 8}}}, Prompts: make([][]prompt.Prompt, 1), Answers: make([][]logprob.Answer, 1)}
+	for i := range prompts {
+		r.Prompts[0] = append(r.Prompts[0], prompt.Prompt{Text: string(rune('a' + i))})
+		a := logprob.Answer{End: "length"}
+		for at := range tokens {
+			yes := -math.Log1p(math.Exp(-odds(i, at)))
+			no := -math.Log1p(math.Exp(odds(i, at)))
+			list := []logprob.Alternative{{Text: "yes", ID: 1, LogProb: logprob.Of(yes)}, {Text: "no", ID: 2, LogProb: logprob.Of(no)}}
+			token := logprob.Token{Text: "yes", ID: 1, LogProb: logprob.Of(yes), Top: list}
+			if no > yes {
+				token.Text, token.ID, token.LogProb = "no", 2, logprob.Of(no)
+			}
+			a.Tokens = append(a.Tokens, token)
+		}
+		r.Answers[0] = append(r.Answers[0], a)
+	}
+	return r
+}
+
+func same(int, int) float64 { return 2 }
+
+func TestJudge(t *testing.T) {
+	limited := func(kl float64) Settings { argmax := 0.99; return Settings{MaxKL: &kl, MinArgmaxMatch: &argmax} }
+	noisy := func(by float64, launch int) func(int, int) float64 {
+		return func(i, at int) float64 { return 3 + by*math.Sin(float64(1+launch*97+i*31+at*7)) }
+	}
+	nan := answered(same)
+	nan.Answers[0][3].Tokens[2].LogProb = logprob.Of(math.NaN())
+	bare := answered(same)
+	for i := range bare.Answers[0] {
+		for at := range bare.Answers[0][i].Tokens {
+			bare.Answers[0][i].Tokens[at].Top, bare.Answers[0][i].Tokens[at].LogProb = nil, logprob.Value{}
+		}
+	}
+	other := answered(same)
+	other.Prompts[0][0].Text = "another"
+	few := answered(same)
+	for i := range few.Answers[0] {
+		few.Answers[0][i].Tokens = few.Answers[0][i].Tokens[:1]
+		few.Answers[0][i].End = "stop"
+	}
+	silent := answered(same)
+	for i := range silent.Answers[0] {
+		silent.Answers[0][i].Tokens = nil
+	}
+	quiet := []*Recording{answered(same), answered(same)}
+	for _, c := range []struct {
+		name    string
+		own     *Recording
+		parents []*Recording
+		limits  Settings
+		want    verdict.Verdict
+		reason  code.Code
+	}{
+		{"the same answers", answered(same), quiet, limited(0), verdict.Pass, code.QualityWithin},
+		{"a little off, within the limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.02), verdict.Pass, code.QualityWithin},
+		{"a little off, beyond a tight limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.0001), verdict.Fail, code.QualityOver},
+		{"another model", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, code.QualityOver},
+		{"one prompt in 32 is wrong", answered(func(i, _ int) float64 {
+			if i == 20 {
+				return 12
+			}
+			return 2
+		}), quiet, limited(0.001), verdict.Fail, code.QualityOver},
+		{"as far off as the parent from itself", answered(noisy(1, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Pass, code.QualityNoise},
+		{"farther off than a noisy parent", answered(noisy(4, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Fail, code.QualityOver},
+		{"NaN", nan, quiet, limited(0.02), verdict.Fail, code.QualityFlaws},
+		{"a parent with NaN", answered(same), []*Recording{nan, answered(same)}, limited(0.02), verdict.Invalid, code.QualityParentFlaws},
+		{"no log-probabilities", bare, quiet, limited(0.02), verdict.Error, code.QualityMissing},
+		{"other prompts", other, quiet, limited(0.02), verdict.Error, code.QualityOtherPrompts},
+		{"too few positions", few, []*Recording{few, few}, limited(0.02), verdict.Inconclusive, code.QualityFew},
+		{"no answers", silent, quiet, limited(0.02), verdict.Fail, code.QualityEmpty},
+	} {
+		v, reasons, _ := c.limits.Judge([]*Recording{c.own}, c.parents, c.parents, "baseline")
+		if v != c.want || len(reasons) == 0 || reasons[0].Code != c.reason {
+			t.Errorf("%s: %s %+v, want %s %s", c.name, v, reasons, c.want, c.reason)
+		}
+	}
+}
+
+// A parent is as noisy as it is, but it has to be sound, and to give what limits need.
+func TestItself(t *testing.T) {
+	kl := 0.0
+	s := Settings{MaxKL: &kl}
+	one, other := answered(same), answered(func(int, int) float64 { return 2.5 })
+	v, reasons, found := s.Itself([]*Recording{one, other})
+	if v != verdict.Pass || reasons[0].Code != code.QualityItself || found[KL] <= 0 {
+		t.Errorf("%s %+v %v", v, reasons, found)
+	}
+	other.Answers[0][0].Tokens[0].Top[1].LogProb = logprob.Of(math.Inf(1))
+	if v, reasons, _ := s.Itself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Code != code.QualityFlaws {
+		t.Errorf("%s %+v", v, reasons)
+	}
+	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).Itself([]*Recording{one, one}); v != verdict.Error || reasons[0].Code != code.QualityNoText {
+		t.Errorf("%s %+v", v, reasons)
+	}
+}
+
+// A chance of at least so many heads, by hand.
+func TestAtLeast(t *testing.T) {
+	for _, c := range []struct {
+		k, n int
+		want float64
+	}{{0, 0, 1}, {0, 3, 1}, {1, 1, 0.5}, {2, 2, 0.25}, {9, 10, 11.0 / 1024}, {4, 3, 0}} {
+		if got := atLeast(c.k, c.n); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("at least %d of %d: %v, want %v", c.k, c.n, got, c.want)
+		}
+	}
+}
