@@ -350,7 +350,11 @@ func TestBadRequests(t *testing.T) {
 		{"no tokens", "/v1/completions", `{"prompt":"a","max_tokens":0}`, 400, "at least 1"},
 		{"n", "/v1/completions", `{"prompt":"a","n":2}`, 400, "n and best_of"},
 		{"echo", "/v1/completions", `{"prompt":"a","echo":true}`, 400, "echo"},
-		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":1}`, 400, "logprobs"},
+		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":21}`, 400, "logprobs must be between 0 and 20"},
+		{"logprobs of a completion", "/v1/completions", `{"prompt":"a","logprobs":true}`, 400, "logprobs of a completion"},
+		{"logprobs of a chat", "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"logprobs":3}`, 400, "logprobs of a chat"},
+		{"top_logprobs", "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"top_logprobs":3}`, 400, "top_logprobs needs"},
+		{"prompt_logprobs", "/v1/completions", `{"prompt":"a","prompt_logprobs":1,"stream":true}`, 400, "not available in streams"},
 		{"temperature", "/v1/completions", `{"prompt":"a","temperature":-1}`, 400, "temperature"},
 		{"top_p", "/v1/completions", `{"prompt":"a","top_p":0}`, 400, "top_p"},
 		{"top_k", "/v1/completions", `{"prompt":"a","top_k":-2}`, 400, "top_k must be"},
@@ -379,8 +383,8 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d and %q", test.name, status, answer, test.status, test.says)
 		}
 	}
-	if n := strings.Count(log.String(), " failed: "); n != 27 {
-		t.Errorf("%d failures in the log, want 27:\n%s", n, log)
+	if n := strings.Count(log.String(), " failed: "); n != 31 {
+		t.Errorf("%d failures in the log, want 31:\n%s", n, log)
 	}
 }
 

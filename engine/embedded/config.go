@@ -44,10 +44,11 @@ type Config struct {
 	MaxNumSeqs      int // requests that take turns
 	ServedModelName string
 
-	KVCache bool   // keep keys and values between steps
-	MoE     string // MoERouted or MoEAll
-	LMHead  string // LMHeadF32 or LMHeadMXFP4
-	Sinks   bool   // attention sinks join the softmax
+	KVCache  bool   // keep keys and values between steps
+	KVFormat string // KVF32 or KVInt8
+	MoE      string // MoERouted or MoEAll
+	LMHead   string // LMHeadF32 or LMHeadMXFP4
+	Sinks    bool   // attention sinks join the softmax
 
 	PrefixCache       bool // keep keys and values between requests
 	PrefixCacheTokens int  // at most so many
@@ -125,6 +126,10 @@ func (c *Config) readSwitches(env func(string) string, threadsGiven bool) (probl
 		return value
 	}
 	c.KVCache = read(envKVCache) == "on"
+	c.KVFormat = read(envKVFormat)
+	if c.KVFormat == KVInt8 && !c.KVCache {
+		problems = append(problems, fmt.Errorf("%s=%s needs %s=on: without a KV cache nothing is stored", envKVFormat, KVInt8, envKVCache))
+	}
 	c.MoE = read(envMoE)
 	c.LMHead = read(envLMHead)
 	c.Sinks = read(envSinks) == "on"
@@ -171,6 +176,7 @@ func flagName(name string) string { return strings.ReplaceAll(name, "_", "-") }
 // Environment variables that switch code paths.
 const (
 	envKVCache     = "MXFLOW_EMBEDDED_KV_CACHE"
+	envKVFormat    = "MXFLOW_EMBEDDED_KV_FORMAT"
 	envMoE         = "MXFLOW_EMBEDDED_MOE"
 	envLMHead      = "MXFLOW_EMBEDDED_LM_HEAD"
 	envSinks       = "MXFLOW_EMBEDDED_SINKS"
@@ -181,8 +187,10 @@ const (
 	envFault       = "MXFLOW_EMBEDDED_FAULT"
 )
 
-// Values of Config.MoE and Config.LMHead.
+// Values of Config.KVFormat, Config.MoE and Config.LMHead.
 const (
+	KVF32       = "f32"
+	KVInt8      = "int8"
 	MoERouted   = "routed"
 	MoEAll      = "all"
 	LMHeadF32   = "f32"
@@ -201,6 +209,7 @@ type Switch struct {
 func Switches() []Switch {
 	return []Switch{
 		{envKVCache, []string{"on", "off"}, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached + "), or compute the whole prefix again for every token (kernel " + kernelRecompute + ")."},
+		{envKVFormat, []string{KVF32, KVInt8}, KVF32, "Format of the keys and values that are kept: float32, or 8 bits with a scale for each head and token (kernel " + kernelKVInt8 + "), held as the float32 numbers that they stand for. Rounding moves every log-probability a little."},
 		{envMoE, []string{MoERouted, MoEAll}, MoERouted, "Compute only the experts that the router chose (kernel " + kernelMoERouted + "), or all of them and weight the others by zero (kernel " + kernelMoEAll + "). Both give the same text."},
 		{envLMHead, []string{LMHeadF32, LMHeadMXFP4}, LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 + ") or MXFP4, smaller and in pure Go slower (kernel " + kernelHeadMXFP4 + ")."},
 		{envSinks, []string{"on", "off"}, "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks + ") or a plain softmax (kernel " + kernelSoftmaxNoSinks + "). The weights were built with sinks: without them the first two positions of a prompt see noise."},
@@ -208,7 +217,7 @@ func Switches() []Switch {
 		{envPrefixCache, []string{"on", "off"}, "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt that begins like one of them (kernel " + kernelPrefixLookup + " looks, " + kernelPrefixReuse + " when something was found). The last token is always computed. The text is the same; usage counts cached_tokens."},
 		{envSpeculation, []string{speculationOff, promptLookupPrefix + "N"}, speculationOff, "Draft up to N tokens a step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, stood before in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event."},
 		{envReasoning, []string{"N"}, "0", "The first N tokens of a chat answer go out as reasoning_content, so clients of reasoning models can be tried."},
-		{envFault, faultForms(), "", "Faults to inject, separated by commas, for tests of what watches the engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1."},
+		{envFault, faultForms(), "", "Faults to inject, separated by commas, for tests of what watches the engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv leaves keys and values of every 16th token that is decoded as those of 16 tokens before, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 loses 64 KiB a request: all five without a word in the log, as such mistakes are."},
 	}
 }
 
@@ -282,13 +291,19 @@ type Faults struct {
 	OOM        bool // loading fails for want of memory
 	Malformed  bool // stream events break off in the middle of their JSON
 	NeverReady bool // loading never ends
-	Refuse     int  // the first so many requests for more than one token answer 429
-	RetryAfter int  // seconds that their Retry-After says
+	// WrongExpert gives the tokens of each expert of one layer to the next one.
+	WrongExpert bool
+	StaleKV     bool // keys and values of some decoded tokens are those of others
+	HalfSums    bool // the experts' products and the logits are summed up in bfloat16
+	WrongAfter  int  // requests that are answered right, before WrongExpert begins; 0 is never
+	Leak        int  // KiB that each request loses
+	Refuse      int  // the first so many requests for more than one token answer 429
+	RetryAfter  int  // seconds that their Retry-After says
 }
 
 // faultForms lists the accepted spellings.
 func faultForms() []string {
-	return []string{"crash_after:N", "stall_after:N", "nan", "garbage", "http_500", "oom", "malformed", "never_ready", "retry_after:N"}
+	return []string{"crash_after:N", "stall_after:N", "nan", "garbage", "http_500", "oom", "malformed", "never_ready", "retry_after:N", "wrong_expert", "stale_kv", "half_accumulator", "wrong_after:N", "leak:N"}
 }
 
 // ParseFaults reads a comma-separated list such as "crash_after:20,nan".
@@ -296,26 +311,34 @@ func ParseFaults(list string) (Faults, error) {
 	var f Faults
 	for _, item := range strings.Split(list, ",") {
 		item = strings.TrimSpace(item)
-		name, count, counted := strings.Cut(item, ":")
+		name, count, given := strings.Cut(item, ":")
 		flags := map[string]*bool{
 			"nan": &f.NaN, "garbage": &f.Garbage, "http_500": &f.HTTP500,
 			"oom": &f.OOM, "malformed": &f.Malformed, "never_ready": &f.NeverReady,
+			"wrong_expert": &f.WrongExpert, "stale_kv": &f.StaleKV, "half_accumulator": &f.HalfSums,
 		}
-		counts := map[string]*int{"crash_after": &f.CrashAfter, "stall_after": &f.StallAfter}
+		type counted struct {
+			at *int
+			of string
+		}
+		counts := map[string]counted{
+			"crash_after": {&f.CrashAfter, "tokens"}, "stall_after": {&f.StallAfter, "tokens"},
+			"wrong_after": {&f.WrongAfter, "requests"}, "leak": {&f.Leak, "KiB a request"},
+		}
 		switch {
 		case item == "":
 		case name == "retry_after":
 			if !f.parseRefusal(count) {
 				return Faults{}, fmt.Errorf("%s: %q needs a number of requests, and may give seconds, as in retry_after:20 or retry_after:20:1", envFault, item)
 			}
-		case flags[name] != nil && !counted:
+		case flags[name] != nil && !given:
 			*flags[name] = true
-		case counts[name] != nil:
+		case counts[name].at != nil:
 			n, err := strconv.Atoi(count)
 			if err != nil || n < 1 {
-				return Faults{}, fmt.Errorf("%s: %q needs a number of tokens, as in %s:20", envFault, item, name)
+				return Faults{}, fmt.Errorf("%s: %q needs a number of %s, as in %s:20", envFault, item, counts[name].of, name)
 			}
-			*counts[name] = n
+			*counts[name].at = n
 		default:
 			return Faults{}, fmt.Errorf("%s: no fault is named %q: use %s", envFault, item, strings.Join(faultForms(), ", "))
 		}

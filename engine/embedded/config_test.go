@@ -23,7 +23,7 @@ func environment(pairs ...string) func(string) string {
 func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
-		ServedModelName: "mxflow-embedded", KVCache: true, MoE: "routed", LMHead: "f32", Sinks: true, PrefixCacheTokens: 16384,
+		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", LMHead: "f32", Sinks: true, PrefixCacheTokens: 16384,
 	}
 	for _, test := range []struct {
 		name string
@@ -37,6 +37,10 @@ func TestParseConfig(t *testing.T) {
 		}},
 		{"switches", "", []string{"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all", "MXFLOW_EMBEDDED_LM_HEAD=mxfp4", "MXFLOW_EMBEDDED_SINKS=off"}, func(c *Config) {
 			c.KVCache, c.MoE, c.LMHead, c.Sinks = false, "all", "mxfp4", false
+		}},
+		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFormat = "int8" }},
+		{"mistakes", "", []string{"MXFLOW_EMBEDDED_FAULT=wrong_expert,stale_kv,half_accumulator,wrong_after:5,leak:64"}, func(c *Config) {
+			c.Faults = Faults{WrongExpert: true, StaleKV: true, HalfSums: true, WrongAfter: 5, Leak: 64}
 		}},
 		{"threads from the environment", "", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 3 }},
 		{"the flag wins", "--threads 2", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 2 }},
@@ -77,6 +81,10 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:0", "needs a number of requests"},
 		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:", "needs a number of requests"},
 		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:-1", "needs a number of requests"},
+		{"", "MXFLOW_EMBEDDED_FAULT=wrong_after", "needs a number of requests"},
+		{"", "MXFLOW_EMBEDDED_FAULT=leak:no", "needs a number of KiB a request"},
+		{"", "MXFLOW_EMBEDDED_FAULT=stale_kv:3", "no fault"},
+		{"", "MXFLOW_EMBEDDED_KV_FORMAT=fp8", "use f32 or int8"},
 		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},
 		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15 is out of range: use 16 to 1048576"},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=on", `MXFLOW_EMBEDDED_SPECULATION="on"|use off, or prompt_lookup:N with 1 to 16`},
@@ -106,11 +114,14 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 }
 
-// Nothing can be kept between requests that is not kept between steps.
-func TestPrefixCacheNeedsAKVCache(t *testing.T) {
-	_, err := ParseConfig(nil, environment("MXFLOW_EMBEDDED_PREFIX_CACHE=on", "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "MXFLOW_EMBEDDED_PREFIX_CACHE=on needs MXFLOW_EMBEDDED_KV_CACHE=on") {
-		t.Errorf("got %v", err)
+// Nothing can be kept between requests, or in another format, that is not kept between
+// steps.
+func TestWhatNeedsAKVCache(t *testing.T) {
+	for _, set := range []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on", "MXFLOW_EMBEDDED_KV_FORMAT=int8"} {
+		_, err := ParseConfig(nil, environment(set, "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), set+" needs MXFLOW_EMBEDDED_KV_CACHE=on") {
+			t.Errorf("%s: got %v", set, err)
+		}
 	}
 }
 

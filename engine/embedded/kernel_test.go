@@ -140,6 +140,7 @@ func TestKernelNamesAreDistinct(t *testing.T) {
 	names := []string{
 		kernelPrefillCached, kernelDecodeCached, kernelRecompute, kernelMoERouted, kernelMoEAll, kernelHeadF32, kernelHeadMXFP4,
 		kernelSoftmaxSinks, kernelSoftmaxNoSinks, kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
+		kernelKVInt8,
 	}
 	for i, a := range names {
 		for j, b := range names {

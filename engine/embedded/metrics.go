@@ -109,6 +109,7 @@ const (
 	kernelPrefixReuse    = "prefix_kv_reuse_f32"
 	kernelPromptLookup   = "prompt_lookup_ngram"
 	kernelVerify         = "draft_verify_batched"
+	kernelKVInt8         = "kv_round_int8"
 )
 
 // kernelLog writes a line when a kernel is selected and when it first runs.
@@ -151,6 +152,9 @@ func (k *kernelLog) selected(c Config) {
 	fmt.Fprintf(k.out, "[embedded] softmax: selected %s (%s=%s)\n", softmax, envSinks, onOff(c.Sinks))
 	fmt.Fprintf(k.out, "[embedded] moe: selected %s (%s=%s)\n", moe, envMoE, c.MoE)
 	fmt.Fprintf(k.out, "[embedded] lm_head: selected %s (%s=%s)\n", head, envLMHead, c.LMHead)
+	if c.KVFormat == KVInt8 {
+		fmt.Fprintf(k.out, "[embedded] kv_format: selected %s (%s=%s)\n", kernelKVInt8, envKVFormat, c.KVFormat)
+	}
 	if c.PrefixCache {
 		fmt.Fprintf(k.out, "[embedded] prefix_cache: selected %s (%s=on)\n", kernelPrefixLookup, envPrefixCache)
 	}

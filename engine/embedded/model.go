@@ -27,6 +27,8 @@ type Model struct {
 	ws      *workspace
 	tk      *tokenizer
 	kernels kernelLog
+	// astray: the step in hand is one of those that Faults.WrongAfter spoils.
+	astray bool
 }
 
 // newModel constructs the weights. log receives one line for each kernel
@@ -45,7 +47,7 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	if config.LMHead == LMHeadMXFP4 {
 		m.lmHead4 = quantise(w.lmHead)
 	}
-	m.ws = newWorkspace(s, config.Threads, config.Speculation+1)
+	m.ws = newWorkspace(s, config.Threads, chunkTokens)
 	m.kernels.selected(config)
 	return m, nil
 }
@@ -105,6 +107,9 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int) {
 	}
 	m.kernels.moe(m.config.MoE)
 	m.kernels.softmax(m.config.Sinks)
+	if m.config.KVFormat == KVInt8 {
+		m.kernels.engage("kv_format", kernelKVInt8, "a scale for each head and token")
+	}
 	for layer := range m.shape.layers {
 		first := 0
 		if layer == m.shape.layers-1 {
@@ -130,6 +135,10 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int) {
 func (m *Model) head(n int) {
 	ws := m.ws
 	m.kernels.head(m.config.LMHead)
+	dot := vek32.Dot
+	if m.config.Faults.HalfSums {
+		dot = halfDot
+	}
 	row := ws.row
 	for r := range m.shape.vocabulary {
 		if m.config.LMHead == LMHeadMXFP4 {
@@ -138,7 +147,7 @@ func (m *Model) head(n int) {
 			row = m.weights.lmHead.row(r)
 		}
 		for t := range n {
-			ws.logits.data[t*ws.logits.cols+r] = vek32.Dot(row, ws.final.row(t))
+			ws.logits.data[t*ws.logits.cols+r] = dot(row, ws.final.row(t))
 		}
 	}
 }
@@ -188,8 +197,36 @@ func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache) {
 		position := kv.length + t
 		m.rope.rotate(ws.query.row(t), position)
 		m.rope.rotate(ws.key.row(t), position)
-		copy(kv.keys[layer][position*s.kvDims():], ws.key.row(t))
-		copy(kv.values[layer][position*s.kvDims():], ws.value.row(t))
+		keys, values := kv.keys[layer][position*s.kvDims():][:s.kvDims()], kv.values[layer][position*s.kvDims():][:s.kvDims()]
+		if m.config.Faults.StaleKV && kv.length >= blockTokens && position%blockTokens == 0 {
+			copy(keys, kv.keys[layer][(position-blockTokens)*s.kvDims():])
+			copy(values, kv.values[layer][(position-blockTokens)*s.kvDims():])
+			continue
+		}
+		copy(keys, ws.key.row(t))
+		copy(values, ws.value.row(t))
+		if m.config.KVFormat == KVInt8 {
+			for head := 0; head < s.kvDims(); head += s.headDim {
+				roundInt8(keys[head : head+s.headDim])
+				roundInt8(values[head : head+s.headDim])
+			}
+		}
+	}
+}
+
+// roundInt8 replaces numbers by those that 8 bits and a scale in common can hold:
+// symmetric, the largest magnitude at 127. NaN stays.
+func roundInt8(x []float32) {
+	var largest float32
+	for _, v := range x {
+		largest = max(largest, v, -v)
+	}
+	if largest == 0 {
+		return
+	}
+	scale := largest / 127
+	for i, v := range x {
+		x[i] = float32(math.RoundToEven(float64(v/scale))) * scale
 	}
 }
 
@@ -357,7 +394,11 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 			}
 		}
 		if len(own.members) > 0 {
-			m.expert(ws, own, &l.experts[e], e)
+			weights := &l.experts[e]
+			if (m.config.Faults.WrongExpert || m.astray) && layer == s.layers/2 {
+				weights = &l.experts[(e+1)%s.experts]
+			}
+			m.expert(ws, own, weights, e)
 		}
 	}
 }
@@ -365,15 +406,19 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 // expert runs one expert on a worker's member tokens. A weight row is
 // dequantised once for all of them, which is what makes long batches cheap.
 func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int) {
+	dot := vek32.Dot
+	if m.config.Faults.HalfSums {
+		dot = halfDot
+	}
 	row := own.row[:m.shape.hidden]
 	for i := range m.shape.intermediate {
 		x.gateUp.row(2*i, row)
 		for j, t := range own.members {
-			own.gates[j] = vek32.Dot(row, ws.normed.row(t)) + x.gateUpBias[2*i]
+			own.gates[j] = dot(row, ws.normed.row(t)) + x.gateUpBias[2*i]
 		}
 		x.gateUp.row(2*i+1, row)
 		for j, t := range own.members {
-			up := vek32.Dot(row, ws.normed.row(t)) + x.gateUpBias[2*i+1]
+			up := dot(row, ws.normed.row(t)) + x.gateUpBias[2*i+1]
 			ws.activated.row(t)[i] = clampedSwiGLU(own.gates[j], up)
 		}
 	}
@@ -381,10 +426,20 @@ func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int)
 	for d := range m.shape.hidden {
 		x.down.row(d, row)
 		for _, t := range own.members {
-			y := vek32.Dot(row, ws.activated.row(t)) + x.downBias[d]
+			y := dot(row, ws.activated.row(t)) + x.downBias[d]
 			ws.residual.row(t)[d] += ws.mix.row(t)[e] * y
 		}
 	}
+}
+
+// halfDot is a dot product whose sum is rounded to bfloat16 after each product.
+func halfDot(a, b []float32) float32 {
+	var sum float32
+	for i := range a {
+		bits := math.Float32bits(sum + a[i]*b[i]) // nearest, ties to even
+		sum = math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff)
+	}
+	return sum
 }
 
 // workspace holds the activations of one chunk.

@@ -11,7 +11,7 @@ import (
 )
 
 func testConfig() Config {
-	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096}
+	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, KVFormat: KVF32, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096}
 }
 
 // sharedModel has the default configuration; tests that only read it use it

@@ -13,21 +13,25 @@ import (
 // fields are ignored, as the real servers do; fields that would change the
 // answer and are not served are refused.
 type completionRequest struct {
-	Model               string         `json:"model"`
-	Prompt              promptField    `json:"prompt"`
-	Messages            []message      `json:"messages"`
-	MaxTokens           *int           `json:"max_tokens"`
-	MaxCompletionTokens *int           `json:"max_completion_tokens"`
-	MinTokens           int            `json:"min_tokens"`
-	IgnoreEOS           bool           `json:"ignore_eos"`
-	Stop                stringOrList   `json:"stop"`
-	N                   *int           `json:"n"`
-	BestOf              *int           `json:"best_of"`
-	Echo                bool           `json:"echo"`
-	Suffix              string         `json:"suffix"`
-	Logprobs            any            `json:"logprobs"`
-	Stream              bool           `json:"stream"`
-	StreamOptions       *streamOptions `json:"stream_options"`
+	Model               string          `json:"model"`
+	Prompt              promptField     `json:"prompt"`
+	Messages            []message       `json:"messages"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	MinTokens           int             `json:"min_tokens"`
+	IgnoreEOS           bool            `json:"ignore_eos"`
+	Stop                stringOrList    `json:"stop"`
+	N                   *int            `json:"n"`
+	BestOf              *int            `json:"best_of"`
+	Echo                bool            `json:"echo"`
+	Suffix              string          `json:"suffix"`
+	Logprobs            json.RawMessage `json:"logprobs"` // a number in completions, a boolean in chats
+	TopLogprobs         *int            `json:"top_logprobs"`
+	PromptLogprobs      *int            `json:"prompt_logprobs"`
+	TokensAsIDs         bool            `json:"return_tokens_as_token_ids"`
+	ReturnTokenIDs      bool            `json:"return_token_ids"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       *streamOptions  `json:"stream_options"`
 	samplingFields
 }
 
@@ -125,7 +129,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
 
 // generation checks the request and translates it. promptTokens is the
 // rendered prompt; defaultMax is max_tokens when the request has none.
-func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen int) (generation, *apiError) {
+func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen int, chat bool) (generation, *apiError) {
 	g := generation{prompt: prompt, maxTokens: defaultMax, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, stops: q.Stop}
 	for _, given := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
 		if given != nil {
@@ -135,14 +139,16 @@ func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen i
 	if e := q.samplingFields.read(&g); e != nil {
 		return g, e
 	}
+	var e *apiError
+	if g.listing, e = q.listing(chat); e != nil {
+		return g, e
+	}
 	asked := func(n *int) bool { return n != nil && *n != 1 }
 	switch {
 	case asked(q.N) || asked(q.BestOf):
 		return g, badRequest("n", "n and best_of must be 1: this engine writes one answer a request")
 	case q.Echo || q.Suffix != "":
 		return g, badRequest("echo", "echo and suffix are not supported")
-	case q.Logprobs != nil && q.Logprobs != false:
-		return g, badRequest("logprobs", "logprobs are not supported by version %s of this engine", Version)
 	case len(prompt) == 0:
 		return g, badRequest("prompt", "the prompt is empty: it needs at least one token")
 	case len(prompt) >= maxModelLen:

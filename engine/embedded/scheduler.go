@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ type scheduler struct {
 	turn    chan struct{} // held during a step
 	log     io.Writer
 	exit    func(code int) // os.Exit, except in tests
-	ordinal atomic.Uint64  // numbers requests, for default seeds
+	ordinal atomic.Uint64  // numbers requests, for default seeds and faults
+	leaked  [][]byte       // while the turn is held: what Faults.Leak loses
 }
 
 func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
@@ -57,6 +59,7 @@ type generation struct {
 	repetition  float64 // penalty, 0 or 1 for none
 	seed        *uint64 // nil: derived from the engine's seed and the request's number
 	stops       []string
+	listing     listing
 }
 
 // piece is one step's outcome: one token, or several where drafted ones were
@@ -68,6 +71,9 @@ type piece struct {
 	count     int    // tokens generated so far, those of this piece included
 	cached    int    // tokens of the prompt that were not computed again
 	finish    string // "", "stop" or "length"
+
+	listed []position // of the tokens of this piece, where they are asked for
+	prompt []position // of the prompt but its first token, in the first piece
 }
 
 var errEngineDead = errors.New("the engine died")
@@ -130,11 +136,14 @@ type answer struct {
 	count     int // tokens generated and spelled
 	cached    int // tokens of the prompt from the prefix cache
 	held      int // tokens that the gauge of the KV cache counts for it
+	prompts   []position
+	astray    bool // Faults.WrongAfter is due
 	corrupted bool
 }
 
 func (s *scheduler) newAnswer(g generation) *answer {
-	seed := s.config.Seed + s.ordinal.Add(1)<<32
+	ordinal := s.ordinal.Add(1)
+	seed := s.config.Seed + ordinal<<32
 	if g.seed != nil {
 		seed = *g.seed
 	}
@@ -143,6 +152,7 @@ func (s *scheduler) newAnswer(g generation) *answer {
 	return &answer{
 		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: draw,
 		repeated: newRepetition(g.repetition, g.prompt, s.model.shape.vocabulary), spelling: textStream{stops: g.stops},
+		astray: s.config.Faults.WrongAfter > 0 && ordinal > uint64(s.config.Faults.WrongAfter),
 	}
 }
 
@@ -159,8 +169,9 @@ func (s *scheduler) close(a *answer) {
 // drafted, and so perhaps was the last.
 type draw struct {
 	tokens  []token
-	drafted int  // tokens that the step verified
-	sound   bool // no logit was NaN
+	drafted int        // tokens that the step verified
+	sound   bool       // no logit was NaN
+	listed  []position // of the tokens, where they are asked for
 }
 
 // next computes the next tokens of an answer while holding the turn.
@@ -180,10 +191,14 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 		return draw{}, ctx.Err()
 	}
 	defer func() { <-s.turn }()
+	s.model.astray = a.astray
+	if s.config.Faults.Leak > 0 && a.count == 0 {
+		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults.Leak<<10)) // written, so that it is in memory
+	}
 	draft := s.prepare(a)
 	seq, end := a.seq, len(a.seq.tokens)
 	seq.tokens = append(seq.tokens, draft...)
-	logits, err := s.model.steps(ctx, seq, len(draft)+1)
+	logits, err := s.steps(ctx, a, len(draft)+1)
 	seq.tokens = seq.tokens[:end]
 	if err != nil {
 		seq.kv.truncate(end)
@@ -191,7 +206,14 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	}
 	d := draw{drafted: len(draft), sound: true}
 	for i := range logits.rows {
+		row := logits.row(i)
+		if a.listing.answer || a.listing.ids {
+			row = slices.Clone(row) // what is listed is what the model says, before any penalty
+		}
 		id, sound := s.choose(a, logits.row(i), a.count+i+1)
+		if a.listing.answer || a.listing.ids {
+			d.listed = append(d.listed, rank(row, id, a.listing.top))
+		}
 		d.sound = d.sound && sound
 		d.tokens = append(d.tokens, id)
 		if i < len(draft) && id != draft[i] {
@@ -210,10 +232,33 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	return d, nil
 }
 
+// steps are those of the model. Before the first of an answer that lists its prompt
+// they go through the whole prompt, which gives the logits after each of its tokens.
+func (s *scheduler) steps(ctx context.Context, a *answer, n int) (logits batch, err error) {
+	if a.count > 0 || !a.listing.prompt {
+		return s.model.steps(ctx, a.seq, n)
+	}
+	whole := a.seq.tokens
+	defer func() { a.seq.tokens = whole }()
+	a.prompts = nil
+	for from := 0; from < len(whole); from += chunkTokens {
+		end := min(from+chunkTokens, len(whole))
+		a.seq.tokens = whole[:end]
+		if logits, err = s.model.steps(ctx, a.seq, end-from); err != nil {
+			return logits, err
+		}
+		for i := from + 1; i <= end && i < len(whole); i++ {
+			a.prompts = append(a.prompts, rank(logits.row(i-1-from), whole[i], a.listing.promptTop))
+		}
+	}
+	return batch{rows: 1, cols: logits.cols, data: logits.row(logits.rows - 1)}, nil
+}
+
 // prepare looks for what need not be computed: before the first step a
 // beginning that is known, before the others a draft.
 func (s *scheduler) prepare(a *answer) (draft []token) {
 	switch {
+	case a.count == 0 && a.listing.prompt: // what is not computed has no logits
 	case a.count == 0 && s.prefix != nil:
 		s.model.kernels.engage("prefix_cache", kernelPrefixLookup, fmt.Sprintf("blocks of %d tokens", blockTokens))
 		a.cached = s.prefix.reuse(a.seq)
@@ -266,7 +311,8 @@ func (s *scheduler) spell(ctx context.Context, a *answer, d draw, emit func(piec
 		s.metrics.corrupted.Add(1)
 		fmt.Fprintf(s.log, "[embedded] WARNING NaN in logits, the request is corrupted\n")
 	}
-	p := piece{cached: a.cached}
+	p := piece{cached: a.cached, prompt: a.prompts}
+	a.prompts = nil
 	for i, id := range d.tokens {
 		if fault := s.countToken(); fault != nil {
 			if i > 0 {
@@ -277,6 +323,9 @@ func (s *scheduler) spell(ctx context.Context, a *answer, d draw, emit func(piec
 			return p, fault(ctx)
 		}
 		a.add(&p, id, s.model.tk)
+		if d.listed != nil {
+			p.listed = append(p.listed, d.listed[i])
+		}
 		if p.finish != "" {
 			s.metrics.speculated(d.drafted, min(i+1, len(d.tokens)-1))
 			return p, nil

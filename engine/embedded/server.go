@@ -212,6 +212,9 @@ func (s *server) load(exit func(int)) error {
 	if s.config.KVCache {
 		perToken := 2 * m.shape.layers * m.shape.kvDims() * 4 // keys and values in float32
 		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n", s.config.MaxNumSeqs*s.config.MaxModelLen, perToken)
+		if s.config.KVFormat == KVInt8 {
+			fmt.Fprintf(s.log, "[embedded] KV cache format: %s (a scale for each head and token, held as float32)\n", s.config.KVFormat)
+		}
 	} else {
 		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
 	}
@@ -307,9 +310,11 @@ func (s *server) completeOne(engine *scheduler, d dialect, id string, w http.Res
 	}
 	var reasoning, text strings.Builder
 	var last piece
+	var listed, prompt []position
 	err := engine.generate(r.Context(), g, func(p piece) error {
 		reasoning.WriteString(p.reasoning)
 		text.WriteString(p.text)
+		listed, prompt = append(listed, p.listed...), append(prompt, p.prompt...)
 		last = p
 		return nil
 	})
@@ -317,7 +322,14 @@ func (s *server) completeOne(engine *scheduler, d dialect, id string, w http.Res
 		tellFailure(w, err)
 		return abortReason(r.Context(), err)
 	}
-	response.Choices = []onlyChoice{d.wholeChoice(reasoning.String(), text.String(), last.finish)}
+	choice := d.wholeChoice(reasoning.String(), text.String(), last.finish)
+	g.listing.write(&choice, d.chat, s.tk, listed)
+	if of := g.listing.ofPrompt(s.tk, g.prompt, prompt); d.chat {
+		response.promptLogProbs = of
+	} else {
+		choice.promptLogProbs = of
+	}
+	response.Choices = []onlyChoice{choice}
 	response.Usage = g.usage(last.cached, last.count)
 	if s.config.Faults.Malformed {
 		body, _ := json.Marshal(response)
@@ -339,7 +351,7 @@ func (s *server) translate(d dialect, q *completionRequest) (generation, *apiErr
 		if e != nil {
 			return generation{}, e
 		}
-		g, e := q.generation(prompt, max(s.config.MaxModelLen-len(prompt), 1), s.config.MaxModelLen)
+		g, e := q.generation(prompt, max(s.config.MaxModelLen-len(prompt), 1), s.config.MaxModelLen, true)
 		g.reasoning = s.config.Reasoning
 		return g, e
 	}
@@ -353,7 +365,7 @@ func (s *server) translate(d dialect, q *completionRequest) (generation, *apiErr
 	if e := s.checkTokens("prompt", prompt); e != nil {
 		return generation{}, e
 	}
-	return q.generation(prompt, 16, s.config.MaxModelLen)
+	return q.generation(prompt, 16, s.config.MaxModelLen, false)
 }
 
 func (s *server) checkTokens(param string, tokens []token) *apiError {
@@ -440,17 +452,20 @@ type completion struct {
 	Model   string       `json:"model"`
 	Choices []onlyChoice `json:"choices"`
 	Usage   *usage       `json:"usage,omitempty"`
+	promptLogProbs
 }
 
 // onlyChoice is the only choice of a response. Text belongs to completions,
 // Message to whole chat responses and Delta to chat stream events.
 type onlyChoice struct {
-	Index        int     `json:"index"`
-	Text         *string `json:"text,omitempty"`
-	Message      *said   `json:"message,omitempty"`
-	Delta        *said   `json:"delta,omitempty"`
-	Logprobs     *int    `json:"logprobs"` // always null
-	FinishReason *string `json:"finish_reason"`
+	Index        int             `json:"index"`
+	Text         *string         `json:"text,omitempty"`
+	Message      *said           `json:"message,omitempty"`
+	Delta        *said           `json:"delta,omitempty"`
+	Logprobs     *choiceLogProbs `json:"logprobs"`
+	FinishReason *string         `json:"finish_reason"`
+	TokenIDs     []token         `json:"token_ids,omitempty"`
+	promptLogProbs
 }
 
 type said struct {
@@ -557,7 +572,9 @@ func (s *server) stream(engine *scheduler, d dialect, g generation, options *str
 			}
 		}
 		last = p
-		return send(d.eventChoice(p), p.cached, p.count)
+		choice := d.eventChoice(p)
+		g.listing.write(&choice, d.chat, s.tk, p.listed)
+		return send(choice, p.cached, p.count)
 	})
 	if err != nil {
 		if r.Context().Err() == nil {

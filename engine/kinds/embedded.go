@@ -45,14 +45,17 @@ func init() {
 			},
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
-		Ask:      Ask{IgnoreEOS: true, MinTokens: true, Usage: true, ContinuousUsage: true},
+		Ask: Ask{
+			IgnoreEOS: true, MinTokens: true, Usage: true, ContinuousUsage: true,
+			LogProbs: LogProbs{Top: 20, IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
+		},
 		// It computes on the processors that the client needs.
 		MaxLag:              100 * time.Millisecond,
 		Toy:                 true,
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,
 		Variables: []string{
-			"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_MOE", "MXFLOW_EMBEDDED_LM_HEAD", "MXFLOW_EMBEDDED_SINKS", "MXFLOW_EMBEDDED_THREADS",
+			"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_KV_FORMAT", "MXFLOW_EMBEDDED_MOE", "MXFLOW_EMBEDDED_LM_HEAD", "MXFLOW_EMBEDDED_SINKS", "MXFLOW_EMBEDDED_THREADS",
 			"MXFLOW_EMBEDDED_PREFIX_CACHE", "MXFLOW_EMBEDDED_SPECULATION", "MXFLOW_EMBEDDED_REASONING", "MXFLOW_EMBEDDED_FAULT",
 		},
 		Settings: []Setting{
@@ -77,6 +80,7 @@ var embeddedObserve = []Pattern{
 	{Name: "prefix_cache", Type: TypeString, Doc: "Lookup of the prefix cache, where it is on.", Log: []string{`\[embedded\] prefix_cache: using kernel (?P<value>\S+lookup\S*)`}},
 	{Name: "speculation", Type: TypeString, Doc: "How tokens are drafted, where they are.", Log: []string{`\[embedded\] speculation: using kernel (?P<value>\S+lookup\S*)`}},
 	{Name: "vectors", Type: TypeString, Chosen: true, Doc: "Vector instructions in use.", Log: []string{`\[embedded\] version \S+, vectors: (?P<value>.+?)\s*$`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Kernel that stores keys and values in another format than float32.", Log: []string{`\[embedded\] kv_format: using kernel (?P<value>\S+)`}},
 	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\[embedded\] KV cache size: (?P<value>\d+) tokens`}},
 	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory that the weights take.", Log: []string{`\[embedded\] Model loading took (?P<value>[\d.]+) GiB`}},
 	{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to construct the weights.", Log: []string{`\[embedded\] Model loading took [\d.]+ GiB and (?P<value>[\d.]+) seconds`}},

@@ -5,8 +5,9 @@ import "math"
 const (
 	// excess is by how much probabilities may come to more than 1: engines round.
 	excess = 1e-3
-	// slack is probability that rounding alone can take out of a list or put in.
-	slack = 1e-5
+	// slack is probability that rounding alone can take out of a list or put in: less
+	// than that is never taken for what is left.
+	slack = 1e-6
 )
 
 // list are the tokens of one position whose probability is known.
@@ -256,8 +257,8 @@ func kl(p, q *list, floor Value) (low, high float64) {
 		}
 	}
 	rest := remainder{
-		pD: pD, qE: qE, restP: p.rest, restQ: q.rest + slack,
-		mostD: min(q.rest, float64(nD)*q.most) + slack, mostE: min(p.rest, float64(nE)*p.most),
+		pD: pD, qE: qE, restP: p.rest, restQ: max(q.rest, slack),
+		mostD: max(min(q.rest, float64(nD)*q.most), slack), mostE: min(p.rest, float64(nE)*p.most),
 	}
 	low = max(0, common+rest.least())
 
