@@ -47,6 +47,9 @@ type Schema struct {
 	Asks bool
 	// Fits says what an engine that goes through a level lacks for it; nil where any will do.
 	Fits func(b *Block, e *Engine) []AttrError
+	// Longest is how many tokens the longest request of a level has, prompt and answer
+	// together; nil is a level whose requests are short.
+	Longest func(b *Block) int
 	// Check looks at decoded attributes for what types cannot say; each string
 	// it returns becomes one error at the block, naming the attribute.
 	Check func(b *Block) []AttrError

@@ -58,7 +58,7 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 			c.kernelsAsked(ph)
 		}
 	}
-	c.engineLimits()
+	c.engineLimits(reg.Levels)
 	c.launches()
 	c.rivals()
 	c.gatesThatLockNothing()
@@ -192,9 +192,9 @@ const (
 	mostTokens = "max_model_len"
 )
 
-// engineLimits refuses workloads that the engine under test cannot be sent:
+// engineLimits refuses workloads and levels that the engine under test cannot be sent:
 // requests longer than it takes, and more at once than it works on.
-func (c *planCheck) engineLimits() {
+func (c *planCheck) engineLimits(levels map[string]plans.Schema) {
 	if c.plan.Baseline == nil {
 		return
 	}
@@ -202,12 +202,16 @@ func (c *planCheck) engineLimits() {
 	if e == nil || e.IsCommand() {
 		return
 	}
-	seen := map[string]bool{}
+	seen, looked := map[string]bool{}, map[string]bool{}
 	protocols := []string{c.plan.Baseline.Protocol}
 	for _, f := range c.plan.Features() {
 		protocols = append(protocols, f.Protocol)
 	}
 	for _, protocol := range protocols {
+		if p := c.plan.Protocol(protocol); p != nil && !looked[protocol] {
+			looked[protocol] = true
+			c.fitsLevels(e, p, levels)
+		}
 		for _, name := range c.ns.Sent[protocol] {
 			if w := c.ns.Workloads[name]; w != nil && !seen[name] {
 				seen[name] = true
@@ -231,6 +235,17 @@ func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
 			c.refuse(w.Range, "engine-limits", "Longer than the engine takes", "Requests of %s have up to %d tokens, answers and what comes before the prompt included, and %s takes %g (%s). Make them shorter, or raise %s.",
 				cell.Address, w.Longest(cell), name, limit, mostTokens, mostTokens)
 			return
+		}
+	}
+}
+
+// fitsLevels refuses levels whose requests are longer than the engine takes.
+func (c *planCheck) fitsLevels(e *plans.Engine, p *plans.Protocol, levels map[string]plans.Schema) {
+	limit, known := c.mostOf(e, mostTokens)
+	for _, l := range p.Levels {
+		if longest := levels[l.Kind].Longest; known && longest != nil && float64(longest(l)) > limit {
+			c.refuse(l.Range, "engine-limits", "Longer than the engine takes", "Requests of level %q have up to %d tokens, answers included, and engine.%s.%s takes %g (%s). Make them shorter, or raise %s.",
+				l.Kind, longest(l), e.Kind, e.Name, limit, mostTokens, mostTokens)
 		}
 	}
 }

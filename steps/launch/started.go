@@ -216,6 +216,15 @@ func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 	}}
 }
 
+// Machine is what of this machine belongs to the running engine, to be watched.
+func (st *Started) Machine() telemetry.Config {
+	c := st.GPU.Watched()
+	if resident, ok := st.Inst.(engine.Resident); ok {
+		c.Own, c.Host, c.Container = resident.PIDs, true, st.Inst.About()["container"]
+	}
+	return c
+}
+
 // Keep appends the record of the launch to the ledger.
 func (st *Started) Keep(s *runtime.Scope) error {
 	return st.Lab.Store.Append(&ledger.Record{
@@ -433,14 +442,21 @@ func (st *Started) keepNumber(name, unit string, value float64) {
 
 // diagnose adds to the error what the log says of how the engine broke.
 func (st *Started) diagnose() {
+	if shown, ok := st.Diagnosis(); ok {
+		st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, shown)...)
+	}
+}
+
+// Diagnosis is what the log says of how the engine broke, if it says anything.
+func (st *Started) Diagnosis() (shown verdict.Reason, ok bool) {
 	log := st.log
 	if st.Inst != nil {
 		log = st.Inst.LogPath()
 	}
 	d, ok := st.Kind.Diagnose(log)
 	if !ok {
-		return
+		return shown, false
 	}
-	shown := verdict.New(code.Diagnosed, verdict.Text("class", d.Class), verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
-	st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, shown.Map(st.Lab.Redact.Text))...)
+	shown = verdict.New(code.Diagnosed, verdict.Text("class", d.Class), verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
+	return shown.Map(st.Lab.Redact.Text), true
 }

@@ -239,5 +239,5 @@ type Kind struct {
 // Kinds: a new one is one file and one line here. The benchmark is none of
 // them, since it has launches of its own.
 var Kinds = map[string]Kind{
-	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind, Correctness: correctnessKind,
+	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind, Correctness: correctnessKind, "stress": stressKind,
 }

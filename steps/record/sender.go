@@ -7,7 +7,6 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -80,18 +79,14 @@ func keep(st *launch.Started, taken Taken) (err error) {
 
 // subject is the running engine as it is measured.
 func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
-	s := Subject{
+	return Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Calibrate: l.calibrator.Calibrate, Limit: st.Limit,
-		Machine: st.GPU.Watched(),
+		Machine: st.Machine(),
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, set, st.Record, w, cell)
 		},
 	}
-	if resident, ok := st.Inst.(engine.Resident); ok {
-		s.Machine.Own, s.Machine.Host, s.Machine.Container = resident.PIDs, true, st.Inst.About()["container"]
-	}
-	return s
 }
 
 // redactSamples keeps sensitive values that an engine repeats out of the raw

@@ -1,0 +1,66 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// trendParts is in how many parts a trend is cut: nine steps between ten means.
+const trendParts = 10
+
+// walk is by how much more the mean of steps varies that are correlated by a quarter.
+const walk = 1 + 2*0.25
+
+// Trend is by how much y grows while x grows by one, with its 95% interval. x must
+// not fall.
+//
+// The readings are cut into ten parts of the same length in x, and the interval is
+// Student's of the steps from one part's mean to the next's. Memory is no trend with
+// independent errors, as a regression would have it: it stays where the last
+// allocation took it. The means of a walk's parts have steps that are correlated by a
+// quarter (Working, Econometrica 28, 1960), for which the interval is wider; those of
+// errors about a line make it wider than it need be. A single jump is one step of nine,
+// and no trend.
+//
+// It fails where a part has no reading: that is too little to tell.
+func Trend(x, y []float64) (Interval, error) {
+	if len(x) != len(y) {
+		return Interval{}, fmt.Errorf("%d places for %d values", len(x), len(y))
+	}
+	if len(x) < trendParts {
+		return Interval{}, fmt.Errorf("%d readings: a trend needs at least %d", len(x), trendParts)
+	}
+	if err := check(x); err != nil {
+		return Interval{}, err
+	}
+	if err := check(y); err != nil {
+		return Interval{}, err
+	}
+	first, last := x[0], x[len(x)-1]
+	var xs, ys [trendParts]float64
+	var n [trendParts]float64
+	for i, at := range x {
+		if i > 0 && at < x[i-1] {
+			return Interval{}, fmt.Errorf("place %d is before the one ahead of it", i)
+		}
+		part := min(int(trendParts*(at-first)/(last-first)), trendParts-1)
+		if part < 0 { // NaN: all readings are at one place
+			return Interval{}, fmt.Errorf("all %d readings are at one place", len(x))
+		}
+		xs[part], ys[part], n[part] = xs[part]+at, ys[part]+y[i], n[part]+1
+	}
+	var steps []float64
+	for i := range trendParts {
+		if n[i] == 0 {
+			return Interval{}, fmt.Errorf("no reading in part %d of %d", i+1, trendParts)
+		}
+		if i > 0 {
+			steps = append(steps, (ys[i]/n[i]-ys[i-1]/n[i-1])/(xs[i]/n[i]-xs[i-1]/n[i-1]))
+		}
+	}
+	mean, std := stat.MeanStdDev(steps, nil)
+	half := Quantile(0.025, float64(len(steps)-1)) * std * math.Sqrt(walk/float64(len(steps)))
+	return Interval{Mean: mean, Low: mean - half, High: mean + half, Bounded: !math.IsInf(half, 0) && !math.IsNaN(half)}, nil
+}

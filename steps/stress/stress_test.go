@@ -1,0 +1,382 @@
+package stress
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// fake is an engine that answers a word every millisecond, with what is wrong with it.
+type fake struct {
+	engine.Instance // nil: what is not below is not asked
+	url, log        string
+	ended           chan struct{}
+
+	running atomic.Int64
+	// keeps has it go on with requests whose client has left.
+	keeps bool
+	// places is how many requests it takes at once; more are refused with status, 0 is
+	// any number.
+	places int64
+	status int
+	// sulks has it refuse all after so many answers.
+	sulks   int64
+	answers atomic.Int64
+	// word answers instead of a word, once more than one request is there.
+	word string
+	// unended leaves out how an answer ended, tired slows it down with every request after
+	// the first busy one, mute says nothing to
+	// requests that are cancelled.
+	unended, tired, mute bool
+	// stuck answers nothing, once more than one request is there; dies ends.
+	stuck, dies bool
+	busy        atomic.Bool
+	maxLen      int
+	// leak is how many bytes it keeps of every request.
+	leak int
+}
+
+// kept is never given back: memory that a process has, it may use again unseen.
+var (
+	mu   sync.Mutex
+	kept [][]byte
+)
+
+// PIDs has the memory of the fake be that of the test.
+func (f *fake) PIDs() []int              { return []int{os.Getpid()} }
+func (f *fake) About() map[string]string { return nil }
+
+func (f *fake) BaseURL() string         { return f.url }
+func (f *fake) Access() engine.Access   { return engine.Access{BaseURL: f.url} }
+func (f *fake) Exited() <-chan struct{} { return f.ended }
+func (f *fake) LogPath() string         { return f.log }
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/v1/models":
+		fmt.Fprintf(w, `{"data":[{"id":"fake","max_model_len":%d}]}`, f.maxLen)
+	case "/metrics":
+		fmt.Fprintf(w, "running %d\n", f.running.Load())
+	case "/tokenize":
+		var q struct{ Prompt string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		n := len(strings.Fields(q.Prompt))
+		fmt.Fprintf(w, `{"count": %d}`, n)
+	case "/v1/completions":
+		f.answer(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Prompt    string `json:"prompt"`
+		MaxTokens int    `json:"max_tokens"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	n := f.running.Add(1)
+	defer f.running.Add(-1)
+	if n > 1 {
+		f.busy.Store(true)
+	}
+	if f.leak > 0 {
+		mu.Lock()
+		kept = append(kept, bytes.Repeat([]byte{1}, f.leak))
+		mu.Unlock()
+	}
+	switch {
+	case f.places > 0 && n > f.places:
+		http.Error(w, "too many", f.status)
+		return
+	case f.sulks > 0 && q.MaxTokens > 1 && f.answers.Add(1) > f.sulks:
+		http.Error(w, "no more", f.status)
+		return
+	case f.mute && q.MaxTokens == cancelledOutput:
+		<-r.Context().Done()
+		return
+	case f.stuck && n > 1:
+		<-r.Context().Done()
+		return
+	case f.dies && n > 1:
+		select {
+		case <-f.ended:
+		default:
+			close(f.ended)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	pace := time.Millisecond
+	if f.tired && f.busy.Load() {
+		pace *= 15
+	}
+	words := prompt.Prose()
+	said := strings.Fields(words[len(q.Prompt)%len(words)] + " " + words[q.MaxTokens%len(words)])
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for i := range q.MaxTokens {
+		word := said[i%len(said)]
+		if f.word != "" && n > 1 {
+			word = f.word
+		}
+		finish := `null`
+		if i == q.MaxTokens-1 && !f.unended {
+			finish = `"length"`
+		}
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"text\":%q,\"finish_reason\":%s}]}\n\n", " "+word, finish)
+		w.(http.Flusher).Flush()
+		gone := r.Context().Done()
+		if f.keeps {
+			gone = nil
+		}
+		select {
+		case <-gone:
+			return
+		case <-tick.C:
+		}
+		if f.unended && i > 2 && i == q.MaxTokens/2 {
+			break
+		}
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// start is a launch of the fake.
+func start(t *testing.T, f *fake) *launch.Started {
+	t.Helper()
+	server := httptest.NewServer(f)
+	f.url, f.ended, f.log = server.URL, make(chan struct{}), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(f.log, []byte("torch.OutOfMemoryError: CUDA out of memory\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client := openai.New(f.url, "fake")
+	t.Cleanup(func() { client.Close(); server.CloseClientConnections(); server.Close() })
+	kind := kinds.Kind{Name: "fake", Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}}}
+	kind.Metrics.Path, kind.Metrics.Names = "/metrics", map[string][]string{"running": {"running"}}
+	return &launch.Started{Inst: f, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{}, API: openai.Completions, Kind: kind}
+}
+
+// config is a level with the defaults of its schema.
+func config(t *testing.T, attrs map[string]any) *Config {
+	t.Helper()
+	b := &plans.Block{Kind: "stress", Attrs: map[string]any{}}
+	for _, a := range Schema.Attrs {
+		if a.Default != nil {
+			b.Attrs[a.Name] = a.Default
+		}
+	}
+	for name, value := range map[string]any{"prompt_tokens": []any{12.0, 24.0}, "output_tokens": []any{6.0, 12.0}, "stall_timeout": "300ms"} {
+		b.Attrs[name] = value
+	}
+	for name, value := range attrs {
+		b.Attrs[name] = value
+	}
+	var c Config
+	if err := b.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	if errs := check(b, c); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return &c
+}
+
+// none takes no number.
+func none(string, ...float64) {}
+
+func TestStress(t *testing.T) {
+	all := map[string]any{"sequential": 20.0, "concurrency": []any{2.0, 4.0}, "context_tokens": []any{128.0}, "cancel": 8.0, "burst": 12.0, "soak": "200ms"}
+	for name, c := range map[string]struct {
+		fake  *fake
+		attrs map[string]any
+		want  verdict.Verdict
+		why   code.Code
+	}{
+		"honest":               {fake: &fake{}, want: verdict.Pass, attrs: all, why: code.StressCancelled},
+		"refuses some":         {fake: &fake{places: 5, status: 503}, attrs: map[string]any{"burst": 12.0}, want: verdict.Pass, why: code.StressTurnedAway},
+		"refuses all":          {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressRefused},
+		"refuses the ramp":     {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke},
+		"fails in a burst":     {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke},
+		"stuck":                {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "400ms"}, want: verdict.Fail, why: code.StressStuck},
+		"stuck at two":         {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "400ms"}, want: verdict.Fail, why: code.StressStuck},
+		"garbage under load":   {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage},
+		"ends early":           {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended},
+		"goes on after a cut":  {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "50ms"}, want: verdict.Fail, why: code.StressRunning},
+		"too slow to cut":      {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: code.StressUncut},
+		"slower after a burst": {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: code.StressSlower},
+		"serves less":          {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: code.StressTooLong},
+		"no memory seen":       {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: code.MemoryUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, why, err := config(t, c.attrs).Run(t.Context(), start(t, c.fake), none)
+			if err != nil || got != c.want || !verdict.Holds(why, c.why) {
+				t.Errorf("%s %+v, %v; want %s for %s", got, why, err, c.want, c.why)
+			}
+			if got == verdict.Fail && c.why != code.StressTooLong && !verdict.Holds(why, code.Diagnosed) {
+				t.Errorf("what the log says is not told: %+v", why)
+			}
+		})
+	}
+}
+
+// TestFinds: what the level declares to find is what it finds.
+func TestFinds(t *testing.T) {
+	c := config(t, map[string]any{"sequential": 2.0, "cancel": 4.0, "soak": "200ms"})
+	got := map[string]bool{}
+	f := &fake{leak: 1}
+	v, why, err := c.Run(t.Context(), start(t, f), func(name string, values ...float64) { got[name] = len(values) == 1 && values[0] == values[0] })
+	if err != nil || v != verdict.Pass {
+		t.Fatal(v, why, err)
+	}
+	for _, n := range c.finds() {
+		// So few requests have no 99th percentile, and on a busy machine no slope of memory.
+		if rare := strings.HasSuffix(n.Name, "_p99") || strings.HasSuffix(n.Name, "memory_slope"); !rare && !got[n.Name] {
+			t.Errorf("%s is not found: %v", n.Name, got)
+		}
+		delete(got, n.Name)
+	}
+	if len(got) > 0 {
+		t.Errorf("found and not declared: %v", got)
+	}
+}
+
+// TestStressLeak: what every request leaves behind is seen in the memory of real
+// processes. How sure that is depends on how busy this machine is (see TestMemory).
+func TestStressLeak(t *testing.T) {
+	attrs := map[string]any{"soak": "1s", "concurrency": []any{2.0}, "max_memory_slope": 50.0}
+	got, why, err := config(t, attrs).Run(t.Context(), start(t, &fake{leak: 1 << 19}), none)
+	if err != nil || got == verdict.Pass || !verdict.Holds(why, code.MemoryLeaks) && !verdict.Holds(why, code.MemoryOpen) {
+		t.Fatalf("%s %+v, %v", got, why, err)
+	}
+	if slope := why[0].Args["slope"].Number; *slope < 150 || *slope > 1500 {
+		t.Errorf("a leak of 524 MB for 1000 requests is told as one of %g", *slope)
+	}
+}
+
+// TestStressDeath: an engine that dies under load is no finding of the level, which its
+// launch explains by exit status, signature and log.
+func TestStressDeath(t *testing.T) {
+	f := &fake{dies: true}
+	got, why, err := config(t, map[string]any{"burst": 8.0}).Run(t.Context(), start(t, f), none)
+	if err == nil || got != "" || why != nil {
+		t.Errorf("%q %+v, %v", got, why, err)
+	}
+}
+
+// TestStressInterrupted ends with what ended it.
+func TestStressInterrupted(t *testing.T) {
+	f := &fake{stuck: true}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 600*time.Millisecond, context.Canceled)
+	defer cancel()
+	if _, _, err := config(t, map[string]any{"burst": 8.0}).Run(ctx, start(t, f), none); err != context.Canceled { //nolint:errorlint // the cause itself
+		t.Error(err)
+	}
+}
+
+// memoryOf are readings of memory while requests are answered, ten a second.
+func memoryOf(name string, gb func(request int) float64) measure.Series {
+	s := measure.Series{Name: name}
+	for i := range 300 {
+		s.At, s.Value = append(s.At, time.Duration(i)*100*time.Millisecond), append(s.Value, gb(i))
+	}
+	return s
+}
+
+func TestMemory(t *testing.T) {
+	var steady []measure.Sample
+	for i := range 300 {
+		steady = append(steady, measure.Sample{Start: time.Duration(i) * 100 * time.Millisecond, Events: []measure.Event{{At: time.Millisecond}}})
+	}
+	limit := 50.0
+	flat := func(i int) float64 { return 2 + 0.001*float64(i*7%5) }
+	leak := func(i int) float64 { return flat(i) + 0.0002*float64(i) } // 200 MB for 1000
+	noisy := func(i int) float64 { return 2 + 0.05*float64(i*7919%13) }
+	fills := func(i int) float64 { return 2 + 0.01*float64(min(i, 90)) }
+	for name, c := range map[string]struct {
+		series []measure.Series
+		gpus   []string
+		limit  *float64
+		want   verdict.Verdict
+		why    code.Code
+	}{
+		"flat":              {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope},
+		"leaks":             {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, limit: &limit, want: verdict.Fail, why: code.MemoryLeaks},
+		"leaks, no limit":   {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, want: verdict.Pass, why: code.MemorySlope},
+		"noisy":             {series: []measure.Series{memoryOf(measure.EngineMemory, noisy)}, limit: &limit, want: verdict.Inconclusive, why: code.MemoryOpen},
+		"fills its pools":   {series: []measure.Series{memoryOf(measure.EngineMemory, fills)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope},
+		"nothing read":      {limit: &limit, want: verdict.Inconclusive, why: code.MemoryUnknown},
+		"nothing, no limit": {want: verdict.Pass, why: code.MemoryUnknown},
+		"container":         {series: []measure.Series{memoryOf(measure.EngineMemory, flat), memoryOf(measure.ContainerMemory, leak)}, limit: &limit, want: verdict.Fail, why: code.MemoryLeaks},
+		"GPU unread":        {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, gpus: []string{"G1"}, limit: &limit, want: verdict.Inconclusive, why: code.MemoryUnknown},
+		"GPU leaks": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, flat), func() measure.Series {
+				s := memoryOf(measure.GPUMemory, leak)
+				s.Source = "G1"
+				return s
+			}()},
+			gpus: []string{"G1"}, limit: &limit, want: verdict.Fail, why: code.MemoryLeaks,
+		},
+	} {
+		found := map[string]float64{}
+		r := &run{Config: &Config{MaxMemorySlope: c.limit}, steady: steady, found: func(name string, values ...float64) { found[name] = values[0] }}
+		got, why := r.memory(c.series, c.gpus)
+		if len(found) != len(c.series) && name != "container" {
+			t.Errorf("%s: rules read %v", name, found)
+		}
+		if got != c.want || len(why) == 0 || why[0].Code != c.why {
+			t.Errorf("%s: %s %+v, want %s for %s", name, got, why, c.want, c.why)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	usual := Config{Sequential: 10, Prompt: []int{16, 32}, Output: []int{8}, RequestTimeout: plans.Dur(time.Second), StallTimeout: plans.Dur(time.Second)}
+	limit := 1.0
+	for name, c := range map[string]struct {
+		change func(*Config)
+		attr   string
+	}{
+		"nothing to do":    {func(c *Config) { c.Sequential = 0 }, ""},
+		"no lengths":       {func(c *Config) { c.Prompt = nil }, "prompt_tokens"},
+		"three lengths":    {func(c *Config) { c.Prompt = []int{1, 2, 3} }, "prompt_tokens"},
+		"falling lengths":  {func(c *Config) { c.Output = []int{8, 4} }, "output_tokens"},
+		"slope of nothing": {func(c *Config) { c.Sequential, c.Burst, c.MaxMemorySlope = 0, 4, &limit }, "max_memory_slope"},
+		"no time limit":    {func(c *Config) { c.StallTimeout = 0 }, ""},
+	} {
+		changed := usual
+		c.change(&changed)
+		errs := check(nil, changed)
+		if len(errs) != 1 || errs[0].Attr != c.attr {
+			t.Errorf("%s: %+v", name, errs)
+		}
+	}
+	if errs := check(nil, usual); len(errs) > 0 {
+		t.Errorf("%+v", errs)
+	}
+}
