@@ -18,6 +18,12 @@ var stepPhrases = phrases{
 	code.NoLibrary:      "no file matches {subject}",
 	code.NoGPUCode:      "no GPU code in {files|file|files}",
 
+	code.TodoStill:   "still at {subject} in {now}",
+	code.TodoMoved:   "moved from {was} to {subject} in {now}",
+	code.TodoChanged: "changed at {subject} in {now}, was {was}: {text}",
+	code.TodoGone:    "{subject} is gone in {now}",
+	code.TodoNever:   "{subject} does not contain the snippet in {noted}: correct file, commit or snippet",
+
 	code.GitRefused:    "{error}",
 	code.RefAlready:    "{subject} is already at {at}",
 	code.RefMade:       "{subject} created{from? from {from}} at {at}",

@@ -133,6 +133,9 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	default:
 		// What was reached is known only now, and is what later runs look for.
 		s.Keys.Measure = g.key() + gitGoal + goal
+		if slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Verdict == verdict.Fail }) {
+			out.Verdict = verdict.Fail
+		}
 	}
 	for _, r := range reasons {
 		out.Reasons = append(out.Reasons, r.Map(g.site.Redact.Text))

@@ -55,6 +55,17 @@ const (
 	OffCommit     Code = "git.off_commit"
 )
 
+// What became of a note on somebody else's code. Subject is where it is, or where it was
+// if it is gone: file:line, or the files of a note that was never right. Args: now and
+// noted (commits), was (file:line), text (what is alike).
+const (
+	TodoStill   Code = "todo.still"
+	TodoMoved   Code = "todo.moved"
+	TodoChanged Code = "todo.changed"
+	TodoGone    Code = "todo.gone"
+	TodoNever   Code = "todo.never"
+)
+
 // What comparisons of engines say.
 const (
 	NotQualifying Code = "compare.not_qualifying"

@@ -1,0 +1,239 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Fate is what became of lines of a commit in another one.
+type Fate string
+
+const (
+	// Still: at the same line of the same file.
+	Still Fate = "still"
+	// Moved: at another line or in another file.
+	Moved Fate = "moved"
+	// Changed: where it was there is something alike.
+	Changed Fate = "changed"
+	Gone    Fate = "gone"
+)
+
+// Place is where lines begin in a commit.
+type Place struct {
+	File string
+	Line int // counted from 1
+	// Text of these lines, one of many cut.
+	Text string
+}
+
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Followed is one place of a snippet and what became of it.
+type Followed struct {
+	Was  Place
+	Fate Fate
+	// Now is where it is, or what is alike; empty where it is gone.
+	Now Place
+}
+
+// maxPlaces bounds how often a snippet may stand in a commit: one that does oftener
+// says too little.
+const maxPlaces = 50
+
+// Follow finds a snippet in the files of a commit that a glob names, and each of these
+// places in another commit. Each line of the snippet must be within a line of the file,
+// one after the other, however they are indented; white space counts as one space. None
+// found is no error.
+func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all []Followed, err error) {
+	want := split(snippet)
+	inGlob := func(p Place) bool { ok, _ := path.Match(glob, p.File); return ok }
+	was, err := r.places(ctx, want, from)
+	if err != nil {
+		return nil, err
+	}
+	var others []Place // which nobody asked for, and which nothing else moved to
+	was = slices.DeleteFunc(was, func(p Place) bool {
+		if !inGlob(p) {
+			others = append(others, p)
+		}
+		return !inGlob(p)
+	})
+	if len(was) == 0 {
+		return nil, nil
+	}
+	if len(was) > maxPlaces {
+		return nil, &Error{Kind: TooMuch, Reason: fmt.Sprintf("the snippet stands in %s %d times: give more of it, or a narrower file", Short(from), len(was))}
+	}
+	now, err := r.places(ctx, want, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		if i := slices.IndexFunc(now, func(p Place) bool { return p.File == other.File }); i >= 0 {
+			now = slices.Delete(now, i, i+1)
+		}
+	}
+	all = make([]Followed, len(was))
+	for i, p := range was {
+		all[i] = Followed{Was: p, Fate: Gone}
+	}
+	// What is nearest goes first, so that no place is taken for one that moved there.
+	for _, near := range []func(p, q Place) bool{
+		func(p, q Place) bool { return p.File == q.File && p.Line == q.Line },
+		func(p, q Place) bool { return p.File == q.File },
+		func(_, q Place) bool { return inGlob(q) },
+		func(_, _ Place) bool { return true },
+	} {
+		for i := range all {
+			f := &all[i]
+			at := slices.IndexFunc(now, func(q Place) bool { return near(f.Was, q) })
+			if f.Fate != Gone || at < 0 {
+				continue
+			}
+			f.Fate, f.Now = Moved, now[at]
+			if f.Now.String() == f.Was.String() {
+				f.Fate = Still
+			}
+			now = slices.Delete(now, at, at+1)
+		}
+	}
+	for i := range all {
+		if f := &all[i]; f.Fate == Gone {
+			text, err := r.File(ctx, to, f.Was.File)
+			if err != nil {
+				return nil, err
+			}
+			if at, ok := alike(want, text); ok {
+				at.File = f.Was.File
+				f.Fate, f.Now = Changed, at
+			}
+		}
+	}
+	return all, nil
+}
+
+// File is the text of a file in a commit, empty where it has none.
+func (r *Repo) File(ctx context.Context, commit, file string) (string, error) {
+	list, err := r.list(ctx, "ls-tree", "-z", "--name-only", commit, "--", file)
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return r.run(ctx, "cat-file", "blob", commit+":"+file)
+}
+
+// places finds a snippet in all text files of a commit.
+func (r *Repo) places(ctx context.Context, want []string, commit string) (all []Place, err error) {
+	list, err := r.list(ctx, "grep", "-I", "-l", "-z", "-F", "-e", longestWord(want), commit)
+	if failed := (*Error)(nil); errors.As(err, &failed) && failed.Exit == 1 && failed.message == "" {
+		return nil, nil // none
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range list {
+		file := strings.TrimPrefix(name, commit+":")
+		text, err := r.File(ctx, commit, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range find(want, text) {
+			p.File = file
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// split is a snippet's lines without what is not compared.
+func split(text string) []string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// find is where a file has all lines of a snippet.
+func find(want []string, text string) (all []Place) {
+	has := strings.Split(text, "\n")
+next:
+	for i := 0; i+len(want) <= len(has); i++ {
+		for j, line := range want {
+			if !strings.Contains(strings.Join(strings.Fields(has[i+j]), " "), line) {
+				continue next
+			}
+		}
+		all = append(all, place(has[i:i+len(want)], i))
+	}
+	return all
+}
+
+// shown is how much of a place's text is kept, in bytes.
+const shown = 200
+
+func place(lines []string, at int) Place {
+	text := strings.Join(split(strings.Join(lines, "\n")), " ⏎ ")
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	}
+	return Place{Line: at + 1, Text: text}
+}
+
+// word is what lines are held against each other by: names are taken apart, so that one
+// that was renamed in part is alike.
+var word = regexp.MustCompile(`[\pL\pN]+`)
+
+// longestWord is one that each line with the snippet has.
+func longestWord(lines []string) (longest string) {
+	for _, w := range word.FindAllString(strings.Join(lines, "\n"), -1) {
+		if len(w) > len(longest) {
+			longest = w
+		}
+	}
+	return longest
+}
+
+// HasWord reports whether a snippet has anything to look for.
+func HasWord(snippet string) bool { return longestWord(split(snippet)) != "" }
+
+// alikeFrom is the share of a snippet's words, by their length, that lines need to be
+// alike.
+const alikeFrom = 0.6
+
+// alike is where a file has the most of a snippet's words within as many lines, where
+// that is enough of them.
+func alike(want []string, text string) (best Place, ok bool) {
+	words, whole := map[string]int{}, 0
+	for _, w := range word.FindAllString(strings.Join(want, "\n"), -1) {
+		words[w]++
+		whole += len(w)
+	}
+	has := strings.Split(text, "\n")
+	most := 0
+	for i := 0; i+len(want) <= len(has); i++ {
+		left, found := map[string]int{}, 0
+		for _, line := range has[i : i+len(want)] {
+			for _, w := range word.FindAllString(line, -1) {
+				if left[w] < words[w] {
+					left[w]++
+					found += len(w)
+				}
+			}
+		}
+		if found > most {
+			most, best = found, place(has[i:i+len(want)], i)
+		}
+	}
+	return best, float64(most) >= alikeFrom*float64(max(whole, 1))
+}

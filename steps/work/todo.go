@@ -1,0 +1,110 @@
+package work
+
+import (
+	"context"
+	"path"
+
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+var todoKind = func() Kind {
+	k := gitKind(
+		"Follows a note on somebody else's code, which names a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails where it was changed, which is shown, or is gone. It only reads; fetch before it (step git_fetch).",
+		`step "upstream_todo" "granularity" {
+  repo    = "~/projects/flashinfer"
+  commit  = "3f1c2ab"
+  ref     = "upstream/main"
+  file    = "csrc/fused_moe/sm12x_*.cuh"
+  snippet = "kSm12xBlockScaleGranularity = 128"
+}`,
+		func(*Site) gitAction { return &todo{} },
+		plans.Attr{Name: "commit", Type: plans.String, Required: true, Doc: "The commit that the note is about: a SHA, a tag."},
+		plans.Attr{Name: "ref", Type: plans.String, Default: "HEAD", Doc: "Where to look today: a branch, a branch of a remote such as `upstream/main`, a SHA. When it moves, the step runs again."},
+		plans.Attr{Name: "file", Type: plans.String, Required: true, Doc: "The file in that commit, or a glob, in which * is any part of a name. Each place in it is followed."},
+		plans.Attr{Name: "snippet", Type: plans.String, Required: true, Doc: "What to find, of one line or several. Each has to be within a line of the file; indentation does not count."},
+	)
+	k.Schema.Check = func(b *plans.Block) []plans.AttrError {
+		errs := variant.NotBlank(b)
+		if len(errs) > 0 {
+			return errs
+		}
+		return plans.Checked(checkTodo)(b)
+	}
+	return k
+}()
+
+func checkTodo(_ *plans.Block, c todo) (errs []plans.AttrError) {
+	if _, err := path.Match(c.File, ""); err != nil {
+		errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * stands for any part of a name."})
+	}
+	if !git.HasWord(c.Snippet) {
+		errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})
+	}
+	return errs
+}
+
+type todo struct {
+	Commit  string `json:"commit"`
+	Ref     string `json:"ref"`
+	File    string `json:"file"`
+	Snippet string `json:"snippet"`
+}
+
+func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
+	noted, err := r.Commit(ctx, c.Commit)
+	if err != nil {
+		return "", nil, err
+	}
+	now, err := r.Commit(ctx, c.Ref)
+	if err != nil {
+		return "", nil, err
+	}
+	followed, err := r.Follow(ctx, c.Snippet, c.File, noted, now)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(followed) == 0 {
+		never := verdict.New(code.TodoNever, verdict.Text("noted", git.Short(noted))).On(c.File)
+		never.Verdict = verdict.Fail
+		return now, []verdict.Reason{never}, nil
+	}
+	var reasons []verdict.Reason
+	for _, f := range followed {
+		reasons = append(reasons, c.became(f, git.Short(now)))
+	}
+	return now, reasons, nil
+}
+
+// became is what became of one place of the snippet.
+func (c *todo) became(f git.Followed, now string) verdict.Reason {
+	in, was := verdict.Text("now", now), verdict.Text("was", f.Was.String())
+	var r verdict.Reason
+	switch f.Fate {
+	case git.Still:
+		return verdict.New(code.TodoStill, in).On(f.Now.String())
+	case git.Moved:
+		return verdict.New(code.TodoMoved, in, was).On(f.Now.String())
+	case git.Changed:
+		r = verdict.New(code.TodoChanged, in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
+	default:
+		r = verdict.New(code.TodoGone, in).On(f.Was.String())
+	}
+	r.Verdict = verdict.Fail
+	return r
+}
+
+// holds while the ref is where it was: nothing else can move the snippet.
+func (c *todo) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
+	now, err := r.Commit(ctx, c.Ref)
+	switch {
+	case err != nil:
+		return verdict.New(code.GitRefused, verdict.Err(err))
+	case now != goal:
+		return verdict.New(code.RefMoved, verdict.Text("before", git.Short(goal)), verdict.Text("after", git.Short(now))).On(c.Ref)
+	}
+	return verdict.Reason{}
+}
