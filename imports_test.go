@@ -54,7 +54,8 @@ var allowed = map[string][]string{
 	"gates":                       {"engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "plans"},
 	"plans/yamlbody":              {},
 	"plans/redact":                {},
-	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/redact"},
+	"plans/design":                {},
+	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/design", "plans/redact"},
 	"plans/lang":                  {"plans", "plans/redact", "plans/yamlbody"},
 	"plans/rules":                 {"engine/measure", "gates/verdict", "plans", "plans/lang", "plans/yamlbody"},
 	"plans/eval":                  {"engine/measure", "plans", "plans/lang", "plans/redact", "plans/yamlbody"},
@@ -86,7 +87,7 @@ var allowed = map[string][]string{
 	"steps/record":  {"engine", "engine/kinds", "engine/limit", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/load/work", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
 	"steps/levels":  {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/program", "steps/quality", "steps/record", "steps/stress", "steps/variant"},
 	"steps/stress":  {"engine/kinds", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/measure", "engine/observe", "engine/openai", "engine/telemetry", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "steps/launch", "steps/record"},
-	"steps/session": {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/quality", "steps/record", "steps/variant"},
+	"steps/session": {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/design", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/quality", "steps/record", "steps/variant"},
 	"steps":         {"engine", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "steps/launch", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
 }
 

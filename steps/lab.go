@@ -37,7 +37,7 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
 		return kind.Make(l.site(), n.StepBlock), nil
 	}
-	if n.StepBlock.Kind == plans.CompareStep {
+	if n.StepBlock.Kind == plans.CompareStep || n.StepBlock.Kind == plans.MatrixStep {
 		return l.Compare(n.StepBlock), nil
 	}
 	return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)

@@ -33,6 +33,7 @@ func Registry() *plans.Registry {
 		r.Steps[name] = k.Schema
 	}
 	r.Steps[plans.CompareStep] = session.CompareSchema
+	r.Steps[plans.MatrixStep] = session.MatrixSchema
 	variant.Register(r)
 	return r
 }

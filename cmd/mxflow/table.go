@@ -242,6 +242,18 @@ func (a *app) comparison(d *ledger.Decision) {
 	}
 	fmt.Fprintf(a.stdout, "\n%s:\n", d.Node)
 	a.compared(d.Rows)
+	t := report.Effects(d.Effects)
+	if len(t.Rows) == 0 {
+		return
+	}
+	fmt.Fprintln(a.stdout, "\nBest cells:")
+	for _, line := range report.Best(d.Rows) {
+		fmt.Fprintln(a.stdout, "- "+line)
+	}
+	fmt.Fprintln(a.stdout, report.BestLegend)
+	fmt.Fprintln(a.stdout)
+	a.printTable(t.Head, t.Rows)
+	fmt.Fprintln(a.stdout, report.EffectsLegend)
 }
 
 // compared prints the rows of a comparison of engines.

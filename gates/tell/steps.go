@@ -52,5 +52,9 @@ var stepPhrases = phrases{
 	code.OffCommit:     "{subject} is at {at}, no longer at {commit}",
 
 	code.NotQualifying: "protocol {subject} has no level that qualifies it; add level \"smoke\"",
+	code.Combined:      "{cells} of {of} cells measured, {launches} launches each",
+	code.OutOfTime:     "left out: its first launch would have begun after its share of {limit}",
+	code.BreaksWith:    "{subject} breaks with {set} alone",
+	code.NotNarrowed:   "{subject}: no smaller combination was looked for after {launches} further launches",
 	code.Compared:      "{engines} engines, {launches} launches each, against {reference}",
 }

@@ -58,6 +58,7 @@ func (c *planCheck) checkPlan() {
 	}
 	c.checkProof()
 	c.checkCommands()
+	c.checkMatrices()
 	c.checkFits()
 	c.checkEndpoints()
 	c.checkConfirmations()

@@ -33,7 +33,9 @@ type Decision struct {
 	Levels []Level `json:"levels,omitempty"`
 	Rules  []Rule  `json:"rules,omitempty"`
 	// Rows are the table of a comparison of engines.
-	Rows []verdict.Row `json:"rows,omitempty"`
+	// Effects are what values of knobs do to the metrics of Rows, of a matrix.
+	Effects []verdict.Effect `json:"effects,omitempty"`
+	Rows    []verdict.Row    `json:"rows,omitempty"`
 	// Launches are the IDs of the launches it rests on.
 	Launches []string `json:"launches,omitempty"`
 	// Session is the interleaved session it rests on.

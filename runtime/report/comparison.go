@@ -73,7 +73,11 @@ func cellName(c verdict.Cell) string {
 }
 
 func tableOf(rows []verdict.Row, columns []verdict.Cell) Table {
-	t := Table{Head: []string{"Engine", "Launches"}}
+	what := "Engine"
+	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Reference && r.Name == ledger.Baseline }) {
+		what = "Cell"
+	}
+	t := Table{Head: []string{what, "Launches"}}
 	for _, c := range columns {
 		t.Head = append(t.Head, fmt.Sprintf("%s (%s)", columnName(c), c.Unit))
 	}
@@ -130,6 +134,72 @@ func ComparisonNotes(rows []verdict.Row) (notes []string) {
 // ComparisonLegend says how the numbers are to be read.
 const ComparisonLegend = "Means over launches with their 95% intervals; × is how many times better than the reference, more than 1 being better for every metric. Tokens are counted by each engine's own tokenizer."
 
+// Effects is the table of what values of knobs do to each metric, alone and together. What
+// is not demonstrated stands there too, so that its bounds are seen.
+func Effects(effects []verdict.Effect) (t Table) {
+	if len(effects) == 0 {
+		return t
+	}
+	t.Head = []string{"Metric", "Value", "With", "Change", ""}
+	for _, e := range effects {
+		with, what := "–", ""
+		if e.With != "" {
+			with = e.With + "=" + e.WithValue
+		}
+		switch {
+		case e.Low == nil:
+			what = "no bounds from so few launches"
+		case !e.Shown():
+			what = "none shown"
+		case (e.Change > 0) == (e.Better == string(measure.Higher)):
+			what = "better"
+		default:
+			what = "worse"
+		}
+		if e.Shown() && e.With != "" {
+			what += " together than apart"
+		}
+		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, changeText(e), what})
+	}
+	return t
+}
+
+func changeText(e verdict.Effect) string {
+	text := tell.Percent(e.Change, 1)
+	if e.Low != nil && e.High != nil {
+		text += fmt.Sprintf(" [%s, %s]", tell.Percent(*e.Low, 1), tell.Percent(*e.High, 1))
+	}
+	return text
+}
+
+// Best are the cells of a matrix that are best by each metric, as sentences.
+func Best(rows []verdict.Row) (lines []string) {
+	for _, c := range columnsOf(rows) {
+		var best *verdict.Cell
+		name := ""
+		for _, r := range rows {
+			if own := find(r.Cells, c.Address); own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
+				best, name = own, r.Name
+			}
+		}
+		switch {
+		case best == nil:
+		case *best.Speedup <= 1:
+			lines = append(lines, fmt.Sprintf("%s: no cell is better than the baseline", columnName(c)))
+		default:
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, tell.Interval(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
+		}
+	}
+	return lines
+}
+
+const (
+	// EffectsLegend says how the effects are to be read.
+	EffectsLegend = "Changes with intervals that hold for all effects on a metric together with 95% confidence; a pair of values is what both do beyond what each does alone."
+	// BestLegend says how much the best is worth.
+	BestLegend = "The best of several is too good on average: confirm it as a feature, on fresh launches."
+)
+
 // comparisons are the steps that compare engines.
 func (p *page) comparisons() {
 	for _, d := range Standing(p.st) {
@@ -150,6 +220,11 @@ func (p *page) comparison(d *ledger.Decision) {
 	}
 	p.line("")
 	p.para("%s", ComparisonLegend)
+	if t := Effects(d.Effects); len(t.Rows) > 0 {
+		p.para("Best cells: %s. %s", strings.Join(Best(d.Rows), "; "), BestLegend)
+		p.table(t)
+		p.para("%s", EffectsLegend)
+	}
 }
 
 // columnName is "chat.c16 tg" for chat.c16.tg.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -81,11 +82,13 @@ type compare struct {
 	block *plans.Block
 }
 
-// comparison is what a compare step has to do, all names looked up.
+// comparison is what a compare or matrix step has to do, all names looked up.
 type comparison struct {
 	compareConfig
 	protocol  *plans.Protocol
 	workloads []*plans.Workload
+	// matrix is set where the rows are combinations of knobs.
+	matrix *matrix
 	// variants are the engines, the reference first; rows in the plan's order.
 	variants, rows []*variant.Variant
 	// session is the one that it goes on with, slots are what that takes and have what
@@ -97,35 +100,54 @@ type comparison struct {
 
 func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	out := &comparison{}
+	if c.block.Kind == plans.MatrixStep {
+		return out, c.combine(s, out)
+	}
 	if err := c.block.Decode(&out.compareConfig); err != nil {
 		return nil, err
 	}
-	out.protocol = c.lab.Plan.Protocol(out.Protocol)
-	if out.protocol == nil {
-		return nil, fmt.Errorf("there is no protocol %q", out.Protocol)
-	}
-	for _, name := range c.lab.Plan.Sent(c.block) {
-		out.workloads = append(out.workloads, c.lab.Plan.Workload(name))
+	if err := c.named(out); err != nil {
+		return nil, err
 	}
 	for _, key := range out.Engines {
 		var knobs map[string]string
 		if b := c.lab.Plan.Baseline; b != nil && b.Engine == key {
 			knobs = c.lab.Plan.DefaultKnobs()
 		}
-		v, err := c.lab.Resolve(s, key, key, knobs)
-		if err != nil {
+		if err := c.row(s, out, key, key, knobs); err != nil {
 			return nil, fmt.Errorf("engine.%s: %w", key, err)
-		}
-		// Two rows that start the same are still two rows.
-		v.Key = runtime.Digest("compared", key, v.Key)
-		out.rows = append(out.rows, v)
-		if key == out.Reference {
-			out.variants = slices.Insert(out.variants, 0, v)
-		} else {
-			out.variants = append(out.variants, v)
 		}
 	}
 	return out, nil
+}
+
+// named looks up what the step names.
+func (c *compare) named(out *comparison) error {
+	out.protocol = c.lab.Plan.Protocol(out.Protocol)
+	if out.protocol == nil {
+		return fmt.Errorf("there is no protocol %q", out.Protocol)
+	}
+	for _, name := range c.lab.Plan.Sent(c.block) {
+		out.workloads = append(out.workloads, c.lab.Plan.Workload(name))
+	}
+	return nil
+}
+
+// row adds a row of that name.
+func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, knobs map[string]string) error {
+	v, err := c.lab.Resolve(s, name, engine, knobs)
+	if err != nil {
+		return err
+	}
+	// Two rows that start the same are still two rows.
+	v.Key = runtime.Digest("compared", name, v.Key)
+	out.rows = append(out.rows, v)
+	if name == out.Reference {
+		out.variants = slices.Insert(out.variants, 0, v)
+	} else {
+		out.variants = append(out.variants, v)
+	}
+	return nil
 }
 
 // going is the comparison with its session.
@@ -307,20 +329,24 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	if err != nil {
 		return nil, err
 	}
-	shared := &record.Texts{Set: it.session}
-	if err := shared.Recall(&c.lab.Sender, c.lab.Store, it.have); err != nil {
-		return nil, err
-	}
-	for i := range it.slots {
-		it.slots[i].texts = shared
+	if it.matrix == nil {
+		// Engines count tokens each in their own way, so they are sent the same text. Cells
+		// of a matrix are of one engine, and get prompts of their own in every launch.
+		shared := &record.Texts{Set: it.session}
+		if err := shared.Recall(&c.lab.Sender, c.lab.Store, it.have); err != nil {
+			return nil, err
+		}
+		for i := range it.slots {
+			it.slots[i].texts = shared
+		}
 	}
 	out := &ledger.Decision{Session: it.session}
 	entries := map[*variant.Variant]*gates.Contender{}
 	for _, v := range it.variants {
 		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
 		entries[v] = e
-		if it.launched(v) {
-			continue // it was qualified before this session was cut
+		if it.launched(v) || it.matrix != nil {
+			continue // it was qualified before this session was cut, or is when its turn comes
 		}
 		if err := c.qualify(ctx, s, it, v, e, out); err != nil {
 			return nil, err
@@ -330,6 +356,11 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	c.decide(it, entries, out)
+	if it.matrix != nil {
+		if err := c.narrow(ctx, s, it, out); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 
@@ -367,9 +398,22 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 		if e.Broken != "" {
 			continue
 		}
+		if it.matrix != nil && it.matrix.late(it, sl) {
+			e.Broken, e.Cause = verdict.Inconclusive, verdict.New(code.OutOfTime, verdict.Dur("limit", time.Duration(it.matrix.MaxTime)))
+			continue
+		}
 		launch := it.existing(sl)
 		if launch == nil {
 			var err error
+			if m := it.matrix; m != nil && !it.launched(sl.variant) && !m.qualified[sl.variant] {
+				m.qualified[sl.variant] = true
+				if err := c.qualify(ctx, s, it, sl.variant, e, out); err != nil {
+					return err
+				}
+				if e.Broken != "" {
+					continue
+				}
+			}
 			if launch, err = b.one(ctx, s, out.Session, sl, len(it.slots), it.workloads, nil); err != nil {
 				return err
 			}
@@ -428,6 +472,9 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 		contenders = append(contenders, *entries[v])
 	}
 	out.Rows = gates.Compare(contenders, it.Reference)
+	if it.matrix != nil {
+		out.Effects = gates.Effects(out.Rows, it.matrix.sets)
+	}
 	var verdicts []verdict.Verdict
 	measured := 0
 	for _, r := range out.Rows {
@@ -444,7 +491,9 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 	if out.Verdict == verdict.Pass && measured < 2 {
 		out.Verdict = verdict.Error // what is left is compared with nothing
 	}
-	if out.Verdict == verdict.Pass {
+	if m := it.matrix; m != nil && out.Verdict != verdict.Error {
+		out.Reasons = append(verdict.Because(code.Combined, verdict.Int("cells", measured), verdict.Int("of", len(it.rows)+m.left), verdict.Int("launches", it.Launches)), out.Reasons...)
+	} else if out.Verdict == verdict.Pass {
 		out.Reasons = append(verdict.Because(code.Compared, verdict.Int("engines", measured), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference)), out.Reasons...)
 	}
 }

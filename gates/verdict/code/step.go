@@ -70,4 +70,13 @@ const (
 const (
 	NotQualifying Code = "compare.not_qualifying"
 	Compared      Code = "compare.done"
+	// Combined: of the cells of a matrix, so many were measured. Args: cells, of, launches.
+	Combined Code = "matrix.done"
+	// OutOfTime: a cell was left out. Args: limit.
+	OutOfTime Code = "matrix.out_of_time"
+	// BreaksWith: the cell Subject breaks, and so does this combination of its values, of
+	// which none can be taken away. Args: set.
+	BreaksWith Code = "matrix.breaks_with"
+	// NotNarrowed: no such combination was found for the cell Subject. Args: launches.
+	NotNarrowed Code = "matrix.not_narrowed"
 )

@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/design"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// MatrixSchema is what combinations of knobs are written as in a plan.
+var MatrixSchema = plans.Schema{
+	Doc: "Measures combinations of knobs against the baseline, which all share: each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, what each value does by itself and what pairs of values do beyond that, with bounds; of a cell that breaks, by further launches, a smallest set of values that still does. Passes when every cell was measured.",
+	Example: `step "matrix" "together" {
+  knobs     = { kv_cache = ["off", "on"], experts = ["all", "routed"] }
+  design    = "full"
+  workloads = [workload.chat]
+  protocol  = protocol.standard
+}`,
+	Attrs: []plans.Attr{
+		{Name: "knobs", Type: plans.Anything, Required: true, Doc: "The values that are combined, as lists by knob. All other knobs are as in the baseline."},
+		{Name: "design", Type: plans.String, Default: string(design.Full), OneOf: design.Kinds, Doc: "`full`: all combinations. `pairwise`: every pair of values in at least one cell. `one_at_a_time`: each value by itself."},
+		{Name: "exclude", Type: plans.Anything, Doc: "Combinations that no cell may have, as a list of maps: `[{ moe_kernel = \"gemm\", activation = \"bf16\" }]`."},
+		{Name: "include", Type: plans.Anything, Doc: "Cells that are there in any case, as a list of maps; knobs that one does not name are at the baseline's value."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order; `--suite` sends those of a suite in their place."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels but the benchmark qualify each cell, in one launch that is not measured."},
+		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches a cell", Min: 2, MinSet: true, Max: 12, Doc: "Launches of the baseline, and of each cell, that are measured."},
+		{Name: "max_launches", Type: plans.Int, Unit: "launches", Min: 4, MinSet: true, Doc: "The most launches that are measured in all. They go to the cells that cover most pairs of values."},
+		{Name: "max_time", Type: plans.Duration, Doc: "About how long it may take. Cells of which the first launch would begin later than its share of that are left out."},
+		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them."},
+	},
+}
+
+// matrix is what a comparison knows of its rows where they are combinations of knobs.
+type matrix struct {
+	plans.Matrix
+	// sets are what the rows have otherwise than the baseline, by name, and left how many
+	// cells there is no launch for.
+	sets map[string]map[string]string
+	left int
+	// began is when this apply went on with it, qualified which rows it has qualified.
+	began     time.Time
+	qualified map[*variant.Variant]bool
+}
+
+// combine makes the rows: the baseline, and a cell each.
+func (c *compare) combine(s *runtime.Scope, out *comparison) error {
+	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, began: time.Now(), qualified: map[*variant.Variant]bool{}}
+	if err := c.block.Decode(&m.Matrix); err != nil {
+		return err
+	}
+	cells, left, err := c.lab.Plan.MatrixCells(&m.Matrix)
+	if err != nil {
+		return err
+	}
+	m.left = left
+	out.matrix, out.Reference, out.Protocol, out.Launches = m, ledger.Baseline, m.Protocol, m.Launches
+	if err := c.named(out); err != nil {
+		return err
+	}
+	engine, base := c.lab.Plan.Baseline.Engine, c.lab.Plan.DefaultKnobs()
+	if err := c.row(s, out, ledger.Baseline, engine, base); err != nil {
+		return err
+	}
+	for _, cell := range cells {
+		knobs := maps.Clone(base)
+		maps.Copy(knobs, cell.Set)
+		m.sets[cell.Name] = cell.Set
+		if m.MayBreak {
+			out.Optional = append(out.Optional, cell.Name)
+		}
+		if err := c.row(s, out, cell.Name, engine, knobs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// late reports whether a cell would begin later than its share of the time: in the first
+// round, of which the others are repetitions.
+func (m *matrix) late(it *comparison, sl slot) bool {
+	if m.MaxTime <= 0 || sl.ordinal > 1 || sl.variant.Name == it.Reference || it.existing(sl) != nil {
+		return false
+	}
+	spent := time.Since(m.began).Seconds()
+	for _, l := range it.have {
+		spent += l.Seconds
+	}
+	return spent > time.Duration(m.MaxTime).Seconds()/float64(m.Launches)
+}
+
+// mostNarrowing is how many further launches are made of all cells that break.
+const mostNarrowing = 16
+
+// narrow finds, for each cell that breaks, a smallest set of values that still does: none
+// of them can be taken back to the baseline's value without mending it. What is known of
+// other cells costs no launch.
+func (c *compare) narrow(ctx context.Context, s *runtime.Scope, it *comparison, out *ledger.Decision) error {
+	known := map[string]bool{} // by name, whether it breaks
+	for _, r := range out.Rows {
+		known[r.Name] = breaks(r.Verdict)
+	}
+	spent := 0
+	for _, r := range out.Rows {
+		if !breaks(r.Verdict) || len(it.matrix.sets[r.Name]) < 2 {
+			continue
+		}
+		// What broke while it was measured is tried by measuring.
+		measured := !slices.ContainsFunc(out.Levels, func(l ledger.Level) bool {
+			return strings.HasPrefix(l.Name, r.Name+"/") && l.Verdict != verdict.Pass
+		})
+		set := maps.Clone(it.matrix.sets[r.Name])
+		for _, knob := range slices.Sorted(maps.Keys(set)) {
+			if len(set) == 1 {
+				break
+			}
+			smaller := maps.Clone(set)
+			delete(smaller, knob)
+			name := c.lab.Plan.SetName(smaller)
+			broken, seen := known[name]
+			if !seen {
+				if spent == mostNarrowing {
+					out.Reasons = append(out.Reasons, verdict.New(code.NotNarrowed, verdict.Int("launches", spent)).On(r.Name))
+					return nil
+				}
+				spent++
+				var err error
+				if broken, err = c.tried(ctx, s, it, name, smaller, measured, out); err != nil {
+					return err
+				}
+				known[name] = broken
+			}
+			if broken {
+				set = smaller
+			}
+		}
+		out.Reasons = append(out.Reasons, verdict.New(code.BreaksWith, verdict.Text("set", c.lab.Plan.SetName(set))).On(r.Name))
+	}
+	return nil
+}
+
+// breaks tells what is wrong with a cell from what was not launched.
+func breaks(v verdict.Verdict) bool {
+	return v == verdict.Fail || v == verdict.Invalid || v == verdict.Error
+}
+
+// tried reports whether a combination breaks: in the levels of the protocol, and where
+// measured is set in one launch that is measured.
+func (c *compare) tried(ctx context.Context, s *runtime.Scope, it *comparison, name string, set map[string]string, measured bool, out *ledger.Decision) (bool, error) {
+	knobs := c.lab.Plan.DefaultKnobs()
+	maps.Copy(knobs, set)
+	v, err := c.lab.Resolve(s, name, c.lab.Plan.Baseline.Engine, knobs)
+	if err != nil {
+		return false, err
+	}
+	e := &gates.Contender{}
+	if err := c.qualify(ctx, s, it, v, e, out); err != nil || breaks(e.Broken) || !measured {
+		return breaks(e.Broken), err
+	}
+	b := &benchmark{lab: c.lab}
+	launch, err := b.one(ctx, s, it.session+"-smaller", slot{variant: v, ordinal: 1, order: 1, number: 1}, 1, it.workloads, nil)
+	if err != nil {
+		return false, err
+	}
+	out.Launches = append(out.Launches, launch.ID)
+	got, _ := counts([]*ledger.Launch{launch}, nil)
+	return !launch.OK || breaks(got), nil
+}
