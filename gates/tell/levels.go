@@ -26,8 +26,8 @@ var levelPhrases = phrases{
 		return limited(r) + ": over the limit, not beyond that noise"
 	},
 	code.QualityOver:         limited,
-	code.QualityDiverged:     "prompt {prompt}, token {token}: {was:q} from {parent}, here {is:q}{gap?, {gap} less likely}",
-	code.QualityDiffer:       "{diverged} of {answers|answer|answers} differ from {parent}'s, {ties} at a near-tie{positions?; {positions|position|positions} compared}",
+	code.QualityDiverged:     "prompt {prompt}, token {token}: {was_id?id {was_id}}{was_id!{was:q}} from {parent}, here {is_id?id {is_id}}{is_id!{is:q}}{gap?, {gap} less likely}",
+	code.QualityDiffer:       "{diverged} of {answers} pairs of answers differ, {ties} at a near-tie{positions?; {positions|position|positions} compared with {parent}'s}",
 	code.QualityFlaws:        "log-probabilities that no distribution has: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to more than 1, {repeated} that list a token twice",
 	code.QualityParentFlaws:  "{parent} itself answers with log-probabilities that no distribution has",
 	code.QualityEmpty:        "no token in the answers to {prompts|prompt|prompts}",

@@ -122,11 +122,11 @@ func divergence(v logprob.Bounds) float64 {
 
 func (f *found) sum() {
 	var common, length, matched, ranked int
-	parts := map[string]*struct{ sum, p99, n float64 }{"prefill": {}, "decode": {}}
+	parts := [2]struct{ sum, p99, n float64 }{}
 	tied := 0
 	for _, h := range f.pairs {
-		for name, p := range map[string]logprob.Part{"prefill": h.Prefill, "decode": h.Decode} {
-			t := parts[name]
+		for i, p := range [2]logprob.Part{h.Prefill, h.Decode} {
+			t := &parts[i]
 			t.sum += divergence(p.Mean) * float64(p.Compared)
 			t.n += float64(p.Compared)
 			t.p99 = max(t.p99, divergence(p.P99))
@@ -154,10 +154,10 @@ func (f *found) sum() {
 			f.add(Agreement, i, 1-share(p.Common, p.Length))
 		}
 	}
-	for name, p := range parts {
+	for i, p := range parts {
 		mean := p.sum / max(p.n, 1)
 		if p.n > 0 && (f.part == "" || mean > f.by[KL]) {
-			f.by[KL], f.part = mean, name
+			f.by[KL], f.part = mean, [2]string{"prefill", "decode"}[i]
 		}
 		if p.n > 0 {
 			f.by[KLP99] = max(f.by[KLP99], p.p99)
@@ -273,9 +273,6 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name string) (verd
 			return verdict.Error, verdict.Because(code.QualityMissing, verdict.Err(err)), nil
 		}
 	}
-	if f.positions < fewest && s.needsLists() {
-		return verdict.Inconclusive, verdict.Because(code.QualityFew, verdict.Int("positions", f.positions), verdict.Int("least", fewest)), nil
-	}
 	values := Found(f.by)
 	p, known := perplexity(own)
 	base, also := perplexity(reference)
@@ -326,6 +323,10 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name string) (verd
 			over = append(over, d)
 		}
 		return v, over, values
+	}
+	// Against several launches, the same positions are compared several times.
+	if n := f.positions / max(len(f.pairs), 1); n < fewest && s.needsLists() {
+		return verdict.Inconclusive, verdict.Because(code.QualityFew, verdict.Int("positions", n), verdict.Int("least", fewest)), values
 	}
 	return v, append(notes, f.differences(name)), values
 }
@@ -445,7 +446,12 @@ func (f *found) first(parent string) verdict.Reason {
 			if d == nil || d.Tie || d.Reference == nil || d.Got == nil {
 				continue
 			}
-			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent), verdict.Text("was", d.Reference.Text), verdict.Text("is", d.Got.Text)}
+			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent)}
+			if was, is := *d.Reference, *d.Got; was.Text == "" && is.Text == "" {
+				args = append(args, verdict.Int("was_id", was.ID), verdict.Int("is_id", is.ID))
+			} else {
+				args = append(args, verdict.Text("was", was.Text), verdict.Text("is", is.Text))
+			}
 			if gap, ok := d.Gap.Finite(); ok {
 				args = append(args, verdict.Num("gap", gap, "nats"))
 			}

@@ -54,10 +54,13 @@ func TestJudge(t *testing.T) {
 	}
 	other := answered(same)
 	other.Prompts[0][0].Text = "another"
-	few := answered(same)
-	for i := range few.Answers[0] {
-		few.Answers[0][i].Tokens = few.Answers[0][i].Tokens[:1]
-		few.Answers[0][i].End = "stop"
+	few := func() *Recording {
+		r := answered(same)
+		for i := range r.Answers[0] {
+			r.Answers[0][i].Tokens = r.Answers[0][i].Tokens[:1]
+			r.Answers[0][i].End = "stop"
+		}
+		return r
 	}
 	silent := answered(same)
 	for i := range silent.Answers[0] {
@@ -88,7 +91,8 @@ func TestJudge(t *testing.T) {
 		{"a parent with NaN", answered(same), []*Recording{nan, answered(same)}, limited(0.02), verdict.Invalid, code.QualityParentFlaws},
 		{"no log-probabilities", bare, quiet, limited(0.02), verdict.Error, code.QualityMissing},
 		{"other prompts", other, quiet, limited(0.02), verdict.Error, code.QualityOtherPrompts},
-		{"too few positions", few, []*Recording{few, few}, limited(0.02), verdict.Inconclusive, code.QualityFew},
+		{"too few positions", few(), []*Recording{few(), few()}, limited(0.02), verdict.Inconclusive, code.QualityFew},
+		{"wrong from the first token on, so that few positions are compared", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, code.QualityOver},
 		{"no answers", silent, quiet, limited(0.02), verdict.Fail, code.QualityEmpty},
 	} {
 		v, reasons, _ := c.limits.Judge([]*Recording{c.own}, c.parents, c.parents, "baseline")

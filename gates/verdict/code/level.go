@@ -86,7 +86,8 @@ const (
 	QualityNoise  Code = "quality.noise"
 	QualityOver   Code = "quality.over"
 	// QualityDiverged: the first divergence that is no near-tie. Args: prompt, token,
-	// parent, was, is; gap where it is known.
+	// parent, was, is, or was_id, is_id where the engine names tokens by their ids; gap
+	// where it is known.
 	QualityDiverged Code = "quality.diverged"
 	// QualityDiffer: Args: answers, diverged, ties, parent; positions where lists were
 	// compared.
