@@ -130,3 +130,35 @@ func writeLog(t *testing.T, text string) string {
 	}
 	return path
 }
+
+// A limit that needs more than an engine gives is refused by what is known here.
+func TestMostLogProbs(t *testing.T) {
+	vllm, _ := Lookup("vllm")
+	llama, _ := Lookup("llamacpp")
+	none, _ := Lookup("transformers")
+	for _, test := range []struct {
+		kind     Kind
+		settings map[string]any
+		want     int
+	}{
+		{vllm, nil, 20},
+		{vllm, map[string]any{"max_logprobs": 50.}, 50},
+		{vllm, map[string]any{"max_logprobs": -1.}, math.MaxInt}, // as many as there are
+		{vllm, map[string]any{"max_logprobs": 0.}, 0},
+		{llama, map[string]any{"max_logprobs": 50.}, 100},
+		{none, nil, 0},
+	} {
+		if got := test.kind.Ask.LogProbs.Most(test.settings); got != test.want {
+			t.Errorf("%s with %v: %d, want %d", test.kind.Name, test.settings, got, test.want)
+		}
+	}
+	for _, k := range All() {
+		l := k.Ask.LogProbs
+		if l.Setting != "" && !slices.ContainsFunc(k.Settings, func(s Setting) bool { return s.Name == l.Setting }) {
+			t.Errorf("%s has no setting %q, which sets how many log-probabilities there are", k.Name, l.Setting)
+		}
+		if l.Top == 0 && l != (LogProbs{}) || l.AskIDs && !l.IDs || l.Prompt != "" && l.Prompt != "prompt_logprobs" && l.Prompt != "echo" {
+			t.Errorf("%s: %+v cannot be", k.Name, l)
+		}
+	}
+}
