@@ -291,6 +291,7 @@ var around = map[string]string{
 	"knob.value.must_see.lines": "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
 	"knob.value.must_not_see":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
 	"protocol.level":            "protocol \"wrapped\" {\n%s\n}",
+	"phase.step.matrix":         wrappedKnobs,
 	"phase.step":                "phase \"wrapped\" {\n%s\n}",
 	"phase.feature":             "phase \"wrapped\" {\n%s\n}",
 	"phase.gate":                "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
@@ -299,6 +300,29 @@ var around = map[string]string{
 	"phase.feature.confirm":     "engine \"vllm\" \"production\" {\nmodel = \"openai/gpt-oss-120b\"\n}\nphase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"decode\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
 	"phase.feature.criterion":   "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
 }
+
+// wrappedKnobs are those that the example of a matrix combines.
+const wrappedKnobs = `knob "kv_cache" {
+  default = "off"
+  value "off" {
+    must_see { log = ["*recompute*"] }
+  }
+  value "on" {
+    must_see { log = ["*kvcache*"] }
+  }
+}
+knob "experts" {
+  default = "all"
+  value "all" {
+    must_see { log = ["*moe_all*"] }
+  }
+  value "routed" {
+    must_see { log = ["*moe_routed*"] }
+  }
+}
+phase "wrapped" {
+%s
+}`
 
 const wrappedCommand = `engine "command" "wrapped" {
   process {
