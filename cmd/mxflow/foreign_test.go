@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -544,5 +545,87 @@ func TestForeignStack(t *testing.T) {
 		t.Errorf("accepted again, it is reproduced otherwise:\n%s", again)
 	}
 	s.mxflow(0, "audit", "verify")
+	s.mxflow(0, "audit", "replay")
+}
+
+// Limits are those that docs/protocol.md reports figures for.
+const foreignCorrectPlan = `plan "correct" {}
+engine "llamacpp" "small" {
+  model = "{models}/small.q8_0.gguf"
+  process { command = ["{program}", "-m", "{model}", "--host", "{host}", "--port", "{port}"] }
+  settings = {
+    threads           = 1
+    max_model_len     = 2048
+    max_num_seqs      = 4
+    attention_backend = "on"
+  }
+}
+knob "cache" {
+  default = "f16"
+  value "f16" {}
+  value "q8_0" { settings = { kv_cache_dtype = "q8_0" } }
+  value "q4_0" { settings = { kv_cache_dtype = "q4_0" } }
+  changes = ["kv_cache_dtype"]
+}
+knob "weights" {
+  default = "q8_0"
+  value "q8_0" {}
+  value "others" {
+    command = ["{program}", "-m", "{models}/small.q5_k_m.gguf", "--host", "{host}", "--port", "{port}"]
+  }
+  changes = ["quantization"]
+}
+protocol "standard" {
+  level "correctness" {
+    prompts          = 16
+    prompt_tokens    = [128]
+    output_tokens    = 32
+    concurrency      = [1, 4]
+    within           = "2m"
+    max_kl           = 0.02
+    min_argmax_match = 0.95
+  }
+}
+baseline {
+  engine   = engine.llamacpp.small
+  protocol = protocol.standard
+}
+phase "ports" {
+  dynamic "feature" {
+    for_each = { eight = { cache = "q8_0" }, four = { cache = "q4_0" }, others = { weights = "others" } }
+    labels   = [feature.key]
+    content {
+      set = feature.value
+      criterion "same" { rule = "levels.correctness.kl > 0 and levels.correctness == 'pass'" }
+    }
+  }
+}
+`
+
+// TestForeignCorrectness holds a real engine's answers against its parent's: keys and
+// values of 8 bits differ within limits, 4 bits and other weights beyond them.
+func TestForeignCorrectness(t *testing.T) {
+	server, models := os.Getenv("MXFLOW_TEST_LLAMA_SERVER"), os.Getenv("MXFLOW_TEST_MODELS")
+	missing := errors.New("nothing names it; .ci/foreign installs it and runs this test")
+	if server != "" && models != "" {
+		_, missing = os.Stat(filepath.Join(models, "small.q5_k_m.gguf"))
+	}
+	enginetest.Require(t, "llama-server", missing)
+	s := foreignStack{t: t, dir: t.TempDir()}
+	text := strings.NewReplacer("{models}", models, "{program}", server).Replace(foreignCorrectPlan)
+	if err := os.WriteFile(filepath.Join(s.dir, "plan.hcl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := s.mxflow(2, "apply")
+	for _, want := range []string{
+		`baseline: correctness pass: \d+ answers from each of 2 launches of itself`,
+		`eight: correctness pass: KL of \w+ 0\.00\d+ nats/token`,
+		`four: correctness fail: KL of \w+ 0\.\d+ nats/token \(allowed ≤ 0\.02; baseline against itself \S+\)`,
+		`others: correctness fail: KL of \w+ 0\.\d+ nats/token \(allowed ≤ 0\.02; baseline against itself \S+\)`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
 	s.mxflow(0, "audit", "replay")
 }

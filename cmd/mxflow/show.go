@@ -123,6 +123,9 @@ func printLaunch(a *app, l *ledger.Launch) {
 			fmt.Fprintf(a.stdout, "  %s: artifact %s\n", k.what, k.digest)
 		}
 	}
+	for _, path := range slices.Sorted(maps.Keys(l.Left)) {
+		fmt.Fprintf(a.stdout, "  %s: artifact %s\n", path, l.Left[path])
+	}
 	var rows [][]string
 	for _, address := range slices.Sorted(maps.Keys(l.Metrics)) {
 		s := l.Metrics[address]

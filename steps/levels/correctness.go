@@ -3,6 +3,7 @@ package levels
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -37,6 +38,7 @@ var correctnessKind = Kind{
 			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, where the engine lists as many."},
 			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "No more prompts are asked when the parent has answered for so long, or for a quarter of it at the end of a measured launch: a slow engine is asked fewer. Others are asked what it was."},
 			{Name: "after_prompts", Type: plans.Int, Default: 8.0, Max: 1024, MinSet: true, Doc: "How many fresh prompts each measured launch is asked at its end. 0 asks none."},
+			{Name: "reference", Type: plans.String, Doc: "File of stored answers that all variants are held against in place of the parent's, the baseline too: `correctness/answers.json` of a launch. It has to be to the same prompts."},
 			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most Kullback-Leibler divergence from the parent, the mean over positions: of prefill or of decode, whichever is worse."},
 			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most of its 99th percentile."},
 			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of positions at which both have the same likeliest token, near-ties counted as the same."},
@@ -112,15 +114,27 @@ func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdic
 		}
 		return v, reasons, nil
 	}
-	kept, err := quality.Kept(q.Lab.Store, q.parent.Answered)
+	parents, err := quality.Kept(q.Lab.Store, q.parent.Answered)
 	if err != nil {
 		return "", nil, err
 	}
-	v, reasons, found := verdict.Pass, []verdict.Reason(nil), quality.Found(nil)
+	against, name := parents, q.parent.Answered[0].Variant
+	if c.Reference != "" {
+		stored, err := c.stored(q.Lab.Plan, q.protocol)
+		if err != nil {
+			return "", nil, err
+		}
+		against, name = []*quality.Recording{stored}, c.Reference
+	}
+	var v verdict.Verdict
+	var reasons []verdict.Reason
+	var found quality.Found
 	if q.parent.Answered[0].VariantKey == q.variant.Key {
-		v, reasons, found = c.Itself(append(kept, own))
-	} else {
-		v, reasons, found = c.Judge([]*quality.Recording{own}, kept, kept, q.parent.Answered[0].Variant)
+		parents = append(parents, own)
+		v, reasons, found = c.Itself(parents)
+	}
+	if v == "" || v == verdict.Pass && c.Reference != "" {
+		v, reasons, found = c.Judge([]*quality.Recording{own}, against, parents, name, q.parent.Answered[0].Variant)
 	}
 	for name, value := range found {
 		q.found(name, value)
@@ -128,14 +142,34 @@ func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdic
 	return v, reasons, nil
 }
 
-// record asks a running engine, with the prompts of launches before.
-func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
-	kept, err := quality.Kept(st.Lab.Store, before)
+// stored is the reference that the plan names. One to other prompts is none.
+func (c *correctness) stored(p *plans.Plan, protocol *plans.Protocol) (*quality.Recording, error) {
+	data, err := os.ReadFile(p.Path(c.Reference))
 	if err != nil {
-		return nil, err
+		return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoReference, verdict.Text("file", c.Reference), verdict.Line(err))}
 	}
+	r, err := quality.Parse(data)
+	if err != nil {
+		return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoReference, verdict.Text("file", c.Reference), verdict.Line(err))}
+	}
+	if runtime.Digest(r.Ask) != runtime.Digest(c.ask(p, protocol)) {
+		return nil, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts, verdict.Text("file", c.Reference))}
+	}
+	return r, nil
+}
+
+// record asks a running engine, with the prompts of the reference or of launches before.
+func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
 	var first *quality.Recording
-	if len(kept) > 0 {
+	if c.Reference != "" {
+		stored, err := c.stored(st.Lab.Plan, protocol)
+		if err != nil {
+			return nil, err
+		}
+		first = stored
+	} else if kept, err := quality.Kept(st.Lab.Store, before); err != nil {
+		return nil, err
+	} else if len(kept) > 0 {
 		first = kept[0]
 	}
 	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, "", first, time.Duration(c.Within))
@@ -158,14 +192,18 @@ func correctnessOf(p *plans.Protocol) (*correctness, error) {
 	return c, p.Level(Correctness).Decode(c)
 }
 
-// Asks is what the level of a protocol that compares answers asks, for keys; nil where it
-// has none.
+// Asks is what the level of a protocol that compares answers asks, and what a stored
+// reference holds, for keys; nil where it has none.
 func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	return c.ask(p, protocol), nil
+	if c.Reference == "" {
+		return c.ask(p, protocol), nil
+	}
+	stored, err := c.stored(p, protocol)
+	return stored, err
 }
 
 // After is what measured launches are asked at their end and by what their answers are
@@ -217,7 +255,7 @@ func JudgeAfter(lab *launch.Lab, protocol *plans.Protocol, candidate, parent []*
 	}
 	after := c.Settings
 	after.MaxPerplexityIncrease = nil // the text is no fresh one
-	v, reasons, _ := after.Judge(own, parents, parents, parent[0].Variant)
+	v, reasons, _ := after.Judge(own, parents, parents, parent[0].Variant, parent[0].Variant)
 	return v, reasons, nil
 }
 
@@ -228,6 +266,11 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || v.Command != nil {
 		return nil, err
+	}
+	if c.Reference != "" { // before anything is launched for it
+		if _, err := c.stored(lab.Plan, protocol); err != nil {
+			return nil, err
+		}
 	}
 	known := c.onRecord(lab, protocol, v, many)
 	for n := 1; len(known) < many; n++ {

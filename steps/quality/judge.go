@@ -248,10 +248,10 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	return "", nil
 }
 
-// Judge holds the answers of a variant against those of reference launches, by the
-// noise that the parent's launches show against each other. A limit that is kept
+// Judge holds the answers of a variant against those of reference launches, which are the
+// parent's or stored ones, by the noise that the parent's launches show against each other. A limit that is kept
 // passes; one that is not fails where the parent's own noise does not explain it.
-func (s *Settings) Judge(own, reference, parent []*Recording, name string) (verdict.Verdict, []verdict.Reason, Found) {
+func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName string) (verdict.Verdict, []verdict.Reason, Found) {
 	for _, r := range own {
 		if v, why := Sound(r); v != "" {
 			return v, why, nil
@@ -306,7 +306,7 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name string) (verd
 			args = append(args, verdict.Text("part", f.part))
 		}
 		if has {
-			args = append(args, verdict.Text("parent", name), verdict.Num("noise", least, l.unit))
+			args = append(args, verdict.Text("parent", parentName), verdict.Num("noise", least, l.unit))
 		}
 		switch {
 		case l.kept(value):

@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 		{"wrong from the first token on, so that few positions are compared", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, code.QualityOver},
 		{"no answers", silent, quiet, limited(0.02), verdict.Fail, code.QualityEmpty},
 	} {
-		v, reasons, _ := c.limits.Judge([]*Recording{c.own}, c.parents, c.parents, "baseline")
+		v, reasons, _ := c.limits.Judge([]*Recording{c.own}, c.parents, c.parents, "baseline", "baseline")
 		if v != c.want || len(reasons) == 0 || reasons[0].Code != c.reason {
 			t.Errorf("%s: %s %+v, want %s %s", c.name, v, reasons, c.want, c.reason)
 		}

@@ -98,7 +98,10 @@ const (
 	QualityEmpty       Code = "quality.empty"
 	// QualityTwice: one request had two answers. Args: token, the first that differs.
 	QualityTwice        Code = "quality.twice"
+	// QualityOtherPrompts: file where it is a stored reference. QualityNoReference: file,
+	// error.
 	QualityOtherPrompts Code = "quality.other_prompts"
+	QualityNoReference  Code = "quality.no_reference"
 	QualityMissing      Code = "quality.missing"
 	QualityNoText       Code = "quality.no_text"
 	// QualityFew: Args: positions, least.
