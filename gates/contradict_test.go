@@ -164,7 +164,12 @@ func TestGotWorse(t *testing.T) {
 				set(&f.Candidate, i, "chat.errors", "median", float64(30+i%2))
 			}
 		}, []string{"chat.errors"}},
-		"an error once":               {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) { set(&f.Candidate, 2, "chat.errors", "median", 1) }, nil},
+		"an error once": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) { set(&f.Candidate, 2, "chat.errors", "median", 1) }, nil},
+		"a workload that no rule reads": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) {
+			for i := range f.Candidate.Launches {
+				f.Parent.Launches[i].Metrics["long.tg"], f.Candidate.Launches[i].Metrics["long.tg"] = summary(30+0.01*float64(i), "tok/s"), summary(25+0.01*float64(i), "tok/s")
+			}
+		}, []string{"long.tg"}},
 		"three launches":              {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
 		"three launches, not far off": {"chat.tg.gain > -0.1", func(s *stream) { s.first *= 1.06 }, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, nil},
 		"two launches":                {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},

@@ -3,6 +3,7 @@ package gates
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -21,15 +22,21 @@ const (
 )
 
 // Findings are what rules do not read and a reader of their verdicts should know: of
-// each cell that they read, the metrics that contradict each other, and those that got
-// demonstrably worse, the worst first. They change no verdict; decided are the rules as
+// each cell that they read, the metrics that contradict each other, and of each that was
+// measured those that got demonstrably worse, the worst first. They change no verdict; decided are the rules as
 // they came out, which need not say again what refutes them.
 func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Settings) (found []verdict.Reason) {
 	d := &decider{rules: rules, ev: ev, settings: s}
 	var worse []worsened
 	tests := 0
-	for _, of := range d.cells() {
-		found = append(found, unsaid(d.contradictions(of), decided)...)
+	read := d.cells()
+	for _, of := range append(read, d.beside(read)...) {
+		if of.machine() {
+			continue
+		}
+		if slices.Contains(read, of) {
+			found = append(found, unsaid(d.contradictions(of), decided)...)
+		}
 		worse = append(worse, d.besides(of)...)
 	}
 	for _, w := range worse {
@@ -83,14 +90,36 @@ func (d *decider) cells() (all []contested) {
 		}
 		for _, in := range r.Inputs() {
 			of, f := contested{feature: in.Feature, cell: in.Cell}, d.feature(in)
-			machine := in.Cell == "" || in.Cell == string(measure.PerGPU) || in.Cell == string(measure.PerHost)
-			if in.Kind != plans.InputMetric || machine || f == nil || f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" || slices.Contains(all, of) {
+			if in.Kind != plans.InputMetric || f == nil || f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" || slices.Contains(all, of) {
 				continue
 			}
 			all = append(all, of)
 		}
 	}
 	return all
+}
+
+// beside are the cells that the same features were measured in besides.
+func (d *decider) beside(read []contested) (all []contested) {
+	for _, of := range read {
+		for _, l := range d.ev.Features[of.feature].Candidate.Launches {
+			for address := range l.Metrics {
+				cell, _ := measure.SplitAddress(address)
+				if of := (contested{feature: of.feature, cell: cell}); !of.machine() && !slices.Contains(read, of) && !slices.Contains(all, of) {
+					all = append(all, of)
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b contested) int {
+		return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.cell, b.cell))
+	})
+	return all
+}
+
+// machine reports whether it is no cell of a workload.
+func (of contested) machine() bool {
+	return slices.Contains([]string{"", "engine", string(measure.PerGPU), string(measure.PerHost)}, of.cell) || strings.HasPrefix(of.cell+".", plans.FoundRoot)
 }
 
 // worsened is a metric as it stands against the parent; read says that a rule says so

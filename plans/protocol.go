@@ -1,15 +1,21 @@
 package plans
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Protocol is the ordered test levels.
 type Protocol struct {
 	Name   string
 	Levels []*Block
-	Range  Range `json:"-"`
+	// Regression is what must not get worse, nil where nothing is said of that. It runs
+	// nothing: features that go through the protocol have criteria of it.
+	Regression *Regression `json:",omitempty"`
+	Range      Range       `json:"-"`
 }
 
 // Level is the first level of a kind, nil where the protocol has none.
@@ -33,6 +39,42 @@ func (p *Protocol) LevelNames() []string {
 // BenchmarkLevel is the level whose launches are measured; all others run in the
 // launch that qualifies a variant.
 const BenchmarkLevel = "benchmark"
+
+// RegressionLevel is the level that is decided from the benchmark's launches.
+const RegressionLevel = "regression"
+
+// Regression is that level.
+type Regression struct {
+	// Decisive are addresses of metrics that must be shown not to get worse.
+	Decisive []string `json:"decisive"`
+	// MaxSlowdown is by how much they may, as a share, and MaxMemoryIncrease, in GB, those
+	// that are memory.
+	MaxSlowdown       float64 `json:"max_slowdown"`
+	MaxMemoryIncrease float64 `json:"max_memory_increase_gb"`
+	// At is where it stands.
+	At Range `json:"-"`
+}
+
+// Criteria are the rules that a feature gets of it. None for a protocol without one.
+func (r *Regression) Criteria() (rules []*Rule) {
+	if r == nil {
+		return nil
+	}
+	for _, metric := range r.Decisive {
+		expr := fmt.Sprintf("%s.gain >= -%v", metric, r.MaxSlowdown)
+		if IsMemory(metric) {
+			expr = fmt.Sprintf("%s.delta <= %v", metric, r.MaxMemoryIncrease)
+		}
+		rules = append(rules, &Rule{Name: RegressionLevel + " " + metric, Expr: expr, Range: r.At, ExprRange: r.At})
+	}
+	return rules
+}
+
+// IsMemory reports whether an address is that of memory, which is held against GB.
+func IsMemory(metric string) bool {
+	m, ok := measure.LookupAddress(metric)
+	return ok && m.Unit == "GB"
+}
 
 // CompareStep is the kind of step that compares engines.
 const CompareStep = "compare"

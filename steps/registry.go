@@ -26,6 +26,7 @@ func Registry() *plans.Registry {
 		Unified:  launch.Unified,
 	}
 	r.Levels[plans.BenchmarkLevel] = session.BenchmarkSchema
+	r.Levels[plans.RegressionLevel] = session.RegressionSchema
 	for name, k := range levels.Kinds {
 		r.Levels[name] = k.Schema
 	}

@@ -67,6 +67,10 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 	}
 	ft.Criteria = decodeCriteria(f)
 	ft.Accept, ft.Trial = decodeAccept(f, ft.Criteria)
+	if p := l.plan.Protocol(ft.Protocol); p != nil {
+		more := p.Regression.Criteria()
+		ft.Criteria, ft.Accept = append(ft.Criteria, more...), append(ft.Accept, plans.NamesOf(more)...)
+	}
 	makeAlternatives(ft)
 	decodeConfirm(f, ft, notes)
 	if fb.first {

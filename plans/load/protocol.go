@@ -63,7 +63,12 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 				l.Fail(lb.LabelRanges[1], "invalid-name", "Reserved name", "%q is a kind of level. Choose another name for this one.", name)
 			}
 		}
-		if level := l.decodeBlock(lb, schema); !l.Twice(lines, lb, label) {
+		level := l.decodeBlock(lb, schema)
+		switch {
+		case l.Twice(lines, lb, label):
+		case kind == plans.RegressionLevel:
+			p.Regression = regression(level)
+		default:
 			p.Levels = append(p.Levels, level)
 		}
 	}
@@ -73,4 +78,13 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 	if l.First(b) {
 		l.plan.Protocols = append(l.plan.Protocols, p)
 	}
+}
+
+// regression is what a protocol says of metrics that must not get worse.
+func regression(level *plans.Block) *plans.Regression {
+	r := &plans.Regression{At: level.Range}
+	if level.Decode(r) != nil {
+		return nil // reported
+	}
+	return r
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -39,6 +40,38 @@ var BenchmarkSchema = plans.Schema{
 		}
 		return nil
 	},
+}
+
+// RegressionSchema is what must not get worse, as a plan has it.
+var RegressionSchema = plans.Schema{
+	Doc: "What a feature must be shown not to worsen against its parent, decided from the benchmark's launches: each metric of `decisive` is a criterion of every feature that goes through the protocol, which decides beside its own, whatever `accept` names. Every other metric of every workload is listed where it demonstrably got worse, and decides nothing.",
+	Example: `level "regression" {
+  decisive               = ["chat.tg", "chat.ttft", "engine.memory_gb"]
+  max_slowdown           = 0.03
+  max_memory_increase_gb = 1
+}`,
+	Attrs: []plans.Attr{
+		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
+		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "By how much each of them may be worse, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
+		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "By how much those that are memory may grow: `engine.memory_gb.delta <= 1`."},
+	},
+	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
+		wrong := func(attr, summary, detail string) {
+			errs = append(errs, plans.AttrError{Attr: attr, Code: "regression-parts", Summary: summary, Detail: detail})
+		}
+		seen := map[string]bool{}
+		memory := false
+		for _, metric := range r.Decisive {
+			if memory = memory || plans.IsMemory(metric); seen[metric] {
+				wrong("decisive", "Duplicate metric in decisive", fmt.Sprintf("%q is in the list already. Remove one.", metric))
+			}
+			seen[metric] = true
+		}
+		if b.Written["max_memory_increase_gb"] && !memory {
+			wrong("max_memory_increase_gb", "No memory is decisive", `max_memory_increase_gb bounds metrics of decisive that are memory, and there is none. Add "engine.memory_gb", or "gpu.memory_in_use_gb" on a machine with GPUs.`)
+		}
+		return errs
+	}),
 }
 
 // benchmark measures a candidate and what it is compared with.
