@@ -119,6 +119,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newRetractCommand(a),
 		newEnvCommand(a),
 		newShowCommand(a),
+		newHistoryCommand(a),
 		newAuditCommand(a),
 		newGraphCommand(a),
 		newReportCommand(a),

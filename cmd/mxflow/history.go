@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+func newHistoryCommand(a *app) *cobra.Command {
+	variant := ""
+	c := &cobra.Command{
+		Use:   "history METRIC [PLAN]",
+		Short: "Show a metric over all runs, with the points at which it changed",
+		Long: "METRIC is an address as rules have it, without what it is compared with: chat.tg,\n" +
+			"chat.ttft.p99, engine.memory_gb, levels.stress.e2e. Each session is a point, the mean\n" +
+			"of its launches that count, and each variant a series, whatever its engine was built of\n" +
+			"at the time. Changes are found by E-divisive means with a permutation test (p ≤ 0.05).\n\n" +
+			"Sessions differ in more than the variant: a change is a flag and decides nothing.",
+		Example: "  mxflow history chat.tg\n" +
+			"  mxflow history chat.ttft.p99 plan.hcl --variant baseline\n" +
+			"  mxflow history chat.tg --json",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, err := a.reader(args[1:])
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			h, err := report.HistoryOf(st, args[0])
+			if err != nil {
+				known := report.Recorded(st)
+				return fmt.Errorf("%w.%s", err, lang.DidYouMean(args[0], known))
+			}
+			if variant != "" {
+				var names []string
+				for _, s := range h.Series {
+					names = append(names, s.Variant)
+				}
+				h.Series = slices.DeleteFunc(h.Series, func(s report.Series) bool { return s.Variant != variant })
+				if len(h.Series) == 0 {
+					return fmt.Errorf("no variant %q has %s: use %s.%s", variant, args[0], strings.Join(names, ", "), lang.DidYouMean(variant, names))
+				}
+			}
+			if a.json {
+				a.printJSON(h)
+				return nil
+			}
+			a.printHistory(h)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&variant, "variant", "", "show this `NAME` alone: baseline, or a feature")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+// printHistory draws each series down the page, a line for each session.
+func (a *app) printHistory(h *report.History) {
+	better := ""
+	if h.Better != "" {
+		better = fmt.Sprintf(", %s is better", h.Better)
+	}
+	fmt.Fprintf(a.stdout, "%s (%s)%s\n", h.Metric, h.Stat, better)
+	changed := false
+	for _, s := range h.Series {
+		fmt.Fprintf(a.stdout, "\n%s\n", seriesTitle(s))
+		low, high := s.Points[0].Value, s.Points[0].Value
+		for _, p := range s.Points {
+			low, high = min(low, p.Value), max(high, p.Value)
+		}
+		var rows [][]string
+		for i, p := range s.Points {
+			for _, c := range s.Changes {
+				if c.At == i {
+					changed = true
+					rows = append(rows, []string{"changed", fmt.Sprintf("p %s", tell.P(c.P)), "", changeText(c), ""})
+				}
+			}
+			rows = append(rows, []string{atSecond(p.Time), p.Session, fmt.Sprint(p.Launches), tell.Number(p.Value, h.Unit), dot(p.Value, low, high)})
+		}
+		a.printTable([]string{"session began", "session", "launches", "value", tell.Number(low, h.Unit) + " to " + tell.Number(high, h.Unit)}, rows)
+	}
+	if changed {
+		fmt.Fprintln(a.stdout, "\n"+a.broken(0, "A change between sessions is a flag and decides nothing: machine, driver and engine may differ. To decide, measure both in one session."))
+	}
+}
+
+func seriesTitle(s report.Series) string {
+	title := s.Variant
+	if s.Engine != "" {
+		title += " on " + s.Engine
+	}
+	if s.Older > 0 {
+		return fmt.Sprintf("%s: the last %d of %d sessions", title, len(s.Points), len(s.Points)+s.Older)
+	}
+	return fmt.Sprintf("%s: %s", title, count(len(s.Points), "session"))
+}
+
+// changeText is by how much a metric changed; of one that was nothing, what it is.
+func changeText(c report.Change) string {
+	if c.Before > 0 {
+		return tell.Percent(c.After/c.Before-1, 1)
+	}
+	return fmt.Sprintf("%s → %s", tell.Number(c.Before, ""), tell.Number(c.After, ""))
+}
+
+// plotWidth is that of the plot in characters.
+const plotWidth = 31
+
+// dot is a place between two ends.
+func dot(x, low, high float64) string {
+	at := 0.0
+	if high > low {
+		at = (x - low) / (high - low)
+	}
+	return strings.Repeat("·", int(at*(plotWidth-1)+0.5)) + "●"
+}
