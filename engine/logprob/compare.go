@@ -5,7 +5,10 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Options are what a comparison cannot know by itself.
@@ -77,7 +80,8 @@ type Pair struct {
 type Divergence struct {
 	// At counts from the answer's first token, which is 0.
 	At int `json:"at"`
-	// Reference and Got are the tokens there; nil where the answer had ended.
+	// Reference and Got are the tokens there; nil where the answer had ended. Where an
+	// engine gave ids alone, Text is the word at which the answers' texts part.
 	Reference *Alternative `json:"reference,omitzero"`
 	Got       *Alternative `json:"got,omitzero"`
 	// Gap is by how much the reference gave its own token a higher log-probability than
@@ -344,7 +348,7 @@ func (c *comparer) pair(i int, reference, got *Answer) (p Pair, err error) {
 		c.position(MissingError{Pair: i, Position: at}, pos, part)
 	}
 	if p.Common < p.Length {
-		p.Divergence = diverged(a, b, p.Common, c.options.NearTie)
+		p.Divergence = diverged(reference, got, p.Common, c.options.NearTie)
 	}
 	c.prefill.add(prefill)
 	c.decode.add(decode)
@@ -423,8 +427,9 @@ func (c *comparer) missing(e MissingError) {
 }
 
 // diverged describes the first position at which two answers differ.
-func diverged(a, b []Token, at int, tie float64) *Divergence {
+func diverged(reference, got *Answer, at int, tie float64) *Divergence {
 	d := &Divergence{At: at}
+	a, b := reference.Tokens, got.Tokens
 	if at < len(a) {
 		d.Reference = &Alternative{Text: a[at].Text, ID: a[at].ID, LogProb: a[at].own()}
 	}
@@ -439,7 +444,41 @@ func diverged(a, b []Token, at int, tie float64) *Divergence {
 	gap, known := d.Gap.Finite()
 	counter, both := d.Counter.Finite()
 	d.Tie = known && both && math.Abs(gap) <= tie && math.Abs(counter) <= tie
+	if d.Reference.Text == "" && d.Got.Text == "" {
+		d.Reference.Text, d.Got.Text = parting(reference.Text, got.Text)
+	}
 	return d
+}
+
+// around is how much of a word is shown before and behind what differs, in bytes.
+const around = 24
+
+// parting is the word of each text at which they part, with the space before it.
+func parting(a, b string) (string, string) {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	if at == len(a) && at == len(b) {
+		return "", ""
+	}
+	from := strings.LastIndexFunc(a[:at], unicode.IsSpace)
+	for from = max(from, at-around); from > 0 && !utf8.RuneStart(a[from]); { // not every script has spaces
+		from--
+	}
+	from = max(from, 0)
+	word := func(text string) string {
+		first := text[from:]
+		end := len(first)
+		if next := strings.IndexFunc(first[at-from:], unicode.IsSpace); next > 0 {
+			end = at - from + next
+		}
+		for end = min(end, at-from+around); end < len(first) && !utf8.RuneStart(first[end]); {
+			end++
+		}
+		return first[:end]
+	}
+	return word(a), word(b)
 }
 
 func difference(a, b Value) Value {

@@ -74,6 +74,30 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
+// Tokens that have ids alone are shown by the words at which the texts part.
+func TestParting(t *testing.T) {
+	for _, test := range []struct{ a, b, was, is string }{
+		{"of the truth is", "of the tree is", " truth", " tree"},
+		{"Paris", "Lyon and", "Paris", "Lyon"},
+		{"of the", "of them all", " the", " them"},
+		{"of the", "of the river", " the", " the river"},
+		{"one two", "one  two", " two", "  two"},
+		{"的中文", "的中国", "的中文", "的中国"},
+		{"same", "same", "", ""},
+		{strings.Repeat("的", 50) + "文" + strings.Repeat("的", 50), strings.Repeat("的", 50), strings.Repeat("的", 8) + "文" + strings.Repeat("的", 7), strings.Repeat("的", 8)},
+		{"", "a", "", "a"},
+	} {
+		if was, is := parting(test.a, test.b); was != test.was || is != test.is {
+			t.Errorf("%q and %q part at %q and %q, want %q and %q", test.a, test.b, was, is, test.was, test.is)
+		}
+	}
+	one, two := answer("length", shares{1: 0.9}, shares{2: 0.9}), answer("length", shares{1: 0.9}, shares{3: 0.9})
+	one.Text, two.Text = "the truth", "the tree"
+	if d := compared(t, one, two).Pairs[0].Divergence; d.Reference.Text != " truth" || d.Got.Text != " tree" || d.Reference.ID != 2 {
+		t.Errorf("%+v and %+v", d.Reference, d.Got)
+	}
+}
+
 // Without log-probabilities tokens are compared, and no divergence is a tie.
 func TestMissing(t *testing.T) {
 	bare := Answer{Asked: "q", End: "length", Tokens: []Token{{ID: 1}, {ID: 2}}}
