@@ -48,13 +48,17 @@ func TestLevelsAndSteps(t *testing.T) {
 	text, num := verdict.Text, verdict.Int
 	value := text("value", "on")
 	for want, r := range map[string]verdict.Reason{
-		`the answer to "Hi" should contain "Paris" but was "no"`:                      verdict.New(code.AnswerLacks, text("prompt", "Hi"), text("expect", "Paris"), text("answer", "no")),
-		`the answer to "Hi" is not readable text: empty`:                              verdict.New(code.AnswerGarbage, text("prompt", "Hi")).From(verdict.New(code.SignEmpty)),
-		"the log proves the value of 1 knob":                                          verdict.New(code.Proved, num("knobs", 1), text("by", "log")),
-		"what the engine reports proves the value of 2 knobs":                         verdict.New(code.Proved, num("knobs", 2), text("by", "engine")),
-		`moe = "on": seen "*x*" (line 7: it is x)`:                                    verdict.New(code.Seen, value, text("glob", "*x*"), num("line_no", 7), text("line", "it is x")).On("moe"),
-		`moe = "on" is unproven: tactic was not observed: no line of the log says it`: verdict.New(code.NotObserved, value, text("name", "tactic")).On("moe").From(verdict.New(code.Unobserved, text("why", "no line of the log says it"))),
-		"tg: 3 values, median 57.85 tok/s":                                            verdict.New(code.MetricValues, num("values", 3), verdict.Num("median", 57.85, "tok/s")).On("tg"),
+		"KL of decode 0.031 nats/token (allowed ≤ 0.02; baseline against itself 0.0004)": verdict.New(code.QualityOver, verdict.Num("value", 0.031, "nats/token"), verdict.Num("limit", 0.02, "nats/token"), verdict.Text("part", "decode"), verdict.Text("parent", "baseline"), verdict.Num("noise", 0.0004, "nats/token")).On("kl"),
+		"argmax match 98% (allowed ≥ 99%)":                                               verdict.New(code.QualityOver, verdict.Num("value", 0.98, "share"), verdict.Num("limit", 0.99, "share"), verdict.Text("least", "yes")).On("argmax_match"),
+		`prompt 2, token 3: " sea" from baseline, here the end of the answer`:            verdict.New(code.QualityDiverged, verdict.Int("prompt", 2), verdict.Int("token", 3), verdict.Text("parent", "baseline"), verdict.Text("was", " sea")),
+		"prompt 2, token 3: id 7 from baseline, here id 9, 0.5 nats less likely":         verdict.New(code.QualityDiverged, verdict.Int("prompt", 2), verdict.Int("token", 3), verdict.Text("parent", "baseline"), verdict.Int("was_id", 7), verdict.Int("is_id", 9), verdict.Num("gap", 0.5, "nats")),
+		`the answer to "Hi" should contain "Paris" but was "no"`:                         verdict.New(code.AnswerLacks, text("prompt", "Hi"), text("expect", "Paris"), text("answer", "no")),
+		`the answer to "Hi" is not readable text: empty`:                                 verdict.New(code.AnswerGarbage, text("prompt", "Hi")).From(verdict.New(code.SignEmpty)),
+		"the log proves the value of 1 knob":                                             verdict.New(code.Proved, num("knobs", 1), text("by", "log")),
+		"what the engine reports proves the value of 2 knobs":                            verdict.New(code.Proved, num("knobs", 2), text("by", "engine")),
+		`moe = "on": seen "*x*" (line 7: it is x)`:                                       verdict.New(code.Seen, value, text("glob", "*x*"), num("line_no", 7), text("line", "it is x")).On("moe"),
+		`moe = "on" is unproven: tactic was not observed: no line of the log says it`:    verdict.New(code.NotObserved, value, text("name", "tactic")).On("moe").From(verdict.New(code.Unobserved, text("why", "no line of the log says it"))),
+		"tg: 3 values, median 57.85 tok/s":                                               verdict.New(code.MetricValues, num("values", 3), verdict.Num("median", 57.85, "tok/s")).On("tg"),
 
 		"timed out after 30m0s":                                                       verdict.New(code.TimedOut, verdict.Dur("limit", 30*time.Minute)),
 		"timed out after 1m0s: killed":                                                verdict.New(code.TimedOut, verdict.Dur("limit", time.Minute), text("error", "killed")),

@@ -25,8 +25,10 @@ var levelPhrases = phrases{
 	code.QualityNoise: func(r verdict.Reason) string {
 		return limited(r) + ": over the limit, not beyond that noise"
 	},
-	code.QualityOver:         limited,
-	code.QualityDiverged:     "prompt {prompt}, token {token}: {was_id?id {was_id}}{was_id!{was:q}} from {parent}, here {is_id?id {is_id}}{is_id!{is:q}}{gap?, {gap} less likely}",
+	code.QualityOver: limited,
+	code.QualityDiverged: func(r verdict.Reason) string {
+		return fill("prompt {prompt}, token {token}: ", r) + tokenOf(r, "was") + fill(" from {parent}, here ", r) + tokenOf(r, "is") + fill("{gap?, {gap} less likely}", r)
+	},
 	code.QualityDiffer:       "{diverged} of {answers} pairs of answers differ, {ties} at a near-tie{positions?; {positions|position|positions} compared with {parent}'s}",
 	code.QualityFlaws:        "log-probabilities that no distribution has: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to more than 1, {repeated} that list a token twice",
 	code.QualityParentFlaws:  "{parent} itself answers with log-probabilities that no distribution has",
@@ -84,6 +86,17 @@ const nameUse = "; name what the engine logs or counts while it answers, or take
 
 // setKnob is a knob with its value.
 const setKnob = "{subject} = {value:q}"
+
+// tokenOf is a token as the engine named it, or that an answer had ended.
+func tokenOf(r verdict.Reason, name string) string {
+	if _, known := r.Args[name+"_id"]; known {
+		return fill("id {"+name+"_id}", r)
+	}
+	if _, known := r.Args[name]; known {
+		return fill("{"+name+":q}", r)
+	}
+	return "the end of the answer"
+}
 
 // qualityNames are what answers are compared by.
 var qualityNames = map[string]string{

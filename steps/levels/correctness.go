@@ -42,7 +42,7 @@ var correctnessKind = Kind{
 			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most Kullback-Leibler divergence from the parent, the mean over positions: of prefill or of decode, whichever is worse."},
 			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most of its 99th percentile."},
 			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of positions at which both have the same likeliest token, near-ties counted as the same."},
-			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of tokens that are the parent's, up to the first that is not."},
+			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of tokens that are the parent's, up to the first that is not; those from a near-tie on are left out."},
 			{Name: "max_perplexity_increase", Type: plans.Number, Unit: "ratio", MinSet: true, Doc: "The most by which perplexity on a shipped text may exceed the parent's: 0.01 is 1%."},
 		},
 		Check: plans.Checked(checkCorrectness),

@@ -137,7 +137,12 @@ func (f *found) sum() {
 			if tie {
 				tied++
 			}
-			common, length = common+p.Common, length+p.Length
+			// Behind a near-tie two sound engines continue different texts.
+			of := p.Length
+			if tie {
+				of = p.Common
+			}
+			common, length = common+p.Common, length+of
 			sum, n := 0.0, 0
 			off := 0
 			for _, part := range []logprob.Part{p.Prefill, p.Decode} {
@@ -151,7 +156,7 @@ func (f *found) sum() {
 			f.add(KL, i, sum/float64(max(n, 1)))
 			f.add(KLP99, i, max(divergence(p.Prefill.P99), divergence(p.Decode.P99)))
 			f.add(Argmax, i, float64(off)/float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)))
-			f.add(Agreement, i, 1-share(p.Common, p.Length))
+			f.add(Agreement, i, 1-share(p.Common, of))
 		}
 	}
 	for i, p := range parts {
@@ -219,7 +224,7 @@ var Finds = []plans.Found{
 	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or of decode, whichever is more."},
 	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
 	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Positions at which both have the same likeliest token, near-ties counted as the same."},
-	{Name: Agreement, Unit: "share", Better: "higher", Doc: "Tokens that are the parent's, up to the first that is not."},
+	{Name: Agreement, Unit: "share", Better: "higher", Doc: "Tokens that are the parent's, up to the first that is not; those from a near-tie on are left out."},
 	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a shipped text, where the engine gives log-probabilities of prompts."},
 }
 
@@ -443,14 +448,18 @@ func (f *found) first(parent string) verdict.Reason {
 	for _, h := range f.pairs {
 		for i, p := range h.Pairs {
 			d := p.Divergence
-			if d == nil || d.Tie || d.Reference == nil || d.Got == nil {
+			if d == nil || d.Tie {
 				continue
 			}
 			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent)}
-			if was, is := *d.Reference, *d.Got; was.Text == "" && is.Text == "" {
-				args = append(args, verdict.Int("was_id", was.ID), verdict.Int("is_id", is.ID))
-			} else {
-				args = append(args, verdict.Text("was", was.Text), verdict.Text("is", is.Text))
+			for name, token := range map[string]*logprob.Alternative{"was": d.Reference, "is": d.Got} {
+				switch {
+				case token == nil: // its answer had ended
+				case token.Text == "" && token.ID >= 0:
+					args = append(args, verdict.Int(name+"_id", token.ID))
+				default:
+					args = append(args, verdict.Text(name, token.Text))
+				}
 			}
 			if gap, ok := d.Gap.Finite(); ok {
 				args = append(args, verdict.Num("gap", gap, "nats"))

@@ -120,6 +120,26 @@ func TestItself(t *testing.T) {
 	}
 }
 
+// Where two sound engines part at a near-tie, neither agreement nor argmax match is less.
+func TestNearTie(t *testing.T) {
+	least := 1.0
+	s := Settings{MinAgreement: &least, MinArgmaxMatch: &least}
+	at := func(odds float64) func(int, int) float64 {
+		return func(i, token int) float64 {
+			if i == 3 && token == 8 {
+				return odds
+			}
+			return 2
+		}
+	}
+	parent := []*Recording{answered(at(0.01)), answered(at(0.01))}
+	for odds, want := range map[float64]verdict.Verdict{-0.01: verdict.Pass, -0.5: verdict.Fail} {
+		if v, reasons, found := s.Judge([]*Recording{answered(at(odds))}, parent, parent, "baseline", "baseline"); v != want {
+			t.Errorf("%v: %s %+v %v", odds, v, reasons, found)
+		}
+	}
+}
+
 // A chance of at least so many heads, by hand.
 func TestAtLeast(t *testing.T) {
 	for _, c := range []struct {

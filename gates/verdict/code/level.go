@@ -86,8 +86,8 @@ const (
 	QualityNoise  Code = "quality.noise"
 	QualityOver   Code = "quality.over"
 	// QualityDiverged: the first divergence that is no near-tie. Args: prompt, token,
-	// parent, was, is, or was_id, is_id where the engine names tokens by their ids; gap
-	// where it is known.
+	// parent; was, is, or was_id, is_id where the engine names tokens by their ids, and
+	// neither where an answer had ended; gap where it is known.
 	QualityDiverged Code = "quality.diverged"
 	// QualityDiffer: Args: answers, diverged, ties, parent; positions where lists were
 	// compared.
@@ -97,7 +97,7 @@ const (
 	QualityParentFlaws Code = "quality.parent_flaws"
 	QualityEmpty       Code = "quality.empty"
 	// QualityTwice: one request had two answers. Args: token, the first that differs.
-	QualityTwice        Code = "quality.twice"
+	QualityTwice Code = "quality.twice"
 	// QualityOtherPrompts: file where it is a stored reference. QualityNoReference: file,
 	// error.
 	QualityOtherPrompts Code = "quality.other_prompts"
