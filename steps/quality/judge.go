@@ -121,22 +121,18 @@ func divergence(v logprob.Bounds) float64 {
 }
 
 func (f *found) sum() {
-	var common, length, matched, ranked int
+	var common, length, apart, ranked int
 	parts := [2]struct{ sum, p99, n float64 }{}
-	tied := 0
 	for _, h := range f.pairs {
 		for i, p := range [2]logprob.Part{h.Prefill, h.Decode} {
 			t := &parts[i]
 			t.sum += divergence(p.Mean) * float64(p.Compared)
 			t.n += float64(p.Compared)
 			t.p99 = max(t.p99, divergence(p.P99))
-			matched, ranked, f.positions = matched+p.Argmax, ranked+p.Ranked, f.positions+p.Compared
+			ranked, f.positions = ranked+p.Ranked, f.positions+p.Compared
 		}
 		for i, p := range h.Pairs {
 			tie := p.Divergence != nil && p.Divergence.Tie
-			if tie {
-				tied++
-			}
 			// Behind a near-tie two sound engines continue different texts.
 			of := p.Length
 			if tie {
@@ -150,9 +146,13 @@ func (f *found) sum() {
 				n += part.Compared
 				off += part.Ranked - part.Argmax
 			}
-			if tie {
+			switch {
+			case tie:
 				off = max(0, off-1)
+			case p.Divergence != nil:
+				off = max(off, 1) // whatever its list says, it answered otherwise, or had ended
 			}
+			apart += off
 			f.add(KL, i, sum/float64(max(n, 1)))
 			f.add(KLP99, i, max(divergence(p.Prefill.P99), divergence(p.Decode.P99)))
 			f.add(Argmax, i, float64(off)/float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)))
@@ -169,7 +169,7 @@ func (f *found) sum() {
 		}
 	}
 	if ranked > 0 {
-		f.by[Argmax] = share(min(matched+tied, ranked), ranked)
+		f.by[Argmax] = share(max(0, ranked-apart), ranked)
 	}
 	if length > 0 {
 		f.by[Agreement] = share(common, length)

@@ -54,6 +54,17 @@ func TestJudge(t *testing.T) {
 	}
 	other := answered(same)
 	other.Prompts[0][0].Text = "another"
+	unlike := answered(same)
+	for i := range unlike.Answers[0] {
+		for at := range unlike.Answers[0][i].Tokens {
+			t := &unlike.Answers[0][i].Tokens[at]
+			t.Text, t.ID, t.LogProb = "no", 2, t.Top[1].LogProb
+		}
+	}
+	short := answered(same)
+	for i := range short.Answers[0] {
+		short.Answers[0][i].Tokens, short.Answers[0][i].End = short.Answers[0][i].Tokens[:4], "stop"
+	}
 	few := func() *Recording {
 		r := answered(same)
 		for i := range r.Answers[0] {
@@ -93,6 +104,8 @@ func TestJudge(t *testing.T) {
 		{"other prompts", other, quiet, limited(0.02), verdict.Error, code.QualityOtherPrompts},
 		{"too few positions", few(), []*Recording{few(), few()}, limited(0.02), verdict.Inconclusive, code.QualityFew},
 		{"wrong from the first token on, so that few positions are compared", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, code.QualityOver},
+		{"tokens that are not the likeliest of their own lists", unlike, quiet, limited(0.02), verdict.Fail, code.QualityOver},
+		{"right as far as it goes, and then at an end", short, quiet, limited(0.02), verdict.Fail, code.QualityOver},
 		{"no answers", silent, quiet, limited(0.02), verdict.Fail, code.QualityEmpty},
 	} {
 		v, reasons, _ := c.limits.Judge([]*Recording{c.own}, c.parents, c.parents, "baseline", "baseline")
