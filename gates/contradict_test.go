@@ -183,6 +183,39 @@ func TestGotWorse(t *testing.T) {
 	}
 }
 
+// TestMoved: what changed beyond doubt is listed either way, and what did not is not.
+func TestMoved(t *testing.T) {
+	moved := func(change func(*stream), more func(*Feature)) (all []string) {
+		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002).Features["f"]
+		if more != nil {
+			more(f)
+		}
+		for _, m := range Moved("f", f, usual) {
+			if m.Change == nil || !(*m.Low <= *m.Change && *m.Change <= *m.High) || (*m.Low > 0) == (*m.High < 0) {
+				t.Errorf("%+v", m)
+			}
+			all = append(all, fmt.Sprintf("%s %v", m.Metric, m.Better))
+		}
+		return all
+	}
+	both := moved(func(s *stream) { s.gap, s.worst, s.second, s.last, s.first = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2, s.first*1.3 }, nil)
+	for _, want := range []string{"chat.tg true", "chat.itl true", "chat.itl.p99 true", "chat.ttft false", "chat.pp false"} {
+		if !slices.Contains(both, want) {
+			t.Errorf("%v lacks %s", both, want)
+		}
+	}
+	if none := moved(func(*stream) {}, nil); len(none) > 0 {
+		t.Errorf("%v", none)
+	}
+	faster := func(s *stream) { s.first /= 1.3 }
+	if none := moved(faster, func(f *Feature) { f.Broken = verdict.Invalid }); len(none) > 0 {
+		t.Errorf("%v", none)
+	}
+	if none := moved(faster, func(f *Feature) { f.Parent.Launches[0].Stale = true }); len(none) > 0 {
+		t.Errorf("%v", none)
+	}
+}
+
 // TestFindingsOfHonestArms: of two arms that are the same engine, findings say nothing
 // in more than 98 of 100 decisions, however launches differ and whenever it is looked,
 // and refute a better engine less often than that.

@@ -196,6 +196,13 @@ func (w worsened) shown(tests int) bool {
 	return w.worsens() >= least && w.most(w.level(tests)) < 0
 }
 
+// improved is shown the other way round.
+func (w worsened) improved(tests int) bool {
+	other := w
+	other.gain, other.base, other.own = -w.gain, w.own, w.base
+	return other.shown(tests)
+}
+
 // onePerFacet leaves of metrics that tell the same the one that stands first in the
 // catalogue, unless another one got worse by far more. They come the worst first.
 func onePerFacet(all []worsened) (out []worsened) {
@@ -231,4 +238,47 @@ func (w worsened) reason(tests int) verdict.Reason {
 		said = verdict.New(code.GotWorse, verdict.Num("change", w.change(w.gain), plans.RatioUnit), verdict.Span("bounds", min(low, high), max(low, high), plans.RatioUnit))
 	}
 	return said.On(w.in.Path)
+}
+
+// Movement is a metric of a workload that a candidate demonstrably changed.
+type Movement struct {
+	// Metric is its address, with the statistic where that is not the median.
+	Metric string  `json:"metric"`
+	Unit   string  `json:"unit,omitempty"`
+	Parent float64 `json:"parent"`
+	Own    float64 `json:"candidate"`
+	Better bool    `json:"better"`
+	// Change, from Low to High, is relative; absent of a number that may be zero.
+	Change *float64 `json:"change,omitempty"`
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+}
+
+// Moved are all metrics of workloads that a feature's candidate demonstrably has other
+// than its parent, to the better or to the worse, by the test of Findings, whether rules
+// read them or not.
+func Moved(name string, f *Feature, s Settings) (moved []Movement) {
+	if f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" {
+		return nil
+	}
+	d := &decider{ev: &Evidence{Features: map[string]*Feature{name: f}}, settings: s}
+	var all []worsened
+	for _, of := range d.beside([]contested{{feature: name}}) {
+		all = append(all, d.besides(of)...)
+	}
+	for _, w := range all {
+		worse := w.shown(len(all))
+		if !worse && !w.improved(len(all)) {
+			continue
+		}
+		m := Movement{Metric: w.in.Path, Unit: w.in.Unit, Parent: w.base, Own: w.own, Better: !worse}
+		if w.logs {
+			level := w.level(len(all))
+			change, low, high := w.change(w.gain), w.change(w.least(level)), w.change(w.most(level))
+			low, high = min(low, high), max(low, high)
+			m.Change, m.Low, m.High = &change, &low, &high
+		}
+		moved = append(moved, m)
+	}
+	return moved
 }

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // Explanation is a decision with everything that argues it.
@@ -42,7 +44,9 @@ type Explanation struct {
 	// its own evidence.
 	Causes []verdict.Reason `json:"causes,omitempty"`
 	Marks  []verdict.Reason `json:"marks,omitempty"`
-	Notes  []verdict.Reason `json:"notes,omitempty"`
+	// Moved are the metrics of workloads that the candidate demonstrably changed.
+	Moved []gates.Movement `json:"moved,omitempty"`
+	Notes []verdict.Reason `json:"notes,omitempty"`
 }
 
 // attempt is one decision about a node in a line.
@@ -93,6 +97,7 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		e.Sessions, e.Notes = ordersOf(st, d)
 	}
 	e.Engines = EnginesOf(st, d.Decision)
+	e.Moved = movedBy(st, d)
 	// The rules of a feature that chooses are those of one alternative, which are
 	// argued with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
@@ -113,6 +118,27 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		e.Notes = append(e.Notes, verdict.New(code.Superseded, verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because))
 	}
 	return e, nil
+}
+
+// movedBy are the metrics that a feature demonstrably changed, by the launches that it was
+// decided from.
+func movedBy(st *store.Store, d store.Decided) []gates.Movement {
+	i := slices.IndexFunc(d.Evidence, func(ev ledger.Evidence) bool { return ev.Feature == d.Feature })
+	if d.Kind != ledger.KindFeature || d.Retraction != nil || d.Statistics == nil || i < 0 {
+		return nil
+	}
+	ev := d.Evidence[i]
+	arm := func(of ledger.Arm) gates.Arm {
+		out := gates.Arm{Name: of.Name}
+		for _, id := range of.Launches {
+			if l, ok := st.LaunchByID(id); ok {
+				out.Launches = append(out.Launches, decide.Measured(l))
+			}
+		}
+		return out
+	}
+	f := &gates.Feature{Candidate: arm(ev.Candidate), Parent: arm(ev.Parent), Broken: ev.Broken, Max: ev.Max, Noise: ev.Noise}
+	return gates.Moved(d.Feature, f, decide.RecordedSettings(d.Statistics))
 }
 
 func attemptsThere(history []store.Decided) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -371,6 +372,7 @@ func (p *page) beside(e *Explanation) {
 		})
 		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(reasons, 3))))
 	}
+	p.moved(e.Moved)
 	for i, f := range d.Findings {
 		if i == 0 {
 			p.linef("\nBeside the rules, which do not read it:")
@@ -410,6 +412,26 @@ func (p *page) beside(e *Explanation) {
 		}
 		p.paragraphs("  ", tell.Capital(tell.Stop(note)))
 	}
+}
+
+// moved prints what changed beyond doubt, whether a rule reads it or not.
+func (p *page) moved(all []gates.Movement) {
+	if len(all) == 0 {
+		return
+	}
+	p.linef("\nWhat moved, of all metrics of all workloads:")
+	var rows [][]string
+	for _, m := range all {
+		change, word := "–", "worse"
+		if m.Change != nil {
+			change = fmt.Sprintf("%s [%s, %s]", tell.Percent(*m.Change, 1), tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
+		}
+		if m.Better {
+			word = "better"
+		}
+		rows = append(rows, []string{m.Metric, tell.Number(m.Parent, m.Unit), tell.Number(m.Own, m.Unit), change, word})
+	}
+	p.table([]string{"metric", "parent", "candidate", "change", ""}, rows)
 }
 
 func (p *page) attempts(attempts []attempt) {
