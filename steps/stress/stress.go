@@ -509,14 +509,14 @@ func (r *run) burst(ctx context.Context) error {
 	if err = refused.or(err); err != nil {
 		return r.broke(ctx, part, err)
 	}
-	answered := slices.DeleteFunc(result.Samples, func(s measure.Sample) bool { return s.Err != "" })
+	answered := slices.DeleteFunc(slices.Clone(result.Samples), func(s measure.Sample) bool { return s.Err != "" })
 	if len(answered) == 0 {
 		return fails(part, code.StressRefused, verdict.Int("requests", r.Burst))
 	}
 	if err := r.sound(part, answered); err != nil {
 		return err
 	}
-	r.served(part, answered)
+	r.served(part, result.Samples)
 	if refused.n > 0 {
 		r.say(part, code.StressTurnedAway, verdict.Int("requests", r.Burst), verdict.Int("refused", refused.n))
 	}

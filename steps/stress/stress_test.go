@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,7 @@ import (
 type fake struct {
 	engine.Instance // nil: what is not below is not asked
 	url, log        string
-	ended           chan struct{}
+	ended, over     chan struct{} // of the engine, and of the test
 
 	running atomic.Int64
 	// keeps has it go on with requests whose client has left.
@@ -150,12 +151,11 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"text\":%q,\"finish_reason\":%s}]}\n\n", " "+word, finish)
 		w.(http.Flusher).Flush()
-		gone := r.Context().Done()
-		if f.keeps {
-			gone = nil
-		}
 		select {
-		case <-gone:
+		case <-r.Context().Done():
+			if f.keeps {
+				<-f.over
+			}
 			return
 		case <-tick.C:
 		}
@@ -170,12 +170,12 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 func start(t *testing.T, f *fake) *launch.Started {
 	t.Helper()
 	server := httptest.NewServer(f)
-	f.url, f.ended, f.log = server.URL, make(chan struct{}), filepath.Join(t.TempDir(), "log")
+	f.url, f.ended, f.over, f.log = server.URL, make(chan struct{}), make(chan struct{}), filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(f.log, []byte("torch.OutOfMemoryError: CUDA out of memory\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	client := openai.New(f.url, "fake")
-	t.Cleanup(func() { client.Close(); server.CloseClientConnections(); server.Close() })
+	t.Cleanup(func() { close(f.over); client.Close(); server.CloseClientConnections(); server.Close() })
 	kind := kinds.Kind{Name: "fake", Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}}}
 	kind.Metrics.Path, kind.Metrics.Names = "/metrics", map[string][]string{"running": {"running"}}
 	return &launch.Started{Inst: f, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{}, API: openai.Completions, Kind: kind}
@@ -190,7 +190,7 @@ func config(t *testing.T, attrs map[string]any) *Config {
 			b.Attrs[a.Name] = a.Default
 		}
 	}
-	for name, value := range map[string]any{"prompt_tokens": []any{12.0, 24.0}, "output_tokens": []any{6.0, 12.0}, "stall_timeout": "300ms"} {
+	for name, value := range map[string]any{"prompt_tokens": []any{12.0, 24.0}, "output_tokens": []any{6.0, 12.0}, "stall_timeout": "5s"} {
 		b.Attrs[name] = value
 	}
 	for name, value := range attrs {
@@ -222,11 +222,11 @@ func TestStress(t *testing.T) {
 		"refuses all":          {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressRefused},
 		"refuses the ramp":     {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke},
 		"fails in a burst":     {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke},
-		"stuck":                {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "400ms"}, want: verdict.Fail, why: code.StressStuck},
-		"stuck at two":         {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "400ms"}, want: verdict.Fail, why: code.StressStuck},
+		"stuck":                {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
+		"stuck at two":         {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
 		"garbage under load":   {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage},
 		"ends early":           {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended},
-		"goes on after a cut":  {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "50ms"}, want: verdict.Fail, why: code.StressRunning},
+		"goes on after a cut":  {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: code.StressRunning},
 		"too slow to cut":      {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: code.StressUncut},
 		"slower after a burst": {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: code.StressSlower},
 		"serves less":          {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: code.StressTooLong},
@@ -237,6 +237,9 @@ func TestStress(t *testing.T) {
 			got, why, err := config(t, c.attrs).Run(t.Context(), start(t, c.fake), none)
 			if err != nil || got != c.want || !verdict.Holds(why, c.why) {
 				t.Errorf("%s %+v, %v; want %s for %s", got, why, err, c.want, c.why)
+			}
+			if at := slices.IndexFunc(why, func(r verdict.Reason) bool { return r.Code == code.StressServed && r.Subject == "burst" }); at >= 0 && *why[at].Args["requests"].Number != c.attrs["burst"] {
+				t.Errorf("%+v of a burst of %v", why[at], c.attrs["burst"])
 			}
 			if got == verdict.Fail && c.why != code.StressTooLong && !verdict.Holds(why, code.Diagnosed) {
 				t.Errorf("what the log says is not told: %+v", why)
