@@ -198,7 +198,9 @@ func TestMoved(t *testing.T) {
 		}
 		return all
 	}
-	both := moved(func(s *stream) { s.gap, s.worst, s.second, s.last, s.first = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2, s.first*1.3 }, nil)
+	both := moved(func(s *stream) {
+		s.gap, s.worst, s.second, s.last, s.first = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2, s.first*1.3
+	}, nil)
 	for _, want := range []string{"chat.tg true", "chat.itl true", "chat.itl.p99 true", "chat.ttft false", "chat.pp false"} {
 		if !slices.Contains(both, want) {
 			t.Errorf("%v lacks %s", both, want)
