@@ -33,6 +33,7 @@ var Schema = plans.Schema{
 		{Name: "output_tokens", Type: plans.Ints, Default: []any{8.0, 64.0}, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of answers, drawn alike; an engine may end one earlier."},
 		{Name: "max_slowdown", Type: plans.Number, Default: 3.0, Unit: "times", Min: 1, MinSet: true, Doc: "How much longer a lone request may take after cancellations and after a burst than before all load; 100 ms more are always allowed."},
 		{Name: "max_memory_slope", Type: plans.Number, Unit: "MB per 1000 requests", Min: 0, MinSet: true, Doc: "How fast the memory of the engine's processes, of its container and of each GPU may grow while it soaks, or without `soak` in sequence; the first third, in which pools fill, is left out. Without it the slope is shown and decides nothing."},
+		{Name: "coherence", Type: plans.String, Default: "absolute", OneOf: []string{"absolute", "off"}, Doc: "How answers are checked: absolute asks that most of those before all load read as text, and those under load no worse than them; off looks at no text, as for random weights, and says so."},
 		{Name: "request_timeout", Type: plans.Duration, Default: "5m", Doc: "A request that is not answered within this time is stuck, those that wait in a burst included."},
 		{Name: "stall_timeout", Type: plans.Duration, Default: "1m", Doc: "So is one whose answer pauses for longer, and a cancelled one that the engine still counts as running after it."},
 	},
@@ -72,6 +73,7 @@ type Config struct {
 	Output         []int     `json:"output_tokens"`
 	MaxSlowdown    float64   `json:"max_slowdown"`
 	MaxMemorySlope *float64  `json:"max_memory_slope"`
+	Coherence      string    `json:"coherence"`
 	RequestTimeout plans.Dur `json:"request_timeout"`
 	StallTimeout   plans.Dur `json:"stall_timeout"`
 }

@@ -217,20 +217,21 @@ func TestStress(t *testing.T) {
 		want  verdict.Verdict
 		why   code.Code
 	}{
-		"honest":               {fake: &fake{}, want: verdict.Pass, attrs: all, why: code.StressCancelled},
-		"refuses some":         {fake: &fake{places: 5, status: 503}, attrs: map[string]any{"burst": 12.0}, want: verdict.Pass, why: code.StressTurnedAway},
-		"refuses all":          {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressRefused},
-		"refuses the ramp":     {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke},
-		"fails in a burst":     {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke},
-		"stuck":                {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
-		"stuck at two":         {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
-		"garbage under load":   {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage},
-		"ends early":           {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended},
-		"goes on after a cut":  {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: code.StressRunning},
-		"too slow to cut":      {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: code.StressUncut},
-		"slower after a burst": {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: code.StressSlower},
-		"serves less":          {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: code.StressTooLong},
-		"no memory seen":       {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: code.MemoryUnknown},
+		"honest":                 {fake: &fake{}, want: verdict.Pass, attrs: all, why: code.StressCancelled},
+		"refuses some":           {fake: &fake{places: 5, status: 503}, attrs: map[string]any{"burst": 12.0}, want: verdict.Pass, why: code.StressTurnedAway},
+		"refuses all":            {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressRefused},
+		"refuses the ramp":       {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke},
+		"fails in a burst":       {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke},
+		"stuck":                  {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
+		"stuck at two":           {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
+		"garbage under load":     {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage},
+		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}, "coherence": "off"}, want: verdict.Pass, why: code.StressUnread},
+		"ends early":             {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended},
+		"goes on after a cut":    {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: code.StressRunning},
+		"too slow to cut":        {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: code.StressUncut},
+		"slower after a burst":   {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: code.StressSlower},
+		"serves less":            {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: code.StressTooLong},
+		"no memory seen":         {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: code.MemoryUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,8 @@ const (
 	// than those before all load, from what was found. Args: answers, of.
 	StressUnended Code = "stress.unended"
 	StressGarbage Code = "stress.garbage"
+	// StressUnread: by declaration, no text was looked at.
+	StressUnread Code = "stress.unread"
 	// StressCancelled: args: requests, cut, streaming; running, where the engine says it.
 	// StressUncut: none was cut while its answer came. Args: requests, cut. StressRunning:
 	// the engine still works on them. Args: running, before, within.
