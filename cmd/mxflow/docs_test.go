@@ -262,13 +262,16 @@ func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, lists map
 func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
 	k := d.Kinds[kind]
 	rest := ""
-	for _, label := range d.Labels[1:] {
+	for _, label := range k.Labels[1:] {
 		rest += fmt.Sprintf(" %q", label.Name)
 	}
 	fmt.Fprintf(b, "### %s %q%s\n\n%s\n\n", d.Type, kind, rest, k.Doc)
 	example(b, k)
 	if d.Type != "engine" {
 		attrList(b, k.Attrs)
+		for _, block := range k.Blocks {
+			blockSection(b, d.Type, block, map[string]string{})
+		}
 		return
 	}
 	switch {

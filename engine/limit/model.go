@@ -246,3 +246,14 @@ func (m *Model) Cache(context float64) (bytes float64) {
 	}
 	return bytes
 }
+
+// CacheOfToken is between how many bytes the KV cache of a token can take: layers that look
+// at all tokens with 4 bits a number, and all layers with 16.
+func (m *Model) CacheOfToken() (least, most float64) {
+	for window, each := range m.windows {
+		if most += each; window == 0 {
+			least += each * leastBits / (8 * cacheBytes)
+		}
+	}
+	return least, most
+}

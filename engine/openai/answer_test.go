@@ -50,22 +50,30 @@ func TestRecordedAnswers(t *testing.T) {
 		unlisted        int
 	}{
 		{
-			"llamacpp-completions", ask, LogProbs{}, " Paris.\n", "",
+			"llamacpp-completions", ask,
+			LogProbs{},
+			" Paris.\n", "",
 			`" Paris"#7042:-0.28[ Paris#7042:-0.28  the#260:-2.70  London#4528:-4.27] "."#30:-0.39`, 0, 3, 0,
 		},
 		// Three tokens are one character: two of them have no position.
 		{"llamacpp-chat", plain, LogProbs{}, "お", "", `"お"#228:-1.58[bytes:\x8a#228:-1.58 bytes:\x9f#249:-2.13]`, 0, 1, 2},
 		{
-			"vllm-completions", both, LogProbs{AskIDs: true, Prompt: "prompt_logprobs"}, " Paris.\n",
+			"vllm-completions", both,
+			LogProbs{AskIDs: true, Prompt: "prompt_logprobs"},
+			" Paris.\n",
 			`""#504:NaN[] " capital"#3575:-11.54[ capital#3575:-11.54 -#29:-0.87`, `""#7042:-0.26[#7042:-0.26 #260:-2.74 #4528:-4.39]`, 5, 3, 0,
 		},
 		{"vllm-completions-texts", ask, LogProbs{}, " Paris.\n", "", `" Paris"#-1:-0.26[ Paris#-1:-0.26  the#-1:-2.74`, 0, 3, 0},
 		{
-			"vllm-completions-echo", both, LogProbs{Prompt: "echo"}, " Paris.\n",
+			"vllm-completions-echo", both,
+			LogProbs{Prompt: "echo"},
+			" Paris.\n",
 			`"The"#-1:NaN[] " capital"#-1:-11.54[ capital#-1:-11.54 -#-1:-0.87`, `" Paris"#-1:-0.26[`, 5, 3, 0,
 		},
 		{
-			"vllm-chat", chat, LogProbs{AskIDs: true, Prompt: "prompt_logprobs"}, "お",
+			"vllm-chat", chat,
+			LogProbs{AskIDs: true, Prompt: "prompt_logprobs"},
+			"お",
 			`""#1:NaN[] "system"#9690:-7.78[system#9690:-7.78 -#29:-0.99]`, `""#7365:-2.17[#7365:-2.17 #23274:-2.55] ""#228:-1.60`, 35, 3, 0,
 		},
 	} {

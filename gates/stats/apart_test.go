@@ -67,8 +67,13 @@ func TestRelabel(t *testing.T) {
 		parents   int
 		want      error
 	}{
-		{distances(0, 1), 1, ErrEmpty}, {distances(0, 1), 2, ErrEmpty}, {nil, 2, ErrEmpty}, {distances(make([]float64, 21)...), 10, ErrTooMany},
-		{nan, 2, ErrNotFinite}, {skew, 2, ErrNotSquare}, {[][]float64{{0}, {0}, {0}}, 2, ErrNotSquare},
+		{distances(0, 1), 1, ErrEmpty},
+		{distances(0, 1), 2, ErrEmpty},
+		{nil, 2, ErrEmpty},
+		{distances(make([]float64, 21)...), 10, ErrTooMany},
+		{nan, 2, ErrNotFinite},
+		{skew, 2, ErrNotSquare},
+		{[][]float64{{0}, {0}, {0}}, 2, ErrNotSquare},
 	} {
 		if p, _, err := Relabel(test.distances, test.parents); !errors.Is(err, test.want) || p != 1 {
 			t.Errorf("%v of %d parents: %v, %v", test.distances, test.parents, p, err)

@@ -308,6 +308,8 @@ func (d *knobDecoder) checkObserved() {
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
 			d.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
+		} else if want == cty.String && n.value != cty.NilVal && n.value.IsKnown() && strings.Contains(n.value.AsString(), "*") {
+			d.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "What is observed is one value and compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
 		}
 	}
 }

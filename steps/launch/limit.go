@@ -68,3 +68,27 @@ func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
 	basis.Model, err = limit.Read(text)
 	return basis, err
 }
+
+// cacheSlack is how far what an engine says of its KV cache may be off the model's config:
+// blocks are not always full.
+const cacheSlack = 1.25
+
+// implausible notes where what the engine says of its KV cache contradicts the model's
+// config: so many bytes for so many tokens, of one GPU.
+func (st *Started) implausible() {
+	if st.Limit == nil || st.Limit.Model == nil || len(st.Limit.GPUs) != 1 {
+		return
+	}
+	gb, sized := st.Record.Observed["kv_memory_gb"].Value.(float64)
+	tokens, counted := st.Record.Observed["kv_capacity_tokens"].Value.(float64)
+	if !sized || !counted || !(gb > 0) || !(tokens > 0) {
+		return
+	}
+	token := gb * 1e9 / tokens
+	least, most := st.Limit.Model.CacheOfToken()
+	if token <= most*cacheSlack && token >= least/cacheSlack {
+		return
+	}
+	st.Record.Notes = append(st.Record.Notes, verdict.New(code.CacheImplausible,
+		verdict.Num("bytes", token, "bytes"), verdict.Num("least", least, "bytes"), verdict.Num("most", most, "bytes")))
+}

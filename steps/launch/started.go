@@ -389,6 +389,7 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 	}
 	st.Record.Observed, st.Record.Unobserved = seen, not
 	st.unused(v.Uses)
+	st.implausible()
 	for name, o := range seen {
 		if number, ok := o.Value.(float64); ok {
 			st.keepNumber(name, o.Unit, number)

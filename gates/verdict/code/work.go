@@ -35,4 +35,7 @@ const (
 	AboveFormats Code = "work.above_formats"
 	OfLimit      Code = "work.of_limit"
 	LimitUnknown Code = "work.limit_unknown"
+	// CacheImplausible: what the engine says of its KV cache contradicts the model's
+	// config. Args: bytes, of a token; least and most by the config.
+	CacheImplausible Code = "work.cache_implausible"
 )
