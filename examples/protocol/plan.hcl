@@ -1,6 +1,8 @@
 # All levels of the protocol, on a port that passes them and on three that do not: one is
 # fast and wrong, one leaks, and one speeds up what its author looked at and slows down what
 # nobody did. The gate holds because each was caught. Takes about half a minute.
+#
+# exit status: 0
 
 plan "protocol" {
   summary = "Four ports of a KV cache, of which one is good"
