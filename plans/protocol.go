@@ -76,6 +76,9 @@ func IsMemory(metric string) bool {
 	return ok && m.Unit == "GB"
 }
 
+// ExecStep is the kind of step that runs a command.
+const ExecStep = "exec"
+
 // CompareStep is the kind of step that compares engines.
 const CompareStep = "compare"
 

@@ -153,13 +153,27 @@ type Input struct {
 	Type InputType
 }
 
-// Row is an engine in a step that compares engines.
+// Row is what a gate reads of a step: an engine that it compares, or with Engine empty the
+// numbers that its program printed.
 type Row struct {
 	Phase, Step, Engine string
 }
 
 // Key is how rules and evidence name the row; no feature has such a name.
-func (r *Row) Key() string { return fmt.Sprintf("%s.%s[%q]", CompareStep, r.Step, r.Engine) }
+func (r *Row) Key() string {
+	if r.Engine == "" {
+		return "step." + r.Step
+	}
+	return fmt.Sprintf("%s.%s[%q]", CompareStep, r.Step, r.Engine)
+}
+
+// Kind is that of the step.
+func (r *Row) Kind() string {
+	if r.Engine == "" {
+		return ExecStep
+	}
+	return CompareStep
+}
 
 // InputType is the type of an input in a rule.
 type InputType string

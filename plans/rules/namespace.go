@@ -85,7 +85,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word, and words stand in single quotes: '%s'.", word, word).about(AboutName)
 	}
 	if elements[0] == "step" && ns.Workloads["step"] == nil {
-		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, and rows of a comparison: compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
+		return ns.stepNumber(in, elements, sc)
 	}
 	if sc.Own == nil {
 		return nil, ns.whose(in.Path, sc)

@@ -19,7 +19,7 @@ type Launch struct {
 	ID string `json:"id"`
 	// Session groups launches that were interleaved with each other.
 	Session string `json:"session"`
-	// Purpose is ForQualification, ForReference or ForBenchmark.
+	// Purpose is ForQualification, ForReference, ForBenchmark or ForStep.
 	Purpose string `json:"purpose"`
 	// Node is the graph node that asked for the launch.
 	Node string `json:"node"`

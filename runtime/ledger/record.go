@@ -137,13 +137,15 @@ var kinds = []string{KindQualify, KindBenchmark, KindCriteria, KindFeature, Kind
 // What launches are for.
 const (
 	ForQualification = "qualification"
+	// ForStep is the run of a step's program, whose numbers gates read.
+	ForStep = "step"
 	// ForReference is a launch whose answers tell how far launches of one variant are
 	// apart.
 	ForReference = "reference"
 	ForBenchmark = "benchmark"
 )
 
-var purposes = []string{ForQualification, ForReference, ForBenchmark}
+var purposes = []string{ForQualification, ForReference, ForBenchmark, ForStep}
 
 // Baseline is the node that qualifies what everything is compared with, and the
 // name of that variant.

@@ -57,6 +57,8 @@ type template struct {
 	plan  *plans.Plan
 	pass  bool
 	given map[string]templateGiven
+	// beside are the thresholds that numbers were put beside, by what they are of.
+	beside map[string]float64
 }
 
 // templateGiven is what a case gives of one feature: attribute → key → value, as HCL.
@@ -153,6 +155,16 @@ func (c *template) threshold(claim *plans.Claim) {
 	if claim.More != c.pass {
 		step = -step
 	}
+	// Of several thresholds of one number the case stands beyond all: the greatest where more
+	// of it passes, and the least where it has to fail.
+	key := in.Feature + " " + gates.NoiseKey(in) + " " + string(in.Relation)
+	if before, ok := c.beside[key]; ok && (claim.More == c.pass) == (before > at) {
+		return
+	}
+	if c.beside == nil {
+		c.beside = map[string]float64{}
+	}
+	c.beside[key] = at
 	c.measured(in, at+step)
 }
 

@@ -206,11 +206,19 @@ func Evidence(v *View) *gates.Evidence {
 		}
 		for _, b := range ph.Steps {
 			d := v.Outcome(runtime.StepID(ph.Name, b.Kind, b.Name))
-			if d == nil || b.Kind != plans.CompareStep {
-				continue // cells of a matrix are read by no rule
+			if d == nil {
+				continue
 			}
-			for _, r := range d.Rows {
-				row := &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name}
+			var rows []*plans.Row
+			switch {
+			case b.Kind == plans.ExecStep && len(b.Finds) > 0:
+				rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name})
+			case b.Kind == plans.CompareStep: // cells of a matrix are read by no rule
+				for _, r := range d.Rows {
+					rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name})
+				}
+			}
+			for _, row := range rows {
 				ev, _, err := v.row(ph, row)
 				if err != nil {
 					ev = &gates.Feature{Broken: verdict.Invalid, Cause: verdict.OfError(err)}

@@ -21,8 +21,28 @@ func RowsRead(ph *plans.Phase) (rows []*plans.Row) {
 	return rows
 }
 
-// stepOf is the node of the comparison that a row is of.
-func stepOf(row *plans.Row) string { return runtime.StepID(row.Phase, plans.CompareStep, row.Step) }
+// stepOf is the node of the step that a row is of.
+func stepOf(row *plans.Row) string { return runtime.StepID(row.Phase, row.Kind(), row.Step) }
+
+// printed is what the gate of a phase may read of a step's program: the numbers of its
+// latest run. A step that did not pass has none.
+func (v *View) printed(d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
+	ev, out := &gates.Feature{}, &ledger.Decision{}
+	if d.Verdict != verdict.Pass {
+		ev.Broken, ev.Cause = Broken(d)
+		return ev, out, nil
+	}
+	for _, id := range d.Launches {
+		l, ok := v.launch(id)
+		if !ok {
+			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+		}
+		g := Measured(l)
+		ev.Candidate.Name, ev.Candidate.Qualified = l.Variant, &g
+		out.Launches = append(out.Launches, id)
+	}
+	return ev, out, nil
+}
 
 // row is what the gate of a phase may read of a row, and where that came from: its
 // launches against those of the reference, which stood beside them in one session. A row
@@ -35,8 +55,11 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 	ev.Candidate.Name = row.Engine
 	d := v.Outcome(stepOf(row))
 	if d == nil {
-		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(plans.CompareStep+" "+row.Step).From(v.LockedBy(stepOf(row)))
+		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
 		return ev, out, nil
+	}
+	if row.Engine == "" {
+		return v.printed(d)
 	}
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })

@@ -62,10 +62,7 @@ var execKind = Kind{
 		Parts: execParts(),
 		Check: program.CheckCommand,
 		Finds: func(b *plans.Block) (found []plans.Found) {
-			for _, m := range b.Parts["metric"] {
-				text := func(name string) string { s, _ := m.Attrs[name].(string); return s }
-				found = append(found, plans.Found{Name: m.Name, Unit: text("unit"), Better: text("better")})
-			}
+			found = program.Finds(b)
 			if len(b.Parts["items"]) > 0 {
 				found = append(found, pairedFinds...)
 			}
@@ -297,8 +294,7 @@ func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out s
 	}
 	for _, m := range e.reads.Prints() {
 		q.found(m.Called(), values[m.Address()]...)
-		s := q.Record.Metrics[plans.FoundAddress(q.level.Level(), m.Called())]
-		says = append(says, verdict.New(code.NumberFound, verdict.Num("value", s.Stats["median"], s.Unit)).On(m.Called()))
+		says = append(says, program.Said(q.Record.Metrics[plans.FoundAddress(q.level.Level(), m.Called())], m.Called()))
 	}
 	if e.items == "" {
 		return says, nil

@@ -1,6 +1,11 @@
 package program
 
-import "github.com/mxflow/mxflow/plans"
+import (
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
 
 // CheckCommand looks at the command of a block that runs one.
 func CheckCommand(b *plans.Block) []plans.AttrError {
@@ -11,4 +16,18 @@ func CheckCommand(b *plans.Block) []plans.AttrError {
 		}
 	}
 	return []plans.AttrError{{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
+}
+
+// Finds are the numbers that the metric blocks of a program read.
+func Finds(b *plans.Block) (found []plans.Found) {
+	for _, m := range b.Parts["metric"] {
+		text := func(name string) string { s, _ := m.Attrs[name].(string); return s }
+		found = append(found, plans.Found{Name: m.Name, Unit: text("unit"), Better: text("better")})
+	}
+	return found
+}
+
+// Said is a number as a reason.
+func Said(s measure.Summary, name string) verdict.Reason {
+	return verdict.New(code.NumberFound, verdict.Num("value", s.Stats["median"], s.Unit)).On(name)
 }

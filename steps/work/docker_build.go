@@ -169,7 +169,7 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	if err != nil {
 		return broke(err)
 	}
-	out, err := d.site.await(ctx, s, run, time.Duration(c.Timeout))
+	out, err := d.site.await(ctx, s, run, time.Duration(c.Timeout), "")
 	if err != nil || out.Verdict != verdict.Pass {
 		return out, err
 	}

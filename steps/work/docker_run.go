@@ -153,7 +153,7 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		}
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, ctx.Err()
 	}
-	out, err := d.site.await(ctx, s, inst, time.Duration(c.Timeout))
+	out, err := d.site.await(ctx, s, inst, time.Duration(c.Timeout), "")
 	if err != nil {
 		return out, err
 	}

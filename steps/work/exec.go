@@ -2,9 +2,12 @@ package work
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -12,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/program"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 var execKind = Kind{
@@ -27,7 +31,9 @@ var execKind = Kind{
 			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the command is stopped and the step fails."},
 		},
+		Parts: variant.ProgramParts("What gates call it: `step.<step>.<name>`."),
 		Check: program.CheckCommand,
+		Finds: program.Finds,
 	},
 	Make: func(l *Site, b *plans.Block) runtime.Step { return &execStep{site: l, block: b} },
 }
@@ -47,7 +53,11 @@ type execConfig struct {
 // Keys of a command are the command itself: what it reads cannot be known, so
 // an unchanged command that passed is not run again unless --rerun asks for it.
 func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
-	return runtime.Keys{Measure: e.site.sealed("exec", e.block.Attrs), Decide: "exec"}, nil
+	parts := []any{"exec", e.block.Attrs}
+	if len(e.block.Parts) > 0 {
+		parts = append(parts, e.block.Parts)
+	}
+	return runtime.Keys{Measure: e.site.sealed(parts...), Decide: "exec"}, nil
 }
 
 func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -59,9 +69,57 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err != nil {
 		return nil, err
 	}
+	reads, err := variant.ReadsOf(e.block.Parts)
+	if err != nil {
+		return nil, err
+	}
+	if len(reads.Metrics) > 0 {
+		launch.OutPath = launch.LogPath + ".out"
+		defer os.Remove(launch.OutPath)
+	}
+	began := time.Now()
 	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.site.Plan.Path(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
 	if err != nil {
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
 	}
-	return e.site.await(ctx, s, run, time.Duration(c.Timeout))
+	out, err := e.site.await(ctx, s, run, time.Duration(c.Timeout), launch.OutPath)
+	if err != nil || out.Verdict != verdict.Pass || len(reads.Metrics) == 0 {
+		return out, err
+	}
+	path := launch.OutPath
+	if reads.File != "" {
+		path = filepath.Join(e.site.Plan.Path(c.Dir), reads.File)
+	}
+	return out, e.numbers(ctx, s, reads, path, began, out)
+}
+
+// numbers reads what the program printed, and records it as a launch, so that gates read
+// it like numbers of any other.
+func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant.Command, path string, began time.Time, out *ledger.Decision) error {
+	text, err := variant.ReadOutput(path)
+	var values map[string][]float64
+	if err == nil {
+		values, err = reads.Values(ctx, text)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		out.Verdict, out.Reasons = verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err))
+		return nil
+	}
+	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
+	l := &ledger.Launch{
+		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: e.block.Name, Ordinal: 1, Order: 1, OK: true,
+		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: map[string]measure.Summary{},
+	}
+	if l.Output, err = e.site.Store.Put(e.site.Redact.Bytes(text)); err != nil {
+		return err
+	}
+	for _, m := range reads.Prints() {
+		l.Metrics[plans.FoundAddress(e.block.Name, m.Called())], _ = m.Metric.Summary(values[m.Address()])
+		out.Reasons = append(out.Reasons, program.Said(l.Metrics[plans.FoundAddress(e.block.Name, m.Called())], m.Called()))
+	}
+	out.Launches = append(out.Launches, id)
+	return e.site.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
 }

@@ -50,9 +50,9 @@ func (l *Site) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
 }
 
 // await waits for the command of a step and decides by its end, as program.Await does. Its
-// output is kept.
-func (l *Site) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration) (*ledger.Decision, error) {
-	ended, err := program.Await(ctx, s.Hard, run, limit, "", l.Redact)
+// log is kept; printed is the file of its standard output, where that is kept apart.
+func (l *Site) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration, printed string) (*ledger.Decision, error) {
+	ended, err := program.Await(ctx, s.Hard, run, limit, printed, l.Redact)
 	if err != nil {
 		return nil, err
 	}
