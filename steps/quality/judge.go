@@ -32,7 +32,7 @@ type Settings struct {
 	Reference string `json:"reference"`
 }
 
-// The names of what is found, as rules have them behind "quality.".
+// The names of what is found, as rules have them behind "levels.correctness.".
 const (
 	KL         = "kl"
 	KLP99      = "kl_p99"
