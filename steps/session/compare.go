@@ -447,7 +447,16 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 // doubted is why the launches of a row do not count, beside those of the reference. The
 // verdict is empty where they do.
 func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason, error) {
-	if got, why := counts(own, reference); got != "" {
+	if it.matrix != nil && v != it.variants[0] && len(reference) > 0 {
+		// A cell is of the baseline's engine, so it is judged as a feature's candidate is.
+		got, why, err := c.lab.valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
+		if err != nil {
+			return "", verdict.Reason{}, err
+		}
+		if got != verdict.Pass {
+			return got, why[0], nil
+		}
+	} else if got, why := counts(own, reference); got != "" {
 		return got, why, nil
 	}
 	row := []*variant.Variant{v}

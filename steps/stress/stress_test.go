@@ -278,7 +278,8 @@ func TestStressLeak(t *testing.T) {
 	if err != nil || got == verdict.Pass || !verdict.Holds(why, code.MemoryLeaks) && !verdict.Holds(why, code.MemoryOpen) {
 		t.Fatalf("%s %+v, %v", got, why, err)
 	}
-	if slope := why[0].Args["slope"].Number; *slope < 150 || *slope > 1500 {
+	// The race detector keeps several bytes for each of the program's.
+	if slope := why[0].Args["slope"].Number; *slope < 150 || *slope > 6000 {
 		t.Errorf("a leak of 524 MB for 1000 requests is told as one of %g", *slope)
 	}
 }
