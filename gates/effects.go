@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -80,22 +81,9 @@ func singles(logs map[string][]float64, sets map[string]map[string]string) (list
 		}
 	}
 	slices.SortFunc(list, func(a, b single) int {
-		if a.knob != b.knob {
-			return compareText(a.knob, b.knob)
-		}
-		return compareText(a.value, b.value)
+		return cmp.Or(cmp.Compare(a.knob, b.knob), cmp.Compare(a.value, b.value))
 	})
 	return list
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // mainEffects fits ln(metric) = round + values, by least squares. Launches of a row are in

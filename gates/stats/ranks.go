@@ -29,16 +29,6 @@ func QuantileRanks(n int, p, confidence float64) (low, high int, ok bool) {
 	return low, high, low >= 1 && high <= n
 }
 
-// PairedLoss is the chance of at least so many losses among items of which two variants
-// get one right and the other wrong, where neither is better: the one-sided exact form of
-// McNemar's test (Psychometrika 12, 1947). It is 1 without losses.
-func PairedLoss(lost, gained int) float64 {
-	if lost <= 0 {
-		return 1
-	}
-	return 1 - distuv.Binomial{N: float64(lost + gained), P: 0.5}.CDF(float64(lost-1))
-}
-
 // LeastForRanks is the fewest values for which QuantileRanks has both ends: the
 // chance that all lie on one side of the quantile is then small enough. The one-
 // sided number of confidence c is that of 2c − 1. It is 0 for a p or confidence

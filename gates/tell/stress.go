@@ -18,6 +18,7 @@ var stressPhrases = phrases{
 	code.StressCancelled:  "{subject}: {cut} of {requests|request|requests} cancelled, {streaming} in mid-answer{running?; the engine reports {running} running}",
 	code.StressUncut:      "{subject}: {cut} of {requests|request|requests} cancelled, none in mid-answer: cancel more",
 	code.StressRunning:    "{subject}: the engine still reports {running} running {within} after they were cancelled, {before} before",
+	code.StressUncounted:  "{subject}: the engine no longer says how many requests are running, so it is not known whether cancelled ones ended",
 	code.StressRecovered:  "{subject}: a lone request takes {after} after it, {before} before",
 	code.StressSlower:     "{subject}: a lone request takes {after} after it, {before} before (allowed: {limit})",
 

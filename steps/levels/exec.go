@@ -32,7 +32,6 @@ const (
 	envModel     = "MXFLOW_MODEL"      // the name that it is asked for
 	envAPIKey    = "MXFLOW_API_KEY"    // where it wants one
 	envLog       = "MXFLOW_LOG"        // its log so far
-	envOut       = "MXFLOW_OUT"        // a folder for what the program leaves
 	envParentOut = "MXFLOW_PARENT_OUT" // what it left for the parent; empty for the baseline
 	envVariant   = "MXFLOW_VARIANT"    // the variant's name
 	envKnobs     = "MXFLOW_KNOBS"      // its knob values as a JSON object
@@ -192,7 +191,7 @@ func (e *exec) environ(ctx context.Context, q *qualification, out, parent string
 	access := q.Inst.Access()
 	key, _ := strings.CutPrefix(access.Header.Get("Authorization"), "Bearer ")
 	env := map[string]string{
-		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), envOut: out, envParentOut: parent,
+		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), program.OutVariable: out, envParentOut: parent,
 		envVariant: q.variant.Name, envKnobs: string(knobs),
 	}
 	maps.Copy(env, e.Env)

@@ -7,6 +7,9 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
+// OutVariable names the folder for what a program leaves.
+const OutVariable = "MXFLOW_OUT"
+
 // CheckCommand looks at the command of a block that runs one.
 func CheckCommand(b *plans.Block) []plans.AttrError {
 	command, _ := b.Attrs["command"].([]any)

@@ -189,11 +189,11 @@ func Parse(data []byte) (*Recording, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	if len(r.Prompts) != len(r.Ask.Cells) || len(r.Answers) != len(r.Prompts) {
+	if len(r.Ask.Cells) == 0 || len(r.Prompts) != len(r.Ask.Cells) || len(r.Answers) != len(r.Prompts) {
 		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, and asks %d", len(r.Prompts), len(r.Answers), len(r.Ask.Cells))
 	}
 	for i := range r.Prompts {
-		if len(r.Prompts[i]) != len(r.Answers[i]) {
+		if len(r.Prompts[i]) == 0 || len(r.Prompts[i]) != len(r.Answers[i]) {
 			return nil, fmt.Errorf("cell %d has %d prompts and %d answers", i+1, len(r.Prompts[i]), len(r.Answers[i]))
 		}
 	}

@@ -1,11 +1,11 @@
 package quality
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/logprob"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -421,26 +421,16 @@ func (l limit) beyond(value, noise float64, apart, own []float64) bool {
 	if l.least {
 		value, noise = 1-value, 1-noise
 	}
-	if value > many*noise {
+	if !(value <= many*noise) {
 		return true
 	}
-	more, n := 0, 0
-	for i := range min(len(apart), len(own)) {
-		if c := cmp.Compare(apart[i], own[i]); c != 0 {
-			n++
-			more += (c + 1) / 2
-		}
+	apart, own = apart[:min(len(apart), len(own))], own[:min(len(apart), len(own))]
+	differences := make([]float64, len(own))
+	for i := range own {
+		differences[i] = apart[i] - own[i]
 	}
-	return atLeast(more, n) < surely
-}
-
-// atLeast is the chance of at least k heads in n throws.
-func atLeast(k, n int) (p float64) {
-	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
-	for i := k; i <= n; i++ {
-		p += math.Exp(lg(n) - lg(i) - lg(n-i) - float64(n)*math.Ln2)
-	}
-	return min(p, 1)
+	p, _, err := stats.Signs(differences)
+	return err != nil && len(differences) > 0 || p < surely
 }
 
 // first is the first divergence that is no near-tie.

@@ -153,14 +153,11 @@ func TestNearTie(t *testing.T) {
 	}
 }
 
-// A chance of at least so many heads, by hand.
-func TestAtLeast(t *testing.T) {
-	for _, c := range []struct {
-		k, n int
-		want float64
-	}{{0, 0, 1}, {0, 3, 1}, {1, 1, 0.5}, {2, 2, 0.25}, {9, 10, 11.0 / 1024}, {4, 3, 0}} {
-		if got := atLeast(c.k, c.n); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("at least %d of %d: %v, want %v", c.k, c.n, got, c.want)
+// TestParse: a stored reference without prompts is an error, not an empty comparison.
+func TestParse(t *testing.T) {
+	for _, text := range []string{`{}`, `{"ask":{"cells":[{}]},"prompts":[[]],"answers":[[]]}`, `{"ask":{"cells":[{}]},"prompts":[],"answers":[]}`} {
+		if r, err := Parse([]byte(text)); err == nil {
+			t.Errorf("%s: %+v", text, r)
 		}
 	}
 }

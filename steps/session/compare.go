@@ -399,6 +399,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			continue
 		}
 		if it.matrix != nil && it.matrix.late(it, sl) {
+			it.Optional = append(it.Optional, sl.variant.Name) // as the plan bounds it
 			e.Broken, e.Cause = verdict.Inconclusive, verdict.New(code.OutOfTime, verdict.Dur("limit", time.Duration(it.matrix.MaxTime)))
 			continue
 		}

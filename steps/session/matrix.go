@@ -167,11 +167,16 @@ func (c *compare) tried(ctx context.Context, s *runtime.Scope, it *comparison, n
 		return breaks(e.Broken), err
 	}
 	b := &benchmark{lab: c.lab}
-	launch, err := b.one(ctx, s, it.session+"-smaller", slot{variant: v, ordinal: 1, order: 1, number: 1}, 1, it.workloads, nil)
+	// A session of this run's own: another apply may try the same once more.
+	launch, err := b.one(ctx, s, "s-"+runtime.ShortID(s.Run, s.Node.ID, name), slot{variant: v, ordinal: 1, order: 1, number: 1}, 1, it.workloads, nil)
 	if err != nil {
 		return false, err
 	}
 	out.Launches = append(out.Launches, launch.ID)
-	got, _ := counts([]*ledger.Launch{launch}, nil)
-	return !launch.OK || breaks(got), nil
+	if !launch.OK {
+		return true, nil
+	}
+	reference := slices.DeleteFunc(c.lab.session(it.session), func(l *ledger.Launch) bool { return l.VariantKey != it.variants[0].Key })
+	got, _, err := c.doubted(ctx, it, v, []*ledger.Launch{launch}, reference)
+	return breaks(got), err
 }

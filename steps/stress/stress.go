@@ -213,7 +213,7 @@ func (r *run) broke(ctx context.Context, part string, err error) error {
 func (r *run) sound(part string, samples []measure.Sample) error {
 	unended, of := 0, 0
 	for _, s := range samples {
-		if of++; s.Err == "" && s.Finish == "" && s.OutputTokens < s.RequestedOutput {
+		if of++; s.Err == "" && (len(s.Events) == 0 || s.Finish == "" && s.OutputTokens < s.RequestedOutput) {
 			unended++
 		}
 	}
@@ -286,9 +286,12 @@ func (r *run) probe(ctx context.Context, part string, warmup int) ([]time.Durati
 	}
 	var took []time.Duration
 	for _, s := range result.Samples {
-		if s.Measured() {
+		if s.Measured() && len(s.Events) > 0 {
 			took = append(took, ended(s)-s.Start)
 		}
+	}
+	if len(took) == 0 {
+		return nil, fails(part, code.StressUnended, verdict.Int("answers", probes), verdict.Int("of", probes))
 	}
 	slices.Sort(took)
 	return took, nil
@@ -429,7 +432,10 @@ func (r *run) cancels(ctx context.Context) error {
 		// Nothing was cut in the middle of its answer: that is not shown.
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncut, verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
 	}
-	if now := r.settled(ctx, r.running); r.running >= 0 && !(now <= r.running) {
+	switch now := r.settled(ctx, r.running); {
+	case r.running >= 0 && now < 0: // it said so before, and no longer does
+		return &finding{verdict.Inconclusive, verdict.New(code.StressUncounted).On(part)}
+	case r.running >= 0 && !(now <= r.running):
 		return fails(part, code.StressRunning, verdict.Num("running", now, "count"), verdict.Num("before", r.running, "count"), verdict.Dur("within", time.Duration(r.StallTimeout)))
 	}
 	args := []verdict.Arg{verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut), verdict.Int("streaming", c.streaming)}

@@ -2,6 +2,8 @@ package work
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -73,9 +75,20 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err != nil {
 		return nil, err
 	}
+	files := launch.LogPath + ".files"
 	if len(reads.Metrics) > 0 {
 		launch.OutPath = launch.LogPath + ".out"
 		defer os.Remove(launch.OutPath)
+		// A folder of this run alone: what an earlier one wrote is none of its numbers.
+		if err := errors.Join(os.RemoveAll(files), os.MkdirAll(files, 0o755)); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(files)
+		c.Env = maps.Clone(c.Env)
+		if c.Env == nil {
+			c.Env = map[string]string{}
+		}
+		c.Env[program.OutVariable] = files
 	}
 	began := time.Now()
 	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.site.Plan.Path(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
@@ -88,7 +101,7 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	}
 	path := launch.OutPath
 	if reads.File != "" {
-		path = filepath.Join(e.site.Plan.Path(c.Dir), reads.File)
+		path = filepath.Join(files, reads.File)
 	}
 	return out, e.numbers(ctx, s, reads, path, began, out)
 }

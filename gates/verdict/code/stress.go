@@ -29,6 +29,8 @@ const (
 	StressCancelled Code = "stress.cancelled"
 	StressUncut     Code = "stress.uncut"
 	StressRunning   Code = "stress.running"
+	// StressUncounted: the engine no longer says how many requests are running.
+	StressUncounted Code = "stress.uncounted"
 	// StressRecovered and StressSlower: a lone request after it. Args: before, after, limit.
 	StressRecovered Code = "stress.recovered"
 	StressSlower    Code = "stress.slower"
