@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"engine/kinds":                {"engine/logscan"},
 	"engine/machine":              {"engine/gpu"},
 	"engine":                      {"engine/kinds", "engine/logscan"},
+	"engine/profile":              {},
 	"engine/ready":                {"engine", "engine/kinds", "engine/logscan"},
 	"engine/observe":              {"engine", "engine/kinds", "engine/logscan"},
 	"engine/process":              {"engine", "engine/kinds", "engine/logscan", "engine/ready"},
