@@ -7,7 +7,6 @@ package limit
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -18,6 +17,9 @@ import (
 type Machine struct {
 	GPUs []GPU
 	Name string
+	// Reached is how many bytes a second a benchmark read on all of them together, which
+	// counts in place of the data sheets'; 0 where none is known.
+	Reached float64
 }
 
 // Of are GPUs by their names. The error says which of them is not known.
@@ -55,6 +57,15 @@ func (m Machine) sum(of func(GPU) float64) (sum float64) {
 	return sum
 }
 
+func (m Machine) bandwidth() float64 {
+	if m.Reached > 0 {
+		return m.Reached
+	}
+	return m.sum(func(g GPU) float64 { return g.Bandwidth })
+}
+
+func (m Machine) rate(bits int) float64 { return m.sum(func(g GPU) float64 { return g.rate(bits) }) }
+
 // busy is how much of its time a GPU computes at some moment at least where an engine
 // is on it.
 const busy = 0.5
@@ -88,38 +99,19 @@ const Room = 1.2
 // the formats of its config, with the experts that so many tokens use on average; and
 // what no format, no cache and no routing exceeds.
 func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit {
-	bandwidth := on.sum(func(g GPU) float64 { return g.Bandwidth })
-	step := m.Shared.Bytes + m.Expert.Bytes*m.distinct(requests) + float64(requests)*m.Cache(context)
-	least := m.Shared.Least + m.Expert.Least*float64(m.Used) - on.sum(func(g GPU) float64 { return g.OnChip })
-	if !(bandwidth > 0) || !(step > 0) || !(m.Prompt > 0) {
+	bandwidth, step := on.bandwidth(), Total(m.Decode(requests, context)).Bytes
+	token := m.Dense.and(m.Head).and(m.Expert.times(float64(m.Used)))
+	least := token.Least - on.sum(func(g GPU) float64 { return g.OnChip })
+	if !(bandwidth > 0) || !(step > 0) || !(token.Prompt > 0) {
 		return nil
 	}
-	bits := m.computed()
+	bits := m.Dense.and(m.Head).and(m.Expert.times(float64(m.Experts))).bits()
 	return &measure.Limit{
 		Model: m.Type, Machine: on.Name, Requests: requests,
 		BandwidthGBs: bandwidth / gb, StepGB: step / gb, LeastGB: max(0, least) / gb,
-		Bits: bits, TFLOPs: on.sum(func(g GPU) float64 { return g.rate(bits) }) / tf, MostTFLOPs: on.sum(GPU.fastest) / tf,
-		PromptGFLOP: 2 * m.Prompt / gb, Room: Room,
+		Bits: bits, TFLOPs: on.rate(bits) / tf, MostTFLOPs: on.sum(GPU.fastest) / tf,
+		PromptGFLOP: 2 * token.Prompt / gb, Room: Room,
 	}
-}
-
-// distinct is how many experts of a layer so many tokens use on average, where each
-// chooses by itself: E·(1 − (1 − k/E)^n).
-func (m *Model) distinct(tokens int) float64 {
-	if m.Experts == 0 {
-		return 0
-	}
-	all := float64(m.Experts)
-	return all * (1 - math.Pow(1-float64(m.Used)/all, float64(tokens)))
-}
-
-// computed is the width of the numbers that a prompt is multiplied in: weights of 8
-// bits are, and smaller ones mostly are made 16 first.
-func (m *Model) computed() int {
-	if m.bits > 6 && m.bits < 12 {
-		return 8
-	}
-	return whole
 }
 
 // fewest is how many steps an answer needs to have a rate.

@@ -67,9 +67,10 @@ func TestParameters(t *testing.T) {
 		"Mixtral-8x7B": {mixtral, 46_571_454_464, 12_748_587_008, 25_497_174_016, 131_072_000},
 	} {
 		m := read(t, c.config)
-		all := m.Shared.Params + m.Expert.Params*float64(m.Experts)
-		active := m.Shared.Params + m.Expert.Params*float64(m.Used)
-		step := m.Shared.Bytes + m.Expert.Bytes*float64(m.Used)
+		every := m.Dense.and(m.Head)
+		all := every.and(m.Expert.times(float64(m.Experts))).Params
+		token := every.and(m.Expert.times(float64(m.Used)))
+		active, step := token.Params, token.Bytes
 		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || m.Cache(1000) != c.cache {
 			t.Errorf("%s: %.0f parameters, %.0f of a token in %.0f bytes, %.0f bytes of cache; want %.0f, %.0f, %.0f, %.0f",
 				name, all, active, step, m.Cache(1000), c.all, c.active, c.step, c.cache)

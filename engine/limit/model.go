@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -14,29 +15,51 @@ import (
 type Model struct {
 	// Type is the architecture, as model_type names it.
 	Type string
-	// Shared are matrices that every token needs: attention, dense layers, shared
-	// experts, routers and the output projection. Expert is one expert of every layer
-	// that has them, of which a token needs Used of Experts.
-	Shared, Expert Weights
-	Experts, Used  int
-	// Prompt is how many parameters a token of a prompt is multiplied with at least:
-	// nobody needs its output, nor what the last layer makes of it.
-	Prompt float64
-	// windows are the bytes that the KV cache of a token takes, by how many of the
-	// latest tokens a layer looks at; 0 is all of them.
-	windows map[int]float64
-	// bits are those of a weight in most matrices.
-	bits float64
+	// Every token needs Dense, which are the projections of attention, dense layers, shared
+	// experts and routers, and Head, the output projection. Expert is one expert of every
+	// layer that has them, of which a token needs Used of Experts.
+	Dense, Head, Expert Weights
+	Experts, Used       int
+	// windows are what layers do with one token of context, by how many of the latest
+	// tokens they look at; 0 is all of them.
+	windows map[int]look
 }
+
+// look is what a token that an answer or a prompt goes on with takes for each token before
+// it: the bytes of KV cache that it reads and the operations.
+type look struct{ bytes, flops float64 }
 
 // Weights are matrices: their parameters, their bytes as the config has them, and in the
 // smallest format that an engine may turn them into when it loads them.
-type Weights struct{ Params, Bytes, Least float64 }
+type Weights struct {
+	Params, Bytes, Least float64
+	// Prompt is how many of the parameters a token of a prompt is multiplied with at least:
+	// nobody needs its output, nor what the last layer makes of it.
+	Prompt float64
+}
 
 func (w *Weights) add(params, bits float64) {
 	w.Params += params
 	w.Bytes += params * bits / 8
 	w.Least += params * min(bits, leastBits) / 8
+}
+
+// times is so many matrices of that kind.
+func (w Weights) times(n float64) Weights {
+	return Weights{n * w.Params, n * w.Bytes, n * w.Least, n * w.Prompt}
+}
+
+func (w Weights) and(o Weights) Weights {
+	return Weights{w.Params + o.Params, w.Bytes + o.Bytes, w.Least + o.Least, w.Prompt + o.Prompt}
+}
+
+// bits is the width of the numbers that they are multiplied in: weights of 8 bits are,
+// and smaller ones mostly are made 16 first.
+func (w Weights) bits() int {
+	if each := 8 * w.Bytes / w.Params; each > 6 && each < 12 {
+		return 8
+	}
+	return whole
 }
 
 // leastBits is what a weight takes at least: engines quantise a checkpoint to 4 bits
@@ -118,14 +141,11 @@ func Read(text []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Type: c.Type, Experts: f.experts(&c), Used: c.Used, windows: map[int]float64{}}
+	m := &Model{Type: c.Type, Experts: f.experts(&c), Used: c.Used, windows: map[int]look{}}
 	for layer := range c.Layers {
 		m.layer(&c, f, format, layer)
 	}
-	m.Shared.add(float64(c.Hidden)*float64(c.Vocabulary), format.of("lm_head"))
-	if all := m.Shared.Params + m.Expert.Params; all > 0 {
-		m.bits = 8 * (m.Shared.Bytes + m.Expert.Bytes*float64(m.Experts)) / (m.Shared.Params + m.Expert.Params*float64(m.Experts))
-	}
+	m.Head.add(float64(c.Hidden)*float64(c.Vocabulary), format.of("lm_head"))
 	return m, nil
 }
 
@@ -172,39 +192,44 @@ func (c *config) check(f family) error {
 
 // layer adds the matrices of one layer, under the names that they have in checkpoints.
 func (m *Model) layer(c *config, f family, format format, i int) {
-	hidden, before := float64(c.Hidden), m.Shared.Params
+	hidden := float64(c.Hidden)
 	add := func(to *Weights, name string, params float64) {
 		to.add(params, format.of(fmt.Sprintf("model.layers.%d.%s", i, name)))
+		if i < c.Layers-1 {
+			to.Prompt += params
+		}
+	}
+	// Each head multiplies its query with a key and adds up a value.
+	sees := func(window int, bytes, key, value float64) {
+		w := m.windows[window]
+		w.bytes += cacheBytes * bytes
+		w.flops += 2 * float64(c.Heads) * (key + value)
+		m.windows[window] = w
 	}
 	if f.latent {
 		heads := float64(c.Heads)
-		add(&m.Shared, "self_attn.q_a_proj", hidden*float64(c.QueryRank))
-		add(&m.Shared, "self_attn.q_b_proj", float64(c.QueryRank)*heads*float64(c.NoPE+c.RoPE))
-		add(&m.Shared, "self_attn.kv_a_proj_with_mqa", hidden*float64(c.KVRank+c.RoPE))
-		add(&m.Shared, "self_attn.kv_b_proj", float64(c.KVRank)*heads*float64(c.NoPE+c.Value))
-		add(&m.Shared, "self_attn.o_proj", heads*float64(c.Value)*hidden)
-		m.windows[0] += cacheBytes * float64(c.KVRank+c.RoPE)
+		add(&m.Dense, "self_attn.q_a_proj", hidden*float64(c.QueryRank))
+		add(&m.Dense, "self_attn.q_b_proj", float64(c.QueryRank)*heads*float64(c.NoPE+c.RoPE))
+		add(&m.Dense, "self_attn.kv_a_proj_with_mqa", hidden*float64(c.KVRank+c.RoPE))
+		add(&m.Dense, "self_attn.kv_b_proj", float64(c.KVRank)*heads*float64(c.NoPE+c.Value))
+		add(&m.Dense, "self_attn.o_proj", heads*float64(c.Value)*hidden)
+		sees(0, float64(c.KVRank+c.RoPE), float64(c.NoPE+c.RoPE), float64(c.Value))
 	} else {
 		query, kv := float64(c.Heads)*float64(c.HeadDim), float64(c.KVHeads)*float64(c.HeadDim)
-		add(&m.Shared, "self_attn.q_proj", hidden*query)
-		add(&m.Shared, "self_attn.k_proj", hidden*kv)
-		add(&m.Shared, "self_attn.v_proj", hidden*kv)
-		add(&m.Shared, "self_attn.o_proj", query*hidden)
-		m.windows[c.window(i)] += cacheBytes * 2 * kv
+		add(&m.Dense, "self_attn.q_proj", hidden*query)
+		add(&m.Dense, "self_attn.k_proj", hidden*kv)
+		add(&m.Dense, "self_attn.v_proj", hidden*kv)
+		add(&m.Dense, "self_attn.o_proj", query*hidden)
+		sees(c.window(i), 2*kv, float64(c.HeadDim), float64(c.HeadDim))
 	}
-	expert := 0.0
 	if f.router == "" || c.dense(i) {
-		add(&m.Shared, f.mlp+".gate_proj", 3*hidden*float64(c.Inner))
+		add(&m.Dense, f.mlp+".gate_proj", 3*hidden*float64(c.Inner))
 	} else {
-		add(&m.Shared, f.router, hidden*float64(m.Experts))
+		add(&m.Dense, f.router, hidden*float64(m.Experts))
 		if c.SharedExperts > 0 {
-			add(&m.Shared, f.mlp+".shared_experts.gate_proj", 3*hidden*float64(c.ExpertInner)*float64(c.SharedExperts))
+			add(&m.Dense, f.mlp+".shared_experts.gate_proj", 3*hidden*float64(c.ExpertInner)*float64(c.SharedExperts))
 		}
-		expert = 3 * hidden * float64(c.ExpertInner)
-		add(&m.Expert, f.mlp+".experts.0.gate_proj", expert)
-	}
-	if i < c.Layers-1 {
-		m.Prompt += m.Shared.Params - before + expert*float64(m.Used)
+		add(&m.Expert, f.mlp+".experts.0.gate_proj", 3*hidden*float64(c.ExpertInner))
 	}
 }
 
@@ -236,24 +261,38 @@ const cacheBytes = 2
 
 // Cache is how many bytes of KV cache a request with so many tokens of context reads at
 // each step.
-func (m *Model) Cache(context float64) (bytes float64) {
+func (m *Model) Cache(context float64) float64 { return m.look(context).bytes }
+
+// look is what one token takes behind so many tokens of context.
+func (m *Model) look(context float64) (all look) {
 	for window, each := range m.windows {
 		tokens := context
 		if window > 0 {
 			tokens = min(tokens, float64(window))
 		}
-		bytes += each * tokens
+		all.bytes += each.bytes * tokens
+		all.flops += each.flops * tokens
 	}
-	return bytes
+	return all
 }
 
 // CacheOfToken is between how many bytes the KV cache of a token can take: layers that look
 // at all tokens with 4 bits a number, and all layers with 16.
 func (m *Model) CacheOfToken() (least, most float64) {
 	for window, each := range m.windows {
-		if most += each; window == 0 {
-			least += each * leastBits / (8 * cacheBytes)
+		if most += each.bytes; window == 0 {
+			least += each.bytes * leastBits / (8 * cacheBytes)
 		}
 	}
 	return least, most
+}
+
+// distinct is how many experts of a layer so many tokens use on average, where each
+// chooses by itself: E·(1 − (1 − k/E)^n).
+func (m *Model) distinct(tokens int) float64 {
+	if m.Experts == 0 {
+		return 0
+	}
+	all := float64(m.Experts)
+	return all * (1 - math.Pow(1-float64(m.Used)/all, float64(tokens)))
 }

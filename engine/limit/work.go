@@ -1,0 +1,108 @@
+package limit
+
+// Categories of what a model computes, by the names that kernels of a profile are sorted
+// under (engine/profile). What no category has, such as norms and sampling, reads and
+// multiplies little, and nothing is said of how long it must take.
+const (
+	Dense     = "dense"
+	Head      = "lm_head"
+	MoE       = "moe"
+	Attention = "attention"
+)
+
+// Work is what one category reads and multiplies at least.
+type Work struct {
+	Category string `json:"category"`
+	// Bytes are those of weights, or of the KV cache in attention.
+	Bytes float64 `json:"bytes"`
+	FLOPs float64 `json:"flops"`
+	// Bits is the width of the numbers that are multiplied.
+	Bits int `json:"bits"`
+}
+
+// Decode is what a step takes that gives so many requests one token each, behind so many
+// tokens of context. Weights are read once for all of them, of experts as many as they use
+// on average.
+func (m *Model) Decode(requests int, context float64) []Work {
+	n := float64(requests)
+	one := m.look(context)
+	return m.of(
+		work(Dense, m.Dense, 1, n*m.Dense.Params),
+		work(MoE, m.Expert, m.distinct(requests), n*float64(m.Used)*m.Expert.Params),
+		Work{Attention, n * one.bytes, n * one.flops, whole},
+		work(Head, m.Head, 1, n*m.Head.Params),
+	)
+}
+
+// Prefill is what so many prompts take that have so many tokens together and are of one
+// length. The weights are read once: engines that split prompts into chunks, or run prompts
+// after each other, read them more often.
+func (m *Model) Prefill(prompts, tokens int) []Work {
+	n := float64(tokens)
+	// A token looks at those before it in its own prompt, on average at half of them.
+	var seen float64
+	for window, each := range m.windows {
+		seen += each.flops * pairs(n/float64(max(prompts, 1)), float64(window))
+	}
+	return m.of(
+		work(Dense, m.Dense, 1, n*m.Dense.Prompt),
+		work(MoE, m.Expert, m.distinct(tokens), n*float64(m.Used)*m.Expert.Prompt),
+		Work{Attention, 0, float64(max(prompts, 1)) * seen, whole},
+		work(Head, m.Head, 1, float64(max(prompts, 1))*m.Head.Params),
+	)
+}
+
+// pairs is how many tokens all tokens of a prompt look at together: each at those up to
+// itself, and at no more than a window.
+func pairs(length, window float64) float64 {
+	if window <= 0 || window >= length {
+		return length * (length + 1) / 2
+	}
+	return window*(window+1)/2 + (length-window)*window
+}
+
+// work is that of a number of matrices which are multiplied with so many parameters.
+func work(category string, w Weights, matrices, params float64) Work {
+	return Work{category, matrices * w.Bytes, 2 * params, w.bits()}
+}
+
+// of leaves out what a model does not have.
+func (m *Model) of(all ...Work) (has []Work) {
+	for _, w := range all {
+		if w.Bytes > 0 || w.FLOPs > 0 {
+			has = append(has, w)
+		}
+	}
+	return has
+}
+
+// Total is all of it together, with no width of its own.
+func Total(all []Work) (sum Work) {
+	for _, w := range all {
+		sum.Bytes += w.Bytes
+		sum.FLOPs += w.FLOPs
+	}
+	return sum
+}
+
+// Resource is what work waits for that nothing else holds up.
+type Resource string
+
+const (
+	Memory  Resource = "memory"  // the bandwidth of a GPU's memory
+	Compute Resource = "compute" // the rate of its matrix units
+)
+
+// Least is how many seconds work takes at least, and what it waits for then. 0 where the
+// machine is not known.
+func (m Machine) Least(w Work) (seconds float64, waits Resource) {
+	bandwidth, rate := m.bandwidth(), m.rate(w.Bits)
+	if !(bandwidth > 0) || !(rate > 0) {
+		return 0, ""
+	}
+	read, multiplied := w.Bytes/bandwidth, w.FLOPs/rate
+	if multiplied > read {
+		return multiplied, Compute
+	}
+	return read, Memory
+}
