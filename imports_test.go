@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"engine/machine":              {"engine/gpu"},
 	"engine":                      {"engine/kinds", "engine/logscan"},
 	"engine/profile":              {},
+	"engine/roofline":             {"engine/limit", "engine/profile"},
 	"engine/ready":                {"engine", "engine/kinds", "engine/logscan"},
 	"engine/observe":              {"engine", "engine/kinds", "engine/logscan"},
 	"engine/process":              {"engine", "engine/kinds", "engine/logscan", "engine/ready"},

@@ -4,7 +4,7 @@ package limit
 // under (engine/profile). What no category has, such as norms and sampling, reads and
 // multiplies little, and nothing is said of how long it must take.
 const (
-	Dense     = "dense"
+	Dense     = "dense_gemm"
 	Head      = "lm_head"
 	MoE       = "moe"
 	Attention = "attention"

@@ -53,6 +53,9 @@ type Part struct {
 	Wall float64 `json:"wall_us"`
 	Busy float64 `json:"busy_us"`
 	GPU  float64 `json:"gpu_us"`
+	// Unprofiled is how long a step of decoding, or a prefill of one batch, took by the
+	// client's clock without the profiler; 0 where that is not known.
+	Unprofiled float64 `json:"unprofiled_step_us,omitempty"`
 	// Categories add up to GPU, in the order of Categories.
 	Categories []Category `json:"categories"`
 	// Kernels are those that ran, the longest in all first.

@@ -1,0 +1,97 @@
+package roofline
+
+import "github.com/mxflow/mxflow/engine/limit"
+
+// Resource is what a step waits for most of its time.
+type Resource string
+
+const (
+	Host          Resource = "host" // no GPU works
+	Memory        Resource = Resource(limit.Memory)
+	Compute       Resource = Resource(limit.Compute)
+	Communication Resource = "communication"
+	// Unknown is where the evidence does not suffice. It is equal to none of the others, so
+	// that no rule passes by it.
+	Unknown Resource = "unknown"
+)
+
+// Why the evidence does not suffice.
+const (
+	NoLimit = "no_limit" // nothing says how long kernels must take
+	Unseen  = "unseen"   // the model has kernels that the profile does not show
+	Slowed  = "slowed"   // it depends on how much the profiler slowed the step down
+	Mixed   = "mixed"    // nothing takes most of the step
+)
+
+// Bound is what bounds a step, and the numbers that decide it: shares of the step.
+type Bound struct {
+	By Resource `json:"by"`
+	// Why is set where By is Unknown.
+	Why string `json:"why,omitempty"`
+	// Idle is when no GPU works.
+	Idle          Span `json:"idle"`
+	Communication Span `json:"communication"`
+	// Memory and Compute are kernels that the memory's bandwidth or the matrix units bound,
+	// and Rest those of which nothing is known.
+	Memory  Span `json:"memory"`
+	Compute Span `json:"compute"`
+	Rest    Span `json:"rest"`
+	// OfLimit is what share of the limit the kernels reach that By is about: far below 1
+	// they wait for something that a better kernel would not.
+	OfLimit float64 `json:"of_limit,omitempty"`
+}
+
+// hiddenKernels is the category of those that a profile does not name.
+const hiddenKernels = "hidden"
+
+const (
+	// most is what share of a step has to wait for one resource to be bound by it.
+	most = 0.5
+	// unseen is what share of a step kernels may have to take that the profile does not show.
+	unseen = 0.02
+)
+
+// boundOf says what takes most of a step, where that is the same at both ends of what is
+// known of its length.
+func boundOf(r *Roofline) Bound {
+	var took, least = map[Resource]float64{}, map[Resource]float64{}
+	for _, row := range r.Rows {
+		by := Resource(row.Waits)
+		if row.Category == string(Communication) {
+			by = Communication
+		}
+		took[by] += row.Took
+		least[by] += row.Limit
+	}
+	of := func(by Resource) Span { return Span{took[by] / r.Step.High, took[by] / r.Step.Low} }
+	b := Bound{
+		By:   Unknown,
+		Idle: Span{max(0, 1-r.Busy/r.Step.Low), max(0, 1-r.Busy/r.Step.High)}, Communication: of(Communication),
+		Memory: of(Memory), Compute: of(Compute), Rest: of(""),
+	}
+	possible := false
+	for by, share := range map[Resource]Span{Host: b.Idle, Communication: b.Communication, Memory: b.Memory, Compute: b.Compute} {
+		possible = possible || share.High > most
+		if share.Low > most {
+			b.By = by
+		}
+	}
+	hidden, _ := r.took(hiddenKernels)
+	for _, row := range r.Missing {
+		hidden += row.Limit
+	}
+	switch {
+	case b.By == Host || b.By == Communication: // which no limit is needed for
+	case hidden > unseen*r.Step.High:
+		b.By, b.Why = Unknown, Unseen
+	case b.By != Unknown:
+		b.OfLimit = least[b.By] / took[b.By]
+	case possible:
+		b.Why = Slowed
+	case len(took) > 0 && least[Memory]+least[Compute] == 0:
+		b.Why = NoLimit
+	default:
+		b.Why = Mixed
+	}
+	return b
+}

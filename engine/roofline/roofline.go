@@ -1,0 +1,236 @@
+// Package roofline holds what a profile shows against what the machine allows: for each
+// category of kernels how long it took and how long it must take, what a step waits for,
+// and how much faster a step can become when kernels do. It reads no files, and refuses
+// to know plans, rules and sentences.
+package roofline
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/limit"
+	"github.com/mxflow/mxflow/engine/profile"
+)
+
+// Basis is what a part of a profile is held against. Without a model nothing is said of how
+// long kernels must take.
+type Basis struct {
+	Model   *limit.Model
+	Machine limit.Machine
+	// Context is how many tokens of context each request had, on average over the steps
+	// of decoding. 0 leaves out the KV cache, so that the limit of attention is lower than
+	// it is.
+	Context float64
+}
+
+// Span is from one number to another, which are the same where it is known exactly.
+type Span struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Roofline is one part of a profile. Times are in µs of one step: of decoding, or of one
+// pass over prompts.
+type Roofline struct {
+	Phase    string `json:"phase"`
+	Requests int    `json:"requests,omitempty"`
+	// Tokens is how many tokens a step computes.
+	Tokens  float64 `json:"tokens"`
+	Machine string  `json:"machine,omitempty"`
+	Context float64 `json:"context,omitempty"`
+	// Step is how long one takes from end to end without a profiler: a span where that was
+	// not measured.
+	Step Span `json:"step_us"`
+	// Busy is how long the GPU works at anything meanwhile, and GPU the sum over kernels
+	// and copies.
+	Busy float64 `json:"busy_us"`
+	GPU  float64 `json:"gpu_us"`
+	// Rows are the categories, in the order of the profile.
+	Rows []Row `json:"categories"`
+	// Missing are categories that the model's config has and the profile does not.
+	Missing []Row `json:"missing,omitempty"`
+	Bound   Bound `json:"bound"`
+	// host is what the busiest of the host's threads did.
+	host float64
+}
+
+// Row is one category.
+type Row struct {
+	Category string `json:"category"`
+	// Kernel is the one that the row is, where it is not all of a category.
+	Kernel string  `json:"kernel,omitempty"`
+	Took   float64 `json:"us"`
+	// Limit is how long it takes at least, and Waits for what; Bytes and FLOPs are what it
+	// has to do. All are 0 where nothing is known.
+	Limit float64        `json:"limit_us,omitempty"`
+	Waits limit.Resource `json:"waits,omitempty"`
+	Bytes float64        `json:"bytes,omitempty"`
+	FLOPs float64        `json:"flops,omitempty"`
+	// Gain is what a step gains where the row is brought to its limit.
+	Gain *Gain `json:"gain_at_limit,omitempty"`
+}
+
+// OfLimit is what share of the machine's limit a row reaches; 0 where that is not known.
+// More than 1 is possible where the engine reads smaller formats than the model's config
+// names.
+func (r Row) OfLimit() float64 {
+	if !(r.Limit > 0) || !(r.Took > 0) {
+		return 0
+	}
+	return r.Limit / r.Took
+}
+
+// Limit is how long a step takes at least: what its rows do, one after another. 0 where
+// nothing is known.
+func (r *Roofline) Limit() (least float64) {
+	for _, row := range r.Rows {
+		least += row.Limit
+	}
+	return least
+}
+
+// Share is that of a category in a step, between its bounds. Nothing is known of a category
+// that is not there.
+func (r *Roofline) Share(category string) (share Span, known bool) {
+	took, known := r.took(category)
+	return Span{took / r.Step.High, took / r.Step.Low}, known
+}
+
+func (r *Roofline) took(category string) (took float64, known bool) {
+	for _, row := range r.Rows {
+		if row.Category == category {
+			took, known = took+row.Took, true
+		}
+	}
+	return took, known
+}
+
+// Reasons why a part cannot be laid out by steps.
+var (
+	ErrWhole   = errors.New("the profile does not tell prefill from decode")
+	ErrNoSteps = errors.New("the profile does not say how many steps there were")
+	ErrTimes   = errors.New("its times contradict each other")
+)
+
+// stretch is by how much a profiler lengthens a step at most. One that traces CUDA graphs
+// lengthened steps of vLLM by 26%; one that records each operation of Python takes longer.
+const stretch = 2
+
+// Of lays out one part of a profile.
+func Of(p *profile.Part, on Basis) (*Roofline, error) {
+	if p.Phase != profile.Decode && p.Phase != profile.Prefill {
+		return nil, ErrWhole
+	}
+	if p.Steps <= 0 {
+		return nil, ErrNoSteps
+	}
+	steps := float64(p.Steps)
+	r := &Roofline{
+		Phase: p.Phase, Requests: p.Requests, Tokens: float64(p.Tokens) / steps,
+		Step: Span{max(p.Busy, p.Wall/stretch) / steps, p.Wall / steps}, Busy: p.Busy / steps, GPU: p.GPU / steps,
+	}
+	if p.Unprofiled > 0 {
+		r.Step = Span{p.Unprofiled, p.Unprofiled}
+	}
+	for _, x := range []float64{r.Step.Low, r.Step.High, r.Busy, r.GPU} {
+		if !(x > 0) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("%w: a step of %g µs, of which a GPU works %g µs", ErrTimes, r.Step.High, r.Busy)
+		}
+	}
+	if r.Step.Low > r.Step.High {
+		return nil, fmt.Errorf("%w: a GPU works %g µs of %g µs", ErrTimes, p.Busy, p.Wall)
+	}
+	for _, t := range p.Threads {
+		r.host = max(r.host, t.Total/steps)
+	}
+	for _, c := range p.Categories {
+		r.Rows = append(r.Rows, Row{Category: c.Name, Took: c.Total / steps})
+	}
+	r.limit(p, on)
+	r.Bound = boundOf(r)
+	for i, row := range r.Rows {
+		if row.Limit > 0 && row.Took > row.Limit {
+			g := gainOf(r, row.Took-row.Limit)
+			r.Rows[i].Gain = &g
+		}
+	}
+	return r, nil
+}
+
+// Gain is what a step gains where kernels become faster as claimed. Unknown are categories
+// of the claim that the profile does not show: nothing is said of those.
+func (r *Roofline) Gain(c Claim) (g Gain, unknown []string) {
+	var saved float64
+	for _, category := range slices.Sorted(maps.Keys(c)) {
+		took, known := r.took(category)
+		if !known || !(took > 0) || !(c[category] >= 1) {
+			unknown = append(unknown, category)
+			continue
+		}
+		saved += took * (1 - 1/c[category])
+	}
+	return gainOf(r, saved), unknown
+}
+
+// limit adds how long the rows take at least.
+func (r *Roofline) limit(p *profile.Part, on Basis) {
+	if on.Model == nil || r.Phase == profile.Decode && r.Requests <= 0 || r.Tokens < 1 {
+		return
+	}
+	work := on.Model.Prefill(max(r.Requests, 1), int(r.Tokens))
+	if r.Phase == profile.Decode {
+		work, r.Context = on.Model.Decode(r.Requests, on.Context), on.Context
+	}
+	r.Machine = on.Machine.Name
+	for _, w := range work {
+		seconds, waits := on.Machine.Least(w)
+		least := Row{Category: w.Category, Limit: seconds * 1e6, Waits: waits, Bytes: w.Bytes, FLOPs: w.FLOPs}
+		if !(seconds > 0) {
+			continue
+		}
+		if w.Category == limit.Head {
+			r.split(p, least.Limit)
+		}
+		i := r.row(w.Category)
+		if i < 0 && w.Category == limit.Head {
+			i = r.row(limit.Dense) // which it is part of, where nothing tells it apart
+		}
+		if i < 0 {
+			r.Missing = append(r.Missing, least)
+			continue
+		}
+		row := &r.Rows[i]
+		if row.Limit < least.Limit {
+			row.Waits = waits
+		}
+		row.Limit += least.Limit
+		row.Bytes += least.Bytes
+		row.FLOPs += least.FLOPs
+	}
+}
+
+func (r *Roofline) row(category string) int {
+	return slices.IndexFunc(r.Rows, func(row Row) bool { return row.Category == category })
+}
+
+// split takes the output projection out of the dense matrices, where the profile does not
+// tell it apart: the one kernel among them that runs once a step and takes as long as that
+// must. Where there are several nothing is split.
+func (r *Roofline) split(p *profile.Part, least float64) {
+	dense, steps := r.row(limit.Dense), float64(p.Steps)
+	var found []profile.Kernel
+	for _, k := range p.Kernels {
+		if k.Category == limit.Dense && k.Count == p.Steps && k.Total/steps >= least {
+			found = append(found, k)
+		}
+	}
+	if r.row(limit.Head) >= 0 || dense < 0 || len(found) != 1 {
+		return
+	}
+	took := found[0].Total / steps
+	r.Rows[dense].Took -= took
+	r.Rows = slices.Insert(r.Rows, dense+1, Row{Category: limit.Head, Kernel: found[0].Short, Took: took})
+}
