@@ -85,6 +85,9 @@ type Hypothesis struct {
 	// Expect is "+10%", "-5%" or a comparison such as ">= 32".
 	Expect  string
 	Because string
+	// Kernels are by what the time of kernels is divided, by their category in a profile:
+	// moe 1.5 is that they become 1.5 times as fast.
+	Kernels map[string]float64 `json:",omitempty"`
 	// Probe is the claim as a rule: that the metric's change is at least, or at
 	// most, so much, or its value is beyond a level. A pass confirms the claim and
 	// a fail refutes it. It reads one input, unless the claim is the change of
@@ -99,9 +102,13 @@ type Hypothesis struct {
 // Digest is the SHA-256 of what is claimed and why, in hex: a claim with another
 // digest is another claim. White space around its parts does not count.
 func (h *Hypothesis) Digest() string {
-	text, err := json.Marshal([]string{"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect), strings.TrimSpace(h.Because)})
+	claim := []any{"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect), strings.TrimSpace(h.Because)}
+	if len(h.Kernels) > 0 {
+		claim = append(claim, h.Kernels)
+	}
+	text, err := json.Marshal(claim)
 	if err != nil {
-		panic("plans: hypothesis cannot be encoded: " + err.Error()) // texts always can
+		panic("plans: hypothesis cannot be encoded: " + err.Error()) // texts and finite numbers always can
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -113,6 +113,7 @@ const (
 	Reference AttrType = "reference"
 	Values    AttrType = "map of values"
 	Overrides AttrType = "map of strings or null"
+	Factors   AttrType = "map of numbers"
 	Choices   AttrType = "map of knobs to their values"
 	Beaten    AttrType = "map of workloads to maps of metrics to numbers"
 	RuleText  AttrType = "rule"

@@ -36,6 +36,25 @@ var sessionPhrases = phrases{
 		return fmt.Sprintf("warning: %s is %s away from no change, and %s launches per arm resolve %s: expect inconclusive unless the effect is larger",
 			r.Subject, roughly(r.Args["margin"]), Value(r.Args["launches"]), roughly(r.Args["resolves"]))
 	},
+	code.Attainable: "{subject}: at most {most} with {kernels} as fast, which takes {saved:2} off a {phase} step of {step:3} (profile of {launch})",
+	code.Unattainable: func(r verdict.Reason) string {
+		claimed, most := r.Args["claimed"], r.Args["most"]
+		if claimed.Number == nil || most.Number == nil {
+			return fill("warning: the hypothesis of {subject} is out of reach", r)
+		}
+		claims, allows := Apart(*claimed.Number, *most.Number, claimed.Unit)
+		return fmt.Sprintf(fill("warning: the hypothesis is out of reach: it claims %s of {subject}, and {kernels} as fast gives at most %s, "+
+			"as it takes {saved:2} off a {phase} step of {step:3} (profile of {launch})", r), claims, allows)
+	},
+	code.Unforeseen:    "{subject}: unknown what {kernels} as fast can gain: {causes}",
+	code.Unprofiled:    "no profile of {subject} is on record",
+	code.NotOfSteps:    "{subject} does not follow from how long steps take; medians and means of tg, tpot, itl, pp, ttft and ttfr do",
+	code.NotRelative:   "{expect} is a level, not a change",
+	code.NotClosed:     "an open loop has no number of requests at once",
+	code.NoPart:        "the profile has no {subject} at {requests|request|requests} at once whose steps are counted",
+	code.NoKernels:     "the profile shows no {subject} kernels; it has {has}",
+	code.NothingLeft:   "these kernels overlap with others for as long as the whole step takes, so nothing bounds it",
+	code.ProfileUnread: "the profile cannot be used: {error}",
 }
 
 // roughly is a part of a whole in two digits, which may be many times the whole.

@@ -27,6 +27,10 @@ func words(text string) verdict.Reason { return verdict.New(code.Broken, verdict
 
 func TestSessions(t *testing.T) {
 	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
+	gained := []verdict.Arg{
+		verdict.List("kernels", []string{"moe 1.5×", "norm 2×"}), verdict.Num("most", 0.108666, "ratio"), verdict.Num("saved", 312.667, "µs"),
+		verdict.Num("step", 3190, "µs"), verdict.Text("phase", "decode"), verdict.Text("launch", "q-1"),
+	}
 	check(t, []said{
 		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 1)), "1 launch per arm"},
 		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)), "4 launches per arm"},
@@ -50,6 +54,21 @@ func TestSessions(t *testing.T) {
 			verdict.New(code.Unresolved, share("margin", 0.1), verdict.Int("launches", 8), share("resolves", 4.4)).On("chat.tg.gain >= 0.1"),
 			"warning: chat.tg.gain >= 0.1 is 10% away from no change, and 8 launches per arm resolve 440%: expect inconclusive unless the effect is larger",
 		},
+		{
+			verdict.New(code.Attainable, append(gained, verdict.Num("claimed", 0.1, "ratio"))...).On("chat.tg"),
+			"chat.tg: at most +10.9% with moe 1.5×, norm 2× as fast, which takes 313 µs off a decode step of 3190 µs (profile of q-1)",
+		},
+		{
+			// Of two numbers that look alike one is beyond the other.
+			verdict.New(code.Unattainable, append(gained, verdict.Num("claimed", 0.1089, "ratio"))...).On("chat.tg"),
+			"warning: the hypothesis is out of reach: it claims +10.89% of chat.tg, and moe 1.5×, norm 2× as fast gives at most +10.87%, as it takes 313 µs off a decode step of 3190 µs (profile of q-1)",
+		},
+		{
+			verdict.New(code.Unforeseen, gained[0]).On("chat.tg").From(verdict.New(code.NoKernels, verdict.List("has", []string{"dense_gemm", "attention"})).On("moe")),
+			"chat.tg: unknown what moe 1.5×, norm 2× as fast can gain: the profile shows no moe kernels; it has dense_gemm, attention",
+		},
+		{verdict.New(code.NoPart, verdict.Int("requests", 1)).On("decode"), "the profile has no decode at 1 request at once whose steps are counted"},
+		{verdict.New(code.Unprofiled).On("baseline"), "no profile of baseline is on record"},
 	})
 }
 

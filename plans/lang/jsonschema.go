@@ -195,6 +195,8 @@ func valueSchemas(a plans.Attr) []any {
 		return []any{mapOf(listOf(Object{"type": "string"}), template)}
 	case plans.Overrides:
 		return []any{mapOf(Object{"type": "string"}, Object{"type": "null"})}
+	case plans.Factors:
+		return []any{mapOf(number, template)}
 	case plans.Values:
 		return []any{Object{"type": "object"}}
 	case plans.Beaten:

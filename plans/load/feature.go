@@ -452,11 +452,13 @@ var hypothesisDoc = &lang.BlockDoc{
 		{Name: "metric", Type: plans.String, Required: true, Doc: "What is claimed to change: an address such as `chat.tg`."},
 		{Name: "expect", Type: plans.String, Required: true, Doc: "A relative change (`+10%`, `-5%`, each at least), a bound to one (`>= -3%`: at most 3% less) or a level (`>= 32`)."},
 		{Name: "because", Type: plans.String, Required: true, Doc: "Why it should, in one sentence."},
+		{Name: "kernels", Type: plans.Factors, Doc: "Which kernels become faster, by their category in a profile: `{ moe = 1.5 }` is 1.5 times as fast. Once a profile of the parent is on record, `plan` says what end-to-end gain can come of it at most, and warns where `expect` is beyond that."},
 	},
 	Example: `hypothesis {
   metric  = "chat.tg"
   expect  = "+10%"
   because = "the grouped GEMM avoids Marlin's dequantisation"
+  kernels = { moe = 1.5 }
 }`,
 }
 
@@ -468,6 +470,7 @@ func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 		Because: f.NeedText("because", "why it should, in one sentence."),
 		Range:   lang.RangeOf(b.DefRange),
 	}
+	h.Kernels = decodeFaster(f)
 	h.MetricRange, h.ExpectRange = lang.RangeOf(f.At("metric")), lang.RangeOf(f.At("expect"))
 	if h.Metric != "" && !rules.MetricForm.MatchString(h.Metric) {
 		s.Fail(f.At("metric"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
@@ -477,4 +480,25 @@ func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a bound to one, such as ">= -3%%", nor a level, such as ">= 32".`, h.Expect)
 	}
 	return h
+}
+
+// decodeFaster reads how many times as fast kernels become.
+func decodeFaster(f *eval.Body) map[string]float64 {
+	faster := map[string]float64{}
+	for _, p := range f.Pairs("kernels") {
+		n, ok := f.Scope.Scalar(plans.Attr{Name: p.Key, Type: plans.Number, Max: math.MaxInt32}, p.V, p.At)
+		if !ok {
+			continue
+		}
+		times, _ := n.(float64)
+		if times <= 1 {
+			f.Scope.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become, which is more than 1; this is %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
+			continue
+		}
+		faster[p.Key] = times
+	}
+	if len(faster) == 0 {
+		return nil
+	}
+	return faster
 }

@@ -271,6 +271,9 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		out.Verdict, out.Levels = level.Verdict, []ledger.Level{level}
 	}
 	out.Reasons = append(out.Reasons, own.Resolvable(view, run.id, run.work)...)
+	if why := b.lab.attainable(b.feature, a.Parent); own.Open && !why.IsZero() {
+		out.Reasons = append(out.Reasons, why)
+	}
 	return out, launches, nil
 }
 

@@ -46,4 +46,27 @@ const (
 	// Unresolved: the rule Subject asks for a change that is smaller than what the
 	// launches resolve. Args: margin, launches, resolves.
 	Unresolved Code = "forecast.unresolved"
+	// Attainable: what the metric Subject can gain at most where kernels become faster, by a
+	// profile of the parent. Args: kernels, claimed and most (ratios of the metric), saved
+	// (µs of a step), step (µs, a span where a profiler slowed it down), phase, launch.
+	// Unattainable: the hypothesis claims more than that. Unforeseen: nobody knows, from
+	// one of the codes below.
+	Attainable   Code = "forecast.attainable"
+	Unattainable Code = "forecast.unattainable"
+	Unforeseen   Code = "forecast.unforeseen"
+	// Unprofiled: no profile of the variant Subject is on record. NotOfSteps: the metric
+	// Subject does not follow from how long steps take. NotRelative: the hypothesis claims
+	// no change. Args: expect. NotClosed: an open loop has no number of requests at once.
+	// NoPart: the profile has no part of the phase Subject at so many requests. Args:
+	// requests. NoKernels: it has no kernels of the category Subject. Args: has (categories).
+	// NothingLeft: with streams that overlap, nothing of a step is sure to be left.
+	// ProfileUnread: it cannot be used. Args: error.
+	Unprofiled    Code = "forecast.unprofiled"
+	NotOfSteps    Code = "forecast.not_of_steps"
+	NotRelative   Code = "forecast.not_relative"
+	NotClosed     Code = "forecast.not_closed"
+	NoPart        Code = "forecast.no_part"
+	NoKernels     Code = "forecast.no_kernels"
+	NothingLeft   Code = "forecast.nothing_left"
+	ProfileUnread Code = "forecast.profile_unread"
 )

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// profiled is where a launch keeps the analysis of its profile.
+const profiled = "profile/analysis.json"
+
+// ofSteps are the metrics that follow from how long steps of a phase take.
+var ofSteps = map[string]string{
+	"tg": profile.Decode, "tpot": profile.Decode, "itl": profile.Decode,
+	"pp": profile.Prefill, "ttft": profile.Prefill, "ttfr": profile.Prefill,
+}
+
+// ofMost are the statistics that follow from most steps; a tail is of those that something
+// else held up.
+var ofMost = []string{"median", "p50", "mean"}
+
+// attainable is what can come at most of the kernels that a feature's hypothesis says it
+// makes faster, by the newest profile of its parent: no fact where it names none.
+func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reason {
+	h := f.Hypothesis
+	if h == nil || len(h.Kernels) == 0 || h.Probe == nil || h.Probe.Program == nil {
+		return verdict.Reason{}
+	}
+	claim := roofline.Claim(h.Kernels)
+	var kernels []string
+	for _, category := range slices.Sorted(maps.Keys(claim)) {
+		kernels = append(kernels, fmt.Sprintf("%s %g×", category, claim[category]))
+	}
+	made := verdict.List("kernels", kernels)
+	unknown := func(why verdict.Reason) verdict.Reason {
+		return verdict.New(code.Unforeseen, made).On(h.Metric).From(why)
+	}
+	of := claimOf(h)
+	if of == nil {
+		return unknown(verdict.New(code.NotRelative, verdict.Text("expect", h.Expect)))
+	}
+	phase := ofSteps[of.Input.Metric]
+	if phase == "" || !slices.Contains(ofMost, of.Input.Stat) {
+		return unknown(verdict.New(code.NotOfSteps).On(h.Metric))
+	}
+	requests := l.atOnce(of.Input.Cell)
+	if requests == 0 {
+		return unknown(verdict.New(code.NotClosed))
+	}
+	on, analysis, err := l.profileOf(parent)
+	switch {
+	case err != nil:
+		return unknown(verdict.New(code.ProfileUnread, verdict.Err(err)))
+	case on == nil:
+		return unknown(verdict.New(code.Unprofiled).On(parent.Name))
+	}
+	r, gain, why := mostIn(analysis, phase, requests, claim)
+	if !why.IsZero() {
+		return unknown(why)
+	}
+	// Of a latency less is better: a gain of 25% more steps a second is 20% less.
+	most, beyond := gain.Most, of.More && of.Threshold > gain.Most
+	if of.Input.Better == string(measure.Lower) {
+		most = 1/(1+gain.Most) - 1
+		beyond = !of.More && of.Threshold < most
+	}
+	args := []verdict.Arg{
+		made, verdict.Num("claimed", of.Threshold, "ratio"), verdict.Num("most", most, "ratio"), verdict.Num("saved", gain.Saved, "µs"),
+		verdict.Span("step", r.Step.Low, r.Step.High, "µs"), verdict.Text("phase", r.Phase), verdict.Text("launch", on.ID),
+	}
+	if r.Step.Low == r.Step.High {
+		args[4] = verdict.Num("step", r.Step.Low, "µs")
+	}
+	if beyond {
+		return verdict.New(code.Unattainable, args...).On(h.Metric)
+	}
+	return verdict.New(code.Attainable, args...).On(h.Metric)
+}
+
+// mostIn is what the parts of an analysis allow that a metric follows from: those of its
+// phase, and where several requests are served, prompts too, which hold up the decoding of
+// others. Of all of them that counts which allows most.
+func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Claim) (best *roofline.Roofline, gain roofline.Gain, why verdict.Reason) {
+	why = verdict.New(code.NoPart, verdict.Int("requests", requests)).On(phase)
+	try := func(p *profile.Part) {
+		r, err := roofline.Of(p, roofline.Basis{})
+		if err != nil {
+			return // it is as if it were not there
+		}
+		g, unseen := r.Gain(claim)
+		switch {
+		case best != nil && len(unseen) > 0:
+		case len(unseen) > 0:
+			var has []string
+			for _, row := range r.Rows {
+				has = append(has, row.Category)
+			}
+			why = verdict.New(code.NoKernels, verdict.List("has", has)).On(unseen[0])
+		case best == nil || g.Open || !gain.Open && g.Most > gain.Most:
+			best, gain, why = r, g, verdict.Reason{}
+		}
+	}
+	for i := range a.Parts {
+		if p := &a.Parts[i]; p.Phase == phase && p.Requests == requests {
+			try(p)
+		}
+	}
+	for i := range a.Parts {
+		if p := &a.Parts[i]; best != nil && requests > 1 && p.Phase == profile.Prefill {
+			try(p)
+		}
+	}
+	if gain.Open {
+		why = verdict.New(code.NothingLeft)
+	}
+	return best, gain, why
+}
+
+// claimOf is the change that a hypothesis claims; nil where it claims none.
+func claimOf(h *plans.Hypothesis) *plans.Claim {
+	logic := h.Probe.Program.Logic
+	if logic.Op != plans.LogicCompare || logic.Leaf.Claim == nil || logic.Leaf.Claim.Input == nil || logic.Leaf.Claim.Input.Relation != plans.Change {
+		return nil
+	}
+	return logic.Leaf.Claim
+}
+
+// atOnce is how many requests a cell has at once; 0 where that is not known.
+func (l *Lab) atOnce(address string) int {
+	for _, w := range l.Plan.Workloads {
+		for _, c := range w.Cells() {
+			if c.Address == address && !w.Open() {
+				return max(c.Concurrency, 1)
+			}
+		}
+	}
+	return 0
+}
+
+// profileOf is the newest launch of a variant whose profile is on record; nil where there
+// is none.
+func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *profile.Analysis, error) {
+	if l.Store == nil {
+		return nil, nil, nil
+	}
+	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[profiled] == "" })
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	on := all[len(all)-1]
+	text, err := l.Store.Get(on.Left[profiled])
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &profile.Analysis{}
+	if err := json.Unmarshal(text, a); err != nil {
+		return nil, nil, err
+	}
+	if a.Format != profile.Format {
+		return nil, nil, fmt.Errorf("%s of launch %s is of format %q, not %q", profiled, on.ID, a.Format, profile.Format)
+	}
+	return on, a, nil
+}
