@@ -114,6 +114,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newABCommand(a),
 		newBenchCommand(a),
 		newImportCommand(a),
+		newProfileCommand(a),
 		newStatusCommand(a),
 		newWaiveCommand(a),
 		newRetractCommand(a),

@@ -4,6 +4,13 @@
 // follows from an analysis.
 package profile
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/profile/symbol"
+)
+
 // Format is the version of an analysis as JSON.
 const Format = "mxflow.profile/1"
 
@@ -11,9 +18,14 @@ const Format = "mxflow.profile/1"
 const (
 	Prefill = "prefill"
 	Decode  = "decode"
+	// Mixed is of steps that had tokens of prompts and of answers.
+	Mixed = "mixed"
 	// Whole is everything in a profile that does not say what its steps were.
 	Whole = "whole"
 )
+
+// Phases are all of them, in the order of parts.
+var Phases = []string{Prefill, Decode, Mixed, Whole}
 
 // Analysis is what one profile, of one or more files, says of an engine. It is the same
 // for all engines and profilers, so that two can be laid side by side.
@@ -35,28 +47,35 @@ type File struct {
 	// Hidden is how many launches of CUDA graphs there are whose kernels the profile does
 	// not name.
 	Hidden int `json:"hidden_graphs,omitempty"`
+	// Unnamed is how many kernels ran whose names are too many to keep. What is not found
+	// among the others may be one of them.
+	Unnamed int `json:"unnamed_kernels,omitempty"`
 }
 
 // Part is one phase of an engine's work at one number of requests at once. Times are in
-// µs, summed over all steps.
+// µs, summed over all steps and GPUs.
 type Part struct {
 	Phase string `json:"phase"`
 	// Requests is how many were served at once, 0 where that is not known.
 	Requests int `json:"requests,omitempty"`
+	// GPUs is how many the part is of. Each counts its own steps and tokens, so that what
+	// is per step is of one GPU.
+	GPUs int `json:"gpus,omitempty"`
 	// Steps is how many times the model ran, and Tokens how many tokens it computed: of
 	// prompts in prefill, of answers in decoding. 0 where that is not known.
 	Steps  int `json:"steps,omitempty"`
 	Tokens int `json:"tokens,omitempty"`
-	// Wall is from the start of the first step to the end of the last; Busy the time in
-	// which a GPU worked at anything, the union over streams, and GPU the sum over kernels
-	// and copies, which is more where streams overlap.
+	// Wall is from the start of each step to the start of the next, or to its last work
+	// where none follows at once; Busy the time in which a GPU worked at anything, the
+	// union over streams, and GPU the sum over kernels and copies, which is more where
+	// streams overlap. Wall and Busy are 0 where a profile has sums only.
 	Wall float64 `json:"wall_us"`
 	Busy float64 `json:"busy_us"`
 	GPU  float64 `json:"gpu_us"`
-	// Unprofiled is how long a step of decoding, or a prefill of one batch, took by the
-	// client's clock without the profiler; 0 where that is not known.
+	// Unprofiled is how long a step in decoding, or the prefill of one batch, took by the
+	// client's clock without the profiler. Who captures sets it; 0 where it is not known.
 	Unprofiled float64 `json:"unprofiled_step_us,omitempty"`
-	// Categories add up to GPU, in the order of Categories.
+	// Categories add up to GPU, in the order of symbol.Categories.
 	Categories []Category `json:"categories"`
 	// Kernels are those that ran, the longest in all first.
 	Kernels []Kernel `json:"kernels"`
@@ -89,7 +108,7 @@ type Wait struct {
 	Total float64 `json:"us"`
 }
 
-// Thread is one of the host, and how long it was at work.
+// Thread is one of the host, and how long it was at work within the part.
 type Thread struct {
 	Name  string  `json:"name"`
 	Total float64 `json:"us"`
@@ -106,4 +125,156 @@ func (p *Part) Per(us float64) (per float64, known bool) {
 		return 0, false
 	}
 	return us / float64(n), true
+}
+
+// Step is a time of the part for one step. Known is false where the profile does not say
+// how many there were.
+func (p *Part) Step(us float64) (per float64, known bool) {
+	if p.Steps <= 0 {
+		return 0, false
+	}
+	return us / float64(p.Steps), true
+}
+
+// Count is how many kernels and copies ran.
+func (p *Part) Count() (n int) {
+	for _, c := range p.Categories {
+		n += c.Count
+	}
+	return n
+}
+
+// Join is one analysis of several: of the files of one capture, one a GPU or process, or of
+// windows, one a phase. Parts of one phase and number of requests become one.
+func Join(all ...*Analysis) *Analysis {
+	out := &Analysis{Format: Format}
+	merged := map[partKey]*partSum{}
+	for _, a := range all {
+		out.Files = append(out.Files, a.Files...)
+		for i := range a.Parts {
+			p := &a.Parts[i]
+			key := partKey{p.Phase, p.Requests}
+			if merged[key] == nil {
+				merged[key] = newPartSum(key)
+			}
+			merged[key].add(p)
+		}
+	}
+	for _, sum := range merged {
+		out.Parts = append(out.Parts, sum.part())
+	}
+	order(out.Parts)
+	return out
+}
+
+// order puts parts into the order of phases and of requests.
+func order(parts []Part) {
+	slices.SortFunc(parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(slices.Index(Phases, a.Phase), slices.Index(Phases, b.Phase)), cmp.Compare(a.Requests, b.Requests))
+	})
+}
+
+// partKey is what makes two parts one.
+type partKey struct {
+	phase    string
+	requests int
+}
+
+// partSum is a part as it is summed up.
+type partSum struct {
+	p       Part
+	kernels map[string]*Kernel
+	waits   map[string]*Wait
+	threads map[string]float64
+}
+
+func newPartSum(key partKey) *partSum {
+	return &partSum{p: Part{Phase: key.phase, Requests: key.requests}, kernels: map[string]*Kernel{}, waits: map[string]*Wait{}, threads: map[string]float64{}}
+}
+
+func (s *partSum) add(p *Part) {
+	s.p.GPUs += p.GPUs
+	s.p.Steps += p.Steps
+	s.p.Tokens += p.Tokens
+	s.p.Wall += p.Wall
+	s.p.Busy += p.Busy
+	s.p.Unprofiled = cmp.Or(s.p.Unprofiled, p.Unprofiled)
+	for _, k := range p.Kernels {
+		s.kernel(k)
+	}
+	for _, w := range p.Waits {
+		s.wait(w)
+	}
+	for _, t := range p.Threads {
+		s.threads[t.Name] += t.Total
+	}
+}
+
+func (s *partSum) kernel(k Kernel) {
+	if k.Count == 0 {
+		return
+	}
+	if had := s.kernels[k.Name]; had != nil {
+		had.Count += k.Count
+		had.Total += k.Total
+		return
+	}
+	s.kernels[k.Name] = &k
+}
+
+func (s *partSum) wait(w Wait) {
+	if had := s.waits[w.Cause]; had != nil {
+		had.Count += w.Count
+		had.Total += w.Total
+		return
+	}
+	s.waits[w.Cause] = &w
+}
+
+// part is the sum, in the order in which it is read.
+func (s *partSum) part() Part {
+	p := s.p
+	byCategory := map[string]*Category{}
+	for _, k := range s.kernels {
+		p.Kernels = append(p.Kernels, *k)
+	}
+	slices.SortFunc(p.Kernels, func(a, b Kernel) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+	})
+	for _, k := range p.Kernels {
+		p.GPU += k.Total
+		if byCategory[k.Category] == nil {
+			byCategory[k.Category] = &Category{Name: k.Category}
+		}
+		byCategory[k.Category].Count += k.Count
+		byCategory[k.Category].Total += k.Total
+	}
+	for _, c := range byCategory {
+		p.Categories = append(p.Categories, *c)
+	}
+	slices.SortFunc(p.Categories, func(a, b Category) int { return byOrder(a.Name, b.Name) })
+	for _, w := range s.waits {
+		p.Waits = append(p.Waits, *w)
+	}
+	slices.SortFunc(p.Waits, func(a, b Wait) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause))
+	})
+	for name, us := range s.threads {
+		p.Threads = append(p.Threads, Thread{name, us})
+	}
+	slices.SortFunc(p.Threads, func(a, b Thread) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+	})
+	return p
+}
+
+// byOrder compares names of categories: ours in their order, those of a plan behind them.
+func byOrder(a, b string) int {
+	place := func(name string) int {
+		if i := slices.Index(symbol.Categories, name); i >= 0 {
+			return i
+		}
+		return len(symbol.Categories)
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }

@@ -1,0 +1,397 @@
+package read
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/profile"
+)
+
+// trace is a file of events in the folder of a test.
+func trace(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func kernel(name string, ts, dur float64, more string) string {
+	return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": %q, "pid": 0, "tid": 7, "ts": %.3f, "dur": %.3f, "args": {"device": 0, "stream": 7%s}}`, name, ts, dur, more)
+}
+
+func other(cat, name string, pid, tid int, ts, dur float64, args string) string {
+	return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": %q, "pid": %d, "tid": %d, "ts": %.3f, "dur": %.3f, "args": {%s}}`, cat, name, pid, tid, ts, dur, args)
+}
+
+func process(pid int, name string) string {
+	return fmt.Sprintf(`{"ph": "M", "name": "process_name", "pid": %d, "tid": 0, "args": {"name": %q}}`, pid, name)
+}
+
+func document(events ...string) string {
+	return `{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "a \"GPU\" ]}"}], "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [` + strings.Join(events, ",\n") + `], "traceName": "x"}`
+}
+
+func openOne(t *testing.T, path string, o profile.Options) (*profile.Analysis, error) {
+	t.Helper()
+	a, err := Open(t.Context(), []string{path}, o)
+	if a != nil {
+		for i := range a.Parts {
+			adds(t, &a.Parts[i])
+		}
+	}
+	return a, err
+}
+
+// adds checks what holds of every part: categories add up to GPU, waits to what is between
+// Busy and Wall.
+func adds(t *testing.T, p *profile.Part) {
+	t.Helper()
+	sum, waits, count := 0.0, 0.0, 0
+	for _, c := range p.Categories {
+		sum += c.Total
+	}
+	for _, k := range p.Kernels {
+		count += k.Count
+	}
+	for _, w := range p.Waits {
+		waits += w.Total
+	}
+	if math.Abs(sum-p.GPU) > 1e-6*p.GPU || math.Abs(waits-(p.Wall-p.Busy)) > 1e-3 || p.Busy > p.GPU+1e-3 || count != p.Count() {
+		t.Errorf("%s: categories come to %v of %v µs, waits to %v of %v - %v µs, kernels to %d of %d", p.Phase, sum, p.GPU, waits, p.Wall, p.Busy, count, p.Count())
+	}
+}
+
+func times(p *profile.Part) map[string]float64 {
+	of := map[string]float64{}
+	for _, c := range p.Categories {
+		of[c.Name] = math.Round(1000*c.Total) / 1000
+	}
+	for _, w := range p.Waits {
+		of["wait "+w.Cause] = math.Round(1000*w.Total) / 1000
+	}
+	return of
+}
+
+// TestTorch: two steps of decoding as vLLM marks them, with the host's side of the waits.
+func TestTorch(t *testing.T) {
+	path := trace(t, "a.json", document(
+		process(930, "VLLM::EngineCore"), process(0, "VLLM::EngineCore"),
+		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 7, 1000, 100, `"External id": 1`),
+		// The mark is seen once more on a second stream.
+		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 8, 1010, 20, `"External id": 1`),
+		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 7, 1200, 100, `"External id": 2`),
+		kernel("void marlin_moe_wna16::Marlin<128, 1>(int)", 1000, 40.5, `, "correlation": 1`),
+		// Launched before the first ended: the wait between is the GPU's own.
+		kernel("rms_norm_kernel", 1050.5, 9.5, `, "correlation": 2`),
+		// Beside it on a second stream, and up to 1070.
+		other("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0, 8, 1055, 15, `"correlation": 3`),
+		// The second step, launched at 1180 after the scheduler worked up to 1150.
+		kernel("void marlin_moe_wna16::Marlin<128, 1>(int)", 1200, 40.5, `, "correlation": 4`),
+		other("cuda_runtime", "cudaLaunchKernel", 930, 930, 990, 5, `"correlation": 1`),
+		other("cuda_runtime", "cudaLaunchKernel", 930, 930, 996, 5, `"correlation": 2`),
+		other("cuda_runtime", "cudaMemcpyAsync", 930, 930, 1002, 5, `"correlation": 3`),
+		other("cuda_runtime", "cudaLaunchKernel", 930, 930, 1180, 5, `"correlation": 4`),
+		other("python_function", "vllm/v1/core/sched/scheduler.py(338): schedule", 930, 930, 1080, 70, ``),
+		other("python_function", "some.py(1): f", 930, 930, 1100, 10, ``),
+		other("cpu_op", "aten::add", 930, 930, 1160, 10, ``),
+		`{"ph": "i", "name": "an instant", "s": "g", "ts": 1}`,
+	))
+	a, err := openOne(t, path, profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &a.Parts[0]
+	if len(a.Parts) != 1 || p.Phase != profile.Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.GPUs != 1 {
+		t.Fatalf("parts are %+v", a.Parts)
+	}
+	if p.Wall != 240.5 || p.Busy != 40.5+19.5+40.5 || p.GPU != 40.5+9.5+15+40.5 {
+		t.Errorf("wall %v, busy %v, GPU %v µs", p.Wall, p.Busy, p.GPU)
+	}
+	got := times(p)
+	for name, want := range map[string]float64{
+		"moe": 81, "norm_activation": 9.5, "memory": 15,
+		"wait queued": 10, "wait launch": 20, "wait scheduler": 70, "wait operators": 10, "wait unrecorded": 30,
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %v µs, want %v", name, got[name], want)
+		}
+	}
+	if len(p.Threads) != 1 || p.Threads[0].Name != "VLLM::EngineCore, thread 930" || math.Abs(p.Threads[0].Total-(1+5+70+10+5)) > 1e-6 {
+		t.Errorf("threads are %+v", p.Threads)
+	}
+	if f := a.Files[0]; f.Kind != "torch" || !slices.Equal(f.Processes, []string{"VLLM::EngineCore"}) || f.Hidden != 0 || len(f.Digest) != 64 || f.Bytes == 0 {
+		t.Errorf("the file is %+v", f)
+	}
+}
+
+// TestRecorded holds a trace that was recorded against figures that were counted by hand.
+func TestRecorded(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		steps int
+	}{
+		{filepath.Join("testdata", "vllm-decode2.pt.trace.json.gz"), 2},
+		{filepath.Join("..", "..", "..", "..", "shared", "samples", "nvidia-h100", "vllm-0.25.1-gptoss20b-marlin-decode12.pt.trace.json.gz"), 11},
+	} {
+		if _, err := os.Stat(c.path); err != nil {
+			t.Log("not there:", c.path)
+			continue
+		}
+		a, err := openOne(t, c.path, profile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &a.Parts[len(a.Parts)-1]
+		if p.Phase != profile.Decode || p.Requests != 1 || p.Steps != c.steps || p.Count() != 534*c.steps {
+			t.Errorf("%s, %d requests: %d steps, %d kernels", p.Phase, p.Requests, p.Steps, p.Count())
+		}
+		sums := map[string]float64{}
+		for _, k := range p.Kernels {
+			per, _ := p.Per(k.Total)
+			sums["all"] += per
+			switch {
+			case strings.Contains(k.Name, "Marlin<"):
+				sums["experts"] += per
+			case strings.Contains(k.Name, "512x8"):
+				sums["lm_head"] += per
+			case k.Category == "dense_gemm":
+				sums["dense"] += per
+			case k.Category == "attention":
+				sums["attention"] += per
+			case k.Category == "moe", strings.Contains(k.Name, "swiglu"):
+				sums["routing, activation"] += per
+			}
+		}
+		for name, want := range map[string]float64{"all": 3043, "experts": 938, "dense": 809, "lm_head": 407, "attention": 368, "routing, activation": 252} {
+			if math.Abs(sums[name]-want) > 0.005*want {
+				t.Errorf("%s: %s takes %.1f µs a token, counted by hand %v", c.path, name, sums[name], want)
+			}
+		}
+	}
+}
+
+// TestFallback: a profile without marks is what the options say; marks win over them.
+func TestFallback(t *testing.T) {
+	plain := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
+	o := profile.Options{Phase: profile.Decode, Requests: 8, Steps: 2, Tokens: 16}
+	a, err := openOne(t, trace(t, "a.json", plain), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := a.Parts[0]; p.Phase != profile.Decode || p.Requests != 8 || p.Steps != 2 || p.Tokens != 16 || p.Wall != 30 || p.Busy != 20 || times(&p)["wait unknown"] != 10 {
+		t.Errorf("part is %+v", p)
+	}
+	a, err = openOne(t, trace(t, "a.json", plain), profile.Options{})
+	if err != nil || a.Parts[0].Phase != profile.Whole || a.Parts[0].Steps != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	marked := document(kernel("gemm", 0, 10, ""), other("gpu_user_annotation", "step[EXTEND bs=2 toks=107]", 0, 7, 0, 10, ""))
+	a, err = openOne(t, trace(t, "a.json", marked), o)
+	if err != nil || a.Parts[0].Phase != profile.Prefill || a.Parts[0].Requests != 2 || a.Parts[0].Tokens != 107 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	// An array alone is a trace too, and one in gzip whatever its name.
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprint(z, "["+kernel("gemm", 0, 10, "")+"]")
+	z.Close()
+	if a, err = openOne(t, trace(t, "a.bin", packed.String()), profile.Options{}); err != nil || a.Parts[0].GPU != 10 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestHostMarks: a GPU without marks has those of the thread that launched its work.
+func TestHostMarks(t *testing.T) {
+	a, err := openOne(t, trace(t, "a.json", document(
+		other("user_annotation", "[Executor] _forward_step 12: 0 ctx reqs, 3 gen reqs", 5, 5, 0, 50, ""),
+		other("user_annotation", "[Executor] _forward_step 13: 0 ctx reqs, 3 gen reqs", 5, 5, 60, 50, ""),
+		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 10, 5, `"correlation": 1`),
+		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 70, 5, `"correlation": 2`),
+		kernel("gemm", 100, 10, `, "correlation": 1`), kernel("attention", 120, 10, `, "correlation": 1`),
+		kernel("gemm", 140, 10, `, "correlation": 2`), kernel("attention", 160, 10, `, "correlation": 2`),
+	)), profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &a.Parts[0]
+	if len(a.Parts) != 1 || p.Phase != profile.Decode || p.Requests != 3 || p.Steps != 2 || p.Tokens != 6 || p.Wall != 70 || times(p)["wait queued"] != 30 {
+		t.Errorf("parts are %+v", a.Parts)
+	}
+}
+
+// TestIdle: a GPU that has nothing to do for long does not wait.
+func TestIdle(t *testing.T) {
+	var events []string
+	for _, at := range []float64{0, 100, 200, 1_000_000, 1_000_100} {
+		events = append(events, kernel("gemm", at, 90, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, at, 90, ""))
+	}
+	a, err := openOne(t, trace(t, "a.json", document(events...)), profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := a.Parts[0]; p.Steps != 5 || p.Wall != 290+190 || p.Busy != 450 {
+		t.Errorf("%d steps, wall %v, busy %v µs", p.Steps, p.Wall, p.Busy)
+	}
+}
+
+// TestProcesses: two processes in one trace, and the kernels of one of them.
+func TestProcesses(t *testing.T) {
+	path := trace(t, "a.json", document(
+		process(5, "engine"), process(6, "desktop"),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 10, `, "correlation": 1`),
+		other("cuda_runtime", "cudaLaunchKernel", 6, 6, 0, 1, `"correlation": 2`),
+		strings.Replace(kernel("draw", 30, 10, `, "correlation": 2`), `"pid": 0`, `"pid": 1`, 1),
+	))
+	for _, c := range []struct {
+		processes []string
+		gpu       float64
+	}{{nil, 20}, {[]string{"5"}, 10}, {[]string{"eng*"}, 10}, {[]string{"desktop", "5"}, 20}, {[]string{"7", "other"}, 0}} {
+		a, err := openOne(t, path, profile.Options{Processes: c.processes})
+		switch {
+		case c.gpu == 0:
+			if !errors.Is(err, profile.ErrOtherProcess) {
+				t.Errorf("%v: %v", c.processes, err)
+			}
+		case err != nil:
+			t.Errorf("%v: %v", c.processes, err)
+		case a.Parts[0].GPU != c.gpu || !slices.Equal(a.Files[0].Processes, []string{"engine", "desktop"}):
+			t.Errorf("%v: %+v", c.processes, a)
+		}
+	}
+}
+
+// TestRanks: the files of one capture are one analysis, of two GPUs; that of a front end
+// without kernels does not matter.
+func TestRanks(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"rank0.json", "rank1.json", "frontend.json", "notes.txt"} {
+		text := document(kernel("gemm", 0, float64(10+i), ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 0, 90, ""))
+		if name == "frontend.json" {
+			text = document(other("cpu_op", "aten::add", 1, 1, 0, 1, ""))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := openOne(t, dir, profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := a.Parts[0]; len(a.Files) != 2 || len(a.Parts) != 1 || p.GPUs != 2 || p.Steps != 2 || p.GPU != 21 {
+		t.Errorf("%+v", a)
+	}
+	if per, _ := a.Parts[0].Step(a.Parts[0].GPU); per != 10.5 {
+		t.Errorf("%v µs a step of one GPU", per)
+	}
+}
+
+// TestBad: what is damaged is refused, and says where; what holds no kernels is no success.
+func TestBad(t *testing.T) {
+	whole := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprint(z, whole)
+	z.Close()
+	for name, c := range map[string]struct {
+		text, says string
+		is         error
+	}{
+		"empty":              {"", "the file is empty", nil},
+		"cut":                {whole[:len(whole)-40], "torch: byte", nil},
+		"cut within a name":  {whole[:len(whole)-150], "ends in the middle", nil},
+		"cut after events":   {whole[:len(whole)-1], "ends in the middle", nil},
+		"gzip cut":           {packed.String()[:packed.Len()-20], "ends in the middle", nil},
+		"gzip head cut":      {packed.String()[:5], "gzip: the file ends in the middle", nil},
+		"gzip damaged":       {packed.String()[:packed.Len()-8] + "01234567", "checksum", nil},
+		"no kernels":         {document(other("cpu_op", "aten::add", 1, 1, 0, 1, "")), "", profile.ErrNoKernels},
+		"no events":          {document(), "", profile.ErrNoKernels},
+		"copies alone":       {document(other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0, 7, 0, 1, "")), "", profile.ErrNoKernels},
+		"no trace":           {`{"a": [1, {"b": "]"}]}`, "without traceEvents", nil},
+		"text":               {"hello", "not a profile that mxflow reads", nil},
+		"backwards":          {document(kernel("gemm", 10, -5, "")), "kernel gemm ends 5000 ns before it starts: the clock ran backwards", nil},
+		"no duration":        {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5}`), `dur of "k"`, nil},
+		"no number":          {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": "NaN", "dur": 1}`), `ts of "k": "NaN" is not a time in µs`, nil},
+		"absurd time":        {document(kernel("k", 1e18, 1, "")), "not a time in µs", nil},
+		"endless":            {document(kernel("k", 1, 1e12, "")), "runs for 1000000 s", nil},
+		"outside of steps":   {document(kernel("k", 1, 1, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 50, 10, "")), "", profile.ErrNoSteps},
+		"hidden graphs":      {document(other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 9`)), "", profile.ErrHidden},
+		"not JSON":           {`{"traceEvents": [{"ph" "X"}]}`, "where : is due", nil},
+		"event is no object": {`{"traceEvents": [1]}`, "where an event starts", nil},
+		"old analysis":       {`{"format": "mxflow.profile/1", "parts": []}`, "", profile.ErrNoKernels},
+		"cut analysis":       {`{"format": "mxflow.profile/1", "parts": [`, "ends in the middle", nil},
+	} {
+		a, err := openOne(t, trace(t, "a.json", c.text), profile.Options{})
+		if a != nil || err == nil {
+			t.Errorf("%s: %+v, %v", name, a, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), "a.json: ") || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %v, want %q, %v", name, err, c.says, c.is)
+		}
+	}
+}
+
+// TestHiddenGraphs: graphs whose kernels are not there are counted beside those that are.
+func TestHiddenGraphs(t *testing.T) {
+	a, err := openOne(t, trace(t, "a.json", document(
+		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 5, `, "correlation": 1`),
+		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 20, 1, `"correlation": 2`),
+	)), profile.Options{})
+	if err != nil || a.Files[0].Hidden != 1 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestNames: more names than can be kept do not grow without bound, and long ones are whole.
+func TestNames(t *testing.T) {
+	long := "void f<" + strings.Repeat("x::y, ", 2000) + "8>(int)"
+	events := []string{kernel(long, 0, 1, ""), kernel(`a"b\c`, 5, 1, "")}
+	for i := range 70_000 {
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"gemm_%d","pid":0,"tid":7,"ts":%d,"dur":1}`, i, 10+2*i))
+	}
+	a, err := openOne(t, trace(t, "a.json", document(events...)), profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &a.Parts[0]
+	if len(p.Kernels) > 1<<16+1 || a.Files[0].Unnamed < 4000 || p.Count() != len(events) || p.GPU != float64(len(events)) {
+		t.Errorf("%d kernels, %d unnamed, %d in all", len(p.Kernels), a.Files[0].Unnamed, p.Count())
+	}
+	for _, want := range []string{long, `a"b\c`} {
+		if !slices.ContainsFunc(p.Kernels, func(k profile.Kernel) bool { return k.Name == want }) {
+			t.Errorf("%.40s… is not there whole", want)
+		}
+	}
+}
+
+func FuzzTorch(f *testing.F) {
+	f.Add([]byte(document(kernel("gemm", 0, 10, `, "correlation": 3`), process(0, "x"))))
+	f.Add([]byte(document(other("gpu_user_annotation", "execute_context_1(12)_generation_0(0)", 0, 7, 0, 5, `"External id": 1`), kernel("gemm", 1, 2, ""))))
+	f.Add([]byte(`[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":"a","tid":"b","ts":-1.5e3,"dur":0,"args":{"correlation":1}}]`))
+	f.Add([]byte("kernel,instances,total_ms\n\"a,\"\"b\",2,1.5\n"))
+	f.Add([]byte("==PROF== x\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"Duration\",\"us\",\"1,234\"\n"))
+	f.Add([]byte("Time (%),Total Time (ns),Instances,Avg (ns),Name\n1,5,2,1,k\n"))
+	f.Add([]byte("Start (ns),Duration (ns),CorrId,Device,Strm,Name\n1,5,2,H100 (0),7,k\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file := &profile.File{}
+		a, parts, err := readStream(bytes.NewReader(data), file, profile.Options{})
+		if err == nil && a == nil && len(parts) == 0 {
+			t.Error("nothing was read, and that is no error")
+		}
+		for i := range parts {
+			if len(parts[i].Kernels) == 0 || math.IsNaN(parts[i].GPU) {
+				t.Errorf("a part without kernels: %+v", parts[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,103 @@
+// Package symbol knows what the names of GPU kernels say: a short form for people, the
+// category of the work, and the families that engines and people know them by. It is a
+// leaf, and looks at nothing but a name.
+package symbol
+
+import (
+	"slices"
+	"strings"
+)
+
+// Categories of work on a GPU, in the order in which they are listed.
+const (
+	DenseGEMM      = "dense_gemm"
+	MoE            = "moe"
+	Attention      = "attention"
+	NormActivation = "norm_activation"
+	Sampling       = "sampling"
+	Memory         = "memory"
+	Communication  = "communication"
+	Other          = "other"
+	// Hidden is what ran within CUDA graphs of which a profile does not name the kernels.
+	Hidden = "hidden"
+)
+
+// Categories are all that we know, in the order of tables.
+var Categories = []string{DenseGEMM, MoE, Attention, NormActivation, Sampling, Memory, Communication, Other, Hidden}
+
+// Rule puts kernels whose names match into a category. The first that matches counts.
+type Rule struct {
+	// Glob is unanchored and without case; * stands for anything.
+	Glob     string
+	Category string
+}
+
+// Rules are those of a plan, in front of ours.
+type Rules []Rule
+
+// Category is the kind of work that a kernel does.
+func (r Rules) Category(name string) string {
+	name = strings.ToLower(name)
+	for _, rule := range r {
+		if glob(strings.ToLower(rule.Glob), name) {
+			return rule.Category
+		}
+	}
+	for _, rule := range rules {
+		if glob(rule.Glob, name) {
+			return rule.Category
+		}
+	}
+	return Other
+}
+
+// Match reports whether a kernel is of a family (marlin, flash_attn_3 …), or its whole name
+// matches a glob: unanchored, without case, * for anything.
+func Match(pattern, name string) bool {
+	pattern, name = strings.ToLower(pattern), strings.ToLower(name)
+	globs, known := families[pattern]
+	if !known {
+		return pattern != "" && glob(pattern, name)
+	}
+	return slices.ContainsFunc(globs, func(g string) bool { return glob(g, name) })
+}
+
+// Families are the names that stand for families of kernels.
+func Families() []string {
+	names := make([]string, 0, len(families))
+	for name := range families {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// glob reports whether name holds the pieces of pattern one behind the other. A ^ at the
+// start or a $ at the end of a pattern of ours ties it there. Both are in lower case.
+func glob(pattern, name string) bool {
+	pattern, atStart := strings.CutPrefix(pattern, "^")
+	pattern, atEnd := strings.CutSuffix(pattern, "$")
+	pieces := strings.Split(pattern, "*")
+	if atStart {
+		if !strings.HasPrefix(name, pieces[0]) {
+			return false
+		}
+		name, pieces = name[len(pieces[0]):], pieces[1:]
+	}
+	for i, piece := range pieces {
+		if atEnd && i == len(pieces)-1 {
+			return strings.HasSuffix(name, piece)
+		}
+		at := strings.Index(name, piece)
+		if at < 0 {
+			return false
+		}
+		name = name[at+len(piece):]
+	}
+	return !atEnd || name == ""
+}
+
+// IsCopy reports whether a name is of a copy or fill that is no kernel.
+func IsCopy(name string) bool {
+	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ") || strings.HasPrefix(name, "[CUDA mem")
+}
