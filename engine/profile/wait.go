@@ -78,8 +78,11 @@ func (b *Builder) Class(kind string, name []byte) Class {
 	}
 	lower := strings.ToLower(string(name))
 	class := Ops
-	if kind == "python_function" {
+	switch kind {
+	case "python_function":
 		class = Python
+	case "nvtx":
+		class = Step
 	}
 	for _, r := range classRules {
 		if slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(lower, w) }) {

@@ -1,0 +1,98 @@
+package read
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/profile"
+)
+
+const (
+	nsysSums = "Generating SQLite file a.sqlite\nProcessing [a.sqlite] with [cuda_gpu_kern_sum.py]...\n\n" +
+		"Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n" +
+		"90.0,81000,2,40500.0,40500.0,40500,40500,0.0,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\"\n10.0,9000,1,9000.0,9000.0,9000,9000,0.0,rms_norm_kernel\n\n" +
+		"Processing [a.sqlite] with [cuda_gpu_mem_time_sum.py]...\n\nTime (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n100.0,1500,3,500.0,500.0,500,500,0.0,[CUDA memcpy Host-to-Device]\n"
+	nsysTrace = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n" +
+		"1000,40500,1,132,1,1,384,1,1,168,0.0,0.2,,,,,NVIDIA H100 (0),1,,7,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\"\n" +
+		"50000,500,2,,,,,,,,,,0.0,1.3,Pinned,Device,NVIDIA H100 (0),1,,7,[CUDA memcpy Host-to-Device]\n"
+	ncuLong = "==PROF== Connected to process 5 (\"python\")\n==PROF== Profiling \"Marlin\" - 0: 0%....100% - 1 pass\n" +
+		"\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n" +
+		"\"0\",\"5\",\"python\",\"127.0.0.1\",\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\",\"1\",\"7\",\"(384, 1, 1)\",\"(132, 1, 1)\",\"0\",\"9.0\",\"Command line profiler metrics\",\"gpu__time_duration.sum\",\"us\",\"1,040.5\"\n" +
+		"\"0\",\"5\",\"python\",\"127.0.0.1\",\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\",\"1\",\"7\",\"(384, 1, 1)\",\"(132, 1, 1)\",\"0\",\"9.0\",\"GPU Speed Of Light Throughput\",\"Duration\",\"us\",\"1,040.5\"\n" +
+		"\"1\",\"5\",\"python\",\"127.0.0.1\",\"rms_norm_kernel\",\"1\",\"7\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"9.0\",\"GPU Speed Of Light Throughput\",\"Duration\",\"nsecond\",\"9,000\"\n"
+	summary = "rank,time_pct,total_ms,instances,avg_us,kernel\n1,90,0.081,2,40.5,\"void marlin_moe_wna16::Marlin<128, 1, 8>(\"\"int4\"\" const*)\"\n2,10,0.009,1,9,rms_norm_kernel\n"
+)
+
+func TestCSV(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, kind string
+		times      map[string]float64
+		count      int
+	}{
+		"sums of nsys":    {nsysSums, "nsys-csv", map[string]float64{"moe": 81, "norm_activation": 9, "memory": 1.5}, 6},
+		"kernels of nsys": {nsysTrace, "nsys-csv", map[string]float64{"moe": 40.5, "memory": 0.5, "wait unknown": 8.5}, 2},
+		"ncu":             {ncuLong, "ncu-csv", map[string]float64{"moe": 1040.5, "norm_activation": 9}, 2},
+		"summary":         {summary, "kernel-summary", map[string]float64{"moe": 81, "norm_activation": 9}, 3},
+		"of Windows":      {"\xef\xbb\xbf" + strings.ReplaceAll(summary, "\n", "\r\n"), "kernel-summary", map[string]float64{"moe": 81}, 3},
+	} {
+		a, err := openOne(t, trace(t, "a.csv", c.text), profile.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := times(&a.Parts[0])
+		for category, want := range c.times {
+			if math.Abs(got[category]-want) > 1e-9 {
+				t.Errorf("%s: %s takes %v µs, want %v", name, category, got[category], want)
+			}
+		}
+		if a.Files[0].Kind != c.kind || a.Parts[0].Count() != c.count {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+func TestCSVBad(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, says string
+		is         error
+	}{
+		"cut":              {summary[:len(summary)-20], "line 3: has 4 fields where the table has 6", nil},
+		"cut within quote": {summary[:strings.Index(summary, "Marlin")], "line 2: has 6 fields", nil},
+		"no number":        {strings.Replace(summary, "0.081", "abc", 1), `line 2: "abc" is not a time`, nil},
+		"NaN":              {strings.Replace(summary, "0.081", "NaN", 1), `line 2: "NaN" is not a time`, nil},
+		"negative":         {strings.Replace(summary, "0.081", "-3", 1), `line 2: "-3" is not a time`, nil},
+		"half a launch":    {strings.Replace(summary, ",2,", ",2.5,", 1), "not a whole number", nil},
+		"unit":             {strings.Replace(nsysSums, "Total Time (ns)", "Total Time (fortnights)", 1), `time in "fortnights"`, nil},
+		"head alone":       {strings.SplitAfter(summary, "\n")[0], "", profile.ErrNoKernels},
+		"copies alone":     {nsysSums[strings.Index(nsysSums, "Time (%),Total Time (ns),Count"):], "", profile.ErrNoKernels},
+		"no durations":     {strings.NewReplacer("gpu__time_duration.sum", "sm__cycles", "\"Duration\"", "\"Registers\"").Replace(ncuLong), "--metrics gpu__time_duration.sum", ErrNoDurations},
+		"one without":      {strings.Replace(ncuLong, "\"Duration\",\"nsecond\"", "\"Registers\",\"nsecond\"", 1), "1 of 2 kernels have no duration", ErrNoDurations},
+		"other table":      {"a,b\n1,2\n", "", ErrFormat},
+		"a long line":      {"kernel,instances,total_ms\n" + strings.Repeat("x", 2<<20), "line 2: longer than 1024 KiB", nil},
+	} {
+		a, err := openOne(t, trace(t, "a.csv", c.text), profile.Options{})
+		if a != nil || err == nil || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %+v, %v, want %q, %v", name, a, err, c.says, c.is)
+		}
+	}
+}
+
+// TestSample: a summary that was refused once.
+func TestSample(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "..", "shared", "samples", "engine-logs", "torch-profiler-kernel-summary.decode64.csv")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("the samples are not there")
+	}
+	a, err := openOne(t, path, profile.Options{Phase: profile.Decode, Requests: 1, Steps: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := a.Parts[0]; len(p.Kernels) < 100 || p.Kernels[0].Name != "_w8a8_triton_block_scaled_mm" || p.Kernels[0].Total != 436680 || p.Kernels[0].Count != 30208 {
+		t.Errorf("%+v", p.Kernels[0])
+	}
+}
