@@ -21,6 +21,7 @@ import (
 
 func newProfileCommand(a *app) *cobra.Command {
 	var o profile.Options
+	var on served
 	kernels := 12
 	c := &cobra.Command{
 		Use:   "profile FILE…",
@@ -35,26 +36,40 @@ kernels (CSV), and what --json printed. The content tells which.
 
 Prefill and decoding are told apart by the marks that vLLM, SGLang and TensorRT-LLM
 write around their steps. A profile without them is one whole, of which --phase,
---requests and --steps say what it was.`,
+--requests and --steps say what it was.
+
+With --model and --gpu, each category is held against the time that it takes at least:
+how far it is from that, what a step would gain, and what bounds it.`,
 		Example: "  mxflow profile decode.pt.trace.json.gz\n" +
 			"  mxflow profile traces/ --kernels 30\n" +
 			"  mxflow profile kernels.csv --phase decode --requests 1 --steps 64\n" +
+			"  mxflow profile traces/ --model config.json --gpu 'NVIDIA H100 80GB HBM3'\n" +
 			"  mxflow profile diff before.json.gz after.json.gz",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			limits, err := on.read()
+			if err != nil {
+				return err
+			}
 			analysis, err := readProfile(c.Context(), args, o)
 			if err != nil {
 				return err
 			}
-			if a.json {
+			switch {
+			case a.json && limits:
+				a.printJSON(on.limited(analysis))
+			case a.json:
 				a.printJSON(analysis)
-				return nil
+			case limits:
+				a.printProfile(analysis, kernels, &on)
+			default:
+				a.printProfile(analysis, kernels, nil)
 			}
-			a.printProfile(analysis, kernels)
 			return nil
 		},
 	}
 	profileFlags(c, &o, &kernels)
+	on.flags(c)
 	a.jsonFlag(c, "print the analysis as JSON, with all kernels and their whole names")
 	c.AddCommand(newProfileDiffCommand(a))
 	return c
@@ -155,7 +170,7 @@ func partName(phase string, requests int) string {
 	return phase
 }
 
-func (a *app) printProfile(analysis *profile.Analysis, kernels int) {
+func (a *app) printProfile(analysis *profile.Analysis, kernels int, on *served) {
 	hidden, unnamed := 0, 0
 	for _, f := range analysis.Files {
 		of := ""
@@ -181,6 +196,9 @@ func (a *app) printProfile(analysis *profile.Analysis, kernels int) {
 		p := &analysis.Parts[i]
 		if !slices.ContainsFunc(left, func(l profile.Part) bool { return l.Phase == p.Phase && l.Requests == p.Requests }) {
 			a.printPart(p, kernels)
+			if on != nil {
+				a.printLimit(p, on)
+			}
 		}
 	}
 	if len(left) > 0 {

@@ -1,5 +1,10 @@
 package limit
 
+import (
+	"maps"
+	"slices"
+)
+
 // GPU is what the data sheet of a GPU says, in bytes and operations per second.
 type GPU struct {
 	// Bandwidth is that of its memory.
@@ -67,6 +72,9 @@ var gpus = map[string]GPU{
 	"Tesla V100-SXM2-16GB": {900 * gb, rates(125, 0, 0), 40 * mb},
 	"Tesla V100-SXM2-32GB": {900 * gb, rates(125, 0, 0), 40 * mb},
 }
+
+// Known are the names of GPUs whose data sheet was read.
+func Known() []string { return slices.Sorted(maps.Keys(gpus)) }
 
 // rate is that for weights of so many bits: of the nearest format that is no smaller.
 func (g GPU) rate(bits int) float64 {

@@ -57,7 +57,8 @@ func (m Machine) sum(of func(GPU) float64) (sum float64) {
 	return sum
 }
 
-func (m Machine) bandwidth() float64 {
+// Bandwidth is how many bytes a second all GPUs read together.
+func (m Machine) Bandwidth() float64 {
 	if m.Reached > 0 {
 		return m.Reached
 	}
@@ -99,7 +100,7 @@ const Room = 1.2
 // the formats of its config, with the experts that so many tokens use on average; and
 // what no format, no cache and no routing exceeds.
 func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit {
-	bandwidth, step := on.bandwidth(), Total(m.Decode(requests, context)).Bytes
+	bandwidth, step := on.Bandwidth(), Total(m.Decode(requests, context)).Bytes
 	token := m.Dense.and(m.Head).and(m.Expert.times(float64(m.Used)))
 	least := token.Least - on.sum(func(g GPU) float64 { return g.OnChip })
 	if !(bandwidth > 0) || !(step > 0) || !(token.Prompt > 0) {

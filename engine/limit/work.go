@@ -1,13 +1,16 @@
 package limit
 
-// Categories of what a model computes, by the names that kernels of a profile are sorted
-// under (engine/profile). What no category has, such as norms and sampling, reads and
-// multiplies little, and nothing is said of how long it must take.
+import "github.com/mxflow/mxflow/engine/profile/symbol"
+
+// Categories of what a model computes, which kernels of a profile are sorted under. What no
+// category has, such as norms and sampling, reads and multiplies little, and nothing is said
+// of how long it must take.
 const (
-	Dense     = "dense_gemm"
-	Head      = "lm_head"
-	MoE       = "moe"
-	Attention = "attention"
+	Dense     = symbol.DenseGEMM
+	MoE       = symbol.MoE
+	Attention = symbol.Attention
+	// Head is the output projection, which profiles have among the dense matrices.
+	Head = "lm_head"
 )
 
 // Work is what one category reads and multiplies at least.
@@ -96,7 +99,7 @@ const (
 // Least is how many seconds work takes at least, and what it waits for then. 0 where the
 // machine is not known.
 func (m Machine) Least(w Work) (seconds float64, waits Resource) {
-	bandwidth, rate := m.bandwidth(), m.rate(w.Bits)
+	bandwidth, rate := m.Bandwidth(), m.rate(w.Bits)
 	if !(bandwidth > 0) || !(rate > 0) {
 		return 0, ""
 	}

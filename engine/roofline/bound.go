@@ -1,6 +1,9 @@
 package roofline
 
-import "github.com/mxflow/mxflow/engine/limit"
+import (
+	"github.com/mxflow/mxflow/engine/limit"
+	"github.com/mxflow/mxflow/engine/profile/symbol"
+)
 
 // Resource is what a step waits for most of its time.
 type Resource string
@@ -9,7 +12,7 @@ const (
 	Host          Resource = "host" // no GPU works
 	Memory        Resource = Resource(limit.Memory)
 	Compute       Resource = Resource(limit.Compute)
-	Communication Resource = "communication"
+	Communication Resource = symbol.Communication
 	// Unknown is where the evidence does not suffice. It is equal to none of the others, so
 	// that no rule passes by it.
 	Unknown Resource = "unknown"
@@ -21,6 +24,7 @@ const (
 	Unseen  = "unseen"   // the model has kernels that the profile does not show
 	Slowed  = "slowed"   // it depends on how much the profiler slowed the step down
 	Mixed   = "mixed"    // nothing takes most of the step
+	Untimed = "untimed"  // the profile has sums of kernels, and no step
 )
 
 // Bound is what bounds a step, and the numbers that decide it: shares of the step.
@@ -41,9 +45,6 @@ type Bound struct {
 	OfLimit float64 `json:"of_limit,omitempty"`
 }
 
-// hiddenKernels is the category of those that a profile does not name.
-const hiddenKernels = "hidden"
-
 const (
 	// most is what share of a step has to wait for one resource to be bound by it.
 	most = 0.5
@@ -54,6 +55,9 @@ const (
 // boundOf says what takes most of a step, where that is the same at both ends of what is
 // known of its length.
 func boundOf(r *Roofline) Bound {
+	if !r.Timed() {
+		return Bound{By: Unknown, Why: Untimed}
+	}
 	var took, least = map[Resource]float64{}, map[Resource]float64{}
 	for _, row := range r.Rows {
 		by := Resource(row.Waits)
@@ -76,7 +80,7 @@ func boundOf(r *Roofline) Bound {
 			b.By = by
 		}
 	}
-	hidden, _ := r.took(hiddenKernels)
+	hidden, _ := r.took(symbol.Hidden)
 	for _, row := range r.Missing {
 		hidden += row.Limit
 	}

@@ -6,8 +6,8 @@ type Gain struct {
 	// Saved is how many µs the kernels take less.
 	Saved float64 `json:"saved_us"`
 	// Most is the gain where all of it is saved from end to end: the step is as short as
-	// it can be without the profiler, and nothing else changes. Open says that nothing of
-	// the step would be left, as where streams overlap: then nothing bounds the gain.
+	// it can be without the profiler, and nothing else changes. Open says that nothing
+	// bounds the gain: nothing of the step would be left, as where streams overlap.
 	Most float64 `json:"most"`
 	Open bool    `json:"open,omitempty"`
 	// Least is the gain where other streams hide as much of it as they overlap, the step is

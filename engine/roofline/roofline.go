@@ -38,14 +38,19 @@ type Roofline struct {
 	Phase    string `json:"phase"`
 	Requests int    `json:"requests,omitempty"`
 	// Tokens is how many tokens a step computes.
-	Tokens  float64 `json:"tokens"`
-	Machine string  `json:"machine,omitempty"`
-	Context float64 `json:"context,omitempty"`
+	Tokens float64 `json:"tokens"`
+	// Model and Machine are what its limits are of, with the bandwidth in GB/s, which a
+	// benchmark measured or data sheets list. All are empty where there is no limit.
+	Model     string  `json:"model,omitempty"`
+	Machine   string  `json:"machine,omitempty"`
+	Bandwidth float64 `json:"bandwidth_gb_s,omitempty"`
+	Measured  bool    `json:"bandwidth_measured,omitempty"`
+	Context   float64 `json:"context,omitempty"`
 	// Step is how long one takes from end to end without a profiler: a span where that was
-	// not measured.
+	// not measured, and 0 where the profile has sums of kernels only.
 	Step Span `json:"step_us"`
 	// Busy is how long the GPU works at anything meanwhile, and GPU the sum over kernels
-	// and copies.
+	// and copies. Busy is the same where the profile has sums only.
 	Busy float64 `json:"busy_us"`
 	GPU  float64 `json:"gpu_us"`
 	// Rows are the categories, in the order of the profile.
@@ -83,21 +88,27 @@ func (r Row) OfLimit() float64 {
 	return r.Limit / r.Took
 }
 
-// Limit is how long a step takes at least: what its rows do, one after another. 0 where
-// nothing is known.
+// Limit is how long a step takes at least: what the model has to do, one after another,
+// whether the profile shows its kernels or not. 0 where nothing is known.
 func (r *Roofline) Limit() (least float64) {
-	for _, row := range r.Rows {
+	for _, row := range slices.Concat(r.Rows, r.Missing) {
 		least += row.Limit
 	}
 	return least
 }
 
 // Share is that of a category in a step, between its bounds. Nothing is known of a category
-// that is not there.
+// that is not there, nor where the step's length is not.
 func (r *Roofline) Share(category string) (share Span, known bool) {
 	took, known := r.took(category)
-	return Span{took / r.Step.High, took / r.Step.Low}, known
+	if !known || !r.Timed() {
+		return share, false
+	}
+	return Span{took / r.Step.High, took / r.Step.Low}, true
 }
+
+// Timed reports whether anything is known of how long a step takes from end to end.
+func (r *Roofline) Timed() bool { return r.Step.Low > 0 }
 
 func (r *Roofline) took(category string) (took float64, known bool) {
 	for _, row := range r.Rows {
@@ -135,13 +146,17 @@ func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	if p.Unprofiled > 0 {
 		r.Step = Span{p.Unprofiled, p.Unprofiled}
 	}
-	for _, x := range []float64{r.Step.Low, r.Step.High, r.Busy, r.GPU} {
+	least := []float64{r.GPU, r.Busy, r.Step.Low, r.Step.High}
+	if p.Busy == 0 && p.Wall == 0 {
+		r.Busy, least = r.GPU, least[:1] // a profile of sums
+	}
+	for _, x := range least {
 		if !(x > 0) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("%w: a step of %g µs, of which a GPU works %g µs", ErrTimes, r.Step.High, r.Busy)
+			return nil, fmt.Errorf("%w: a GPU works %g µs, at something for %g µs of %g µs", ErrTimes, p.GPU, p.Busy, p.Wall)
 		}
 	}
-	if r.Step.Low > r.Step.High {
-		return nil, fmt.Errorf("%w: a GPU works %g µs of %g µs", ErrTimes, p.Busy, p.Wall)
+	if r.Step.Low > r.Step.High || !(r.Step.Low >= 0) || math.IsInf(r.Step.High, 0) {
+		return nil, fmt.Errorf("%w: a GPU works for %g µs of %g µs", ErrTimes, p.Busy, p.Wall)
 	}
 	for _, t := range p.Threads {
 		r.host = max(r.host, t.Total/steps)
@@ -152,7 +167,7 @@ func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	r.limit(p, on)
 	r.Bound = boundOf(r)
 	for i, row := range r.Rows {
-		if row.Limit > 0 && row.Took > row.Limit {
+		if r.Timed() && row.Limit > 0 && row.Took > row.Limit {
 			g := gainOf(r, row.Took-row.Limit)
 			r.Rows[i].Gain = &g
 		}
@@ -160,8 +175,9 @@ func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	return r, nil
 }
 
-// Gain is what a step gains where kernels become faster as claimed. Unknown are categories
-// of the claim that the profile does not show: nothing is said of those.
+// Gain is what a step gains where kernels become faster as claimed; open where its length
+// is not known. Unknown are categories of the claim that the profile does not show: nothing
+// is said of those.
 func (r *Roofline) Gain(c Claim) (g Gain, unknown []string) {
 	var saved float64
 	for _, category := range slices.Sorted(maps.Keys(c)) {
@@ -180,11 +196,15 @@ func (r *Roofline) limit(p *profile.Part, on Basis) {
 	if on.Model == nil || r.Phase == profile.Decode && r.Requests <= 0 || r.Tokens < 1 {
 		return
 	}
+	if p.GPUs > 0 && p.GPUs != len(on.Machine.GPUs) {
+		return // nobody knows which part of the weights each of them has
+	}
 	work := on.Model.Prefill(max(r.Requests, 1), int(r.Tokens))
 	if r.Phase == profile.Decode {
 		work, r.Context = on.Model.Decode(r.Requests, on.Context), on.Context
 	}
-	r.Machine = on.Machine.Name
+	r.Model, r.Machine = on.Model.Type, on.Machine.Name
+	r.Bandwidth, r.Measured = on.Machine.Bandwidth()/1e9, on.Machine.Reached > 0
 	for _, w := range work {
 		seconds, waits := on.Machine.Least(w)
 		least := Row{Category: w.Category, Limit: seconds * 1e6, Waits: waits, Bytes: w.Bytes, FLOPs: w.FLOPs}

@@ -151,10 +151,14 @@ func TestBound(t *testing.T) {
 		by     Resource
 		why    string
 	}{
-		"an H100":      {func(*profile.Part) {}, h100(t, 500), Memory, ""},
-		"no limit":     {func(*profile.Part) {}, Basis{}, Unknown, NoLimit},
-		"an idle GPU":  {func(p *profile.Part) { p.Unprofiled = 7000 }, Basis{}, Host, ""},
-		"a profiler's": {func(p *profile.Part) { p.Unprofiled, p.Wall = 0, 7000 }, Basis{}, Unknown, Slowed},
+		"sums only": {func(p *profile.Part) { p.Wall, p.Busy, p.Unprofiled = 0, 0, 0 }, h100(t, 500), Unknown, Untimed},
+		// What was measured without the profiler is the step.
+		"sums and a step": {func(p *profile.Part) { p.Wall, p.Busy = 0, 0 }, h100(t, 500), Memory, ""},
+		"two GPUs' part":  {func(p *profile.Part) { p.GPUs = 2 }, h100(t, 500), Unknown, NoLimit},
+		"an H100":         {func(*profile.Part) {}, h100(t, 500), Memory, ""},
+		"no limit":        {func(*profile.Part) {}, Basis{}, Unknown, NoLimit},
+		"an idle GPU":     {func(p *profile.Part) { p.Unprofiled = 7000 }, Basis{}, Host, ""},
+		"a profiler's":    {func(p *profile.Part) { p.Unprofiled, p.Wall = 0, 7000 }, Basis{}, Unknown, Slowed},
 		// However much the profiler slowed it down.
 		"an idle GPU by the profile":                         {func(p *profile.Part) { p.Unprofiled, p.Wall = 0, 14000 }, Basis{}, Host, ""},
 		"the same at both ends":                              {func(p *profile.Part) { p.Unprofiled = 0 }, h100(t, 500), Memory, ""},
@@ -216,6 +220,28 @@ func TestGain(t *testing.T) {
 	}
 }
 
+// TestMissing: what the profile does not show has to be done all the same.
+func TestMissing(t *testing.T) {
+	r := of(t, decoded(func(p *profile.Part) { p.Categories[1].Name = "other" }), h100(t, 500))
+	near(t, "the limit of a step", r.Limit(), 1110.8)
+	if len(r.Missing) != 1 || r.Missing[0].Category != "moe" {
+		t.Errorf("%+v is missing", r.Missing)
+	}
+}
+
+// TestSums: a profile that knows no steps' length still shows how far kernels are from
+// their limits, and no gain.
+func TestSums(t *testing.T) {
+	r := of(t, decoded(func(p *profile.Part) { p.Wall, p.Busy, p.Unprofiled = 0, 0, 0 }), h100(t, 500))
+	near(t, "moe of its limit", r.Rows[2].OfLimit(), 0.40386)
+	if g, _ := r.Gain(Claim{"moe": 1.5}); !g.Open || g.Least != 0 || r.Rows[2].Gain != nil || r.Timed() {
+		t.Errorf("a step of unknown length gains %+v, %+v", g, r.Rows[2].Gain)
+	}
+	if share, known := r.Share("moe"); known {
+		t.Errorf("it is %+v of a step of unknown length", share)
+	}
+}
+
 // TestNotLaidOut: what a profile does not say is not made up.
 func TestNotLaidOut(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -227,6 +253,8 @@ func TestNotLaidOut(t *testing.T) {
 		"no time":             {func(p *profile.Part) { p.Wall, p.Busy, p.GPU, p.Unprofiled = 0, 0, 0, 0 }, ErrTimes},
 		"no kernels":          {func(p *profile.Part) { p.Busy, p.GPU = 0, 0 }, ErrTimes},
 		"NaN":                 {func(p *profile.Part) { p.Busy = math.NaN() }, ErrTimes},
+		"no wall":             {func(p *profile.Part) { p.Wall = 0; p.Unprofiled = 0 }, ErrTimes},
+		"endless":             {func(p *profile.Part) { p.Unprofiled = math.Inf(1) }, ErrTimes},
 		"busier than it took": {func(p *profile.Part) { p.Busy, p.Unprofiled = 5000, 0 }, ErrTimes},
 	} {
 		if r, err := Of(decoded(c.change), h100(t, 0)); !errors.Is(err, c.want) {

@@ -17,7 +17,7 @@ import (
 //
 //	{path}                 as values of its kind are written: "31.68 tok/s", "a, b"
 //	{path:q}               in quotes
-//	{took:2} {took:3}      a number with so many digits
+//	{took:2} {took:3}      a number, or both ends of a span, with so many digits
 //	{p:is}                 a chance: "p = 0.002", "p < 0.000001"
 //	{names:and} {names:or} a list as a sentence joins it
 //	{n|launch|launches}    a count with its noun
@@ -127,7 +127,11 @@ func expand(inner string, r verdict.Reason) string {
 		}
 	case "2", "3":
 		if v.Number != nil {
-			return Digits(*v.Number, v.Unit, int(rest[0]-'0')-4)
+			digits := func(x float64) string { return Digits(x, v.Unit, int(rest[0]-'0')-4) }
+			if v.To != nil && digits(*v.To) != digits(*v.Number) {
+				return digits(*v.Number) + " to " + digits(*v.To)
+			}
+			return digits(*v.Number)
 		}
 	}
 	return Value(v)

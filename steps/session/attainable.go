@@ -95,7 +95,7 @@ func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Clai
 	why = verdict.New(code.NoPart, verdict.Int("requests", requests)).On(phase)
 	try := func(p *profile.Part) {
 		r, err := roofline.Of(p, roofline.Basis{})
-		if err != nil {
+		if err != nil || !r.Timed() {
 			return // it is as if it were not there
 		}
 		g, unseen := r.Gain(claim)
