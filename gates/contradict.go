@@ -74,7 +74,7 @@ type contradiction struct {
 // contested names what two arms are compared in.
 type contested struct {
 	feature, cell string
-	root          bool
+	against       plans.Against
 }
 
 // contradictions are those of a cell, each made once for all rules of a decision.
@@ -84,10 +84,7 @@ func (d *decider) contradictions(of contested) []contradiction {
 	}
 	var found []contradiction
 	f := d.ev.Features[of.feature]
-	base := f.Parent
-	if of.root {
-		base = f.Root
-	}
+	base := f.base(of.against)
 	known := map[string]*versus{}
 	look := func(metric, stat string) *versus {
 		key := metric + "." + stat
@@ -213,7 +210,7 @@ func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better(leaf.Claim) || !slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat) {
 		return
 	}
-	of := contested{in.Feature, in.Cell, in.Root}
+	of := contested{in.Feature, in.Cell, in.Against}
 	for _, x := range c.contradictions(of) {
 		if x.metric != speaker(in.Metric) || c.declared(of, x) {
 			continue
@@ -245,11 +242,7 @@ func (c *ruling) asks(claim *plans.Claim) float64 {
 		sign = -1
 	}
 	if f := c.feature(in); f != nil && !in.Ratio() {
-		arm := f.Parent
-		if in.Root {
-			arm = f.Root
-		}
-		if t, lacks := collect(arm, in); lacks == nil {
+		if t, lacks := collect(f.base(in.Against), in); lacks == nil {
 			base = mean(t.values)
 		}
 	}

@@ -21,10 +21,11 @@ type Evidence struct {
 
 // Feature is the evidence about one feature.
 type Feature struct {
-	// Candidate is the variant under test, Parent what it builds on, Root the
-	// plan's baseline. Where parent and baseline are the same variant they
-	// share the same launches.
-	Candidate, Parent, Root Arm
+	// Candidate is the variant under test, Parent what it builds on.
+	Candidate, Parent Arm
+	// References are what it is held against besides, such as the plan's baseline.
+	// Arms that are the same variant share the same launches.
+	References map[plans.Against]*Arm
 	// Levels are the verdicts of the protocol's levels; a level that was not
 	// run is absent.
 	Levels map[string]verdict.Verdict
@@ -44,10 +45,24 @@ type Feature struct {
 	Max   int
 }
 
+// base is the arm that a candidate is held against.
+func (f *Feature) base(against plans.Against) Arm {
+	if against == plans.Parent {
+		return f.Parent
+	}
+	if arm := f.References[against]; arm != nil {
+		return *arm
+	}
+	return Arm{Name: string(against)}
+}
+
 // Arm is one variant's launches in one session.
 type Arm struct {
 	Name     string
 	Launches []Launch
+	// Lost is why a reference has no launches and gets none: it did not start, or what
+	// it did does not compare.
+	Lost verdict.Reason
 	// Qualified is the launch that qualified it, in which its levels found numbers;
 	// nil where none did.
 	Qualified *Launch

@@ -162,8 +162,8 @@ type countedArm struct{ feature, role string }
 // compares two.
 func armsOf(in *plans.Input) (own, base countedArm) {
 	own, base = countedArm{in.Feature, "candidate"}, countedArm{in.Feature, "parent"}
-	if in.Root {
-		base.role = "root"
+	if in.Against != plans.Parent {
+		base.role = string(in.Against)
 	}
 	if in.Relation == plans.Base {
 		own = base

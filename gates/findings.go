@@ -105,15 +105,29 @@ func (d *decider) beside(read []contested) (all []contested) {
 		for _, l := range d.ev.Features[of.feature].Candidate.Launches {
 			for address := range l.Metrics {
 				cell, _ := measure.SplitAddress(address)
-				if of := (contested{feature: of.feature, cell: cell}); !of.machine() && !slices.Contains(read, of) && !slices.Contains(all, of) {
-					all = append(all, of)
+				for _, of := range d.arms(contested{feature: of.feature, cell: cell}) {
+					if !of.machine() && !slices.Contains(read, of) && !slices.Contains(all, of) {
+						all = append(all, of)
+					}
 				}
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b contested) int {
-		return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.cell, b.cell))
+		return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.cell, b.cell), cmp.Compare(a.against, b.against))
 	})
+	return all
+}
+
+// arms are a cell against the parent, and against each other revision that was launched
+// beside it.
+func (d *decider) arms(of contested) []contested {
+	all := []contested{of}
+	for against, arm := range d.ev.Features[of.feature].References {
+		if against.Unqualified() && len(arm.Launches) > 0 && arm.stale() == "" {
+			all = append(all, contested{of.feature, of.cell, against})
+		}
+	}
 	return all
 }
 
@@ -135,6 +149,8 @@ type facet struct {
 	cell string
 	of   measure.Facet
 	tail bool
+	// against is the arm that it is held against.
+	against plans.Against
 }
 
 // besides are the metrics of a cell, whether rules read them or not.
@@ -142,13 +158,14 @@ func (d *decider) besides(of contested) (all []worsened) {
 	f := d.ev.Features[of.feature]
 	for _, m := range metricsOf(f, of.cell) {
 		for _, stat := range []string{"median", tail} {
-			at := facet{of.cell, facetOf(of.cell, m.Name), stat == tail}
+			at := facet{of.cell, facetOf(of.cell, m.Name), stat == tail, of.against}
 			if at.of == "" || at.tail && (m.Scope != measure.PerRequest || m.Better != measure.Lower) {
 				continue
 			}
-			if v, ok := d.versus(f, f.Parent, metricOf(of.feature, of.cell, m.Name, stat, m.Better)); ok {
+			if v, ok := d.versus(f, f.base(of.against), of.metric(m, stat)); ok {
 				read := d.reads(of, func(in *plans.Input) bool {
-					return facetOf(of.cell, in.Metric) == at.of && beyondMedian(in.Stat) == at.tail
+					same := in.Against == of.against || !in.Against.Unqualified() && !of.against.Unqualified()
+					return same && facetOf(of.cell, in.Metric) == at.of && beyondMedian(in.Stat) == at.tail
 				})
 				all = append(all, worsened{v, at, read})
 			}
@@ -223,7 +240,7 @@ func onePerFacet(all []worsened) (out []worsened) {
 	// A tail is said where it got worse by more than the rest.
 	all = slices.Clone(out)
 	return slices.DeleteFunc(out, func(w worsened) bool {
-		rest := facet{w.facet.cell, w.facet.of, false}
+		rest := facet{w.facet.cell, w.facet.of, false, w.facet.against}
 		return w.read || w.facet.tail && slices.ContainsFunc(all, func(o worsened) bool { return o.facet == rest && alike*w.worsens() <= o.worsens() })
 	})
 }
@@ -248,6 +265,8 @@ type Movement struct {
 	Parent float64 `json:"parent"`
 	Own    float64 `json:"candidate"`
 	Better bool    `json:"better"`
+	// Against is the arm that Parent is the number of, where that is not the parent.
+	Against plans.Against `json:"against,omitempty"`
 	// Change, from Low to High, is relative; absent of a number that may be zero.
 	Change *float64 `json:"change,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
@@ -255,7 +274,7 @@ type Movement struct {
 }
 
 // Moved are all metrics of workloads that a feature's candidate demonstrably has other
-// than its parent, to the better or to the worse, by the test of Findings, whether rules
+// than its parent, or than another revision that was launched beside it, to the better or to the worse, by the test of Findings, whether rules
 // read them or not.
 func Moved(name string, f *Feature, s Settings) (moved []Movement) {
 	if f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" {
@@ -271,7 +290,7 @@ func Moved(name string, f *Feature, s Settings) (moved []Movement) {
 		if !worse && !w.improved(len(all)) {
 			continue
 		}
-		m := Movement{Metric: w.in.Path, Unit: w.in.Unit, Parent: w.base, Own: w.own, Better: !worse}
+		m := Movement{Metric: w.in.Path, Unit: w.in.Unit, Parent: w.base, Own: w.own, Better: !worse, Against: w.facet.against}
 		if w.logs {
 			level := w.level(len(all))
 			change, low, high := w.change(w.gain), w.change(w.least(level)), w.change(w.most(level))

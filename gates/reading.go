@@ -143,10 +143,7 @@ func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 // readFound reads a number that a level found of one variant, or of two. What is not
 // there takes the verdict of the level that should have found it.
 func readFound(r *reading, in *plans.Input, f *Feature) *reading {
-	base, arm := f.Parent, f.Candidate
-	if in.Root {
-		base = f.Root
-	}
+	base, arm := f.base(in.Against), f.Candidate
 	if in.Relation == plans.Base {
 		arm = base
 	}
@@ -213,10 +210,7 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	if f.Broken != "" {
 		return r.missing(f.Broken, f.Cause)
 	}
-	base, arm := f.Parent, f.Candidate
-	if in.Root {
-		base = f.Root
-	}
+	base, arm := f.base(in.Against), f.Candidate
 	if in.Relation == plans.Base {
 		arm = base
 	}
@@ -417,6 +411,9 @@ func collect(a Arm, in *plans.Input) (taken, *lack) {
 	t := taken{arm: a}
 	address := in.LaunchAddress()
 	metric := verdict.Text("metric", address)
+	if !a.Lost.IsZero() {
+		return t, unknown(a.Lost)
+	}
 	if len(a.Launches) == 0 {
 		return t, &lack{verdict.Inconclusive, verdict.New(code.Unmeasured).On(a.Name), true}
 	}

@@ -119,3 +119,15 @@ func metricOf(feature, cell, metric, stat string, better measure.Better) *plans.
 	}
 	return in
 }
+
+// metric is one of a cell, against what it is contested with.
+func (of contested) metric(m measure.Metric, stat string) *plans.Input {
+	in := metricOf(of.feature, of.cell, m.Name, stat, m.Better)
+	if of.against != plans.Parent {
+		in.Against, in.Path = of.against, in.LaunchAddress()+of.against.Suffix()
+		if stat != "median" {
+			in.Path += "." + stat
+		}
+	}
+	return in
+}

@@ -34,6 +34,9 @@ type Plan struct {
 	Targets   []*Target
 	Imported  []*Imported
 	Baseline  *Baseline
+	// LastGood is laid over the baseline: an engine that is known to be good. Nil where the
+	// plan names none.
+	LastGood *KnobValue `json:",omitempty"`
 	// Decision is never nil after Load.
 	Decision *Decision `json:",omitempty"`
 	Phases   []*Phase

@@ -51,6 +51,8 @@ type Regression struct {
 	// that are memory.
 	MaxSlowdown       float64 `json:"max_slowdown"`
 	MaxMemoryIncrease float64 `json:"max_memory_increase_gb"`
+	// Against are the arms besides the parent that this holds against.
+	Against []Against `json:"against,omitempty"`
 	// At is where it stands.
 	At Range `json:"-"`
 }
@@ -60,12 +62,15 @@ func (r *Regression) Criteria() (rules []*Rule) {
 	if r == nil {
 		return nil
 	}
-	for _, metric := range r.Decisive {
-		expr := fmt.Sprintf("%s.gain >= -%v", metric, r.MaxSlowdown)
-		if IsMemory(metric) {
-			expr = fmt.Sprintf("%s.delta <= %v", metric, r.MaxMemoryIncrease)
+	for _, against := range append([]Against{Parent}, r.Against...) {
+		for _, metric := range r.Decisive {
+			metric += against.Suffix()
+			expr := fmt.Sprintf("%s.gain >= -%v", metric, r.MaxSlowdown)
+			if IsMemory(strings.TrimSuffix(metric, against.Suffix())) {
+				expr = fmt.Sprintf("%s.delta <= %v", metric, r.MaxMemoryIncrease)
+			}
+			rules = append(rules, &Rule{Name: RegressionLevel + " " + metric, Expr: expr, Range: r.At, ExprRange: r.At})
 		}
-		rules = append(rules, &Rule{Name: RegressionLevel + " " + metric, Expr: expr, Range: r.At, ExprRange: r.At})
 	}
 	return rules
 }

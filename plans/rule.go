@@ -3,6 +3,7 @@ package plans
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/vm"
@@ -110,6 +111,42 @@ const (
 	Delta Relation = "delta"
 )
 
+// Against names an arm that a candidate is held against, as rules write it.
+type Against string
+
+const (
+	// Parent is what the candidate builds on; rules do not name it.
+	Parent Against = ""
+	// Root is the plan's baseline.
+	Root Against = "root"
+	// LastGood is the engine that the plan's last_good block names.
+	LastGood Against = "last_good"
+)
+
+// References are the arms besides the parent.
+var References = []Against{Root, LastGood}
+
+// ReferenceOf is the arm that a word of an address names.
+func ReferenceOf(word string) (Against, bool) {
+	i := slices.Index(References, Against(word))
+	if i < 0 {
+		return Parent, false
+	}
+	return References[i], true
+}
+
+// Suffix is what stands for the arm in an address, behind the metric.
+func (a Against) Suffix() string {
+	if a == Parent {
+		return ""
+	}
+	return "." + string(a)
+}
+
+// Unqualified reports whether an arm goes through no level: it is another revision,
+// which is measured and nothing else.
+func (a Against) Unqualified() bool { return a != Parent && a != Root }
+
 // Unsent is a workload that is not sent: not in the Suite that was chosen, or where none
 // was not in the benchmark of Protocol, while Suites ("--suite deep") do.
 type Unsent struct {
@@ -135,8 +172,8 @@ type Input struct {
 	// Unsent is set where no launch has the value, as the plan says itself.
 	Unsent   *Unsent
 	Relation Relation
-	// Root compares with the plan's baseline instead of the parent.
-	Root bool
+	// Against is the arm that the value is of, or is compared with.
+	Against Against
 	// Name is the level, target, knob, observation or the feature's property.
 	Name string
 	// Number is the value of a target, and Block the type of the block that it

@@ -133,6 +133,7 @@ var conditional = map[string]bool{
 	"workload.output_lengths.mean": true,
 	"workload.output_lengths.std":  true,
 	"knob.value.must_not_see.log":  true,
+	"last_good.command":            true, // or image, or source
 }
 
 // needed reports whether the example at a path is refused without an attribute.
@@ -290,6 +291,7 @@ var around = map[string]string{
 	"knob.value.must_see":       "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
 	"knob.value.must_see.lines": "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
 	"knob.value.must_not_see":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"last_good.source":          "engine \"embedded\" \"tiny\" {\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nlast_good {\n%s\n}",
 	"protocol.level":            "protocol \"wrapped\" {\n%s\n}",
 	"phase.step.matrix":         wrappedKnobs,
 	"phase.step":                "phase \"wrapped\" {\n%s\n}",

@@ -13,6 +13,7 @@ var sessionPhrases = phrases{
 	code.LaunchLost:       "launch {number} ({variant})",
 	code.LaunchesKept:     "{n} of {least?{least}–}{most} launches kept",
 	code.MachineDisturbed: "disturbed by this machine; the next apply makes it again",
+	code.ReferenceLost:    "{subject} was not measured",
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
 	code.CrashedAgain:     "{subject} crashed again in a fresh launch ({launches:and}), while {other} bore the same load in {other_launches|launch|launches}: {causes}",

@@ -70,8 +70,20 @@ type GivenMetric struct {
 	// Requests is how many requests each launch's number comes from, 0 for what a
 	// launch has once. Values is how many values that makes: gaps, for itl.
 	Requests, Values int
-	// Base, Candidate and Root are by round; nil where a launch does not have it.
-	Base, Candidate, Root []*float64
+	// Base, Candidate and References are by round; nil where a launch does not have it.
+	Base, Candidate []*float64
+	References      map[plans.Against][]*float64
+}
+
+// of are the values of an arm, by the name that a case has for it.
+func (g GivenMetric) of(arm string) []*float64 {
+	switch arm {
+	case "base":
+		return g.Base
+	case "candidate":
+		return g.Candidate
+	}
+	return g.References[plans.Against(arm)]
 }
 
 // givenNoise is the standard deviation of the logs of launches, with its degrees

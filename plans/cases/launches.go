@@ -23,7 +23,7 @@ const mostGiven = 200
 
 // armNames are the arms of a case, and madeFrom what one may be made from.
 var (
-	armNames = []string{"base", "candidate", "root"}
+	armNames = append([]string{"base", "candidate"}, plans.Names(plans.References, func(a plans.Against) string { return string(a) })...)
 	madeFrom = []string{"gain", "change", "delta"}
 )
 
@@ -245,7 +245,10 @@ func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
 		}
 		return nil
 	}
-	out.Base, out.Candidate, out.Root = arm("base"), arm("candidate"), arm("root")
+	out.Base, out.Candidate, out.References = arm("base"), arm("candidate"), map[plans.Against][]*float64{}
+	for _, against := range plans.References {
+		out.References[against] = arm(string(against))
+	}
 	if m.made == "" {
 		return out, true
 	}
@@ -439,21 +442,19 @@ func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 	var first string
 	n := 0
 	for i, g := range list {
-		for _, arm := range []struct {
-			name   string
-			values []*float64
-		}{{"base", g.Base}, {"candidate", g.Candidate}, {"root", g.Root}} {
-			what := fmt.Sprintf("%s of %s", arm.name, all[i].Key)
+		for _, arm := range armNames {
+			values := g.of(arm)
+			what := fmt.Sprintf("%s of %s", arm, all[i].Key)
 			switch {
-			case len(arm.values) == 0:
+			case len(values) == 0:
 			case n == 0:
-				first, n = what, len(arm.values)
-			case len(arm.values) != n:
-				at, ok := all[i].at[arm.name]
+				first, n = what, len(values)
+			case len(values) != n:
+				at, ok := all[i].at[arm]
 				if !ok {
 					at = all[i].Pair.At
 				}
-				l.Fail(at, "unequal-launches", "Unequal launches", "%s has %d launches, and %s has %d. Launches of one place in the lists stood beside each other: write null for one that was not made, or does not have the metric.", first, n, what, len(arm.values))
+				l.Fail(at, "unequal-launches", "Unequal launches", "%s has %d launches, and %s has %d. Launches of one place in the lists stood beside each other: write null for one that was not made, or does not have the metric.", first, n, what, len(values))
 				return
 			}
 		}

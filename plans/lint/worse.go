@@ -48,7 +48,7 @@ func (c *ruleCheck) worse(f *fact) {
 		return
 	}
 	in, size := f.written, math.Abs(f.limit())
-	metric := strings.TrimSuffix(strings.TrimSuffix(in.Path, "."+string(in.Relation)), ".root")
+	metric := strings.TrimSuffix(strings.TrimSuffix(in.Path, "."+string(in.Relation)), in.Against.Suffix())
 	said := fmt.Sprintf("%s passes only where %s is worse than that of %s%s. %s ", f.text, metric, baseName(in), f.byAtLeast(), signOf(in))
 	limit := f.leaf.Left.Text + " " + plans.Flipped[f.leaf.Op] + " " + f.leaf.Right.Text
 	loss := fmt.Sprintf("%s %s %s", f.leaf.Left.Text, plans.Denied[f.leaf.Op], f.leaf.Right.Text)
@@ -121,10 +121,10 @@ func (f *fact) opposite() float64 {
 }
 
 func baseName(in *plans.Input) string {
-	if in.Root {
-		return "the root"
+	if in.Against == plans.Parent {
+		return "its base"
 	}
-	return "its base"
+	return "the " + string(in.Against)
 }
 
 // signOf says which sign is better.

@@ -61,6 +61,7 @@ func (c *planCheck) checkPlan() {
 	c.checkMatrices()
 	c.checkFits()
 	c.checkEndpoints()
+	c.checkLastGood()
 	c.checkConfirmations()
 	c.knobs.checkObserved()
 	c.checkOffered()

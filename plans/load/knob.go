@@ -46,13 +46,7 @@ var knobValueDoc = &lang.BlockDoc{
 	Type: "value", Times: plans.AtLeast1,
 	Labels: []lang.Label{{Name: "name", Doc: "What `default` and `set` call it: letters, digits and `_ . : + -`."}},
 	Doc:    "One setting of a knob: what it changes, and how the engine shows that it took effect.",
-	Attrs: []plans.Attr{
-		{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
-		{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
-		{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended after the engine's."},
-		{Name: "command", Type: plans.Strings, Program: true, Doc: "The program and its arguments, in place of the `command` of the engine's `process` block; flags and args are appended to it."},
-		{Name: "image", Type: plans.String, Doc: "The container image, in place of the engine's."},
-	},
+	Attrs:  changeAttrs,
 	Blocks: []*lang.BlockDoc{mustSeeDoc, mustNotSeeDoc},
 	Example: `value "cutlass" {
   env = { VLLM_MXFP4_MOE_KERNEL = "cutlass" }
@@ -63,6 +57,15 @@ var knobValueDoc = &lang.BlockDoc{
     log = ["*Marlin backend*"]
   }
 }`,
+}
+
+// changeAttrs are what a value of a knob changes in an engine, and last_good.
+var changeAttrs = []plans.Attr{
+	{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
+	{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
+	{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended after the engine's."},
+	{Name: "command", Type: plans.Strings, Program: true, Doc: "The program and its arguments, in place of the `command` of the engine's `process` block; flags and args are appended to it."},
+	{Name: "image", Type: plans.String, Doc: "The container image, in place of the engine's."},
 }
 
 // knobDecoder decodes knobs and what names them.
@@ -111,7 +114,27 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
 	}
 	f := d.Fields(b, d.withParts(knobValueDoc, d.reg.ValueParts))
-	v := &plans.KnobValue{Name: name, Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image"), Range: lang.RangeOf(b.DefRange)}
+	v := d.decodeChange(f)
+	v.Name, v.Range = name, lang.RangeOf(b.DefRange)
+	v.MustSee = d.decodeEvidence(f.Single("must_see"))
+	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
+	must := v.MustSee.Log
+	for _, lines := range v.MustSee.Lines {
+		must = slices.Concat(must, lines.AnyOf)
+	}
+	for _, g := range must {
+		for _, h := range v.MustNotSee.Log {
+			if strings.EqualFold(g, h) {
+				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+			}
+		}
+	}
+	return v
+}
+
+// decodeChange reads what is laid over an engine.
+func (d *knobDecoder) decodeChange(f *eval.Body) *plans.KnobValue {
+	v := &plans.KnobValue{Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image")}
 	v.Parts = d.decodeParts(f, d.reg.ValueParts)
 	for _, p := range f.Pairs("env") {
 		var text *string
@@ -130,19 +153,6 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	}
 	known := d.knobSettings()
 	v.Settings = d.engines.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
-	v.MustSee = d.decodeEvidence(f.Single("must_see"))
-	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
-	must := v.MustSee.Log
-	for _, lines := range v.MustSee.Lines {
-		must = slices.Concat(must, lines.AnyOf)
-	}
-	for _, g := range must {
-		for _, h := range v.MustNotSee.Log {
-			if strings.EqualFold(g, h) {
-				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
-			}
-		}
-	}
 	return v
 }
 

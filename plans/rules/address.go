@@ -138,10 +138,15 @@ func addresses(cells []plans.Cell) string {
 func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest []string) (*plans.Input, *Error) {
 	in.Kind, in.Cell, in.Metric, in.Unit, in.Better = plans.InputMetric, cell, m.Name, m.Unit, string(m.Better)
 	in.Stat, in.Of = "median", m.Unit
-	if len(rest) > 0 && (rest[0] == "base" || rest[0] == "root") {
-		in.Root = rest[0] == "root"
-		in.Relation = plans.Base // until a comparison says otherwise
-		rest = rest[1:]
+	if len(rest) > 0 {
+		against, named := plans.ReferenceOf(rest[0])
+		if named || rest[0] == string(plans.Base) {
+			if against == plans.LastGood && ns.plan.LastGood == nil {
+				return nil, Wrong("unknown-reference", "No last good engine", "%s reads last_good, and the plan does not say which that is. Add: last_good { image = \"…\" }, or command, or a source with its ref.", in.Path)
+			}
+			in.Against, in.Relation = against, plans.Base // until a comparison says otherwise
+			rest = rest[1:]
+		}
 	}
 	if len(rest) == 0 {
 		return in, nil
@@ -158,7 +163,10 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	case measure.IsStat(word):
 		return ns.statistic(in, m, word)
 	default:
-		names := append(measure.Stats(), "gain", "change", "delta", "base", "root")
+		names := append(measure.Stats(), "gain", "change", "delta", "base")
+		for _, against := range plans.References {
+			names = append(names, string(against))
+		}
 		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; there are %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
 	}
 }
@@ -174,7 +182,7 @@ func statisticOfBoth(path string, m measure.Metric, stat, relation string) *Erro
 }
 
 func (ns *Namespace) relation(in *plans.Input, m measure.Metric, rel plans.Relation) (*plans.Input, *Error) {
-	if in.Relation == plans.Base && !in.Root {
+	if in.Relation == plans.Base && in.Against == plans.Parent {
 		return nil, Wrong("invalid-address", "Unknown address", "base has statistics only; write .%s without base.", rel)
 	}
 	if rel == plans.Gain && m.Better == measure.Neither {
@@ -239,7 +247,7 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 	return in, nil
 }
 
-// foundBy resolves levels.<level>.<number>[.base|.root][.delta|.change|.gain].
+// foundBy resolves levels.<level>.<number>[.base|.root|…][.delta|.change|.gain].
 func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string) (*plans.Input, *Error) {
 	at := slices.IndexFunc(level.Finds, func(n plans.Found) bool { return n.Name == rest[0] })
 	if at < 0 {
@@ -253,6 +261,9 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 	in, err := ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
 	if err != nil {
 		return nil, err
+	}
+	if in.Against.Unqualified() {
+		return nil, Wrong("invalid-address", "Level of a reference", "Levels run on the candidate, its parent and the baseline, and not on %s. Read .root or the parent.", in.Against)
 	}
 	if in.Kind = plans.InputFound; in.Stat != "median" {
 		return nil, Wrong("invalid-address", "One value a launch", "A level finds one %s, in the one qualification launch, so there is no %s of it. Write levels.%s.%s.", n.Name, in.Stat, in.Name, n.Name)

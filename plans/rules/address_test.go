@@ -66,7 +66,7 @@ func describeInput(in *plans.Input) string {
 			s += " " + part
 		}
 	}
-	if in.Root {
+	if in.Against == plans.Root {
 		s += " of the root"
 	}
 	if in.Name != "" {

@@ -173,18 +173,15 @@ func baseOf(own, base *plans.Input) bool {
 		return false
 	}
 	a, b := own.Quantity(), base.Quantity()
-	b.Relation, b.Root = plans.Own, false
+	b.Relation, b.Against = plans.Own, plans.Parent
 	return a == b
 }
 
 // related makes up the input that compares own with its base.
 func related(own, base *plans.Input, rel plans.Relation) *plans.Input {
 	in := *own
-	in.Var, in.Relation, in.Root = "", rel, base.Root
-	path := strings.TrimSuffix(own.Path, "."+own.Stat)
-	if base.Root {
-		path += ".root"
-	}
+	in.Var, in.Relation, in.Against = "", rel, base.Against
+	path := strings.TrimSuffix(own.Path, "."+own.Stat) + base.Against.Suffix()
 	if own.Stat != "median" && own.Stat != "p50" {
 		path += "." + own.Stat
 	}
@@ -198,11 +195,11 @@ func related(own, base *plans.Input, rel plans.Relation) *plans.Input {
 // apart takes a delta apart: the candidate's number and that of its base.
 func apart(delta *plans.Input) (own, base *plans.Input) {
 	o, b := *delta, *delta
-	path := strings.TrimSuffix(strings.TrimSuffix(delta.Path, ".delta"), ".root")
-	o.Path, o.Var, o.Relation, o.Root = path, "", plans.Own, false
+	path := strings.TrimSuffix(strings.TrimSuffix(delta.Path, ".delta"), delta.Against.Suffix())
+	o.Path, o.Var, o.Relation, o.Against = path, "", plans.Own, plans.Parent
 	b.Path, b.Var, b.Relation = path+".base", "", plans.Base
-	if delta.Root {
-		b.Path = path + ".root"
+	if delta.Against != plans.Parent {
+		b.Path = path + delta.Against.Suffix()
 	}
 	return &o, &b
 }

@@ -104,7 +104,7 @@ func TestClaimsOfOtherFeatures(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	in := p.Leaves[0].Claim.Input
-	if in.Feature != "second" || in.Relation != plans.Change || in.Unit != "" || in.Stat != "median" || in.Metric != "tg" || in.Cell != "chat" || in.Root {
+	if in.Feature != "second" || in.Relation != plans.Change || in.Unit != "" || in.Stat != "median" || in.Metric != "tg" || in.Cell != "chat" || in.Against != plans.Parent {
 		t.Errorf("made up %+v", in)
 	}
 	for _, known := range p.Inputs {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,18 +38,16 @@ func usualMetric(given string, names []string) string {
 // with an arm, or with the metric.
 func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
 	head := rest[0]
-	switch head {
-	case "baseline", "base", "parent", "root":
-		rel := "base"
-		if head == "root" {
-			rel = head
-		}
+	against, named := plans.ReferenceOf(head)
+	switch {
+	case named, slices.Contains([]string{"baseline", "base", "parent"}, head):
+		rel := cmp.Or(string(against), string(plans.Base))
 		example := ns.behindMetric(rest[1:], rel, f)
 		if example == "" {
 			return fmt.Sprintf(" The base's number stands behind the metric: put .%s there.", rel)
 		}
 		return fmt.Sprintf(" The base's number stands behind the metric: write %s.", example)
-	case "candidate":
+	case head == "candidate":
 		if len(rest) > 1 {
 			return fmt.Sprintf(" The candidate's number has no word in front: write %s.", strings.Join(rest[1:], "."))
 		}

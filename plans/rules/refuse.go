@@ -213,10 +213,13 @@ func (f *claimed) unfolded() string {
 
 // plainPath is an address without what follows the metric.
 func plainPath(in *plans.Input) string {
-	path := in.Path
+	path, words := in.Path, append(measure.Stats(), "base", "gain", "change", "delta")
+	for _, against := range plans.References {
+		words = append(words, string(against))
+	}
 	for cut := true; cut; {
 		cut = false
-		for _, word := range append(measure.Stats(), "base", "root", "gain", "change", "delta") {
+		for _, word := range words {
 			if p, ok := strings.CutSuffix(path, "."+word); ok && strings.Contains(p, ".") {
 				path, cut = p, true
 			}

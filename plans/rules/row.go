@@ -48,8 +48,8 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	if in, err = ns.ofRow(in, step, path[3:]); err != nil {
 		return nil, err
 	}
-	if in.Root {
-		return nil, Wrong("invalid-address", "No root in a comparison", "Rows of a comparison are against its reference, %s; leave out .root.", c.Reference)
+	if in.Against != plans.Parent {
+		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a comparison are against its reference, %s; leave out %s.", c.Reference, in.Against.Suffix())
 	}
 	if in.Row.Engine == c.Reference && in.Relation != plans.Own {
 		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, which the other rows are against. Read one of them, or its own value.", c.Reference, step.Name)

@@ -188,6 +188,9 @@ type Evidence struct {
 	Candidate Arm    `json:"candidate"`
 	Parent    Arm    `json:"parent"`
 	Root      Arm    `json:"root"`
+	// References are the other arms that the candidate was held against, by the names
+	// that rules have for them.
+	References map[string]Arm `json:"references,omitempty"`
 	// Levels, Knobs, Outcome, Accepted, Broken and Cause as gates.Feature has them.
 	Levels   map[string]verdict.Verdict `json:"levels,omitempty"`
 	Knobs    map[string]string          `json:"knobs,omitempty"`
@@ -209,6 +212,8 @@ type Arm struct {
 	Launches []string `json:"launches,omitempty"`
 	// Qualified is the launch in which levels found numbers of it.
 	Qualified string `json:"qualified,omitempty"`
+	// Lost is why it has no launches and got no more.
+	Lost verdict.Reason `json:"lost,omitzero"`
 }
 
 // DecidedBy is the attempt that decided what this one says: an earlier one where

@@ -186,7 +186,7 @@ func (c *template) count(in *plans.Input, op string, at float64, wanted bool) {
 
 // measured gives every launch a number of a metric.
 func (c *template) measured(in *plans.Input, n float64) {
-	if in.Kind != plans.InputMetric || in.Counts() || in.Root {
+	if in.Kind != plans.InputMetric || in.Counts() || in.Against != plans.Parent {
 		return
 	}
 	key := map[plans.Relation]string{plans.Gain: "gain", plans.Change: "change", plans.Delta: "delta", plans.Base: "base", plans.Own: "candidate"}[in.Relation]

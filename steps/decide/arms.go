@@ -3,6 +3,7 @@ package decide
 import (
 	"maps"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -19,14 +20,42 @@ type Arm struct {
 	// Set are the knobs that it may have otherwise than the baseline. Plans have many
 	// knobs, and variants that differ in a few.
 	Set map[string]string
+	// Over is what is laid over engine and knobs: another revision, which the plan says.
+	// It is nil of arms of the plan's own.
+	Over *plans.KnobValue
 	// Key is its part of the measurement key and Knobs the value of every knob; both
 	// are empty until the variant is resolved.
 	Key   string
 	Knobs map[string]string
 }
 
-// Arms are what a candidate is measured against, and the candidate.
-type Arms struct{ Candidate, Parent, Root Arm }
+// Arms are a candidate and what it may be measured against.
+type Arms struct {
+	Candidate, Parent Arm
+	// References are what rules may name besides the parent; that of a last_good is there
+	// only where the plan has one.
+	References map[plans.Against]Arm
+}
+
+// unmeasured are the references as evidence, before anything of them is known.
+func (a Arms) unmeasured() map[plans.Against]*gates.Arm {
+	arms := map[plans.Against]*gates.Arm{}
+	for against, arm := range a.References {
+		arms[against] = &gates.Arm{Name: arm.Name}
+	}
+	return arms
+}
+
+// lost is why a reference dropped out of what a benchmark launched; no fact where it did
+// not.
+func lost(benchmark *ledger.Decision, against plans.Against) verdict.Reason {
+	for _, r := range benchmark.Reasons {
+		if r.Code == code.ReferenceLost && r.Subject == string(against) {
+			return r
+		}
+	}
+	return verdict.Reason{}
+}
 
 // ArmsOf is a feature's candidate, its parent and the baseline from what is accepted so
 // far, on the engine that the feature is measured on, none of them resolved. It returns
@@ -39,8 +68,12 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	if on == "" {
 		on = v.Plan.Baseline.Engine
 	}
-	a.Root = Arm{Name: ledger.Baseline, Engine: on, Set: map[string]string{}}
-	a.Parent = a.Root
+	root := Arm{Name: ledger.Baseline, Engine: on, Set: map[string]string{}}
+	a.References = map[plans.Against]Arm{plans.Root: root}
+	if over := v.Plan.LastGood; over != nil {
+		a.References[plans.LastGood] = Arm{Name: string(plans.LastGood), Engine: on, Set: map[string]string{}, Over: over}
+	}
+	a.Parent = root
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		a.Parent.Name = f.BuildsOn.Feature

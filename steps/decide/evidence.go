@@ -67,7 +67,7 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs, References: a.unmeasured()}
 	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := v.Outcome(id)
@@ -82,6 +82,11 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 		if d.Session != "" {
 			out.Session = d.Session
 		}
+		for against, arm := range ev.References {
+			if why := lost(d, against); !why.IsZero() {
+				arm.Lost = why
+			}
+		}
 		for _, level := range d.Levels {
 			ev.Levels[level.Name] = level.Verdict
 		}
@@ -92,7 +97,7 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	if out.Session == "" && ev.Broken == "" {
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
 	}
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.Candidate.Name, a.Parent.Name, ledger.Baseline
+	ev.Candidate.Name, ev.Parent.Name = a.Candidate.Name, a.Parent.Name
 	v.qualified(ev, a, f)
 	if ev.Broken == "" {
 		var rests []*ledger.Launch
@@ -121,7 +126,7 @@ func (v *View) launch(id string) (*ledger.Launch, bool) {
 // fill sorts the launches of a session by variant, and adds what else decides
 // of them: how many there may be, and the noise that was known before.
 func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.Candidate.Name, a.Parent.Name, ledger.Baseline
+	ev.Candidate.Name, ev.Parent.Name = a.Candidate.Name, a.Parent.Name
 	_, ev.Max = v.Plan.LaunchesOf(ReadAs(f))
 	session, work := "", ""
 	for _, launch := range launches {
@@ -136,8 +141,10 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 		if launch.VariantKey == a.Parent.Key {
 			ev.Parent.Launches = append(ev.Parent.Launches, g)
 		}
-		if launch.VariantKey == a.Root.Key {
-			ev.Root.Launches = append(ev.Root.Launches, g)
+		for against, arm := range a.References {
+			if launch.VariantKey == arm.Key {
+				ev.References[against].Launches = append(ev.References[against].Launches, g)
+			}
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
@@ -168,7 +175,7 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 			for _, arm := range []struct {
 				key string
 				to  *gates.Arm
-			}{{a.Candidate.Key, &ev.Candidate}, {a.Parent.Key, &ev.Parent}, {a.Root.Key, &ev.Root}} {
+			}{{a.Candidate.Key, &ev.Candidate}, {a.Parent.Key, &ev.Parent}, {a.References[plans.Root].Key, ev.References[plans.Root]}} {
 				if l.VariantKey == arm.key && arm.to.Qualified == nil {
 					g := Measured(l)
 					arm.to.Qualified = &g
@@ -233,7 +240,7 @@ func Evidence(v *View) *gates.Evidence {
 // kept is the evidence about a feature as a decision records it.
 func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	arm := func(a gates.Arm) ledger.Arm {
-		out := ledger.Arm{Name: a.Name}
+		out := ledger.Arm{Name: a.Name, Lost: a.Lost}
 		if a.Qualified != nil {
 			out.Qualified = a.Qualified.ID
 		}
@@ -242,8 +249,21 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 		}
 		return out
 	}
+	var others map[string]ledger.Arm
+	for against, a := range f.References {
+		if against != plans.Root && (len(a.Launches) > 0 || !a.Lost.IsZero()) {
+			if others == nil {
+				others = map[string]ledger.Arm{}
+			}
+			others[string(against)] = arm(*a)
+		}
+	}
+	root := gates.Arm{Name: ledger.Baseline}
+	if a := f.References[plans.Root]; a != nil {
+		root = *a
+	}
 	return ledger.Evidence{
-		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(f.Root),
+		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root), References: others,
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
 		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise),
 	}
@@ -258,12 +278,19 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 		f := &gates.Feature{
 			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
 			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise),
+			References: map[plans.Against]*gates.Arm{plans.Root: {}},
 		}
-		for _, arm := range []struct {
+		type keptArm struct {
 			kept ledger.Arm
 			to   *gates.Arm
-		}{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, &f.Root}} {
-			arm.to.Name = arm.kept.Name
+		}
+		arms := []keptArm{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, f.References[plans.Root]}}
+		for against, arm := range e.References {
+			f.References[plans.Against(against)] = &gates.Arm{}
+			arms = append(arms, keptArm{arm, f.References[plans.Against(against)]})
+		}
+		for _, arm := range arms {
+			arm.to.Name, arm.to.Lost = arm.kept.Name, arm.kept.Lost
 			for _, id := range append([]string{arm.kept.Qualified}, arm.kept.Launches...) {
 				if id == "" {
 					continue

@@ -24,12 +24,18 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 	}
 	v.Arms = func(f *plans.Feature) (Arms, error) {
 		a, err := ArmsOf(v, f)
-		for _, arm := range []*Arm{&a.Root, &a.Parent, &a.Candidate} {
+		resolve := func(arm *Arm) {
 			if err == nil {
 				arm.Knobs = v.Plan.DefaultKnobs()
 				maps.Copy(arm.Knobs, arm.Set)
 			}
 			arm.Key = runtime.Digest(arm.Engine, arm.Knobs)
+		}
+		resolve(&a.Parent)
+		resolve(&a.Candidate)
+		for against, arm := range a.References {
+			resolve(&arm)
+			a.References[against] = arm
 		}
 		return a, err
 	}

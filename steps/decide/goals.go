@@ -140,15 +140,11 @@ func numberOf(in *plans.Input) string {
 	if stat == "p50" {
 		stat = "median"
 	}
-	root := ""
-	if in.Root {
-		root = "root"
-	}
 	cell := in.Cell
 	if in.Kind == plans.InputFound {
 		cell = in.LaunchAddress()
 	}
-	return strings.Join([]string{in.Feature, cell, in.Metric, stat, root, relation}, " ")
+	return strings.Join([]string{in.Feature, cell, in.Metric, stat, string(in.Against), relation}, " ")
 }
 
 // goals are those of the view's plan.
@@ -417,7 +413,8 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 // mayPass reports whether rules pass on launches, or might with more, or with what is
 // not decided yet.
 func (m *Member) mayPass(rules []verdict.Rule, launches []*ledger.Launch) bool {
-	few := len(m.Took(launches))/len(m.Launched) < m.Least
+	taken := m.Took(launches)
+	few := len(taken)/len(m.Launched) < m.Least
 	return !slices.ContainsFunc(rules, func(r verdict.Rule) bool {
 		missing := slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return !in.Missing.IsZero() })
 		return r.Verdict == verdict.Fail || r.Verdict != verdict.Pass && len(r.Open) == 0 && !missing && !few

@@ -31,8 +31,12 @@ type part struct {
 // only where at least one of its parts was measured on something else, and the
 // candidate only where another feature sets the same knobs on something else.
 func interference(v *View, f *plans.Feature, ev *gates.Feature) (all []ledger.Interference) {
-	root := recorded(v, ev.Root)
-	if ev.Broken != "" || len(root) == 0 {
+	base := ev.References[plans.Root]
+	if ev.Broken != "" || base == nil {
+		return nil
+	}
+	root := recorded(v, *base)
+	if len(root) == 0 {
 		return nil
 	}
 	var parts []part

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -120,7 +121,7 @@ func TestStackAgainstProduct(t *testing.T) {
 		base := i.arm("s1", "", 10)
 		i.decide("fa", i.arm("s1", "a", 20), base)
 		i.decide("fb", i.arm("s1", "b", 15), base)
-		ev := &gates.Feature{Root: i.arm("s2", "", 10.2), Parent: i.arm("s2", "ab", 10.2*2.64), Candidate: i.arm("s2", "abc", 30)}
+		ev := &gates.Feature{References: rootOnly(i.arm("s2", "", 10.2)), Parent: i.arm("s2", "ab", 10.2*2.64), Candidate: i.arm("s2", "abc", 30)}
 		all := i.of("fc", ev)
 		if len(all) != 1 {
 			t.Fatal(all)
@@ -155,12 +156,12 @@ func TestNothingToCompare(t *testing.T) {
 	}{
 		"by construction":          {feature("fb", "b", "accepted", faster), true, nil},
 		"by construction, by name": {feature("fb", "b", "feature.fa", faster), true, nil},
-		"without the baseline":     {feature("fb", "b", "baseline", faster), false, func(_ *interfering, ev *gates.Feature) { ev.Root = gates.Arm{} }},
+		"without the baseline":     {feature("fb", "b", "baseline", faster), false, func(_ *interfering, ev *gates.Feature) { ev.References = nil }},
 		"no metric in common":      {feature("fb", "b", "baseline", "chat.ttft.gain >= 0.01"), false, nil},
 		"invalid":                  {feature("fb", "b", "baseline", faster), false, func(_ *interfering, ev *gates.Feature) { ev.Broken = verdict.Invalid }},
 		"another load": {feature("fb", "b", "baseline", faster), false, func(i *interfering, ev *gates.Feature) {
 			i.works["s3"] = "other"
-			ev.Root, ev.Parent = i.arm("s3", "", 10), i.arm("s3", "ab", 26)
+			ev.References, ev.Parent = rootOnly(i.arm("s3", "", 10)), i.arm("s3", "ab", 26)
 		}},
 		"one knob more": {feature("fb", "b", "baseline", faster), false, func(i *interfering, ev *gates.Feature) { ev.Parent = i.arm("s2", "abd", 26) }},
 		"a launch is gone": {feature("fb", "b", "baseline", faster), false, func(_ *interfering, ev *gates.Feature) {
@@ -178,7 +179,7 @@ func TestNothingToCompare(t *testing.T) {
 			} else {
 				i.decide("fb", i.arm("s1", "b", 15), base)
 			}
-			ev := &gates.Feature{Root: i.arm("s2", "", 10), Parent: i.arm("s2", "ab", 26), Candidate: i.arm("s2", "abc", 30)}
+			ev := &gates.Feature{References: rootOnly(i.arm("s2", "", 10)), Parent: i.arm("s2", "ab", 26), Candidate: i.arm("s2", "abc", 30)}
 			if c.change != nil {
 				c.change(i, ev)
 			}
@@ -196,9 +197,13 @@ func TestCandidateAgainstTwin(t *testing.T) {
 	base := i.arm("s1", "", 10)
 	i.decide("fa", i.arm("s1", "a", 20), base)
 	i.decide("alone", i.arm("s1", "b", 15), base)
-	ev := &gates.Feature{Root: i.arm("s2", "", 10), Parent: i.arm("s2", "a", 20), Candidate: i.arm("s2", "ab", 36)}
+	ev := &gates.Feature{References: rootOnly(i.arm("s2", "", 10)), Parent: i.arm("s2", "a", 20), Candidate: i.arm("s2", "ab", 36)}
 	all := i.of("onto", ev)
 	if len(all) != 1 || strings.Join(all[0].Parts, "+") != "fa+alone" || math.Abs(all[0].Ratio-0.2) > 1e-9 || !strings.HasSuffix(tell.Line(all[0].Reason()), "they help each other") {
 		t.Errorf("%+v", all)
 	}
+}
+
+func rootOnly(a gates.Arm) map[plans.Against]*gates.Arm {
+	return map[plans.Against]*gates.Arm{plans.Root: &a}
 }

@@ -19,8 +19,11 @@ type Member struct {
 	Feature *plans.Feature
 	Arms    Arms
 	// Launched are the keys of the variants that are launched for it: of the parent, the
-	// candidate and, where a rule compares with it, the baseline.
+	// candidate and the references that rules compare with.
 	Launched []string
+	// Lost says of references that dropped out why they did, by their keys: the rest goes
+	// on without them.
+	Lost map[string]verdict.Reason
 	// Least and Most are launches of each arm.
 	Least, Most int
 	// Rounds is how many rounds its decision rests on; Open while more are wanted.
@@ -41,9 +44,72 @@ func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Membe
 // Has reports whether a variant is launched for it.
 func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) }
 
+// Lose drops a reference out, from why; it reports false of a variant without which
+// there is no comparison.
+func (m *Member) Lose(key string, why verdict.Reason) bool {
+	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
+		return false
+	}
+	if m.Lost == nil {
+		m.Lost = map[string]verdict.Reason{}
+	}
+	m.Lost[key] = why
+	m.Launched = slices.DeleteFunc(slices.Clone(m.Launched), func(k string) bool { return k == key })
+	return true
+}
+
+// LostAs is that a reference dropped out, by the name that rules have for it.
+func LostAs(against plans.Against, why verdict.Reason) verdict.Reason {
+	return verdict.New(code.ReferenceLost).On(string(against)).From(why)
+}
+
+// LostArms says which references dropped out, and why.
+func (m *Member) LostArms() (said []verdict.Reason) {
+	for _, against := range plans.References {
+		if why := m.Lost[m.Arms.References[against].Key]; !why.IsZero() {
+			said = append(said, LostAs(against, why))
+		}
+	}
+	return said
+}
+
+// MaxReplaced is how often one slot is launched again because the machine disturbed it:
+// more, and the machine is not fit to measure on.
+const MaxReplaced = 2
+
+// GaveUp says which launch of a session does not count, and none stands in its place.
+func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
+	_, why := NotCounted(l)
+	return verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
+}
+
+// settle drops references out of which the launches on record show that there will be
+// no more: it says again what the session came to that made them.
+func (m *Member) settle(launches []*ledger.Launch) {
+	for _, key := range m.Launched {
+		var tries []*ledger.Launch // of the latest slot
+		for _, l := range launches {
+			if l.VariantKey != key {
+				continue
+			}
+			if len(tries) > 0 && tries[0].Ordinal != l.Ordinal {
+				tries = nil
+			}
+			tries = append(tries, l)
+		}
+		if len(tries) == 0 || slices.ContainsFunc(tries, Sound) {
+			continue
+		}
+		if last := tries[len(tries)-1]; !last.OK || !last.Disturbed || len(tries) > MaxReplaced {
+			m.Lose(key, GaveUp(last, launches))
+		}
+	}
+}
+
 // Took are the launches that its decision rests on: of every arm, those of
 // the rounds in which all of its arms were launched.
 func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
+	m.settle(launches)
 	in := map[int]int{}
 	var own []*ledger.Launch
 	for _, launch := range launches {
@@ -80,7 +146,12 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 
 // evidence is what rules read of launches as they are so far.
 func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs, References: m.Arms.unmeasured()}
+	for against, arm := range m.Arms.References {
+		if why := m.Lost[arm.Key]; !why.IsZero() {
+			ev.References[against].Lost = LostAs(against, why)
+		}
+	}
 	v.fill(ev, m.Arms, m.Feature, used)
 	v.qualified(ev, m.Arms, m.Feature)
 	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -10,16 +12,20 @@ import (
 
 // Arms are the variants of one feature's benchmark.
 type Arms struct {
-	Candidate, Parent, Root *variant.Variant
+	Candidate, Parent *variant.Variant
+	References        map[plans.Against]*variant.Variant
 }
 
 // Distinct lists the variants to launch, parent first: A is the parent and B
-// the candidate of ABBA. The baseline is an arm of its own only when a rule
-// compares with it and it is not the parent.
-func (a Arms) Distinct(withRoot bool) []*variant.Variant {
+// the candidate of ABBA. A reference is an arm of its own only where it is wanted and
+// no other is the same variant.
+func (a Arms) Distinct(wanted func(plans.Against) bool) []*variant.Variant {
 	out := []*variant.Variant{a.Parent, a.Candidate}
-	if withRoot && a.Root.Key != a.Parent.Key && a.Root.Key != a.Candidate.Key {
-		out = append(out, a.Root)
+	for _, against := range plans.References {
+		v := a.References[against]
+		if v != nil && wanted(against) && !slices.ContainsFunc(out, func(o *variant.Variant) bool { return o.Key == v.Key }) {
+			out = append(out, v)
+		}
 	}
 	return out
 }
@@ -43,14 +49,14 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	return a, err
 }
 
-// foreseenArms and foreseenRoot are the keys by which a preview keeps variants: of
-// a feature as a node sees it, and the baseline on an engine.
+// foreseenArms and foreseenReference are the keys by which a preview keeps variants: of
+// a feature as a node sees it, and what is held against on an engine.
 type (
 	foreseenArms struct {
 		feature *plans.Feature
 		node    *runtime.Node
 	}
-	foreseenRoot string
+	foreseenReference struct{ name, engine string }
 )
 
 func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
@@ -58,27 +64,34 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error
 	if err != nil {
 		return a, err
 	}
-	if a.Root, err = l.rootOn(s, planned.Root); err != nil {
-		return a, err
-	}
-	if a.Parent = a.Root; planned.Parent.Name != planned.Root.Name {
-		if a.Parent, err = l.ResolveWith(s, planned.Parent.Name, planned.Parent.Engine, planned.Parent.Set); err != nil {
+	a.References = map[plans.Against]*variant.Variant{}
+	for against, arm := range planned.References {
+		if a.References[against], err = l.reference(s, arm); err != nil {
 			return a, err
 		}
 	}
-	a.Candidate, err = l.ResolveWith(s, planned.Candidate.Name, planned.Candidate.Engine, planned.Candidate.Set)
+	if a.Parent = a.References[plans.Root]; planned.Parent.Name != ledger.Baseline {
+		if a.Parent, err = l.resolveArm(s, planned.Parent); err != nil {
+			return a, err
+		}
+	}
+	a.Candidate, err = l.resolveArm(s, planned.Candidate)
 	return a, err
 }
 
-// rootOn is the baseline on an engine.
-func (l *Lab) rootOn(s *runtime.Scope, root decide.Arm) (*variant.Variant, error) {
-	key := foreseenRoot(root.Engine)
+func (l *Lab) resolveArm(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
+	return l.ResolveWith(s, arm.Name, arm.Engine, arm.Set, arm.Over)
+}
+
+// reference is an arm that all features on an engine have in common.
+func (l *Lab) reference(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
+	key := foreseenReference{arm.Name, arm.Engine}
 	if s.Foreseen != nil {
 		if known, ok := s.Foreseen.Load(key); ok {
 			return known.(*variant.Variant), nil
 		}
 	}
-	v, err := l.ResolveWith(s, root.Name, root.Engine, root.Set)
+	v, err := l.resolveArm(s, arm)
 	if err == nil && s.Foreseen != nil {
 		s.Foreseen.Store(key, v)
 	}
@@ -88,9 +101,13 @@ func (l *Lab) rootOn(s *runtime.Scope, root decide.Arm) (*variant.Variant, error
 // Keyed are arms as deciding knows them.
 func (a Arms) Keyed() decide.Arms {
 	arm := func(v *variant.Variant) decide.Arm {
-		return decide.Arm{Name: v.Name, Engine: v.Engine, Set: v.Set, Key: v.Key, Knobs: v.Knobs}
+		return decide.Arm{Name: v.Name, Engine: v.Engine, Set: v.Set, Over: v.Over, Key: v.Key, Knobs: v.Knobs}
 	}
-	return decide.Arms{Candidate: arm(a.Candidate), Parent: arm(a.Parent), Root: arm(a.Root)}
+	out := decide.Arms{Candidate: arm(a.Candidate), Parent: arm(a.Parent), References: map[plans.Against]decide.Arm{}}
+	for against, v := range a.References {
+		out.References[against] = arm(v)
+	}
+	return out
 }
 
 // View is what a decision may see in an apply.

@@ -146,7 +146,7 @@ func Proves(protocol *plans.Protocol) bool {
 // kernels that are chosen anew at every start can be others than in qualification. A
 // pass without reasons where the protocol has no such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	wanted := variant.EvidenceFor(lab.Plan, v.Knobs)
+	wanted := v.Evidence(lab.Plan)
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -54,6 +55,7 @@ var RegressionSchema = plans.Schema{
 		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
 		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "By how much each of them may be worse, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
 		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "By how much those that are memory may grow: `engine.memory_gb.delta <= 1`."},
+		{Name: "against", Type: plans.Strings, Doc: "What the same limits hold against besides the parent: `root`, the baseline, and `last_good`, each launched as an arm of the session: `chat.tg.last_good.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		wrong := func(attr, summary, detail string) {
@@ -66,6 +68,14 @@ var RegressionSchema = plans.Schema{
 				wrong("decisive", "Duplicate metric in decisive", fmt.Sprintf("%q is in the list already. Remove one.", metric))
 			}
 			seen[metric] = true
+		}
+		for i, against := range r.Against {
+			known := plans.Names(plans.References, func(a plans.Against) string { return string(a) })
+			if _, ok := plans.ReferenceOf(string(against)); !ok {
+				wrong("against", "Unknown arm", fmt.Sprintf("Nothing is called %q. Besides the parent there are %s.", against, strings.Join(known, ", ")))
+			} else if slices.Contains(r.Against[:i], against) {
+				wrong("against", "Duplicate arm", fmt.Sprintf("%q is in the list already. Remove one.", against))
+			}
 		}
 		if b.Written["max_memory_increase_gb"] && !memory {
 			wrong("max_memory_increase_gb", "No memory is decisive", `max_memory_increase_gb bounds metrics of decisive that are memory, and there is none. Add "engine.memory_gb", or "gpu.memory_in_use_gb" on a machine with GPUs.`)
@@ -106,13 +116,28 @@ func (b *benchmark) workloads() (ws []*plans.Workload) {
 	return ws
 }
 
-// arms lists the variants to launch. The baseline joins when a rule asks for it.
+// arms lists the variants to launch. References join when a rule asks for them.
 func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, error) {
 	a, err := b.lab.Arms(s, b.feature)
 	if err != nil {
 		return nil, a, err
 	}
-	return a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature) || decide.Interacts(b.lab.View(s), b.feature)), a, nil
+	return a.Distinct(func(against plans.Against) bool {
+		return decide.ReadsOf(b.lab.Plan, b.feature, against) || against == plans.Root && decide.Interacts(b.lab.View(s), b.feature)
+	}), a, nil
+}
+
+// Prepare implements runtime.Preparer: parent and candidate were qualified, and a
+// reference is started here first. That its image cannot be had is for its launch to say.
+func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
+	vs, _, err := b.arms(s)
+	if err != nil {
+		return nil // Keys says so
+	}
+	for _, v := range vs[2:] {
+		_ = b.lab.Fetch(ctx, v)
+	}
+	return nil
 }
 
 // Keys: the number of launches decides, it does not measure, so asking for more
@@ -253,7 +278,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		have = slices.DeleteFunc(slices.Clone(have), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
 		out.Reasons = kept(own, have, next)
 		for round := own.Rounds + 1; round <= own.Most; round++ {
-			for _, v := range own.variants {
+			for _, v := range own.launched() {
 				made := slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key && l.Ordinal == round })
 				if made || before && v.Key != own.Arms.Candidate.Key {
 					continue
@@ -282,9 +307,9 @@ func kept(m *member, have []*ledger.Launch, next int) []verdict.Reason {
 	if len(have) == 0 {
 		return nil
 	}
-	args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", m.Most*len(m.variants))}
+	args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", m.Most*len(m.Launched))}
 	if next < m.Most {
-		args = append(args, verdict.Int("least", next*len(m.variants)))
+		args = append(args, verdict.Int("least", next*len(m.Launched)))
 	}
 	return verdict.Because(code.LaunchesKept, args...)
 }

@@ -580,6 +580,9 @@ func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict
 // between compares two arms, each of which agrees within itself.
 func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
 	left, right := byArm[one.Key], byArm[other.Key]
+	if one.Over != nil || other.Over != nil {
+		return verdict.Reason{} // a revision is compared as a whole, whatever it chooses
+	}
 	if len(left) == 0 || len(right) == 0 {
 		return verdict.Reason{}
 	}
@@ -739,6 +742,12 @@ func (l *Lab) changedEntries(one, other *variant.Variant) (free []string) {
 			if v != nil && len(v.Parts["source"]) > 0 {
 				free = append(free, sourceEntries...)
 			}
+		}
+	}
+	for _, v := range []*plans.KnobValue{one.Over, other.Over} {
+		if v != nil {
+			// A revision brings its own of what an engine is made of.
+			free = slices.Concat(free, imageEntries, sourceEntries)
 		}
 	}
 	if one.Engine != other.Engine {

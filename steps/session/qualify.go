@@ -359,13 +359,13 @@ func (q *qualify) refers(s *runtime.Scope, vs []*variant.Variant) (*variant.Vari
 		return vs[0], nil
 	}
 	a, err := q.lab.Arms(s, q.feature)
-	if err != nil || a.Parent.Key == a.Root.Key && len(vs) == 1 {
+	if err != nil || a.Parent.Key == a.References[plans.Root].Key && len(vs) == 1 {
 		return nil, err
 	}
 	return a.Parent, nil
 }
 
-var _ = []runtime.Preparer{(*qualify)(nil), (*compare)(nil)}
+var _ = []runtime.Preparer{(*qualify)(nil), (*benchmark)(nil), (*compare)(nil)}
 
 // Prepare implements runtime.Preparer.
 func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {

@@ -23,9 +23,9 @@ import (
 // member is one candidate of a session, with what is launched for it.
 type member struct {
 	decide.Member
-	// variants are the parent, the candidate and, where a rule compares with it,
-	// the baseline.
-	variants []*variant.Variant
+	// variants are the parent and the candidate, references what rules compare with
+	// besides. Of these one may drop out.
+	variants, references []*variant.Variant
 	// broken is the first of its launches that did not end well.
 	broken *ledger.Launch
 	// invalid is why its launches do not count, as far as was looked at.
@@ -37,7 +37,12 @@ func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Var
 	for _, v := range vs {
 		keys = append(keys, v.Key)
 	}
-	return &member{Member: decide.NewMember(p, f, a.Keyed(), keys), variants: vs}
+	return &member{Member: decide.NewMember(p, f, a.Keyed(), keys), variants: vs[:2], references: vs[2:]}
+}
+
+// launched are the variants that are launched for it, the parent first.
+func (m *member) launched() []*variant.Variant {
+	return slices.DeleteFunc(slices.Concat(m.variants, m.references), func(v *variant.Variant) bool { return !m.Has(v.Key) })
 }
 
 // member makes what one feature needs of a session.
@@ -101,10 +106,6 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	}
 	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
 }
-
-// maxReplaced is how often one slot is launched again because the machine
-// disturbed it: more, and the machine is not fit to measure on.
-const maxReplaced = 2
 
 // session is the interleaved launches of one parent and one or more candidates.
 type session struct {
@@ -185,7 +186,7 @@ func (s *session) arms(round int) (vs []*variant.Variant) {
 		if !s.joins(m, round) {
 			continue
 		}
-		for _, v := range m.variants {
+		for _, v := range m.launched() {
 			if !slices.ContainsFunc(vs, func(o *variant.Variant) bool { return o.Key == v.Key }) {
 				vs = append(vs, v)
 			}
@@ -240,12 +241,12 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		case decide.Sound(launch):
 			return s.prove(launch, sl.variant)
 		case s.mayCrashAgain():
-		case !launch.OK, !launch.Disturbed, made >= maxReplaced:
+		case !launch.OK, !launch.Disturbed, made >= decide.MaxReplaced:
 			if !launch.OK {
 				s.died(launch)
 			}
 			for _, m := range s.members {
-				if m.Open && m.Has(launch.VariantKey) {
+				if m.Open && m.Has(launch.VariantKey) && !m.Lose(launch.VariantKey, decide.GaveUp(launch, s.all)) {
 					m.broken, m.Open = launch, false
 				}
 			}
@@ -273,11 +274,54 @@ func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 		if err != nil {
 			return err
 		}
-		if !why.IsZero() {
+		if !why.IsZero() && !m.Lose(v.Key, why) {
 			m.invalid, m.Open = why, false
 		}
 	}
 	return nil
+}
+
+// part lets references drop out that do not compare with a member's parent, which the
+// candidate is held against, too.
+func (s *session) part(m *member) error {
+	used := m.Took(s.all)
+	if m.Rounds == 0 {
+		return nil
+	}
+	for _, v := range m.references {
+		if !m.Has(v.Key) {
+			continue
+		}
+		vs := []*variant.Variant{m.variants[0], v}
+		own := of(used, vs)
+		why := s.lab.otherEnvironment(own, vs)
+		if why.IsZero() && m.Rounds >= m.Least {
+			got, reasons, err := s.lab.valid(own, vs, s.ws, m.Rounds)
+			if err != nil {
+				return err
+			}
+			if got == verdict.Pass {
+				why, err = s.lab.contradicted(own, vs, m.Feature.Protocol)
+			} else {
+				why = reasons[0]
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !why.IsZero() {
+			m.Lose(v.Key, why)
+		}
+	}
+	m.Rounds = len(m.Took(s.all)) / len(m.Launched)
+	return nil
+}
+
+// of are the launches of some variants.
+func of(launches []*ledger.Launch, vs []*variant.Variant) []*ledger.Launch {
+	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
+		return !slices.ContainsFunc(vs, func(v *variant.Variant) bool { return v.Key == l.VariantKey })
+	})
 }
 
 // looks asks for every member whether it needs more.
@@ -298,7 +342,10 @@ func (s *session) looks() error {
 			m.Open = true
 			continue
 		}
-		if why := s.lab.otherEnvironment(m.Took(s.all), m.variants); !why.IsZero() {
+		if err := s.part(m); err != nil {
+			return err
+		}
+		if why := s.lab.otherEnvironment(of(m.Took(s.all), m.variants), m.variants); !why.IsZero() {
 			m.invalid, m.Open = why, false
 			continue
 		}
@@ -354,7 +401,7 @@ func (s *session) launches(open func(*member) int) int {
 		if m.Open {
 			want = open(m)
 		}
-		for _, v := range m.variants {
+		for _, v := range m.launched() {
 			most[v.Key] = max(most[v.Key], want)
 		}
 	}
@@ -424,7 +471,7 @@ func (s *session) dropDead() {
 
 // judged says whether a member's launches count.
 func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
-	used := m.Took(s.all)
+	used := of(m.Took(s.all), m.variants)
 	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
@@ -475,6 +522,9 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if !s.closed.IsZero() {
 		defer func() { level.Reasons = append(level.Reasons, s.closed) }()
 	}
+	if err := s.part(m); err != nil {
+		return err
+	}
 	used := m.Took(s.all)
 	for _, launch := range used {
 		out.Launches = append(out.Launches, launch.ID)
@@ -489,10 +539,8 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	}
 	if l := m.broken; l != nil {
 		out.Launches = append(out.Launches, l.ID)
-		v, why := decide.NotCounted(l)
-		level.Verdict = v
-		level.Reasons = []verdict.Reason{verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(s.all)[l.ID]), verdict.Text("variant", l.Variant)).
-			On(l.ID).From(why...)}
+		level.Verdict, _ = decide.NotCounted(l)
+		level.Reasons = []verdict.Reason{decide.GaveUp(l, s.all)}
 		if !l.OK {
 			out.LogTail, out.Exit = l.LogTail, l.Exit
 		}
@@ -502,7 +550,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	if why := s.lab.MovedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
+	if why := s.lab.MovedTrees(ctx, of(used, m.variants), m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}
@@ -514,6 +562,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 			}
 		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
+		level.Reasons = append(level.Reasons, m.LostArms()...)
 	}
 	return err
 }

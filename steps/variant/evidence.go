@@ -71,6 +71,16 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	return out
 }
 
+// Evidence is what must and must not be seen of a variant. Another revision shows its
+// work in words of its own, so nothing is asked of it: it is known by what it was
+// started from.
+func (v *Variant) Evidence(p *plans.Plan) []Evidence {
+	if v.Over != nil {
+		return nil
+	}
+	return EvidenceFor(p, v.Knobs)
+}
+
 func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
 	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Lines, v.MustSee.Observed, v.MustNotSee.Observed, v.MustSee.AtStart}
 }

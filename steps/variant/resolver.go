@@ -112,11 +112,11 @@ func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[s
 }
 
 // ResolveWith applies the baseline's values of knobs to an engine of the plan, but for
-// those that are set otherwise.
-func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string) (*Variant, error) {
+// those that are set otherwise, and lays over them what is not nil.
+func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string, over *plans.KnobValue) (*Variant, error) {
 	knobs := maps.Clone(l.base().knobs)
 	maps.Copy(knobs, set)
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set})
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set, Over: over})
 }
 
 // resolve completes a variant of which the engine and the knobs are known.
@@ -129,7 +129,9 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.scope = s
+	if d.scope = s; v.Over != nil {
+		d.apply(v.Over)
+	}
 	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package variant
 import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // Variant is an engine with a value for every knob.
@@ -14,7 +15,9 @@ type Variant struct {
 	// Knobs is the value of every knob, nil where the engine is started as it is
 	// written; Set are those that may have another one than in the baseline.
 	Knobs, Set map[string]string
-	Spec       engine.Spec
+	// Over is another revision, laid over engine and knobs: nil of what the plan itself is.
+	Over *plans.KnobValue
+	Spec engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
 	Command *Command
 	// ModelConfig is the config.json that the plan names for the model, and

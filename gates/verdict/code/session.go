@@ -6,6 +6,9 @@ const (
 	// LaunchLost: the launch Subject does not count and none stands in its place, from
 	// why. Args: number (in its session), variant.
 	LaunchLost Code = "session.launch_lost"
+	// ReferenceLost: the arm Subject, which is held against besides the parent, dropped
+	// out of the session, from why. Rules that read it are not decided.
+	ReferenceLost Code = "session.reference_lost"
 	// LaunchesKept: of an interrupted session, n of least to most launches are on record.
 	LaunchesKept Code = "session.launches_kept"
 	// MachineDisturbed: this machine disturbed a launch, from how, and the next apply

@@ -6,6 +6,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -127,18 +128,11 @@ func movedBy(st *store.Store, d store.Decided) []gates.Movement {
 	if d.Kind != ledger.KindFeature || d.Retraction != nil || d.Statistics == nil || i < 0 {
 		return nil
 	}
-	ev := d.Evidence[i]
-	arm := func(of ledger.Arm) gates.Arm {
-		out := gates.Arm{Name: of.Name}
-		for _, id := range of.Launches {
-			if l, ok := st.LaunchByID(id); ok {
-				out.Launches = append(out.Launches, decide.Measured(l))
-			}
-		}
-		return out
+	ev, err := decide.Assemble(d.Evidence[i:i+1], st.LaunchByID)
+	if err != nil {
+		return nil // of launches that are gone nothing is known
 	}
-	f := &gates.Feature{Candidate: arm(ev.Candidate), Parent: arm(ev.Parent), Broken: ev.Broken, Max: ev.Max, Noise: ev.Noise}
-	return gates.Moved(d.Feature, f, decide.RecordedSettings(d.Statistics))
+	return gates.Moved(d.Feature, ev.Features[d.Feature], decide.RecordedSettings(d.Statistics))
 }
 
 func attemptsThere(history []store.Decided) string {
@@ -166,6 +160,9 @@ func EnginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
 func evidenceLaunches(d *ledger.Decision) (ids []string) {
 	for _, ev := range d.Evidence {
 		ids = slices.Concat(ids, ev.Parent.Launches, ev.Candidate.Launches, ev.Root.Launches)
+		for _, name := range slices.Sorted(maps.Keys(ev.References)) {
+			ids = append(ids, ev.References[name].Launches...)
+		}
 	}
 	if len(ids) == 0 {
 		ids = d.Launches

@@ -431,7 +431,7 @@ func (p *page) moved(all []gates.Movement) {
 		}
 		rows = append(rows, []string{m.Metric, tell.Number(m.Parent, m.Unit), tell.Number(m.Own, m.Unit), change, word})
 	}
-	p.table([]string{"metric", "parent", "candidate", "change", ""}, rows)
+	p.table([]string{"metric", "was", "candidate", "change", ""}, rows)
 }
 
 func (p *page) attempts(attempts []attempt) {
