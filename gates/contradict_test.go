@@ -240,7 +240,9 @@ func TestWorseThanLastGood(t *testing.T) {
 		t.Errorf("what a rule reads is said twice: %v", got)
 	}
 	moved := Moved("f", f, usual)
-	if !slices.ContainsFunc(moved, func(m Movement) bool { return m.Metric == "chat.tg.last_good" && !m.Better && m.Against == plans.LastGood }) || slices.ContainsFunc(moved, func(m Movement) bool { return m.Against == plans.Parent }) {
+	if !slices.ContainsFunc(moved, func(m Movement) bool {
+		return m.Metric == "chat.tg.last_good" && !m.Better && m.Against == plans.LastGood
+	}) || slices.ContainsFunc(moved, func(m Movement) bool { return m.Against == plans.Parent }) {
 		t.Errorf("%+v", moved)
 	}
 }

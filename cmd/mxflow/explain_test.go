@@ -193,6 +193,25 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What a feature moved is one table wherever it is read.
+func TestWhatMovedIsToldAlike(t *testing.T) {
+	s := newRecordedState(t)
+	s.apply(planWith("chat.tg.gain >= 0.10", "chat.tg.gain >= 0.10"), nil)
+	s.session("s-1", steadyBase[:4], clearGain[:4])
+	s.decide("s-1")
+	for _, args := range [][]string{{"explain", "routed"}, {"report"}, {"show", "latest"}} {
+		exit, out, errs := mxflow(append(args, "--state", s.dir)...)
+		_, table, has := strings.Cut(out, "What moved, of all metrics of all workloads:")
+		if exit != 0 || !has {
+			t.Fatalf("%v: %d %s\n%s", args, exit, errs, out)
+		}
+		table = strings.NewReplacer("|", " ", "`", "").Replace(table)
+		if !strings.Contains(strings.Join(strings.Fields(table), " "), "chat.tg 31.72 tok/s 38.49 tok/s +21.3% [") {
+			t.Errorf("%v:%s", args, table)
+		}
+	}
+}
+
 // beside puts everything beside the rules of a feature that may stand there.
 func beside(d *ledger.Decision) {
 	if d.Kind != "feature" {

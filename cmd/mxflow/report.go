@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -40,7 +43,7 @@ func newReportCommand(a *app) *cobra.Command {
 				return errors.New("--force replaces the file of --out: name it")
 			}
 			if out == "" {
-				return report.Markdown(a.stdout, st)
+				return report.Markdown(a.stdout, st, movedIn(st))
 			}
 			return replaceReport(out, force, st)
 		},
@@ -49,6 +52,11 @@ func newReportCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it")
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+// movedIn works out what features moved, of a state directory.
+func movedIn(st *store.Store) report.Moved {
+	return func(d *ledger.Decision) []gates.Movement { return explain.Moved(st, d) }
 }
 
 // replaceReport writes the page whole or not at all, and only over a page that is as
@@ -65,7 +73,7 @@ func replaceReport(out string, force bool, st *store.Store) error {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	var page bytes.Buffer
-	if err := report.Markdown(&page, st); err != nil {
+	if err := report.Markdown(&page, st, movedIn(st)); err != nil {
 		return err
 	}
 	if err := replaceFile(out, append(page.Bytes(), seal(page.Bytes())...)); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -77,6 +78,11 @@ func newShowCommand(a *app) *cobra.Command {
 			printOverruled(a, overruled)
 			for _, d := range v.Decisions {
 				a.comparison(d.Decision)
+				if all := explain.Moved(st, d.Decision); len(all) > 0 {
+					t := report.Movements(all)
+					fmt.Fprintf(a.stdout, "\n%s: %s\n", d.Node, report.MovedTitle)
+					a.printTable(t.Head, t.Rows)
+				}
 			}
 			printLaunches(a, v.Launches, all)
 			return nil

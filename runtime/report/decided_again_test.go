@@ -99,7 +99,7 @@ func TestStartsOf(t *testing.T) {
 	}
 	s.end("r1")
 	var out bytes.Buffer
-	if err := Markdown(&out, s.st); err != nil || !strings.Contains(out.String(), "| feature.cache | pass | measured 2 times from scratch") {
+	if err := Markdown(&out, s.st, nil); err != nil || !strings.Contains(out.String(), "| feature.cache | pass | measured 2 times from scratch") {
 		t.Errorf("%v: the page does not say so:\n%s", err, out.String())
 	}
 }

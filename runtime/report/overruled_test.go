@@ -55,7 +55,7 @@ func TestOverruled(t *testing.T) {
 		t.Errorf("overruled are\n%s\nwant\n%s", got, want)
 	}
 	var page bytes.Buffer
-	if err := Markdown(&page, s); err != nil {
+	if err := Markdown(&page, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(page.String(), "retracted | lee | cached prompts |"); n != 1 {

@@ -26,8 +26,8 @@ import (
 // Heading begins every results page.
 const Heading = "# Results of plan "
 
-// Markdown writes the results page.
-func Markdown(w io.Writer, st *store.Store) error {
+// Markdown writes the results page; moved may be nil, which knows nothing.
+func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	runs := st.Runs()
 	if len(runs) == 0 {
 		return fmt.Errorf("nothing was applied here, so there is nothing to report")
@@ -37,7 +37,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	p := &page{w: w, st: st, now: time.Now()}
+	p := &page{w: w, st: st, now: time.Now(), moved: moved}
 	p.para(Heading+"%s", last.Plan)
 	p.header(view)
 	p.gates()
@@ -59,9 +59,10 @@ func Markdown(w io.Writer, st *store.Store) error {
 }
 
 type page struct {
-	w   io.Writer
-	st  *store.Store
-	now time.Time
+	w     io.Writer
+	st    *store.Store
+	now   time.Time
+	moved Moved
 	// told is why what was decided came out so, each cause once.
 	told tell.Page
 	err  error
@@ -169,6 +170,12 @@ func (p *page) feature(d *ledger.Decision) {
 	}
 	if len(d.Findings) > 0 {
 		p.line("")
+	}
+	if p.moved != nil {
+		if all := p.moved(d); len(all) > 0 {
+			p.para(MovedTitle)
+			p.table(Movements(all))
+		}
 	}
 	p.arms(d)
 }

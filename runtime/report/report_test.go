@@ -67,7 +67,7 @@ func TestReportSaysOnce(t *testing.T) {
 func markdown(t *testing.T, s *story) string {
 	t.Helper()
 	var page bytes.Buffer
-	if err := Markdown(&page, s.st); err != nil {
+	if err := Markdown(&page, s.st, nil); err != nil {
 		t.Fatal(err)
 	}
 	return page.String()

@@ -98,7 +98,7 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		e.Sessions, e.Notes = ordersOf(st, d)
 	}
 	e.Engines = EnginesOf(st, d.Decision)
-	e.Moved = movedBy(st, d)
+	e.Moved = Moved(st, d.Decision)
 	// The rules of a feature that chooses are those of one alternative, which are
 	// argued with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
@@ -121,9 +121,9 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	return e, nil
 }
 
-// movedBy are the metrics that a feature demonstrably changed, by the launches that it was
+// Moved are the metrics that a feature demonstrably changed, by the launches that it was
 // decided from.
-func movedBy(st *store.Store, d store.Decided) []gates.Movement {
+func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	i := slices.IndexFunc(d.Evidence, func(ev ledger.Evidence) bool { return ev.Feature == d.Feature })
 	if d.Kind != ledger.KindFeature || d.Retraction != nil || d.Statistics == nil || i < 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // page is where an explanation is printed, and what it has said so far. Rules of a gate
@@ -414,24 +415,13 @@ func (p *page) beside(e *Explanation) {
 	}
 }
 
-// moved prints what changed beyond doubt, whether a rule reads it or not.
+// moved prints what changed beyond doubt.
 func (p *page) moved(all []gates.Movement) {
-	if len(all) == 0 {
-		return
+	if len(all) > 0 {
+		t := report.Movements(all)
+		p.linef("\n%s", report.MovedTitle)
+		p.table(t.Head, t.Rows)
 	}
-	p.linef("\nWhat moved, of all metrics of all workloads:")
-	var rows [][]string
-	for _, m := range all {
-		change, word := "–", "worse"
-		if m.Change != nil {
-			change = fmt.Sprintf("%s [%s, %s]", tell.Percent(*m.Change, 1), tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
-		}
-		if m.Better {
-			word = "better"
-		}
-		rows = append(rows, []string{m.Metric, tell.Number(m.Parent, m.Unit), tell.Number(m.Own, m.Unit), change, word})
-	}
-	p.table([]string{"metric", "was", "candidate", "change", ""}, rows)
 }
 
 func (p *page) attempts(attempts []attempt) {

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Moved works out what a decided feature demonstrably changed, by its launches.
+type Moved func(d *ledger.Decision) []gates.Movement
+
+// MovedTitle stands above the table of what moved.
+const MovedTitle = "What moved, of all metrics of all workloads:"
+
+// Movements is the table of what changed beyond doubt, whether a rule reads it or not.
+func Movements(all []gates.Movement) Table {
+	t := Table{Head: []string{"metric", "was", "candidate", "change", ""}}
+	for _, m := range all {
+		change, word := "–", "worse"
+		if m.Change != nil {
+			change = fmt.Sprintf("%s [%s, %s]", tell.Percent(*m.Change, 1), tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
+		}
+		if m.Better {
+			word = "better"
+		}
+		t.Rows = append(t.Rows, []string{m.Metric, tell.Number(m.Parent, m.Unit), tell.Number(m.Own, m.Unit), change, word})
+	}
+	return t
+}
