@@ -106,3 +106,37 @@ type Resident interface {
 	// cannot be seen.
 	PIDs() []int
 }
+
+// Host is an Instance in a container, in which other programs can be run too.
+type Host interface {
+	// Beside starts a program in the engine's container and does not wait for it. ctx
+	// bounds the start alone. The error is a *Failure.
+	Beside(ctx context.Context, g Guest, l Launch) (Inside, error)
+}
+
+// Guest is a program that is run in the container of an engine.
+type Guest struct {
+	Command []string
+	// Dir is a folder in the container; empty is the engine's.
+	Dir string
+	// Files are files and folders of this machine, by the name that their copies have in
+	// a folder of the guest's own in the container. It may write to the folders.
+	Files map[string]string
+	// Env makes what is set on top of the container's environment, of the engine's URL
+	// and the path of that folder as they are in there.
+	Env func(url, folder string) map[string]string
+	// StopGrace is how long it may take to stop after SIGTERM before it is killed.
+	StopGrace time.Duration
+}
+
+// Inside is a Guest that was started.
+type Inside interface {
+	Command
+	// Fetch copies what a folder of Files holds now to a folder of this machine, once
+	// the guest was stopped. Of a file of more bytes than most the name and size come
+	// alone. It fails too where the container ended under the guest, or what the guest
+	// printed did not arrive whole.
+	Fetch(ctx context.Context, name, to string, most int64) error
+	// Discard removes the copies from the container, as far as it can.
+	Discard()
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -50,6 +51,7 @@ type execInstance struct {
 	session string
 	execID  string
 	stream  types.HijackedResponse
+	cut     atomic.Bool // its output did not arrive whole
 }
 
 // Launch implements engine.Launcher.
@@ -244,6 +246,9 @@ func (e *execInstance) follow(stdout *greeting) {
 	defer close(e.drained)
 	defer stdout.close()
 	_, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader)
+	if err != nil {
+		e.cut.Store(true)
+	}
 	if err != nil && e.life.Err() == nil {
 		fmt.Fprintf(e.log, "\n[mxflow] the log ends here, since the connection to the daemon broke: lines are missing\n")
 	}
@@ -443,9 +448,16 @@ func (e *execInstance) kill() error {
 	return e.close()
 }
 
-// close gives everything back.
+// close gives everything back. Nothing of the launch runs any more, so what it has
+// printed comes to an end.
 func (e *execInstance) close() error {
 	e.removeFolder()
+	if e.how.err == nil {
+		select {
+		case <-e.drained:
+		case <-time.After(drainLimit):
+		}
+	}
 	e.end()
 	e.stream.Close()
 	<-e.drained

@@ -126,7 +126,7 @@ func enter(ctx context.Context, d *Daemon, name string, mark execMark) (*shell, 
 		return s, nil
 	case errors.Is(err, errNoProgram):
 		return nil, fmt.Errorf("container %q has no sh, without which mxflow can neither start a command in it nor end what it started: "+
-			"use an image with a shell, or launch the engine with a docker block", s.name)
+			"use an image with a shell; an engine with a docker block needs none", s.name)
 	case lacksGrep(err):
 		return nil, fmt.Errorf("container %q has no grep, by which mxflow finds what the engine started: install it in the image", s.name)
 	}

@@ -257,7 +257,9 @@ func (st *Started) Broke(err error) {
 	}
 	if exit := st.Inst.Exit(); exit != nil {
 		st.Record.Exit = &exit.Code
-		st.Record.Error = verdict.New(code.EngineDied, verdict.Text("exit", exit.String()), verdict.Line(err))
+		if st.Record.Error.Code != code.EngineEnded {
+			st.Record.Error = verdict.New(code.EngineDied, verdict.Text("exit", exit.String()), verdict.Line(err))
+		}
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,12 +55,14 @@ var execKind = Kind{
 }`,
 		Attrs: []plans.Attr{
 			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
-			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
-			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
+			{Name: "in", Type: plans.String, OneOf: []string{inContainer}, Doc: "Where it runs: `container` is that of the engine, by docker, compose or exec, which has to have `sh` and `grep`. The variables hold what is so in there, the log is a copy as of the program's start. Without it, on this machine."},
+			{Name: "dir", Type: plans.String, Default: hereDir, Doc: "Working directory, relative to the plan's folder. In a container the full path there; without it, the engine's."},
+			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment, in a container on top of the container's."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the program is stopped and the level fails."},
 		},
 		Parts: execParts(),
-		Check: program.CheckCommand,
+		Check: checkExec,
+		Fits:  fitsExec,
 		Finds: func(b *plans.Block) (found []plans.Found) {
 			found = program.Finds(b)
 			if len(b.Parts["items"]) > 0 {
@@ -82,6 +85,37 @@ var execKind = Kind{
 	},
 }
 
+const (
+	// inContainer says that the program runs in the engine's container.
+	inContainer = "container"
+	// hereDir is the plan's folder, and in a container the engine's own.
+	hereDir = "."
+)
+
+func checkExec(b *plans.Block) []plans.AttrError {
+	errs := program.CheckCommand(b)
+	dir, _ := b.Attrs["dir"].(string)
+	if b.Attrs["in"] == inContainer && dir != hereDir && !path.IsAbs(dir) {
+		errs = append(errs, plans.AttrError{Attr: "dir", Code: "invalid-value", Summary: "Not a path in the container", Detail: fmt.Sprintf("dir = %q is relative, and the program runs in the engine's container. Give the full path in there, or remove dir for the engine's own folder.", dir)})
+	}
+	return errs
+}
+
+// fitsExec refuses a program in the container of an engine that is in none.
+func fitsExec(b *plans.Block, e *plans.Engine) []plans.AttrError {
+	if b.Attrs["in"] != inContainer || e.Launch != nil && engine.How(e.Launch.Kind) != engine.HowEndpoint {
+		return nil
+	}
+	how := "as a process"
+	if e.Launch != nil {
+		how = "by somebody else (endpoint)"
+	}
+	return []plans.AttrError{{
+		Attr: "in", Code: "engine-without-container", Summary: "Engine without a container",
+		Detail: fmt.Sprintf("Level %q runs in the engine's container, and engine.%s.%s is launched %s. Remove in, or launch the engine with a docker, compose or exec block.", b.Level(), e.Kind, e.Name, how),
+	}}
+}
+
 // pairedFinds are the numbers of items that are paired with the parent's.
 var pairedFinds = []plans.Found{
 	{Name: "lost", Unit: "count", Better: "lower", Doc: "Items that the parent gets right and this variant wrong."},
@@ -98,6 +132,7 @@ func execParts() map[string]plans.Part {
 // exec is a level that runs a program of one's own.
 type exec struct {
 	Command []string          `json:"command"`
+	In      string            `json:"in"`
 	Dir     string            `json:"dir"`
 	Env     map[string]string `json:"env"`
 	Timeout plans.Dur         `json:"timeout"`
@@ -122,24 +157,47 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 	if err != nil {
 		return "", nil, err
 	}
-	env, err := e.environ(ctx, q, out, left)
+	env, err := e.environ(ctx, q)
 	if err != nil {
 		return "", nil, err
 	}
-	run, err := process.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: 10 * time.Second}, l)
+	run, err := e.start(ctx, q, l, env, out, left)
+	if ctx.Err() != nil {
+		return "", nil, ctx.Err()
+	}
 	if err != nil {
 		return verdict.Error, verdict.Because(code.NotStarted, verdict.Line(err)), nil
+	}
+	inside, _ := run.(engine.Inside)
+	if inside != nil {
+		defer inside.Discard()
 	}
 	ended, err := program.Await(ctx, q.hard, run, time.Duration(e.Timeout), l.OutPath, q.Lab.Redact)
 	if err != nil {
 		return "", nil, err
 	}
 	q.answered = true
+	var lost error
+	if inside != nil {
+		lost = inside.Fetch(ctx, outFolder, out, maxFile)
+	}
+	if lost != nil {
+		// A container that ended took the program along, and is seen to have ended a moment later.
+		select {
+		case <-q.Inst.Exited():
+		case <-ctx.Done():
+			return "", nil, ctx.Err()
+		case <-time.After(endSeen):
+		}
+	}
 	select {
 	case <-q.Inst.Exited():
 		// What the program says of an engine that died says nothing of its answers.
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
 	default:
+	}
+	if lost != nil {
+		return verdict.Error, verdict.Because(code.FilesUnfetched, verdict.Line(lost)), nil
 	}
 	if err := e.keepFiles(q, l, out); err != nil {
 		return "", nil, err
@@ -170,8 +228,53 @@ func lastWords(tail []string) []verdict.Reason {
 	return nil
 }
 
-// environ is what the program finds in its environment: what the plan sets comes last.
-func (e *exec) environ(ctx context.Context, q *qualification, out, parent string) (map[string]string, error) {
+const (
+	// outFolder is what a container calls the folder for what the program leaves.
+	outFolder = "out"
+	// endSeen is how long after a program in its container an engine is seen to have ended.
+	endSeen = 15 * time.Second
+	// stopGrace is how long a program may take to stop.
+	stopGrace = 10 * time.Second
+)
+
+// start starts the program where it is to run: on this machine, or as an engine.Inside.
+// out is the folder for what it leaves, parent what it left for the parent, empty for none.
+func (e *exec) start(ctx context.Context, q *qualification, l engine.Launch, env map[string]string, out, parent string) (engine.Command, error) {
+	at := func(url, log, out, parent string) map[string]string {
+		all := maps.Clone(env)
+		all[envURL], all[envLog], all[program.OutVariable], all[envParentOut] = url, log, out, parent
+		maps.Copy(all, e.Env) // what the plan sets comes last
+		return all
+	}
+	if e.In != inContainer {
+		return process.StartCommand(engine.Spec{
+			Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: at(q.Inst.Access().BaseURL, q.Inst.LogPath(), out, parent), StopGrace: stopGrace,
+		}, l)
+	}
+	host, ok := q.Inst.(engine.Host)
+	if !ok {
+		return nil, errors.New("the engine runs in no container: remove in, or launch it with a docker, compose or exec block")
+	}
+	const log, before = "engine.log", "parent"
+	guest := engine.Guest{Command: e.Command, Files: map[string]string{log: q.Inst.LogPath(), outFolder: out}, StopGrace: stopGrace}
+	if e.Dir != hereDir {
+		guest.Dir = e.Dir
+	}
+	if parent != "" {
+		guest.Files[before] = parent
+	}
+	guest.Env = func(url, folder string) map[string]string {
+		left := ""
+		if parent != "" {
+			left = path.Join(folder, before)
+		}
+		return at(url, path.Join(folder, log), path.Join(folder, outFolder), left)
+	}
+	return host.Beside(ctx, guest, l)
+}
+
+// environ is what the program finds in its environment, wherever it runs.
+func (e *exec) environ(ctx context.Context, q *qualification) (map[string]string, error) {
 	set := q.variant.Knobs
 	if set == nil {
 		set = map[string]string{}
@@ -188,14 +291,8 @@ func (e *exec) environ(ctx context.Context, q *qualification, out, parent string
 		}
 		model = models[0].ID
 	}
-	access := q.Inst.Access()
-	key, _ := strings.CutPrefix(access.Header.Get("Authorization"), "Bearer ")
-	env := map[string]string{
-		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), program.OutVariable: out, envParentOut: parent,
-		envVariant: q.variant.Name, envKnobs: string(knobs),
-	}
-	maps.Copy(env, e.Env)
-	return env, nil
+	key, _ := strings.CutPrefix(q.Inst.Access().Header.Get("Authorization"), "Bearer ")
+	return map[string]string{envModel: model, envAPIKey: key, envVariant: q.variant.Name, envKnobs: string(knobs)}, nil
 }
 
 // fromParent puts what the program left for the parent into a folder, and returns it;

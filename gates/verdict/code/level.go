@@ -20,6 +20,9 @@ const (
 	// ItemsPaired: a program's items beside those of the parent. Args: items, lost,
 	// gained, p.
 	ItemsPaired Code = "exec.items_paired"
+	// FilesUnfetched: what a program has left in the engine's container cannot be had.
+	// Args: error.
+	FilesUnfetched Code = "exec.files_unfetched"
 	// FileTooLarge: the level Subject left a file that is not kept. Args: file, mib, most.
 	FileTooLarge Code = "exec.file_too_large"
 
