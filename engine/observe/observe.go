@@ -171,6 +171,13 @@ func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation 
 		if len(fit) == 0 {
 			return missing(p, "none of the %d series of metric %s has the labels %s", len(all), name, labelText(p.Labels))
 		}
+		for _, s := range fit {
+			if math.IsNaN(s.value) || math.IsInf(s.value, 0) {
+				found := missing(p, `metric %s: "%v" is not a finite number`, name, s.value)
+				found.NotFinite = name
+				return found
+			}
+		}
 		for _, s := range fit[1:] {
 			if s.value != fit[0].value {
 				found := missing(p, "metric %s has %d series that differ (%s is %v, %s is %v): choose one with labels",
@@ -250,6 +257,8 @@ type Observation struct {
 	Shows  bool
 	// Missing says why there is no value; empty where there is.
 	Missing string
+	// NotFinite is the metric that is NaN or infinite; empty where none is.
+	NotFinite string
 	// Ambiguous says that there is more than one, and nothing that chooses.
 	Ambiguous bool
 }

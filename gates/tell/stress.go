@@ -19,6 +19,7 @@ var stressPhrases = phrases{
 	code.StressUncut:      "{subject}: {cut} of {requests|request|requests} cancelled, none in mid-answer: cancel more",
 	code.StressRunning:    "{subject}: the engine still reports {running} running {within} after they were cancelled, {before} before",
 	code.StressUncounted:  "{subject}: the engine no longer says how many requests are running, so it is not known whether cancelled ones ended",
+	code.StressNotFinite:  "{subject}: the engine's count of running requests ({metric}) is NaN or infinite, so it is not known whether cancelled ones ended",
 	code.StressRecovered:  "{subject}: a lone request takes {after} after it, {before} before",
 	code.StressSlower:     "{subject}: a lone request takes {after} after it, {before} before (allowed: {limit})",
 

@@ -118,10 +118,11 @@ type run struct {
 	sets int
 	// before is how long a lone request took, and quiet what the engine answered, before
 	// all load; running is how many requests it then said were running, -1 where it does
-	// not say.
-	before  time.Duration
-	quiet   []measure.Sample
-	running float64
+	// not say. notFinite is the counter of that which was NaN or infinite, empty while none was.
+	before    time.Duration
+	quiet     []measure.Sample
+	running   float64
+	notFinite string
 	// steady are the requests in whose time memory is followed.
 	steady []measure.Sample
 	// last are those of the last of sequence, ramp and soak.
@@ -433,6 +434,8 @@ func (r *run) cancels(ctx context.Context) error {
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncut, verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
 	}
 	switch now := r.settled(ctx, r.running); {
+	case r.notFinite != "":
+		return &finding{verdict.Inconclusive, verdict.New(code.StressNotFinite, verdict.Text("metric", r.notFinite)).On(part)}
 	case r.running >= 0 && now < 0: // it said so before, and no longer does
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncounted).On(part)}
 	case r.running >= 0 && !(now <= r.running):
@@ -481,10 +484,11 @@ func (c *cutter) Stream(ctx context.Context, q openai.Request) (measure.Sample, 
 }
 
 // settled is how many requests the engine says are running, once they are no more than
-// before or the time for that is over; -1 where it does not say.
+// before or the time for that is over; -1 where it does not say, also where it once said
+// no number.
 func (r *run) settled(ctx context.Context, before float64) float64 {
 	names := r.Kind.Metrics.Names["running"]
-	if r.Kind.Metrics.Path == "" || len(names) == 0 {
+	if r.Kind.Metrics.Path == "" || len(names) == 0 || r.notFinite != "" {
 		return -1
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.StallTimeout))
@@ -494,6 +498,9 @@ func (r *run) settled(ctx context.Context, before float64) float64 {
 	last := -1.0
 	for {
 		seen := observe.All(ctx, r.Inst, r.Kind.Metrics.Path, []kinds.Pattern{{Name: "running", Type: kinds.TypeNumber, Metric: names}})
+		if r.notFinite = seen[0].NotFinite; r.notFinite != "" {
+			return -1
+		}
 		if n, ok := seen[0].Value.(float64); ok && seen[0].Missing == "" {
 			if last = n; n <= before {
 				return n

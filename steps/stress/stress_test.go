@@ -35,6 +35,11 @@ type fake struct {
 	ended, over     chan struct{} // of the engine, and of the test
 
 	running atomic.Int64
+	// counts is what it says of them in place of their number, once one was cancelled
+	// where late is set.
+	counts string
+	late   bool
+	left   atomic.Bool
 	// keeps has it go on with requests whose client has left.
 	keeps bool
 	// places is how many requests it takes at once; more are refused with status, 0 is
@@ -78,6 +83,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/v1/models":
 		fmt.Fprintf(w, `{"data":[{"id":"fake","max_model_len":%d}]}`, f.maxLen)
 	case "/metrics":
+		if f.counts != "" && (!f.late || f.left.Load()) {
+			fmt.Fprintf(w, "running %s\n", f.counts)
+			return
+		}
 		fmt.Fprintf(w, "running %d\n", f.running.Load())
 	case "/tokenize":
 		var q struct{ Prompt string }
@@ -153,6 +162,7 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		select {
 		case <-r.Context().Done():
+			f.left.Store(true)
 			if f.keeps {
 				<-f.over
 			}
@@ -228,6 +238,9 @@ func TestStress(t *testing.T) {
 		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}, "coherence": "off"}, want: verdict.Pass, why: code.StressUnread},
 		"ends early":             {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended},
 		"goes on after a cut":    {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: code.StressRunning},
+		"counts NaN":             {fake: &fake{counts: "NaN"}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: code.StressNotFinite},
+		"counts without end":     {fake: &fake{counts: "+Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: code.StressNotFinite},
+		"counts below nothing":   {fake: &fake{counts: "-Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: code.StressNotFinite},
 		"too slow to cut":        {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: code.StressUncut},
 		"slower after a burst":   {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: code.StressSlower},
 		"serves less":            {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: code.StressTooLong},

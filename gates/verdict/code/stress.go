@@ -31,6 +31,8 @@ const (
 	StressRunning   Code = "stress.running"
 	// StressUncounted: the engine no longer says how many requests are running.
 	StressUncounted Code = "stress.uncounted"
+	// StressNotFinite: it says NaN or infinitely many. Args: metric.
+	StressNotFinite Code = "stress.not_finite"
 	// StressRecovered and StressSlower: a lone request after it. Args: before, after, limit.
 	StressRecovered Code = "stress.recovered"
 	StressSlower    Code = "stress.slower"
