@@ -102,6 +102,14 @@ func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 }
 
 func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+	v, reasons, err := c.judge(ctx, q)
+	if v == verdict.Pass && c.AfterPrompts == 0 && q.protocol.Level(plans.BenchmarkLevel) != nil {
+		reasons = append(reasons, verdict.New(code.QualityOnce))
+	}
+	return v, reasons, err
+}
+
+func (c *correctness) judge(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	own, err := c.record(ctx, q.Started, q.protocol, q.parent.Answered)
 	if err != nil {
 		return "", nil, err

@@ -82,8 +82,9 @@ type found struct {
 	by    map[string]float64
 	apart map[string][]float64
 	// part is which positions are the farthest apart: "prefill" or "decode".
-	part      string
-	positions int
+	part string
+	// positions are those whose lists were compared, tokens those of the agreement.
+	positions, tokens int
 }
 
 // find holds launches against others, each against each.
@@ -171,6 +172,7 @@ func (f *found) sum() {
 	if ranked > 0 {
 		f.by[Argmax] = share(max(0, ranked-apart), ranked)
 	}
+	f.tokens = length
 	if length > 0 {
 		f.by[Agreement] = share(common, length)
 	}
@@ -330,7 +332,14 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 		return v, over, values
 	}
 	// Against several launches, the same positions are compared several times.
-	if n := f.positions / max(len(f.pairs), 1); n < fewest && s.needsLists() {
+	n := math.MaxInt
+	if s.needsLists() {
+		n = f.positions / max(len(f.pairs), 1)
+	}
+	if s.MinAgreement != nil {
+		n = min(n, f.tokens/max(len(f.pairs), 1))
+	}
+	if n < fewest {
 		return verdict.Inconclusive, verdict.Because(code.QualityFew, verdict.Int("positions", n), verdict.Int("least", fewest)), values
 	}
 	return v, append(notes, f.differences(name)), values

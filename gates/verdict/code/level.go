@@ -114,5 +114,7 @@ const (
 	// QualityAgain and QualityAfter: subject is the candidate. From what was found at the
 	// end of measured launches, good or not.
 	QualityAgain Code = "quality.again"
+	// QualityOnce: measured launches are asked nothing at their end, as the plan has it.
+	QualityOnce  Code = "quality.once"
 	QualityAfter Code = "quality.after"
 )
