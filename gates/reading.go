@@ -327,6 +327,12 @@ func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
 		return r.missing(f.Broken, f.Cause)
 	}
 	launches := f.Candidate.Launches
+	if in.Words != "" {
+		if launches = nil; f.Candidate.Qualified == nil {
+			return r.missing(verdict.Invalid, verdict.New(code.Unqualified, verdict.Text("metric", in.Name)).On(f.Candidate.Name))
+		}
+		launches = []Launch{*f.Candidate.Qualified}
+	}
 	if len(launches) == 0 {
 		r.unmeasured, r.Pending = true, true
 		return r.missing(verdict.Inconclusive, verdict.New(code.Unmeasured).On(f.Candidate.Name))

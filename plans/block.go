@@ -26,7 +26,7 @@ type Block struct {
 	Written map[string]bool `json:"-"`
 }
 
-// Found is a number that a level finds of a variant, in its qualification launch.
+// Found is a number, or a word, that a level finds of a variant, in its qualification launch.
 type Found struct {
 	// Name is what rules call it behind the level's name: "exact_match".
 	Name string
@@ -34,6 +34,8 @@ type Found struct {
 	// Better is the direction in which it improves: "higher", "lower" or "neither".
 	Better string
 	Doc    string
+	// Words are set where it is a word and no number: those that it can be.
+	Words []string
 }
 
 // Level is what the block is called as a level: by its name, or else by its kind, of

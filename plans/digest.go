@@ -62,6 +62,14 @@ func (p *Plan) canonical() Plan {
 	return canonical
 }
 
+// sortedLines have their globs in order.
+func sortedLines(lines []Lines) (out []Lines) {
+	for _, l := range lines {
+		out = append(out, Lines{sortedTexts(l.AnyOf), l.AtLeast})
+	}
+	return out
+}
+
 func canonicalKnob(k *Knob) *Knob {
 	c := *k
 	c.Changes = slices.Sorted(slices.Values(k.Changes))
@@ -70,10 +78,10 @@ func canonicalKnob(k *Knob) *Knob {
 		value := *v
 		value.MustSee.Log = sortedTexts(v.MustSee.Log)
 		value.MustNotSee.Log = sortedTexts(v.MustNotSee.Log)
-		value.MustSee.Lines = nil
-		for _, l := range v.MustSee.Lines {
-			value.MustSee.Lines = append(value.MustSee.Lines, Lines{sortedTexts(l.AnyOf), l.AtLeast})
-		}
+		value.MustSee.Trace = sortedTexts(v.MustSee.Trace)
+		value.MustNotSee.Trace = sortedTexts(v.MustNotSee.Trace)
+		value.MustSee.Lines = sortedLines(v.MustSee.Lines)
+		value.MustSee.Kernels = sortedLines(v.MustSee.Kernels)
 		c.Values[i] = &value
 	}
 	return &c

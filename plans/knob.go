@@ -42,16 +42,23 @@ type Evidence struct {
 	Lines []Lines `json:",omitempty"`
 	// Observed are observations with the value that they must, or must not, have.
 	Observed map[string]any `json:",omitempty"`
+	// Trace are families of kernels, or globs of their names, in a profile; Kernels are
+	// those whose launches are counted.
+	Trace   []string `json:",omitempty"`
+	Kernels []Lines  `json:",omitempty"`
 	// AtStart lets lines count that were logged before anything was asked of the
 	// engine, and that repeat what was asked for.
 	AtStart bool `json:",omitempty"`
 }
 
 // Empty reports whether there is nothing to look at.
-func (e Evidence) Empty() bool { return len(e.Log)+len(e.Lines)+len(e.Observed) == 0 }
+func (e Evidence) Empty() bool { return len(e.Log)+len(e.Lines)+len(e.Observed) == 0 && !e.Traced() }
 
-// Lines ask for at least so many lines that any of some globs match; a line that
-// several match counts once.
+// Traced reports whether any of it is looked for in a profile.
+func (e Evidence) Traced() bool { return len(e.Trace)+len(e.Kernels) > 0 }
+
+// Lines ask for at least so many lines of a log, or launches of kernels, that any of some
+// globs match; one that several match counts once.
 type Lines struct {
 	AnyOf   []string
 	AtLeast int

@@ -91,7 +91,8 @@ const (
 	InputTarget InputKind = "target"
 	// InputKnob: the candidate's value of a knob, a word.
 	InputKnob InputKind = "knob"
-	// InputObserved: a word or truth that the candidate's engine says of itself.
+	// InputObserved: a word or truth that the candidate's engine says of itself, or that a
+	// level found, see Words.
 	InputObserved InputKind = "observed"
 )
 
@@ -163,6 +164,9 @@ type Input struct {
 	Kind InputKind
 	// Feature is the feature whose value it is.
 	Feature string
+	// Words are those that a level may find, in the qualification launch, with commas
+	// between them; empty where it is nothing that a level finds.
+	Words string `json:",omitempty"`
 	// Row is set where the value is of a row of a comparison: then Feature is Row.Key,
 	// and what it is compared with is the reference.
 	Row *Row `json:",omitempty"`

@@ -69,6 +69,8 @@ type Kind struct {
 	Metrics  Metrics
 	Tokenize Tokenize
 	Ask      Ask
+	// Profiler is how it takes a profile of itself.
+	Profiler Profiler
 	// MaxLag is how late the measuring client may be where the plan is silent; 0
 	// is defaultMaxLag.
 	MaxLag time.Duration
@@ -130,6 +132,20 @@ type Probe struct {
 	Final []int
 	Hint  string
 }
+
+// Profiler is how an engine takes profiles of itself, or how one is taken of it.
+type Profiler struct {
+	// Args and Env are added to a start that is to be profiled. {profile} in them, and
+	// in Body, is the folder for profiles as the engine sees it.
+	Args []string
+	Env  map[string]string
+	// Start and Stop are pages that are posted to begin and to end a profile; empty where
+	// there are none. Body goes with the first.
+	Start, Stop, Body string
+}
+
+// ProfileFolder stands for the folder for profiles in what a Profiler adds.
+const ProfileFolder = "{profile}"
 
 // Container is what an image of the kind needs of its container.
 type Container struct {

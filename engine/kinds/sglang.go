@@ -65,6 +65,7 @@ func init() {
 			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Prompt: "echo"},
 			Usage: true, CacheReset: "/flush_cache", CachedTokens: "--enable-cache-report",
 		},
+		Profiler:            Profiler{Start: "/start_profile", Stop: "/stop_profile", Body: `{"output_dir":"{profile}","activities":["CPU","GPU"]}`},
 		DefaultReadyTimeout: 20 * time.Minute,
 		DefaultStopGrace:    30 * time.Second,
 		Settings:            sglangSettings,

@@ -47,6 +47,12 @@ func init() {
 			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
 			Usage: true, ContinuousUsage: true, CacheReset: "/reset_prefix_cache", CachedTokens: "--enable-prompt-tokens-details",
 		},
+		// Since 0.13; before it was the variable VLLM_TORCH_PROFILER_DIR. Stacks of Python
+		// make steps several times slower.
+		Profiler: Profiler{
+			Args:  []string{"--profiler-config", `{"profiler":"torch","torch_profiler_dir":"{profile}","torch_profiler_with_stack":false}`},
+			Start: "/start_profile", Stop: "/stop_profile",
+		},
 		// Long enough to load a large model and to compile its kernels.
 		DefaultReadyTimeout: 20 * time.Minute,
 		DefaultStopGrace:    30 * time.Second,

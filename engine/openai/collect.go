@@ -23,13 +23,14 @@ type collector struct {
 	textEvents, uncounted, said int
 	// visible: there was something to see in the text so far.
 	visible bool
+	heard   func()
 	// began: a token has been generated, as far as one can see.
 	began, done bool
 	doubts      doubts
 }
 
 func newCollector(r Request) *collector {
-	c := &collector{}
+	c := &collector{heard: r.Heard}
 	c.s = measure.Sample{PromptTokens: -1, OutputTokens: -1, CachedTokens: -1, RequestedOutput: r.MaxTokens}
 	return c
 }
@@ -64,6 +65,9 @@ func (c *collector) add(e *event, at time.Duration) {
 		}
 		if ev.Kind != measure.KindTool {
 			c.said++
+		}
+		if c.heard != nil {
+			c.heard()
 		}
 	}
 	c.began = c.began || ev.Bytes > 0 || e.completion > 0 || len(e.finish) > 0

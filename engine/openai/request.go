@@ -66,6 +66,8 @@ type Request struct {
 	Stop []string
 	// Timeouts limit the waiting.
 	Timeouts Timeouts
+	// Heard is called at each event with text, while the answer comes; nil is not.
+	Heard func()
 	// ContinuousUsage asks for token counts in every event, where the engine has
 	// not been found to refuse it.
 	ContinuousUsage bool

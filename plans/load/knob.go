@@ -118,17 +118,18 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	v.Name, v.Range = name, lang.RangeOf(b.DefRange)
 	v.MustSee = d.decodeEvidence(f.Single("must_see"))
 	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
-	must := v.MustSee.Log
-	for _, lines := range v.MustSee.Lines {
-		must = slices.Concat(must, lines.AnyOf)
-	}
-	for _, g := range must {
-		for _, h := range v.MustNotSee.Log {
-			if strings.EqualFold(g, h) {
+	contradict := func(must []string, counted []plans.Lines, not []string) {
+		for _, lines := range counted {
+			must = slices.Concat(must, lines.AnyOf)
+		}
+		for _, g := range must {
+			if slices.ContainsFunc(not, func(h string) bool { return strings.EqualFold(g, h) }) {
 				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
 			}
 		}
 	}
+	contradict(v.MustSee.Log, v.MustSee.Lines, v.MustNotSee.Log)
+	contradict(v.MustSee.Trace, v.MustSee.Kernels, v.MustNotSee.Trace)
 	return v
 }
 
@@ -192,7 +193,7 @@ var mustSeeDoc = &lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
 	Doc:    "What proves that the value took effect, in every launch: each glob has to be found, and each observation to have its value. Lines from before the first request show what was asked for, and count only where the engine's kind knows them as a choice that it made. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
 	Attrs:  append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool, Doc: "Take lines from before the first request, which repeat what was asked for. A weaker proof, and shown as one: for an engine that logs nothing when it does the work."}),
-	Blocks: []*lang.BlockDoc{linesDoc},
+	Blocks: []*lang.BlockDoc{linesDoc, kernelsDoc},
 	Example: `must_see {
   log = ["*Marlin backend*"]
   lines {
@@ -214,6 +215,19 @@ var linesDoc = &lang.BlockDoc{
 }`,
 }
 
+var kernelsDoc = &lang.BlockDoc{
+	Type: "kernels", Times: plans.AnyTimes,
+	Doc: "Kernels of a profile whose launches are counted: where one of several may run, or where one launch is not enough.",
+	Attrs: []plans.Attr{
+		{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Families or globs as in `trace`. A launch counts once, however many of them it matches."},
+		{Name: "at_least", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Unit: "launches", Doc: "How many launches there have to be in the profile, prefill and decoding together."},
+	},
+	Example: `kernels {
+  any_of   = ["cutlass_grouped_gemm", "*GroupProblemShape*"]
+  at_least = 24
+}`,
+}
+
 var mustNotSeeDoc = &lang.BlockDoc{
 	Type: "must_not_see", Times: plans.AtMost1,
 	Doc:   "What proves that the value did not take effect, in any launch: no glob may be found, wherever in the log, and no observation may have its value; there is at least one of either.",
@@ -225,20 +239,17 @@ var mustNotSeeDoc = &lang.BlockDoc{
 
 var evidenceAttrs = []plans.Attr{
 	{Name: "log", Type: plans.Strings, Doc: "Globs for lines of the engine's log: unanchored, upper and lower case alike, `*` crosses everything."},
+	{Name: "trace", Type: plans.Strings, Doc: "Kernels in the profile that the level `profile` takes: families of them, such as \"marlin\", or globs of their whole names. What ran, where a log says what the engine meant to run."},
 	{Name: "observed", Type: plans.Values, Doc: "Observations with their value, as in `{ moe_kernel = \"marlin\" }`. One that is not observed proves nothing."},
 }
 
-// evidenceDoc knows trace only to say that it comes later.
-var evidenceDoc = &lang.BlockDoc{Blocks: []*lang.BlockDoc{linesDoc}, Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool}, plans.Attr{Name: "trace", Type: plans.Strings})}
+var evidenceDoc = &lang.BlockDoc{Blocks: []*lang.BlockDoc{linesDoc, kernelsDoc}, Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool})}
 
 func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	if b == nil {
 		return e
 	}
 	f := d.Fields(b, evidenceDoc)
-	if a := f.Attrs["trace"]; a != nil {
-		d.Fail(a.NameRange, "evidence-proves-nothing", "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
-	}
 	e.Observed = d.decodeObserved(f)
 	if a := f.Attrs["at_start"]; a != nil && b.Type != mustSeeDoc.Type {
 		d.Fail(a.NameRange, "evidence-proves-nothing", "Start of what must not be seen", "What must not be seen must not be seen at any time. Remove at_start.")
@@ -246,17 +257,21 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	e.AtStart = f.Truth("at_start")
 	for _, lb := range f.Blocks {
 		if b.Type != mustSeeDoc.Type {
-			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count of what must not be seen", "One line that must not be seen is one too many. Put the globs into log.")
+			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count of what must not be seen", "One that must not be seen is one too many. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
 			continue
 		}
-		lf := d.Fields(lb, linesDoc)
-		lf.Required("any_of", `globs of the lines that count, such as ["*gemv_fp4_*", "*fallback_*"].`)
-		e.Lines = append(e.Lines, plans.Lines{AnyOf: d.globs(lf, "any_of"), AtLeast: lf.Whole("at_least")})
+		doc, into := linesDoc, &e.Lines
+		if lb.Type == kernelsDoc.Type {
+			doc, into = kernelsDoc, &e.Kernels
+		}
+		lf := d.Fields(lb, doc)
+		lf.Required("any_of", `globs of those that count, such as ["*gemv_fp4_*", "*fallback_*"].`)
+		*into = append(*into, plans.Lines{AnyOf: d.globs(lf, "any_of"), AtLeast: lf.Whole("at_least")})
 	}
 	if len(f.Blocks) == 0 && f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
-		d.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
+		d.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], trace = ["family of kernels"], or observed = { … }.`, b.Type)
 	}
-	e.Log = d.globs(f, "log")
+	e.Log, e.Trace = d.globs(f, "log"), d.globs(f, "trace")
 	return e
 }
 

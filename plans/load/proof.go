@@ -5,17 +5,53 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // checkProof refuses knob values that a variant uses under a protocol that
 // proves kernels, and that say nothing by which they could be proved.
 func (c *planCheck) checkProof() {
+	users := c.users(func(p *plans.Protocol) bool { return p.Level("kernels") != nil })
+	for _, key := range sortedUsers(users) {
+		v := c.used(key)
+		if v == nil || !v.MustSee.Empty() || !v.MustNotSee.Empty() {
+			continue
+		}
+		where := lang.HCL(v.Range)
+		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, key[0], v.Name, users[key])
+		if c.unproven {
+			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+			continue
+		}
+		c.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+	}
+	users = c.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
+	for _, key := range sortedUsers(users) {
+		if v := c.used(key); v != nil && (v.MustSee.Traced() || v.MustNotSee.Traced()) {
+			c.Fail(lang.HCL(v.Range), "trace-without-profile", "Nothing takes a profile", `%s = %q (%s) is to be seen in a profile, and its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log in place of trace.`, key[0], v.Name, users[key])
+		}
+	}
+}
+
+func sortedUsers(users map[[2]string]string) [][2]string {
+	return slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+}
+
+// used is the value of a knob that key names.
+func (c *planCheck) used(key [2]string) *plans.KnobValue {
+	if k := c.knobs.byName[key[0]]; k != nil {
+		return k.Value(key[1])
+	}
+	return nil
+}
+
+// users names, by knob and value, who uses it under a protocol that a predicate holds for.
+func (c *planCheck) users(of func(*plans.Protocol) bool) map[[2]string]string {
 	proves := map[string]bool{}
 	for _, p := range c.plan.Protocols {
-		proves[p.Name] = p.Level("kernels") != nil
+		proves[p.Name] = of(p)
 	}
-	// user of a value by knob and value, for the message.
 	users := map[[2]string]string{}
 	use := func(knob, value, user string) {
 		if _, known := users[[2]string{knob, value}]; !known {
@@ -49,21 +85,5 @@ func (c *planCheck) checkProof() {
 			use(k.Name, value, "baseline")
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
-		k := c.knobs.byName[key[0]]
-		if k == nil {
-			continue
-		}
-		v := k.Value(key[1])
-		if v == nil || !v.MustSee.Empty() || !v.MustNotSee.Empty() {
-			continue
-		}
-		where := lang.HCL(v.Range)
-		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, k.Name, v.Name, users[key])
-		if c.unproven {
-			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
-			continue
-		}
-		c.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
-	}
+	return users
 }

@@ -258,6 +258,13 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], strings.Join(names, ", "), lang.DidYouMean(rest[0], names))
 	}
 	n := level.Finds[at]
+	if n.Words != nil {
+		if len(rest) > 1 {
+			return nil, Wrong("invalid-address", "Unknown address", "%s is a word, so nothing stands below it; %q is too much.", in.Path, rest[1])
+		}
+		in.Kind, in.Name, in.Type, in.Words = plans.InputObserved, plans.FoundAddress(in.Name, n.Name), plans.WordInput, strings.Join(n.Words, ",")
+		return in, nil
+	}
 	in, err := ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
 	if err != nil {
 		return nil, err

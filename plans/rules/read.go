@@ -489,7 +489,10 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 	why := ""
 	switch in.Kind {
 	case plans.InputObserved:
-		return // what engines may say is not known
+		if in.Words == "" {
+			return // what engines may say is not known
+		}
+		words = strings.Split(in.Words, ",")
 	case plans.InputKnob:
 		words = r.ns.Knobs[in.Name].ValueNames()
 	}

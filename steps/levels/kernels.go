@@ -24,7 +24,7 @@ var kernelsKind = Kind{
   from = ["log"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where evidence is looked for. Profiler traces come with a later version."},
+			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where evidence is looked for. What is to be seen in a profile is looked for by the level `profile`."},
 			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request that is sent where no level before it sent one."},
 		},
 	},
@@ -49,7 +49,11 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		}
 		q.answered = true
 	}
-	wanted := variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs)
+	all := q.variant.Evidence(q.Lab.Plan)
+	wanted := said(all)
+	if len(all) > 0 && len(wanted) == 0 {
+		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), nil
+	}
 	v, reasons, err := k.proved(ctx, q, wanted)
 	if err != nil {
 		return v, reasons, err
@@ -65,6 +69,12 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", at)))
 	}
 	return v, reasons, nil
+}
+
+// said is the evidence without that of values which a profile alone proves; those without
+// any stay, since nothing proves them.
+func said(wanted []variant.Evidence) []variant.Evidence {
+	return slices.DeleteFunc(wanted, func(e variant.Evidence) bool { return e.Traced() && !e.Said() })
 }
 
 // inLog reports whether any of the evidence is a line of the log.
@@ -146,7 +156,7 @@ func Proves(protocol *plans.Protocol) bool {
 // kernels that are chosen anew at every start can be others than in qualification. A
 // pass without reasons where the protocol has no such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	wanted := v.Evidence(lab.Plan)
+	wanted := said(v.Evidence(lab.Plan))
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}
@@ -189,7 +199,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 	// Of what is not proved only that is said which speaks against it.
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
-		if len(e.Globs())+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
+		if !e.Said() {
 			v = verdict.Join(v, verdict.Inconclusive)
 			against = append(against, factOf(e, code.Unproven))
 		}

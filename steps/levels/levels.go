@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -23,6 +24,13 @@ type level interface {
 	run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
 }
 
+// late is a level that comes to its verdict once the engine has stopped: what its
+// profiler writes may be whole only then. It runs after all others.
+type late interface {
+	level
+	judge(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
+}
+
 // qualification is what a level can use: the running engine and the variant.
 type qualification struct {
 	*launch.Started
@@ -34,6 +42,10 @@ type qualification struct {
 	parent Parent
 	// hard ends what is stopped at once.
 	hard context.Context
+	// profiles is where profiles are written, nil where none is taken; pending is a level
+	// that is judged late.
+	profiles *profileFolders
+	pending  *pending
 	// answered is true once the engine has generated at least one token: what
 	// it logs at its first request is only there afterwards.
 	answered bool
@@ -62,6 +74,15 @@ func (q *qualification) found(name string, values ...float64) {
 	}
 }
 
+// saidWord records a word that the level has found, which its schema declares.
+func (q *qualification) saidWord(name, word string) {
+	if q.Record.Observed == nil {
+		q.Record.Observed = map[string]ledger.Observed{}
+	}
+	address := plans.FoundAddress(q.level.Level(), name)
+	q.Record.Observed[address] = ledger.Observed{Value: word, From: q.level.Level()}
+}
+
 // keep makes something that the level leaves an artifact, under a path that begins with
 // the level's name.
 func (q *qualification) keep(path string, content []byte) error {
@@ -69,11 +90,16 @@ func (q *qualification) keep(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
+	q.left(path, sum)
+	return nil
+}
+
+// left records an artifact under a path that begins with the level's name.
+func (q *qualification) left(path, sum string) {
 	if q.Record.Left == nil {
 		q.Record.Left = map[string]string{}
 	}
 	q.Record.Left[q.level.Level()+"/"+path] = sum
-	return nil
 }
 
 // Run qualifies one variant in one launch, which serves all levels of the
@@ -83,6 +109,16 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
 		return nil, nil, nil
+	}
+	as := v
+	var profiles *profileFolders
+	if slices.ContainsFunc(blocks, func(b *plans.Block) bool { return b.Kind == Profile }) {
+		var err error
+		if profiles, err = newProfileFolders(lab.RunDir); err != nil {
+			return nil, nil, err
+		}
+		defer profiles.remove()
+		as, profiles.inside = v.Profiled(profiles.folder)
 	}
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
 	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
@@ -94,7 +130,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	record.ID, record.Session, ev.LaunchID = id, id, id
 	s.Emit(ev)
-	st, err := lab.Launch(ctx, s, v, record)
+	st, err := lab.Launch(ctx, s, as, record)
 	var levels []ledger.Level
 	if err != nil {
 		if ctx.Err() != nil {
@@ -105,11 +141,15 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		}
 		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
 	} else {
-		levels, err = eachLevel(ctx, s, &qualification{Started: st, variant: v, protocol: protocol, parent: parent, hard: s.Hard}, blocks)
+		q := &qualification{Started: st, variant: v, protocol: protocol, parent: parent, hard: s.Hard, profiles: profiles}
+		levels, err = q.each(ctx, s, blocks)
 		if err == nil {
 			st.Observe(ctx, v)
 		}
 		st.Stop(s)
+		if err == nil {
+			levels, err = q.later(ctx, s, levels)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -130,36 +170,66 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	return levels, record, nil
 }
 
-// eachLevel runs one level after the other and stops at the first that does not
-// pass: what comes after it is recorded as invalid, with the root cause.
-func eachLevel(ctx context.Context, s *runtime.Scope, at *qualification, blocks []*plans.Block) ([]ledger.Level, error) {
-	v := at.variant
+// each runs one level after the other and stops at the first that does not pass: what
+// comes after it is recorded as invalid, with the root cause. One that is judged late is
+// left to later.
+func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
 	var done []ledger.Level
 	for i, b := range blocks {
-		lv, err := levelFor(b, v)
+		lv, err := levelFor(b, q.variant)
 		if err != nil {
 			return nil, err
 		}
-		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: v.Name})
+		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: q.variant.Name})
 		began := time.Now()
-		at.level = b
+		q.level = b
 		l := ledger.Level{Name: b.Level()}
-		l.Verdict, l.Reasons, err = lv.run(ctx, at)
+		l.Verdict, l.Reasons, err = lv.run(ctx, q)
 		l.Seconds = time.Since(began).Seconds()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 				return nil, context.Cause(ctx)
 			}
-			at.Broke(err)
-			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{at.Record.Error}
+			q.Broke(err)
+			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{q.Record.Error}
 		}
-		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: v.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
+		if at, isLate := lv.(late); isLate && l.Verdict == verdict.Pass {
+			q.pending = &pending{at, l}
+			return done, nil // Of puts it behind all others
+		}
+		q.ended(s, l)
 		if l.Verdict != verdict.Pass {
 			return append(done, afterwards(blocks[i:], l)...), nil
 		}
 		done = append(done, l)
 	}
 	return done, nil
+}
+
+// pending is a level that has run and is judged late.
+type pending struct {
+	late
+	is ledger.Level
+}
+
+// later judges the level that was left, now that the engine has stopped.
+func (q *qualification) later(ctx context.Context, s *runtime.Scope, done []ledger.Level) ([]ledger.Level, error) {
+	if q.pending == nil {
+		return done, nil
+	}
+	l, began := q.pending.is, time.Now()
+	var err error
+	if l.Verdict, l.Reasons, err = q.pending.judge(ctx, q); err != nil {
+		return nil, err
+	}
+	l.Seconds += time.Since(began).Seconds()
+	q.ended(s, l)
+	return append(done, l), nil
+}
+
+// ended tells the observer how a level ended.
+func (q *qualification) ended(s *runtime.Scope, l ledger.Level) {
+	s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: l.Name, Variant: q.variant.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 }
 
 // afterwards is a level that did not pass and, as invalid, all that follow it.
@@ -219,7 +289,16 @@ func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 	if v.Command != nil {
 		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
 	}
+	// A profiler disturbs what comes after it, and may write once the engine has stopped.
+	slices.SortStableFunc(blocks, func(a, b *plans.Block) int { return cmp.Compare(last(a), last(b)) })
 	return blocks
+}
+
+func last(b *plans.Block) int {
+	if b.Kind == Profile {
+		return 1
+	}
+	return 0
 }
 
 // levelFor makes the level of a block.
@@ -240,4 +319,5 @@ type Kind struct {
 // them, since it has launches of its own.
 var Kinds = map[string]Kind{
 	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind, Correctness: correctnessKind, "stress": stressKind,
+	Profile: profileKind,
 }

@@ -16,6 +16,10 @@ type Evidence struct {
 	// MustObserve and MustNotObserve are values of observations, by name.
 	MustObserve    map[string]any `json:",omitempty"`
 	MustNotObserve map[string]any `json:",omitempty"`
+	// MustTrace and MustNotTrace are looked for in a profile, as are MustLaunch, of which
+	// there must be so many.
+	MustTrace, MustNotTrace []string      `json:",omitempty"`
+	MustLaunch              []plans.Lines `json:",omitempty"`
 	// AtStart lets lines from before the first request count for what must be seen.
 	AtStart bool `json:",omitempty"`
 }
@@ -29,6 +33,14 @@ func (e Evidence) Globs() []string {
 	}
 	return globs
 }
+
+// Said reports whether any of it is what the engine logs or says of itself.
+func (e Evidence) Said() bool {
+	return len(e.Globs())+len(e.MustObserve)+len(e.MustNotObserve) > 0
+}
+
+// Traced reports whether any of it is looked for in a profile.
+func (e Evidence) Traced() bool { return len(e.MustTrace)+len(e.MustNotTrace)+len(e.MustLaunch) > 0 }
 
 // Counted is how many of the lines count that were seen, and where: with AtStart those
 // from before the first request too.
@@ -82,7 +94,11 @@ func (v *Variant) Evidence(p *plans.Plan) []Evidence {
 }
 
 func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
-	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Lines, v.MustSee.Observed, v.MustNotSee.Observed, v.MustSee.AtStart}
+	return Evidence{
+		Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log, MustCount: v.MustSee.Lines,
+		MustObserve: v.MustSee.Observed, MustNotObserve: v.MustNotSee.Observed,
+		MustTrace: v.MustSee.Trace, MustNotTrace: v.MustNotSee.Trace, MustLaunch: v.MustSee.Kernels, AtStart: v.MustSee.AtStart,
+	}
 }
 
 // EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that

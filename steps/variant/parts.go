@@ -29,7 +29,7 @@ var (
 	}
 	engineParts = map[string]plans.Part{
 		"gpu": gpuPart, "metadata": metadataPart,
-		"observe": observePart, "profile": profilePart,
+		"observe": observePart, "profile": profilePart, "profiler": profilerPart,
 		"output": outputPart, "metric": metricPart, "run": runPart,
 		"source": sourcePart, "caches": cachesPart, "tree": treePart,
 	}

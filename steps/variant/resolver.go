@@ -139,6 +139,9 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 		return nil, err
 	}
 	v.Uses = d.kind.Uses(d.settings)
+	if v.Profiler, err = ProfilerOf(e); err != nil {
+		return nil, err
+	}
 	v.Key = l.variantKey(runtime.ContextOf(s), v.Spec)
 	if v.Command, err = commandOf(e); err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ type Variant struct {
 	ModelConfigAt string
 	// Uses are settings of which the engine has to show that it used them.
 	Uses []kinds.Use
+	// Profiler is how profiles of it are taken; no start but those has to do with it.
+	Profiler Profiler
 	// Key is its part of the measurement key.
 	Key string
 }

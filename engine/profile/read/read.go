@@ -32,6 +32,12 @@ var ErrFormat = errors.New("not a profile that mxflow reads: " + Formats)
 // suffixes are those of files that are looked at in a folder.
 var suffixes = []string{".json", ".json.gz", ".sqlite", ".nsys-rep", ".csv"}
 
+// IsProfile reports whether a file is called as profiles are. Profilers write others beside
+// them.
+func IsProfile(path string) bool {
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(path, s) })
+}
+
 // Open reads the files of one capture, one a GPU or process, as one analysis. A folder
 // stands for the profiles in it. A file without kernels, as that of a front end, is passed
 // over where another has some.
@@ -78,7 +84,7 @@ func expand(paths []string) (files []string, err error) {
 		}
 		before := len(files)
 		for _, e := range entries {
-			if e.Type().IsRegular() && slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(e.Name(), s) }) {
+			if e.Type().IsRegular() && IsProfile(e.Name()) {
 				files = append(files, filepath.Join(path, e.Name()))
 			}
 		}

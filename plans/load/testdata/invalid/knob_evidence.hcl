@@ -3,7 +3,7 @@ knob "moe" {
   default = "marlin"
   value "marlin" {
     must_see {
-      trace = ["*marlin*"] # ERROR: Evidence not supported yet
+      trace = ["*"] # ERROR: Glob matches everything
     }
   }
   value "any" { # ERROR: Contradictory evidence

@@ -1,0 +1,202 @@
+package levels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/limit"
+	"github.com/mxflow/mxflow/engine/profile/symbol"
+	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/profiling"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Profile is the level that takes profiles.
+const Profile = "profile"
+
+// Analysis is where a launch keeps what was read of its profiles.
+const Analysis = Profile + "/analysis.json"
+
+var profileKind = Kind{
+	Schema: profiling.Schema,
+	make: func(b *plans.Block) (level, error) {
+		c, err := profiling.Of(b)
+		return &profiled{Config: c}, err
+	},
+}
+
+// profiled is the level of that name.
+type profiled struct {
+	*profiling.Config
+	windows []profiling.Window
+}
+
+// profileFolders are the folder that profiles of one launch are written to, as mxflow and
+// as the engine sees it.
+type profileFolders struct{ folder, inside string }
+
+func newProfileFolders(run string) (*profileFolders, error) {
+	folder, err := os.MkdirTemp(run, "profiles-")
+	if err == nil {
+		// The user of a container is another one.
+		err = os.Chmod(folder, 0o777)
+	}
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no folder for profiles: %w", err)
+	}
+	return &profileFolders{folder: folder}, nil
+}
+
+// remove removes it: what counts has become artifacts.
+func (p *profileFolders) remove() { _ = os.RemoveAll(p.folder) }
+
+func (p *profiled) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+	q.answered = true
+	var err error
+	p.windows, err = p.Capture(ctx, q.Started, q.variant.Profiler.Profiler, q.profiles.folder, q.profiles.inside)
+	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
+		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(q.Lab.Redact.Text)}, nil
+	}
+	return verdict.Pass, nil, err
+}
+
+// judge reads the profiles, keeps them and their analysis, and looks for the kernels that
+// knobs have to show.
+func (p *profiled) judge(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+	left, err := profiling.FilesBelow(q.profiles.folder)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, file := range left {
+		if err := q.keepFile(file); err != nil {
+			return "", nil, err
+		}
+	}
+	taken, err := p.Analyse(ctx, p.windows, left)
+	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
+		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(q.Lab.Redact.Text)}, nil
+	} else if err != nil {
+		return "", nil, err
+	}
+	text, err := json.Marshal(profiling.Joined(taken))
+	if err != nil {
+		return "", nil, err
+	}
+	if err := q.keep("analysis.json", text); err != nil {
+		return "", nil, err
+	}
+	said := p.Found(taken, basisOf(q.Limit), finder{q})
+	v, proofs := judgeTrace(q.variant.Evidence(q.Lab.Plan), taken)
+	if v == verdict.Pass {
+		return v, append(said, proofs...), nil
+	}
+	return v, append(proofs, said...), nil
+}
+
+// finder records what a level finds.
+type finder struct{ *qualification }
+
+func (f finder) Number(name string, values ...float64) { f.found(name, values...) }
+func (f finder) Word(name, word string)                { f.saidWord(name, word) }
+
+// basisOf is what a launch's steps are held against; nothing where it is not known.
+func basisOf(known *limit.Basis) (on roofline.Basis) {
+	if known == nil {
+		return on
+	}
+	machine, err := limit.Of(slices.Collect(maps.Values(known.GPUs)))
+	if err != nil {
+		return on
+	}
+	return roofline.Basis{Model: known.Model, Machine: machine}
+}
+
+// keepFile makes a file that a profiler wrote an artifact.
+func (q *qualification) keepFile(file string) error {
+	name, err := filepath.Rel(q.profiles.folder, file)
+	if err != nil {
+		return err
+	}
+	sum, err := q.Lab.Store.PutFile(file)
+	if err != nil {
+		return err
+	}
+	q.left(filepath.ToSlash(name), sum)
+	return nil
+}
+
+// hidden are the arguments of what a profile hides, of which there is one or the other.
+func hidden(graphs, unnamed int) (args []verdict.Arg) {
+	if graphs > 0 {
+		args = append(args, verdict.Int("graphs", graphs))
+	}
+	if unnamed > 0 {
+		args = append(args, verdict.Int("unnamed", unnamed))
+	}
+	return args
+}
+
+// judgeTrace is the verdict over kernels that must and must not be in profiles. Names that
+// a profile hides could be any.
+func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Verdict, []verdict.Reason) {
+	v := verdict.Pass
+	var against, proofs []verdict.Reason
+	graphs, unnamed := profiling.Hidden(taken)
+	whole := graphs+unnamed == 0
+	lacking := func(e variant.Evidence, fact verdict.Reason) {
+		own := verdict.Fail
+		if !whole {
+			own, fact = verdict.Inconclusive, fact.From(verdict.New(code.ProfileHidden, hidden(graphs, unnamed)...))
+		}
+		v = verdict.Join(v, own)
+		against = append(against, fact)
+	}
+	for _, e := range wanted {
+		find := func(patterns ...string) (n int, args []verdict.Arg) {
+			n, us, longest := profiling.Launches(taken, func(name string) bool {
+				return slices.ContainsFunc(patterns, func(pattern string) bool { return symbol.Match(pattern, name) })
+			})
+			return n, []verdict.Arg{verdict.Int("launches", n), verdict.Text("kernel", longest.Short), verdict.Num("gpu", us, "µs")}
+		}
+		for _, pattern := range e.MustTrace {
+			if n, args := find(pattern); n > 0 {
+				proofs = append(proofs, factOf(e, code.InTrace, append(args, verdict.Text("glob", pattern))...))
+			} else {
+				lacking(e, factOf(e, code.NotInTrace, verdict.Text("glob", pattern)))
+			}
+		}
+		for _, lines := range e.MustLaunch {
+			args := []verdict.Arg{verdict.List("globs", lines.AnyOf), verdict.Int("at_least", lines.AtLeast)}
+			if n, more := find(lines.AnyOf...); n >= lines.AtLeast {
+				proofs = append(proofs, factOf(e, code.LaunchesInTrace, append(args, more...)...))
+			} else {
+				lacking(e, factOf(e, code.TooFewInTrace, append(args, verdict.Int("launches", n))...))
+			}
+		}
+		for _, pattern := range e.MustNotTrace {
+			if n, args := find(pattern); n > 0 {
+				v = verdict.Fail
+				against = append(against, factOf(e, code.WronglyInTrace, append(args, verdict.Text("glob", pattern))...))
+			}
+		}
+		if len(e.MustNotTrace) > 0 && !whole {
+			lacking(e, factOf(e, code.BareOfTrace, verdict.List("globs", e.MustNotTrace)))
+		}
+	}
+	if v == verdict.Pass {
+		return v, proofs
+	}
+	return v, against
+}

@@ -1,0 +1,52 @@
+package levels
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/profiling"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// What a profile hides could be any kernel: then nothing that must be seen is missing, and
+// nothing that must not be seen is known to be absent.
+func TestJudgeTrace(t *testing.T) {
+	const marlin = "void marlin_moe_wna16::Marlin<1, 2>(int4 const*)"
+	taken := func(file profile.File, kernels ...profile.Kernel) []profiling.Taken {
+		return []profiling.Taken{{Analysis: &profile.Analysis{
+			Files: []profile.File{file}, Parts: []profile.Part{{Phase: profile.Decode, Kernels: kernels}},
+		}}}
+	}
+	ran := taken(profile.File{}, profile.Kernel{Name: marlin, Short: "Marlin", Count: 24, Total: 900}, profile.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	partly := taken(profile.File{Hidden: 3}, profile.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	crowded := taken(profile.File{Unnamed: 9}, profile.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	lines := func(n int, globs ...string) []plans.Lines { return []plans.Lines{{AnyOf: globs, AtLeast: n}} }
+	for _, tt := range []struct {
+		name   string
+		wanted variant.Evidence
+		in     []profiling.Taken
+		want   verdict.Verdict
+		code   code.Code
+	}{
+		{"a family", variant.Evidence{MustTrace: []string{"marlin"}}, ran, verdict.Pass, code.InTrace},
+		{"a glob", variant.Evidence{MustTrace: []string{"*MARLIN_moe*"}}, ran, verdict.Pass, code.InTrace},
+		{"not there", variant.Evidence{MustTrace: []string{"cutlass_grouped_gemm"}}, ran, verdict.Fail, code.NotInTrace},
+		{"not there, as far as one can see", variant.Evidence{MustTrace: []string{"marlin"}}, partly, verdict.Inconclusive, code.NotInTrace},
+		{"enough launches", variant.Evidence{MustLaunch: lines(32, "marlin", "nvjet")}, ran, verdict.Pass, code.LaunchesInTrace},
+		{"too few", variant.Evidence{MustLaunch: lines(33, "marlin", "nvjet")}, ran, verdict.Fail, code.TooFewInTrace},
+		{"too few are named", variant.Evidence{MustLaunch: lines(33, "nvjet")}, crowded, verdict.Inconclusive, code.TooFewInTrace},
+		{"not to be there", variant.Evidence{MustNotTrace: []string{"marlin"}}, ran, verdict.Fail, code.WronglyInTrace},
+		{"not there as wanted", variant.Evidence{MustNotTrace: []string{"cutlass"}}, ran, verdict.Pass, ""},
+		{"perhaps there", variant.Evidence{MustNotTrace: []string{"marlin"}}, partly, verdict.Inconclusive, code.BareOfTrace},
+		{"there, whatever is hidden", variant.Evidence{MustNotTrace: []string{"nvjet"}}, partly, verdict.Fail, code.WronglyInTrace},
+		{"nothing asked for", variant.Evidence{}, partly, verdict.Pass, ""},
+	} {
+		v, why := judgeTrace([]variant.Evidence{tt.wanted}, tt.in)
+		if v != tt.want || tt.code != "" && !verdict.Holds(why, tt.code) {
+			t.Errorf("%s: %s %v, want %s with %s", tt.name, v, why, tt.want, tt.code)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package profiling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/profile/read"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// Taken is a window with the analysis of its profile.
+type Taken struct {
+	Window
+	Analysis *profile.Analysis
+}
+
+// main is the part that the window is of: the one of its phase with the most steps, since
+// requests begin and end one after the other. nil where there is none.
+func (t *Taken) main() (most *profile.Part) {
+	for i := range t.Analysis.Parts {
+		p := &t.Analysis.Parts[i]
+		if (p.Phase == t.Phase || p.Phase == profile.Whole) && (most == nil || cmp.Or(cmp.Compare(p.Steps, most.Steps), cmp.Compare(p.GPU, most.GPU)) > 0) {
+			most = p
+		}
+	}
+	return most
+}
+
+// Analyse reads the profiles of windows: each its own files, or all those that the
+// profiler left once the engine had stopped. What is wrong with one is a *verdict.Fault.
+func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (taken []Taken, err error) {
+	for _, w := range windows {
+		o := profile.Options{Phase: w.Phase, Requests: w.Requests, Tokens: w.Tokens, Rules: c.categories}
+		files := slices.DeleteFunc(slices.Clone(w.Files), notProfile)
+		if len(w.Files) == 0 {
+			files, o.From, o.To = slices.DeleteFunc(slices.Clone(left), notProfile), w.Began, w.Ended
+		}
+		if w.Phase == profile.Decode {
+			o.Steps = w.Tokens / w.Requests
+		}
+		if len(files) == 0 {
+			return nil, &verdict.Fault{Reason: verdict.New(code.ProfileNoFile).On(w.Name())}
+		}
+		a, err := read.Open(ctx, files, o)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, &verdict.Fault{Reason: unread(w, files, err)}
+		}
+		t := Taken{w, a}
+		if p := t.main(); p != nil && w.Unprofiled > 0 {
+			p.Unprofiled = float64(w.Unprofiled.Nanoseconds()) / 1000
+			if w.Phase == profile.Decode && p.Requests > 0 {
+				// An engine that serves fewer at a step takes several for a token of each.
+				p.Unprofiled *= float64(min(p.Requests, w.Requests)) / float64(w.Requests)
+			}
+		}
+		taken = append(taken, t)
+	}
+	return taken, nil
+}
+
+// notProfile are files that profilers write beside their profiles.
+func notProfile(path string) bool { return !read.IsProfile(path) }
+
+// unread is why a profile says nothing.
+func unread(w Window, files []string, err error) verdict.Reason {
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	switch {
+	case errors.Is(err, profile.ErrHidden):
+		return verdict.New(code.ProfileHidden).On(w.Name())
+	case errors.Is(err, profile.ErrNoKernels), errors.Is(err, profile.ErrOtherProcess):
+		return verdict.New(code.ProfileEmpty, verdict.List("files", files)).On(w.Name())
+	}
+	return verdict.New(code.ProfileUnreadable, verdict.Line(err)).On(w.Name())
+}
+
+// Hidden is how many launches of CUDA graphs hide what ran, and Unnamed how many kernels
+// have names that were not kept.
+func Hidden(taken []Taken) (graphs, unnamed int) {
+	for _, t := range taken {
+		for _, f := range t.Analysis.Files {
+			graphs, unnamed = graphs+f.Hidden, unnamed+f.Unnamed
+		}
+	}
+	return graphs, unnamed
+}
+
+// Joined is one analysis of all windows.
+func Joined(taken []Taken) *profile.Analysis {
+	var all []*profile.Analysis
+	for _, t := range taken {
+		all = append(all, t.Analysis)
+	}
+	return profile.Join(all...)
+}
+
+// Launches are those of kernels that any of some patterns match, with the one of them that
+// took longest.
+func Launches(taken []Taken, matches func(name string) bool) (n int, us float64, longest profile.Kernel) {
+	for _, t := range taken {
+		for _, p := range t.Analysis.Parts {
+			for _, k := range p.Kernels {
+				if !matches(k.Name) {
+					continue
+				}
+				n, us = n+k.Count, us+k.Total
+				if k.Total > longest.Total {
+					longest = k
+				}
+			}
+		}
+	}
+	return n, us, longest
+}
+

@@ -1,0 +1,340 @@
+// Package profiling takes profiles of a running engine: what is sent while its profiler
+// runs, so that each profile is of one phase, and what is found in them. It refuses to
+// know formats (engine/profile) and knobs.
+package profiling
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+const (
+	// settling is how many tokens of each answer come before anything is timed.
+	settling = 4
+	// spare is how many tokens may come while the profiler begins and ends.
+	spare = 2048
+	// quiet is how long files must not have grown to be whole, and look how often that
+	// is looked at.
+	quiet, look = 200 * time.Millisecond, 20 * time.Millisecond
+)
+
+// decoded is how many tokens an answer has that is decoded for a profile.
+func (c *Config) decoded() int { return settling + 2*c.Steps + spare }
+
+// Window is one stretch of an engine's work of which there is a profile.
+type Window struct {
+	Phase    string
+	Requests int
+	// Began and Ended are when the profiler ran, or would have had there been pages.
+	Began, Ended time.Time
+	// Tokens are those that came or were computed meanwhile, as the client counts.
+	Tokens int
+	// Unprofiled is how long one step took without the profiler, 0 where nobody knows.
+	Unprofiled time.Duration
+	// Files are what the profiler wrote of it; none where there is one profile of all.
+	Files []string
+}
+
+// Name is what the window is of: "decode at 8".
+func (w Window) Name() string { return fmt.Sprintf("%s at %d", w.Phase, w.Requests) }
+
+// Capture takes the profiles. folder is where files appear, inside the same as the engine
+// sees it. The error is a *verdict.Fault where it is known why there is none, and else
+// that the engine broke.
+func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler, folder, inside string) (windows []Window, err error) {
+	t := &taking{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
+	t.longest = t.serves(ctx)
+	for _, n := range c.Concurrency {
+		for _, take := range []func(context.Context, int) (Window, error){t.decode, t.prefill} {
+			w, err := take(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			windows = append(windows, w)
+		}
+	}
+	return windows, nil
+}
+
+// taking is the capture under way.
+type taking struct {
+	*Config
+	*launch.Started
+	pages          kinds.Profiler
+	folder, inside string
+	learned        *prompt.Knowledge
+	longest        int // tokens that the engine serves, 0 where it does not say
+	sets           int
+}
+
+func (t *taking) serves(ctx context.Context) int {
+	if models, err := t.Client.Models(ctx); err == nil {
+		return models[0].MaxLen
+	}
+	return 0
+}
+
+// prompts are n that were never sent before.
+func (t *taking) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
+	t.sets++
+	made, err := prompt.Build(ctx, t.Client, prompt.Spec{
+		Cell: "profile", Draw: fmt.Sprintf("%s profile %d", t.Record.ID, t.sets), API: t.API, CountTemplate: true,
+		Lengths: &prompt.Lengths{Distribution: prompt.Uniform, Min: t.PromptTokens, Max: t.PromptTokens}, Learned: t.learned, Requests: n,
+		Timeouts: openai.Timeouts{Total: time.Duration(t.Timeout)},
+	})
+	return made.Measured, err
+}
+
+func (t *taking) request(p prompt.Prompt, tokens int, heard func()) openai.Request {
+	r := openai.Request{
+		API: t.API, MaxTokens: tokens, IgnoreEOS: tokens > 1 && t.Kind.Ask.IgnoreEOS, Heard: heard,
+		Timeouts: openai.Timeouts{Total: time.Duration(t.Timeout), First: time.Duration(t.Timeout), Stall: time.Duration(t.Timeout)},
+	}
+	p.Fill(&r)
+	return r
+}
+
+// prefill profiles n prompts that are sent at once. The same number went before, without
+// the profiler: the first prefill of a length compiles kernels.
+func (t *taking) prefill(ctx context.Context, n int) (Window, error) {
+	w := Window{Phase: profile.Prefill, Requests: n}
+	for _, profiled := range []bool{false, true} {
+		prompts, err := t.prompts(ctx, n)
+		if err != nil {
+			return w, err
+		}
+		var before []string
+		if profiled {
+			if before, err = t.begin(ctx, &w); err != nil {
+				return w, err
+			}
+		}
+		sent := time.Now()
+		answered := make(chan error, n)
+		for _, p := range prompts {
+			go func() {
+				_, err := t.Client.Stream(ctx, t.request(p, 1, nil))
+				answered <- err
+			}()
+		}
+		for range prompts {
+			err = errors.Join(err, <-answered)
+		}
+		if err != nil {
+			return w, err
+		}
+		if !profiled {
+			w.Unprofiled = time.Since(sent)
+			continue
+		}
+		for _, p := range prompts {
+			w.Tokens += p.Tokens
+		}
+		if err := t.end(ctx, &w, before); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// stream is an answer that is being decoded.
+type stream struct {
+	events atomic.Int64
+	ended  atomic.Bool
+	err    error // once it has ended
+}
+
+// decode profiles n answers in the middle, so that no prefill is in the profile.
+func (t *taking) decode(ctx context.Context, n int) (Window, error) {
+	w := Window{Phase: profile.Decode, Requests: n}
+	prompts, err := t.prompts(ctx, n)
+	if err != nil {
+		return w, err
+	}
+	tokens := t.decoded()
+	if t.longest > 0 {
+		tokens = min(tokens, t.longest-t.PromptTokens-1)
+	}
+	answering, stop := context.WithCancel(ctx)
+	streams, news := make([]stream, n), make(chan struct{}, 1)
+	tell := func() {
+		select {
+		case news <- struct{}{}:
+		default: // there are some already
+		}
+	}
+	var all sync.WaitGroup
+	for i, p := range prompts {
+		all.Go(func() {
+			s := &streams[i]
+			_, s.err = t.Client.Stream(answering, t.request(p, tokens, func() { s.events.Add(1); tell() }))
+			s.ended.Store(true)
+			tell()
+		})
+	}
+	defer func() {
+		stop()
+		all.Wait()
+	}()
+	slowest := func() (least int) {
+		least = int(streams[0].events.Load())
+		for i := range streams {
+			least = min(least, int(streams[i].events.Load()))
+		}
+		return least
+	}
+	// until waits until each answer has so many tokens.
+	until := func(events int) error {
+		for slowest() < events {
+			for i := range streams {
+				switch s := &streams[i]; {
+				case !s.ended.Load() || int(s.events.Load()) >= events:
+				case s.err != nil:
+					return s.err
+				default:
+					return &verdict.Fault{Reason: verdict.New(code.ProfileCut, verdict.Int("tokens", events)).On(w.Name())}
+				}
+			}
+			select {
+			case <-news:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	}
+	if err := until(settling); err != nil {
+		return w, err
+	}
+	at, from := time.Now(), slowest()
+	if err := until(from + t.Steps); err != nil {
+		return w, err
+	}
+	w.Unprofiled = time.Since(at) / time.Duration(slowest()-from)
+	before, err := t.begin(ctx, &w)
+	if err != nil {
+		return w, err
+	}
+	from = slowest()
+	if err := until(from + t.Steps); err != nil {
+		return w, err
+	}
+	w.Tokens = n * (slowest() - from)
+	return w, t.end(ctx, &w, before)
+}
+
+// begin starts the profiler, where it is one that is told, and lists the files that are
+// there already.
+func (t *taking) begin(ctx context.Context, w *Window) (before []string, err error) {
+	if t.pages.Start != "" {
+		if before, err = FilesBelow(t.folder); err == nil {
+			err = t.post(ctx, t.pages.Start, strings.ReplaceAll(t.pages.Body, kinds.ProfileFolder, t.inside))
+		}
+	}
+	w.Began = time.Now()
+	return before, err
+}
+
+// end stops the profiler and waits for what it writes.
+func (t *taking) end(ctx context.Context, w *Window, before []string) error {
+	w.Ended = time.Now()
+	if t.pages.Start == "" {
+		return nil
+	}
+	if err := t.post(ctx, t.pages.Stop, ""); err != nil {
+		return err
+	}
+	var err error
+	w.Files, err = settled(ctx, t.folder, before, time.Duration(t.Timeout))
+	return err
+}
+
+// post tells the engine to begin or to end a profile. Engines write it before they
+// answer, which takes a while.
+func (t *taking) post(ctx context.Context, page, body string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(t.Timeout))
+	defer cancel()
+	access := t.Inst.Access()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, access.BaseURL+page, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return err
+	}
+	for name, values := range access.Header {
+		req.Header[name] = values
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := t.Client.HTTP.Do(req)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
+	if answer.StatusCode >= http.StatusBadRequest {
+		return &verdict.Fault{Reason: verdict.New(code.ProfileRefused, verdict.Line(fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(said))))).On(page)}
+	}
+	return nil
+}
+
+// FilesBelow lists all files of a folder and of those in it.
+func FilesBelow(folder string) (files []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, err
+}
+
+// settled are the files of a folder that were not there before, once they have not grown
+// for a while.
+func settled(ctx context.Context, folder string, before []string, limit time.Duration) ([]string, error) {
+	began, since, last := time.Now(), time.Now(), int64(-1)
+	for {
+		files, err := FilesBelow(folder)
+		if err != nil {
+			return nil, err
+		}
+		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(before, f) })
+		var size int64
+		for _, f := range files {
+			if info, err := os.Stat(f); err == nil {
+				size += info.Size()
+			}
+		}
+		switch {
+		case size != last:
+			last, since = size, time.Now()
+		case size > 0 && time.Since(since) >= quiet:
+			return files, nil
+		case time.Since(began) >= limit:
+			return nil, &verdict.Fault{Reason: verdict.New(code.ProfileNoFile, verdict.Dur("waited", limit))}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(look):
+		}
+	}
+}

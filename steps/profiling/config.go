@@ -1,0 +1,139 @@
+package profiling
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/profile/symbol"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Config is the level `profile` as a plan has it.
+type Config struct {
+	PromptTokens int       `json:"prompt_tokens"`
+	Steps        int       `json:"steps"`
+	Concurrency  []int     `json:"concurrency"`
+	Timeout      plans.Dur `json:"timeout"`
+
+	// categories are the plan's own, before those that we know.
+	categories symbol.Rules
+}
+
+// Of is the level of a block.
+func Of(b *plans.Block) (*Config, error) {
+	c := &Config{}
+	if err := b.Decode(c); err != nil {
+		return nil, err
+	}
+	for _, part := range b.Parts["category"] {
+		globs, _ := part.Attrs["any_of"].([]any)
+		for _, glob := range globs {
+			if text, ok := glob.(string); ok {
+				c.categories = append(c.categories, symbol.Rule{Glob: text, Category: part.Name})
+			}
+		}
+	}
+	return c, nil
+}
+
+// categoryPart puts kernels into a category.
+var categoryPart = plans.Part{
+	Times: plans.AnyTimes,
+	Label: "The category: one that tables have (" + strings.Join(symbol.Categories, ", ") + "), or one of your own.",
+	Schema: plans.Schema{
+		Doc: "Kernels that belong to a category, whatever is known of their names. The first block that matches counts.",
+		Example: `category "moe" {
+  any_of = ["*my_grouped_gemm*"]
+}`,
+		Attrs: []plans.Attr{
+			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole names of kernels: unanchored, upper and lower case alike, `*` crosses everything."},
+		},
+		Check: func(b *plans.Block) []plans.AttrError {
+			if !categoryName.MatchString(b.Name) {
+				return []plans.AttrError{{Code: "invalid-name", Summary: "Invalid name", Detail: fmt.Sprintf("Rules read levels.profile.<category>_us, so %q cannot name a category. Write small letters, digits and _.", b.Name)}}
+			}
+			return nil
+		},
+	},
+}
+
+var categoryName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// Schema is the level in a plan.
+var Schema = plans.Schema{
+	Asks: true,
+	Doc: "Takes profiles of the engine, of decoding and of prefill apart, and says where the time of a token goes. It passes where the profiles hold kernels and show what `must_see { trace = … }` of the knobs asks for. It runs last in the qualification launch, which is never measured and which alone is started with the profiler; `mxflow profile` shows the tables. " +
+		"A trace proves what ran in that launch and not in those that are measured: where the engine logs what it runs, let the log prove it too.",
+	Example: `level "profile" {
+  prompt_tokens = 512
+  steps         = 32
+  concurrency   = [1, 8]
+}`,
+	Attrs: []plans.Attr{
+		{Name: "prompt_tokens", Type: plans.Int, Default: 512.0, Unit: "tokens", Min: 8, MinSet: true, Max: plans.MaxTokens, Doc: "Length of prompts: what prefill computes, and the context behind which is decoded."},
+		{Name: "steps", Type: plans.Int, Default: 32.0, Unit: "steps", Min: 4, MinSet: true, Max: 4096, Doc: "How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB a step of a large model."},
+		{Name: "concurrency", Type: plans.Ints, Default: []any{1.0}, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many requests are served at once; a profile of decoding and one of prefill each. Numbers of the first are `levels.profile.moe_us`, those of another `levels.profile.moe_us_c8`."},
+		{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of each request to the engine, and for the profiler to write its files."},
+	},
+	Parts: map[string]plans.Part{"category": categoryPart},
+	Check: plans.Checked(check),
+	Fits:  fits,
+	Finds: func(b *plans.Block) []plans.Found {
+		c, err := Of(b)
+		if err != nil {
+			return nil
+		}
+		return c.finds()
+	},
+	Longest: func(b *plans.Block) int {
+		c, err := Of(b)
+		if err != nil {
+			return 0
+		}
+		return c.PromptTokens + settling + 2*c.Steps
+	},
+}
+
+// fits refuses engines of which no profile can be taken.
+func fits(_ *plans.Block, e *plans.Engine) []plans.AttrError {
+	p, err := variant.ProfilerOf(e)
+	if err != nil {
+		return nil // which is said elsewhere
+	}
+	name := "engine." + e.Kind + "." + e.Name
+	refuse := func(detail string, args ...any) []plans.AttrError {
+		return []plans.AttrError{{Code: "not-given-by-engine", Summary: "No profile of that engine", Detail: fmt.Sprintf(detail, args...)}}
+	}
+	how := "process"
+	if e.Launch != nil {
+		how = e.Launch.Kind
+	}
+	switch {
+	case !p.Any():
+		return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or take the level out.`, name, e.Kind)
+	case how != "process" && how != "docker":
+		return refuse("%s is launched by %s, and what its profiler writes is not found there. Launch it as a process or with docker, or take the level out.", name, how)
+	case how == "docker" && len(p.Wrap) > 0:
+		return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or use start and stop.", name)
+	}
+	return nil
+}
+
+func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
+	seen := map[int]bool{}
+	for _, n := range c.Concurrency {
+		if seen[n] {
+			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "invalid-value", Summary: "Concurrency given twice", Detail: fmt.Sprintf("%d requests at once are profiled once. Remove the other.", n)})
+		}
+		seen[n] = true
+	}
+	if len(c.Concurrency) == 0 {
+		errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write concurrency = [1]."})
+	}
+	if c.Timeout <= 0 {
+		errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "A profiler that never ends would never end the level. Write more than 0, such as \"10m\"."})
+	}
+	return errs
+}

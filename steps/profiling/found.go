@@ -1,0 +1,141 @@
+package profiling
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/profile/symbol"
+	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// bounds are what a step can wait for.
+var bounds = []string{string(roofline.Host), string(roofline.Memory), string(roofline.Compute), string(roofline.Communication)}
+
+// finds are the numbers that such a level finds.
+func (c *Config) finds() (found []plans.Found) {
+	categories := slices.Clone(symbol.Categories)
+	for _, own := range c.categories {
+		if !slices.Contains(categories, own.Category) {
+			categories = append(categories, own.Category)
+		}
+	}
+	for i, n := range c.Concurrency {
+		number := func(name, unit, better, doc string) {
+			found = append(found, plans.Found{Name: c.named(name, i), Unit: unit, Better: better, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
+		}
+		word := func(name, doc string) {
+			found = append(found, plans.Found{Name: c.named(name, i), Words: bounds, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
+		}
+		number("step_us", "µs", "lower", "How long a step of decoding takes without the profiler")
+		number("gpu_us", "µs", "lower", "How long the GPU works in a step of decoding")
+		number("idle_share", "share", "lower", "Share of a step of decoding in which the GPU waits")
+		number("kernels", "count", "lower", "Kernels and copies of a step of decoding")
+		number("limit_us", "µs", "neither", "How long the GPU's memory and arithmetic make a step of decoding take at least, where model and GPU are known")
+		number("of_limit", "share", "higher", "Share of that in a step of decoding without the profiler")
+		word("bound", "What a step of decoding waits for most of its time: host, memory, compute or communication. There is none where the profile does not tell")
+		word("prefill_bound", "What prefill waits for")
+		number("prefill_gpu_us", "µs", "lower", "How long the GPU works for a token of a prompt")
+		for _, category := range categories {
+			number(category+"_us", "µs", "lower", "How long the GPU works at "+category+" in a step of decoding")
+			number(category+"_share", "share", "neither", "Share of that in all of its work in decoding")
+			number("prefill_"+category+"_us", "µs", "lower", "How long the GPU works at "+category+" for a token of a prompt")
+			number("prefill_"+category+"_share", "share", "neither", "Share of that in all of its work in prefill")
+		}
+	}
+	return found
+}
+
+// named is what rules call a number of the i-th concurrency.
+func (c *Config) named(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s_c%d", name, c.Concurrency[i])
+}
+
+// Finder takes the numbers and words that a level finds.
+type Finder interface {
+	Number(name string, values ...float64)
+	Word(name, word string)
+}
+
+// Found gives what the profiles of windows came to, held against a machine and a model
+// where these are known, and says it.
+func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verdict.Reason) {
+	for _, t := range taken {
+		p := t.main()
+		if p == nil {
+			continue
+		}
+		i := slices.Index(c.Concurrency, t.Requests)
+		prefix, per := "", p.Step
+		if t.Phase == profile.Prefill {
+			prefix, per = "prefill_", p.Per
+		}
+		number := func(name string, us float64, of func(float64) (float64, bool)) {
+			if x, known := of(us); known {
+				to.Number(c.named(name, i), x)
+			}
+		}
+		number(prefix+"gpu_us", p.GPU, per)
+		for _, category := range p.Categories {
+			number(prefix+category.Name+"_us", category.Total, per)
+			if p.GPU > 0 {
+				to.Number(c.named(prefix+category.Name+"_share", i), category.Total/p.GPU)
+			}
+		}
+		said = append(said, t.said(p))
+		c.limit(p, on, func(name string, x float64) { to.Number(c.named(name, i), x) }, func(bound string) { to.Word(c.named(prefix+"bound", i), bound) })
+		if t.Phase != profile.Decode {
+			continue
+		}
+		number("kernels", float64(p.Count()), per)
+		if p.Unprofiled > 0 {
+			to.Number(c.named("step_us", i), p.Unprofiled)
+			if busy, known := p.Step(p.Busy); known && busy > 0 {
+				to.Number(c.named("idle_share", i), max(0, 1-busy/p.Unprofiled))
+			}
+		}
+	}
+	return said
+}
+
+// limit holds one profile against the machine.
+func (c *Config) limit(p *profile.Part, on roofline.Basis, number func(name string, x float64), bound func(string)) {
+	if p.Phase == profile.Decode {
+		on.Context = float64(c.PromptTokens+settling) + 1.5*float64(c.Steps)
+	}
+	r, err := roofline.Of(p, on)
+	if err != nil {
+		return
+	}
+	if r.Bound.By != roofline.Unknown { // which is none of the words, so that no rule passes by it
+		bound(string(r.Bound.By))
+	}
+	if least := r.Limit(); least > 0 && p.Phase == profile.Decode {
+		number("limit_us", least)
+		if r.Step.Low == r.Step.High {
+			number("of_limit", least/r.Step.Low)
+		}
+	}
+}
+
+// said is what one profile came to.
+func (t *Taken) said(p *profile.Part) verdict.Reason {
+	args := []verdict.Arg{verdict.Int("steps", p.Steps), verdict.Int("kernels", p.Count())}
+	us, known := p.Step(p.GPU)
+	if known {
+		args = append(args, verdict.Num("gpu", us, "µs"))
+	}
+	if p.Unprofiled > 0 && t.Phase == profile.Decode {
+		args = append(args, verdict.Num("step", p.Unprofiled, "µs"))
+	}
+	if most := slices.MaxFunc(p.Categories, func(a, b profile.Category) int { return int(a.Total - b.Total) }); p.GPU > 0 {
+		args = append(args, verdict.Text("most", most.Name), verdict.Num("share", most.Total/p.GPU, "share"))
+	}
+	return verdict.New(code.ProfileTook, args...).On(t.Name())
+}

@@ -1,0 +1,154 @@
+package variant
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// profilerPart says how profiles are taken of an engine, where not as its kind knows.
+var profilerPart = plans.Part{
+	Times: plans.AtMost1,
+	Schema: plans.Schema{
+		Doc: "How the level `profile` takes a profile of the engine: with the pages of its API that begin and end one, with a profiler around its process, or both. Without the block it is taken as the engine's kind knows. What is added to the start is added where a profile is taken and nowhere else, so that nothing that is measured has it.",
+		Example: `profiler {
+  wrap = ["nsys", "profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--force-overwrite=true", "-o", "{profile}/engine"]
+}`,
+		Attrs: []plans.Attr{
+			{Name: "wrap", Type: plans.Strings, Doc: "Command that goes before the engine's own, which becomes its arguments. `{profile}` is the folder for profiles as the engine sees it. The whole of the engine's life is profiled, and requests are told apart by the clock. For a process alone."},
+			{Name: "args", Type: plans.Strings, Doc: "Added to the engine's command, in place of what the kind adds."},
+			{Name: "env", Type: plans.Map, Doc: "Added to its environment, in place of what the kind adds."},
+			{Name: "start", Type: plans.String, Doc: "Page that begins a profile when it is posted to, in place of the kind's."},
+			{Name: "stop", Type: plans.String, Doc: "Page that ends it."},
+			{Name: "body", Type: plans.String, Doc: "What is posted to `start`, as JSON."},
+		},
+		Check: plans.Checked(checkProfiler),
+	},
+}
+
+// profiler is the block as a plan has it.
+type profiler struct {
+	Wrap  []string          `json:"wrap"`
+	Args  []string          `json:"args"`
+	Env   map[string]string `json:"env"`
+	Start string            `json:"start"`
+	Stop  string            `json:"stop"`
+	Body  string            `json:"body"`
+}
+
+func checkProfiler(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
+	add := func(attr, detail string, args ...any) {
+		wrong = append(wrong, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid profiler", Detail: fmt.Sprintf(detail, args...)})
+	}
+	for attr, page := range map[string]string{"start": p.Start, "stop": p.Stop} {
+		if page != "" && !strings.HasPrefix(page, "/") {
+			add(attr, "A page of the engine begins with a slash; this is %q. Write %q.", page, "/"+page)
+		}
+	}
+	if (p.Start == "") != (p.Stop == "") {
+		add("", "A profile that is begun has to be ended: write both start and stop, or neither.")
+	}
+	if p.Start == "" && p.Body != "" {
+		add("body", "It is posted to start, which is missing. Add start.")
+	}
+	if len(p.Wrap) == 0 && p.Start == "" && len(p.Args)+len(p.Env) == 0 {
+		add("", "It changes nothing. Add wrap, or start and stop; or remove it.")
+	}
+	if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
+		add("wrap", "None of it names %s, the folder in which profiles are looked for. Write, for example, \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
+	}
+	return wrong
+}
+
+// Profiler is how profiles are taken of a variant.
+type Profiler struct {
+	kinds.Profiler
+	// Wrap goes before the engine's command.
+	Wrap []string
+}
+
+// ByPages reports whether profiles begin and end when the engine is told.
+func (p Profiler) ByPages() bool { return p.Start != "" }
+
+// Any reports whether there is any way to take one.
+func (p Profiler) Any() bool { return p.ByPages() || len(p.Wrap) > 0 }
+
+// ProfilerOf is how profiles are taken of an engine of a plan: as its kind knows, or as
+// its profiler block says.
+func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
+	kind, ok := kinds.Lookup(e.Kind)
+	if !ok {
+		return p, fmt.Errorf("unknown engine kind %q", e.Kind)
+	}
+	p.Profiler = kind.Profiler
+	if len(e.Parts["profiler"]) == 0 {
+		return p, nil
+	}
+	var own profiler
+	if err := e.Parts["profiler"][0].Decode(&own); err != nil {
+		return p, err
+	}
+	if len(own.Wrap) > 0 || own.Start != "" {
+		p.Profiler = kinds.Profiler{Start: own.Start, Stop: own.Stop, Body: own.Body}
+	}
+	p.Wrap = own.Wrap
+	if own.Args != nil {
+		p.Args = own.Args
+	}
+	if own.Env != nil {
+		p.Env = own.Env
+	}
+	return p, nil
+}
+
+// profilesInside is where a container sees the folder for profiles.
+const profilesInside = "/mxflow/profiles"
+
+// Profiled is the variant as it is started where profiles of it are taken, with a folder
+// of the host that they are written to; inside is that folder as the engine sees it. The
+// key is the variant's: what is measured is started without.
+func (v *Variant) Profiled(folder string) (profiled *Variant, inside string) {
+	own := *v
+	p, spec := v.Profiler, v.Spec
+	inside = folder
+	if spec.Docker != nil {
+		docker := *spec.Docker
+		docker.Volumes = maps.Clone(docker.Volumes)
+		if docker.Volumes == nil {
+			docker.Volumes = map[string]string{}
+		}
+		docker.Volumes[folder], inside = profilesInside, profilesInside
+		spec.Docker = &docker
+	}
+	fill := strings.NewReplacer(kinds.ProfileFolder, inside).Replace
+	filled := func(args []string) (out []string) {
+		for _, arg := range args {
+			out = append(out, fill(arg))
+		}
+		return out
+	}
+	// Where the plan gives the flag itself, that is what it wants.
+	if args := filled(p.Args); len(args) > 0 && !slices.Contains(spec.Command, args[0]) {
+		spec.Command = slices.Concat(spec.Command, args)
+	}
+	if spec.How() == engine.HowProcess {
+		spec.Command = slices.Concat(filled(p.Wrap), spec.Command)
+	}
+	spec.Env = maps.Clone(spec.Env)
+	for name, value := range p.Env {
+		if _, set := spec.Env[name]; set {
+			continue
+		}
+		if spec.Env == nil {
+			spec.Env = map[string]string{}
+		}
+		spec.Env[name] = fill(value)
+	}
+	own.Spec = spec
+	return &own, inside
+}
