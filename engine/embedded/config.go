@@ -50,10 +50,11 @@ type Config struct {
 	LMHead   string // LMHeadF32 or LMHeadMXFP4
 	Sinks    bool   // attention sinks join the softmax
 
-	PrefixCache       bool // keep keys and values between requests
-	PrefixCacheTokens int  // at most so many
-	Speculation       int  // tokens that prompt lookup drafts a step; 0 is off
-	Reasoning         int  // first tokens of a chat answer that go out as reasoning
+	PrefixCache       bool   // keep keys and values between requests
+	PrefixCacheTokens int    // at most so many
+	ProfilerDir       string // where /stop_profile writes; empty serves no profiles
+	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
+	Reasoning         int    // first tokens of a chat answer that go out as reasoning
 
 	Faults Faults
 }
@@ -92,6 +93,7 @@ func ParseConfig(args []string, env func(string) string, help io.Writer) (Config
 	number(&c.MaxNumSeqs, "max_num_seqs")
 	text(&c.ServedModelName, "served_model_name")
 	number(&c.PrefixCacheTokens, "prefix_cache_tokens")
+	text(&c.ProfilerDir, "profiler_dir")
 	if err := flags.Parse(args); err != nil {
 		return Config{}, err
 	}
@@ -239,6 +241,7 @@ func Settings() []Setting {
 		{"max_num_seqs", "int", "4", "Requests that take turns at the model; others wait."},
 		{"served_model_name", "string", "mxflow-embedded", "Name that /v1/models lists and requests must use."},
 		{"prefix_cache_tokens", "int", "16384", "Tokens that the prefix cache keeps, where it is on. The least recently used go first."},
+		{"profiler_dir", "string", "", "Folder for profiles: POST /start_profile begins one, POST /stop_profile writes it there as a trace like torch's. Empty serves neither."},
 	}
 }
 

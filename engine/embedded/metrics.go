@@ -112,6 +112,17 @@ const (
 	kernelKVInt8         = "kv_round_int8"
 )
 
+// Kernels of which there is no choice, as a profile names them.
+const (
+	kernelEmbedding = "embedding_lookup_f32"
+	kernelNorm      = "rmsnorm_f32"
+	kernelQKV       = "linear_qkv_f32"
+	kernelRope      = "rope_kv_store_f32"
+	kernelOut       = "linear_out_f32"
+	kernelRouter    = "router_topk_f32"
+	kernelSample    = "sampler_choose"
+)
+
 // kernelLog writes a line when a kernel is selected and when it first runs.
 type kernelLog struct {
 	out     io.Writer
@@ -163,15 +174,16 @@ func (k *kernelLog) selected(c Config) {
 	}
 }
 
-func (k *kernelLog) attention(cached bool, tokens int) {
+func (k *kernelLog) attention(cached bool, tokens int) (kernel string) {
+	kernel, why := kernelDecodeCached, "kv cache on"
 	switch {
 	case !cached:
-		k.engage("attention", kernelRecompute, "kv cache off, the whole prefix every step")
+		kernel, why = kernelRecompute, "kv cache off, the whole prefix every step"
 	case tokens > 1:
-		k.engage("attention", kernelPrefillCached, "kv cache on")
-	default:
-		k.engage("attention", kernelDecodeCached, "kv cache on")
+		kernel = kernelPrefillCached
 	}
+	k.engage("attention", kernel, why)
+	return kernel
 }
 
 func (k *kernelLog) softmax(sinks bool) {
@@ -182,20 +194,22 @@ func (k *kernelLog) softmax(sinks bool) {
 	}
 }
 
-func (k *kernelLog) moe(mode string) {
+func (k *kernelLog) moe(mode string) (kernel string) {
+	kernel, why := kernelMoERouted, "top-k experts only"
 	if mode == MoEAll {
-		k.engage("moe", kernelMoEAll, "every expert computed, then weighted")
-	} else {
-		k.engage("moe", kernelMoERouted, "top-k experts only")
+		kernel, why = kernelMoEAll, "every expert computed, then weighted"
 	}
+	k.engage("moe", kernel, why)
+	return kernel
 }
 
-func (k *kernelLog) head(format string) {
+func (k *kernelLog) head(format string) (kernel string) {
+	kernel, why := kernelHeadF32, "lm_head weights in float32"
 	if format == LMHeadMXFP4 {
-		k.engage("lm_head", kernelHeadMXFP4, "lm_head weights in MXFP4")
-	} else {
-		k.engage("lm_head", kernelHeadF32, "lm_head weights in float32")
+		kernel, why = kernelHeadMXFP4, "lm_head weights in MXFP4"
 	}
+	k.engage("lm_head", kernel, why)
+	return kernel
 }
 
 func onOff(on bool) string {

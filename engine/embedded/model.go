@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/viterin/vek/vek32"
 )
@@ -27,6 +28,7 @@ type Model struct {
 	ws      *workspace
 	tk      *tokenizer
 	kernels kernelLog
+	trace   atomic.Pointer[tracer] // nil where no profile is being taken
 	// astray: the step in hand is one of those that Faults.WrongAfter spoils.
 	astray bool
 }
@@ -80,32 +82,40 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 	if len(fresh) < n || n < 1 || n > m.ws.logits.rows || len(seq.tokens) > m.shape.maxPositions {
 		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for", m.shape.maxPositions, len(seq.tokens), len(fresh), n)
 	}
-	m.kernels.attention(m.config.KVCache, len(fresh))
+	trace := m.trace.Load()
+	attention := m.kernels.attention(m.config.KVCache, len(fresh))
 	for done := 0; len(fresh) > 0; {
 		if err := ctx.Err(); err != nil {
 			return batch{}, err
 		}
 		chunk := min(len(fresh), chunkTokens)
 		outputs := max(0, n-(len(fresh)-chunk)) - done
-		m.forward(fresh[:chunk], seq.kv, outputs)
+		m.forward(fresh[:chunk], seq.kv, outputs, attention)
 		fresh = fresh[chunk:]
+		at := trace.now()
 		for t := chunk - outputs; t < chunk; t++ {
 			rmsNorm(m.ws.final.row(done), m.ws.residual.row(t), m.weights.finalNorm, m.shape.normEpsilon)
 			done++
+			at = trace.ran(0, kernelNorm, at)
 		}
 	}
-	m.head(n)
+	at := trace.now()
+	head := m.head(n)
+	trace.ran(0, head, at)
 	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
 
 // forward runs a chunk of tokens through all layers, extending the cache. Of
 // the last layer it needs all keys and values, but the output only of the
 // chunk's last tokens, as many as outputs says: nothing reads the others.
-func (m *Model) forward(tokens []token, kv *kvCache, outputs int) {
+func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention string) {
+	trace := m.trace.Load()
+	at := trace.now()
 	for t, id := range tokens {
 		copy(m.ws.residual.row(t), m.weights.embedding.row(int(id)))
 	}
-	m.kernels.moe(m.config.MoE)
+	trace.ran(0, kernelEmbedding, at)
+	moe := m.kernels.moe(m.config.MoE)
 	m.kernels.softmax(m.config.Sinks)
 	if m.config.KVFormat == KVInt8 {
 		m.kernels.engage("kv_format", kernelKVInt8, "a scale for each head and token")
@@ -116,10 +126,10 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int) {
 			first = len(tokens) - outputs
 		}
 		kv.extend(layer, len(tokens), m.shape.kvDims())
-		m.pool.split(0, len(tokens), func(lo, hi, _ int) { m.project(m.ws, layer, lo, hi, kv) })
+		m.pool.split(0, len(tokens), func(lo, hi, worker int) { m.project(m.ws, layer, lo, hi, kv, worker) })
 		m.pool.split(first, len(tokens), func(lo, hi, worker int) {
-			m.attend(m.ws, layer, lo, hi, worker, kv)
-			m.mixture(m.ws, layer, lo, hi, worker)
+			m.attend(m.ws, layer, lo, hi, worker, kv, attention)
+			m.mixture(m.ws, layer, lo, hi, worker, moe)
 		})
 		if m.config.Faults.NaN && layer == m.shape.layers/2 {
 			for t := range tokens {
@@ -132,9 +142,9 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int) {
 
 // head turns the first n normalised final hidden states into logits. A row of
 // the weights is read, and in MXFP4 dequantised, once for all of them.
-func (m *Model) head(n int) {
+func (m *Model) head(n int) (kernel string) {
 	ws := m.ws
-	m.kernels.head(m.config.LMHead)
+	kernel = m.kernels.head(m.config.LMHead)
 	dot := vek32.Dot
 	if m.config.Faults.HalfSums {
 		dot = halfDot
@@ -150,6 +160,7 @@ func (m *Model) head(n int) {
 			ws.logits.data[t*ws.logits.cols+r] = dot(row, ws.final.row(t))
 		}
 	}
+	return kernel
 }
 
 // kvCache holds keys and values of one sequence, a slice a layer, position-
@@ -185,14 +196,17 @@ func (kv *kvCache) extend(layer, n, dims int) {
 // project computes queries, keys and values of tokens lo to hi, turns them to
 // their positions and stores keys and values. All of it must be done for a
 // chunk before any of its tokens attends.
-func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache) {
-	s, l := m.shape, &m.weights.layers[layer]
+func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker int) {
+	s, l, trace := m.shape, &m.weights.layers[layer], m.trace.Load()
+	at := trace.now()
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.attentionNorm, s.normEpsilon)
 	}
+	at = trace.ran(worker, kernelNorm, at)
 	linear(ws.query, l.query, l.queryBias, ws.normed, lo, hi)
 	linear(ws.key, l.key, l.keyBias, ws.normed, lo, hi)
 	linear(ws.value, l.value, l.valueBias, ws.normed, lo, hi)
+	at = trace.ran(worker, kernelQKV, at)
 	for t := lo; t < hi; t++ {
 		position := kv.length + t
 		m.rope.rotate(ws.query.row(t), position)
@@ -212,6 +226,7 @@ func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache) {
 			}
 		}
 	}
+	trace.ran(worker, kernelRope, at)
 }
 
 // roundInt8 replaces numbers by those that 8 bits and a scale in common can hold:
@@ -232,15 +247,18 @@ func roundInt8(x []float32) {
 
 // attend adds the attention block of one layer to the residual of tokens lo
 // to hi, the first of the chunk being at position kv.length.
-func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache) {
-	l := &m.weights.layers[layer]
+func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, kernel string) {
+	l, trace := &m.weights.layers[layer], m.trace.Load()
+	at := trace.now()
 	for t := lo; t < hi; t++ {
 		m.attendToken(ws, layer, t, kv, ws.workers[worker].scores)
 	}
+	at = trace.ran(worker, kernel, at)
 	linear(ws.projected, l.output, l.oBias, ws.attended, lo, hi)
 	for t := lo; t < hi; t++ {
 		vek32.Add_Inplace(ws.residual.row(t), ws.projected.row(t))
 	}
+	trace.ran(worker, kernelOut, at)
 }
 
 // attendToken computes all heads of one query token over the cached keys that
@@ -380,12 +398,14 @@ func topKSoftmax(logits []float32, k int) {
 // mixture adds the experts of one layer to the residual of tokens lo to hi.
 // Both paths go through the experts in index order, so that they add the same
 // numbers in the same order: the dense one adds zeros besides.
-func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
-	s, l, own := m.shape, &m.weights.layers[layer], &ws.workers[worker]
+func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int, kernel string) {
+	s, l, own, trace := m.shape, &m.weights.layers[layer], &ws.workers[worker], m.trace.Load()
+	at := trace.now()
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.moeNorm, s.normEpsilon)
 		m.route(ws.mix.row(t), ws.normed.row(t), layer)
 	}
+	at = trace.ran(worker, kernelRouter, at)
 	for e := range s.experts {
 		own.members = own.members[:0]
 		for t := lo; t < hi; t++ {
@@ -401,6 +421,7 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 			m.expert(ws, own, weights, e)
 		}
 	}
+	trace.ran(worker, kernel, at)
 }
 
 // expert runs one expert on a worker's member tokens. A weight row is

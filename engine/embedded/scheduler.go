@@ -93,13 +93,17 @@ func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece)
 		if err != nil {
 			return err
 		}
+		trace := s.model.trace.Load()
+		at := trace.now()
 		p, err := s.spell(ctx, a, drawn, emit)
 		if err != nil {
 			return err
 		}
+		at = trace.did("detokenize", a.ordinal, at)
 		if err := emit(p); err != nil {
 			return err
 		}
+		trace.did("http", a.ordinal, at)
 		if p.finish != "" {
 			return nil
 		}
@@ -139,6 +143,7 @@ type answer struct {
 	prompts   []position
 	astray    bool // Faults.WrongAfter is due
 	corrupted bool
+	ordinal   uint64
 }
 
 func (s *scheduler) newAnswer(g generation) *answer {
@@ -150,7 +155,7 @@ func (s *scheduler) newAnswer(g generation) *answer {
 	draw := newSampler(g.temperature, g.topP, seed)
 	draw.topK, draw.minP = g.topK, g.minP
 	return &answer{
-		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: draw,
+		generation: g, ordinal: ordinal, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: draw,
 		repeated: newRepetition(g.repetition, g.prompt, s.model.shape.vocabulary), spelling: textStream{stops: g.stops},
 		astray: s.config.Faults.WrongAfter > 0 && ordinal > uint64(s.config.Faults.WrongAfter),
 	}
@@ -195,6 +200,8 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	if s.config.Faults.Leak > 0 && a.count == 0 {
 		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults.Leak<<10)) // written, so that it is in memory
 	}
+	trace := s.model.trace.Load()
+	began := trace.now()
 	draft := s.prepare(a)
 	seq, end := a.seq, len(a.seq.tokens)
 	seq.tokens = append(seq.tokens, draft...)
@@ -205,6 +212,7 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 		return draw{}, err
 	}
 	d := draw{drafted: len(draft), sound: true}
+	at := trace.now()
 	for i := range logits.rows {
 		row := logits.row(i)
 		if a.listing.answer || a.listing.ids {
@@ -219,6 +227,12 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 		if i < len(draft) && id != draft[i] {
 			break
 		}
+	}
+	trace.ran(0, kernelSample, at)
+	if a.count == 0 {
+		trace.stepped(true, len(a.prompt)-a.cached, began)
+	} else {
+		trace.stepped(false, len(d.tokens), began)
 	}
 	seq.tokens = append(seq.tokens, d.tokens...)
 	seq.kv.truncate(len(seq.tokens) - 1) // the last has not been through the layers, nor what was wrong

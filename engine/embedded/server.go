@@ -31,6 +31,7 @@ type server struct {
 	engine   atomic.Pointer[scheduler] // nil while loading
 	requests atomic.Uint64
 	long     atomic.Uint64 // of them, those for more than one token
+	profiles int           // written so far; while the turn is held
 	started  time.Time
 }
 
@@ -46,6 +47,10 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /tokenize", s.tokenize)
 	mux.HandleFunc("POST /detokenize", s.detokenize)
+	if s.config.ProfilerDir != "" {
+		mux.HandleFunc("POST /start_profile", s.startProfile)
+		mux.HandleFunc("POST /stop_profile", s.stopProfile)
+	}
 	mux.HandleFunc("POST /v1/completions", s.complete(textDialect))
 	mux.HandleFunc("POST /v1/chat/completions", s.complete(chatDialect))
 	return mux

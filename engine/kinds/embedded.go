@@ -58,6 +58,7 @@ func init() {
 			"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_KV_FORMAT", "MXFLOW_EMBEDDED_MOE", "MXFLOW_EMBEDDED_LM_HEAD", "MXFLOW_EMBEDDED_SINKS", "MXFLOW_EMBEDDED_THREADS",
 			"MXFLOW_EMBEDDED_PREFIX_CACHE", "MXFLOW_EMBEDDED_SPECULATION", "MXFLOW_EMBEDDED_REASONING", "MXFLOW_EMBEDDED_FAULT",
 		},
+		Profiler: Profiler{Args: []string{"--profiler-dir", ProfileFolder}, Start: "/start_profile", Stop: "/stop_profile"},
 		Settings: []Setting{
 			{Name: "threads", Type: TypeNumber, Whole: true, Flag: "--threads", Default: "1", Doc: "Threads that share the tokens of a prefill or a recomputed prefix."},
 			{Name: "layers", Type: TypeNumber, Whole: true, Flag: "--layers", Default: "4", Doc: "Decoder layers."},
@@ -66,6 +67,7 @@ func init() {
 			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "4", Doc: "Requests that take turns at the model; others wait."},
 			{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "mxflow-embedded", Doc: "Name that requests must use."},
 			{Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--prefix-cache-tokens", Default: "16384", Doc: "Tokens that the prefix cache keeps, where MXFLOW_EMBEDDED_PREFIX_CACHE is on."},
+			{Name: "profiler_dir", Type: TypeString, Flag: "--profiler-dir", Default: "none", Doc: "Folder for profiles: POST /start_profile begins one, POST /stop_profile writes it there. The level `profile` sets it by itself."},
 		},
 	})
 }
