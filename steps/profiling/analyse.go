@@ -121,4 +121,3 @@ func Launches(taken []Taken, matches func(name string) bool) (n int, us float64,
 	}
 	return n, us, longest
 }
-
