@@ -6,6 +6,7 @@ package profile
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/profile/symbol"
@@ -236,6 +237,7 @@ func (s *partSum) part() Part {
 	p := s.p
 	byCategory := map[string]*Category{}
 	for _, k := range s.kernels {
+		k.Total = exact(k.Total)
 		p.Kernels = append(p.Kernels, *k)
 	}
 	slices.SortFunc(p.Kernels, func(a, b Kernel) int {
@@ -249,24 +251,30 @@ func (s *partSum) part() Part {
 		byCategory[k.Category].Count += k.Count
 		byCategory[k.Category].Total += k.Total
 	}
+	p.Wall, p.Busy, p.GPU = exact(p.Wall), exact(p.Busy), exact(p.GPU)
 	for _, c := range byCategory {
+		c.Total = exact(c.Total)
 		p.Categories = append(p.Categories, *c)
 	}
 	slices.SortFunc(p.Categories, func(a, b Category) int { return byOrder(a.Name, b.Name) })
 	for _, w := range s.waits {
+		w.Total = exact(w.Total)
 		p.Waits = append(p.Waits, *w)
 	}
 	slices.SortFunc(p.Waits, func(a, b Wait) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause))
 	})
 	for name, us := range s.threads {
-		p.Threads = append(p.Threads, Thread{name, us})
+		p.Threads = append(p.Threads, Thread{name, exact(us)})
 	}
 	slices.SortFunc(p.Threads, func(a, b Thread) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
 	})
 	return p
 }
+
+// exact is a sum of times in µs as the profile has them, in whole ns.
+func exact(us float64) float64 { return math.Round(1e3*us) / 1e3 }
 
 // byOrder compares names of categories: ours in their order, those of a plan behind them.
 func byOrder(a, b string) int {
