@@ -185,7 +185,7 @@ func (a *app) printProfile(analysis *profile.Analysis, kernels int, on *served) 
 		fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("note: %s of CUDA graphs whose kernels are not named: what is not found below may have run in them.", launches(hidden))))
 	}
 	if unnamed > 0 {
-		fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("note: %s had more names than are kept, and stand below by their category.", count(unnamed, "kernel"))))
+		fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("note: %s had more names than are kept, and are listed as one.", count(unnamed, "kernel"))))
 	}
 	// Engines that batch continuously pass through many numbers of requests.
 	const most = 4

@@ -99,7 +99,7 @@ type Builder struct {
 	categories []string
 	byName     map[string]Name
 	nameBytes  int
-	more       map[string]Name
+	more       Name
 
 	lanes  []lane
 	byLane map[lane]Lane
@@ -136,47 +136,40 @@ type thread struct {
 // NewBuilder is a Builder of one file.
 func NewBuilder(o Options) *Builder {
 	return &Builder{
-		options: o, byName: map[string]Name{}, more: map[string]Name{}, byLane: map[lane]Lane{}, byThread: map[thread]ThreadID{},
+		options: o, byName: map[string]Name{}, byLane: map[lane]Lane{}, byThread: map[thread]ThreadID{},
 		steps: map[ThreadID][]window{}, classes: map[string]Class{}, sums: map[Name]Kernel{}, graphs: map[uint32]bool{},
 	}
 }
 
 // Name is the number of a kernel's name. What comes after more names than are kept is
-// counted by its category alone.
+// counted as one kernel.
 func (b *Builder) Name(name []byte) Name {
 	if n, ok := b.byName[string(name)]; ok {
 		return n
 	}
-	whole := string(name)
-	category := b.options.Rules.Category(whole)
-	if len(b.names) >= maxNames || b.nameBytes+len(whole) > maxNameBytes {
-		return b.beyond(category)
+	if len(b.names) >= maxNames || b.nameBytes+len(name) > maxNameBytes {
+		return b.Unnamed()
 	}
-	return b.newName(whole, category)
-}
-
-func (b *Builder) newName(whole, category string) Name {
-	n := Name(len(b.names))
-	b.names, b.categories = append(b.names, whole), append(b.categories, category)
+	whole := string(name)
+	n := b.newName(whole, b.options.Rules.Category(whole))
 	b.byName[whole] = n
 	b.nameBytes += len(whole)
 	return n
 }
 
-// beyond is the name for all kernels of a category whose own are too many to keep.
-func (b *Builder) beyond(category string) Name {
-	n, ok := b.more[category]
-	if !ok {
-		n = Name(len(b.names))
-		b.names, b.categories = append(b.names, "(more kernels: "+category+")"), append(b.categories, category)
-		b.more[category] = n
-	}
-	b.unnamed++
-	return n
+func (b *Builder) newName(name, category string) Name {
+	b.names, b.categories = append(b.names, name), append(b.categories, category)
+	return Name(len(b.names) - 1)
 }
 
-// Unnamed counts a kernel whose name the reader could not keep.
-func (b *Builder) Unnamed() Name { return b.beyond(symbol.Other) }
+// Unnamed is the name of all kernels whose own are too many to keep.
+func (b *Builder) Unnamed() Name {
+	if b.unnamed == 0 {
+		b.more = b.newName("kernels of more names than are kept", symbol.Other)
+	}
+	b.unnamed++
+	return b.more
+}
 
 // Lane is the number of a stream of a GPU, of a process.
 func (b *Builder) Lane(process, device, stream int64) (Lane, error) {
@@ -381,7 +374,7 @@ func (b *Builder) Build(file *File, names Naming) ([]Part, error) {
 		return b.buildSums(file)
 	}
 	file.Unnamed = b.unnamed
-	b.launches.sort(func(l *launch) int64 { return int64(l.correlation) })
+	b.launches.sort(func(l launch) int64 { return int64(l.correlation) })
 	ranks := make([]*rank, len(b.lanes))
 	for i := range b.lanes {
 		ranks[i] = b.rank(Lane(i))
@@ -546,9 +539,9 @@ func (l *log[T]) all() iter.Seq[*T] {
 }
 
 // sort sorts each piece.
-func (l *log[T]) sort(key func(*T) int64) {
+func (l *log[T]) sort(key func(T) int64) {
 	for _, c := range l.chunks {
-		compare := func(a, b T) int { return cmp.Compare(key(&a), key(&b)) }
+		compare := func(a, b T) int { return cmp.Compare(key(a), key(b)) }
 		if !slices.IsSortedFunc(c, compare) {
 			slices.SortStableFunc(c, compare)
 		}
@@ -556,12 +549,12 @@ func (l *log[T]) sort(key func(*T) int64) {
 }
 
 // ordered goes over all events by key, once each piece is sorted.
-func (l *log[T]) ordered(key func(*T) int64) iter.Seq[*T] {
+func (l *log[T]) ordered(key func(T) int64) iter.Seq[*T] {
 	l.sort(key)
 	return func(yield func(*T) bool) {
 		h := heads{}
 		for i, c := range l.chunks {
-			h = append(h, head{key(&c[0]), i, 0})
+			h = append(h, head{key(c[0]), i, 0})
 		}
 		// A sorted slice is a heap.
 		slices.SortFunc(h, func(a, b head) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.chunk, b.chunk)) })
@@ -578,7 +571,7 @@ func (l *log[T]) ordered(key func(*T) int64) iter.Seq[*T] {
 					return
 				}
 				if top.at++; top.at < len(chunk) {
-					top.key = key(&chunk[top.at])
+					top.key = key(chunk[top.at])
 				}
 			}
 			if top.at == len(chunk) {

@@ -172,7 +172,7 @@ func (b *Builder) attribute(gaps map[ThreadID][]gap, counted map[*rank]bool) {
 			}
 		}
 	}
-	for e := range b.host.ordered(func(e *hostEvent) int64 { return e.start }) {
+	for e := range b.host.ordered(func(e hostEvent) int64 { return e.start }) {
 		f := &threads[e.thread]
 		f.until(e.start, e.thread)
 		class := e.class

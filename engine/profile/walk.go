@@ -28,7 +28,7 @@ func (b *Builder) walk(ranks []*rank, counted map[*rank]bool) []*walked {
 		b.prepare(r)
 	}
 	gaps := map[ThreadID][]gap{}
-	for a := range b.activities.ordered(func(a *activity) int64 { return a.start }) {
+	for a := range b.activities.ordered(func(a activity) int64 { return a.start }) {
 		r := ranks[a.lane()]
 		if !counted[r] {
 			continue

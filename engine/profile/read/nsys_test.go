@@ -202,4 +202,7 @@ WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999999
 			b.Fatal(err)
 		}
 	}
+	var used runtime.MemStats
+	runtime.ReadMemStats(&used)
+	b.ReportMetric(float64(used.Sys)/(1<<20), "MiB-from-system")
 }

@@ -249,7 +249,7 @@ func (w *rowWalk) leaf(page []byte, p int) error {
 func (w *rowWalk) overflow(start []byte, next, size int64) ([]byte, error) {
 	w.long = append(w.long[:0], start...)
 	for int64(len(w.long)) < size {
-		if next < 1 || next > w.pages {
+		if w.seen++; w.seen > w.pages || next < 1 || next > w.pages {
 			return nil, errDamaged
 		}
 		part := make([]byte, w.usable)
