@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -129,4 +130,17 @@ func FuzzShort(f *testing.F) {
 		Rules(nil).Category(name)
 		Match("marlin", name)
 	})
+}
+
+// TestManual: the manual names every family and category.
+func TestManual(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/profiles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(Families(), Categories...) {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/profiles.md does not name %s", name)
+		}
+	}
 }
