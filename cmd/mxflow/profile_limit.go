@@ -94,8 +94,12 @@ func (s *served) limited(analysis *profile.Analysis) limited {
 // printLimit shows where the time of a step goes, and how short it could be.
 func (a *app) printLimit(p *profile.Part, s *served) {
 	r, err := s.against(p)
-	if err != nil {
-		fmt.Fprintf(a.stdout, "\nNo limit: %v.\n", err)
+	switch {
+	case errors.Is(err, roofline.ErrWhole):
+		fmt.Fprintln(a.stdout, "\n"+a.broken(0, fmt.Sprintf("No limit: %v. Say with --phase, --requests and --steps what it was.", err)))
+		return
+	case err != nil:
+		fmt.Fprintln(a.stdout, "\n"+a.broken(0, fmt.Sprintf("No limit: %v.", err)))
 		return
 	}
 	percent := func(share float64) string { return tell.Digits(share, "share", -2) }

@@ -58,7 +58,7 @@ func boundOf(r *Roofline) Bound {
 	if !r.Timed() {
 		return Bound{By: Unknown, Why: Untimed}
 	}
-	var took, least = map[Resource]float64{}, map[Resource]float64{}
+	took, least := map[Resource]float64{}, map[Resource]float64{}
 	for _, row := range r.Rows {
 		by := Resource(row.Waits)
 		if row.Category == string(Communication) {

@@ -110,9 +110,11 @@ func (r *Roofline) Share(category string) (share Span, known bool) {
 // Timed reports whether anything is known of how long a step takes from end to end.
 func (r *Roofline) Timed() bool { return r.Step.Low > 0 }
 
+// took is how long the kernels of a category take; the output projection is one of the dense
+// matrices, and also by itself where it is told apart.
 func (r *Roofline) took(category string) (took float64, known bool) {
 	for _, row := range r.Rows {
-		if row.Category == category {
+		if row.Category == category || row.Kernel != "" && category == limit.Dense {
 			took, known = took+row.Took, true
 		}
 	}
@@ -188,15 +190,20 @@ func (r *Roofline) Gain(c Claim) (g Gain, unknown []string) {
 		}
 		saved += took * (1 - 1/c[category])
 	}
+	if head := r.row(limit.Head); head >= 0 && r.Rows[head].Kernel != "" && c[limit.Head] >= 1 && c[limit.Dense] >= 1 {
+		saved -= r.Rows[head].Took * (1 - 1/c[limit.Dense]) // it has a claim of its own
+	}
 	return gainOf(r, saved), unknown
 }
 
 // limit adds how long the rows take at least.
 func (r *Roofline) limit(p *profile.Part, on Basis) {
 	if on.Model == nil || r.Phase == profile.Decode && r.Requests <= 0 || r.Tokens < 1 {
+		r.split(p, 0)
 		return
 	}
 	if p.GPUs > 0 && p.GPUs != len(on.Machine.GPUs) {
+		r.split(p, 0)
 		return // nobody knows which part of the weights each of them has
 	}
 	work := on.Model.Prefill(max(r.Requests, 1), int(r.Tokens))
@@ -237,8 +244,8 @@ func (r *Roofline) row(category string) int {
 }
 
 // split takes the output projection out of the dense matrices, where the profile does not
-// tell it apart: the one kernel among them that runs once a step and takes as long as that
-// must. Where there are several nothing is split.
+// tell it apart: the one kernel among them that runs once a step, and takes as long as that
+// must where that is known. Where there are several nothing is split.
 func (r *Roofline) split(p *profile.Part, least float64) {
 	dense, steps := r.row(limit.Dense), float64(p.Steps)
 	var found []profile.Kernel

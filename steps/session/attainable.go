@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -34,6 +35,9 @@ var ofMost = []string{"median", "p50", "mean"}
 // makes faster, by the newest profile of its parent: no fact where it names none.
 func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reason {
 	h := f.Hypothesis
+	if of := l.Plan.Feature(f.Of); of != nil && len(of.Alternatives) > 0 && of.Alternatives[0].Name == f.Name {
+		h = of.Hypothesis // said once, of the first of its alternatives
+	}
 	if h == nil || len(h.Kernels) == 0 || h.Probe == nil || h.Probe.Program == nil {
 		return verdict.Reason{}
 	}
@@ -154,7 +158,7 @@ func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *profile.Analysis, 
 	if l.Store == nil {
 		return nil, nil, nil
 	}
-	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[profiled] == "" })
+	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[profiled] == "" || !decide.Sound(l) })
 	if len(all) == 0 {
 		return nil, nil, nil
 	}

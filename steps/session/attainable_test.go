@@ -17,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// claimPlan has two features with one hypothesis: the second builds on the first, which
-// nothing profiled.
+// claimPlan has three features with one hypothesis: the second builds on the first, which
+// nothing profiled, and the third has two alternatives.
 const claimPlan = `
 plan "claims" {}
 engine "embedded" "tiny" {}
@@ -64,6 +64,14 @@ phase "one" {
     }
     criterion "c" { rule = "w.c1.tg.gain >= 0" }
   }
+  feature "tried" {
+    choose = { a = ["on", "more"] }
+    hypothesis {
+      %[1]s
+      because = "its tiles fit"
+    }
+    criterion "c" { rule = "w.c1.tg.gain >= 0" }
+  }
 }
 `
 
@@ -84,7 +92,7 @@ func decodedOnH100() *profile.Analysis {
 
 // foreseen are the notes of the features' benchmarks, with the analysis on record as what
 // a launch of the baseline left.
-func foreseen(t *testing.T, hypothesis string, left []byte) (port, next []verdict.Reason) {
+func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict.Reason {
 	t.Helper()
 	lab := labOf(t, fmt.Sprintf(claimPlan, hypothesis))
 	var err error
@@ -101,29 +109,26 @@ func foreseen(t *testing.T, hypothesis string, left []byte) (port, next []verdic
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := func(id string, left map[string]string) {
-			l := &ledger.Launch{ID: id, Session: "q", Purpose: ledger.ForQualification, Variant: a.Parent.Name, VariantKey: a.Parent.Key, OK: true, Left: left}
+		record := func(id string, left map[string]string, invalid ...verdict.Reason) {
+			l := &ledger.Launch{ID: id, Session: "q", Purpose: ledger.ForQualification, Variant: a.Parent.Name, VariantKey: a.Parent.Key, OK: true, Left: left, Invalid: invalid}
 			if err := lab.Store.Append(&ledger.Record{Type: "launch", Run: "r-1", Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		record("q.baseline.1", map[string]string{profiled: sum})
 		record("q.baseline.2", nil)
+		record("q.baseline.3", map[string]string{profiled: "of a GPU that was shared"}, verdict.New(code.GPUShared))
 	}
 	r := &runtime.Runner{Plan: lab.Plan, Graph: lab.Graph, Journal: lab.Store.Journal(), Step: lab.Step, Run: "r-1"}
 	preview, err := r.Preview()
 	if err != nil {
 		t.Fatal(err)
 	}
+	notes := map[string][]verdict.Reason{}
 	for _, p := range preview {
-		switch p.Node.ID {
-		case runtime.BenchmarkID("port"):
-			port = p.Notes
-		case runtime.BenchmarkID("next"):
-			next = p.Notes
-		}
+		notes[p.Node.ID] = p.Notes
 	}
-	return port, next
+	return notes
 }
 
 // TestAttainable: a hypothesis beyond what its kernels allow is flagged before anything is
@@ -181,7 +186,12 @@ func TestAttainable(t *testing.T) {
 		if c.kernels != "" {
 			hypothesis += "kernels = { " + c.kernels + " }"
 		}
-		port, next := foreseen(t, hypothesis, c.left)
+		notes := foreseen(t, hypothesis, c.left)
+		port, next := notes[runtime.BenchmarkID("port")], notes[runtime.BenchmarkID("next")]
+		// Of alternatives it is said once.
+		if first, second := notes[runtime.BenchmarkID("tried[on]")], notes[runtime.BenchmarkID("tried[more]")]; !slices.EqualFunc(first, port, verdict.Reason.Equal) || len(second) > 0 {
+			t.Errorf("%s: of alternatives it says %v, %v", name, tell.Lines(first), tell.Lines(second))
+		}
 		if c.want == "" {
 			if len(port)+len(next) > 0 {
 				t.Errorf("%s: %v, %v", name, tell.Lines(port), tell.Lines(next))
