@@ -48,7 +48,7 @@ var sessionPhrases = phrases{
 			"as it takes {saved:2} off a {phase} step of {step:3} (profile of {launch})", r), claims, allows)
 	},
 	code.Unforeseen:    "{subject}: unknown what {kernels} as fast can gain: {causes}",
-	code.Unprofiled:    "no profile of {subject} is on record",
+	code.Unprofiled:    "no profile of {subject} is on record (level \"profile\" takes one)",
 	code.NotOfSteps:    "{subject} does not follow from how long steps take; medians and means of tg, tpot, itl, pp, ttft and ttfr do",
 	code.NotRelative:   "{expect} is a level, not a change",
 	code.NotClosed:     "an open loop has no number of requests at once",

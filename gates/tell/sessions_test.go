@@ -72,7 +72,7 @@ func TestSessions(t *testing.T) {
 			verdict.New(code.Attainable, gained[0], gained[1], gained[2], verdict.Span("step", 3043, 4030, "µs"), gained[4], gained[5]).On("chat.tg"),
 			"chat.tg: at most +10.9% with moe 1.5×, norm 2× as fast, which takes 313 µs off a decode step of 3043 µs to 4030 µs (profile of q-1)",
 		},
-		{verdict.New(code.Unprofiled).On("baseline"), "no profile of baseline is on record"},
+		{verdict.New(code.Unprofiled).On("baseline"), "no profile of baseline is on record (level \"profile\" takes one)"},
 	})
 }
 
