@@ -24,7 +24,7 @@ func newProfileCommand(a *app) *cobra.Command {
 	var on served
 	kernels := 12
 	c := &cobra.Command{
-		Use:   "profile FILE…",
+		Use:   "profile FILE… | PLAN [FEATURE]",
 		Short: "Show where the time of a profiled engine goes: kernels, waits, host",
 		Long: `Reads what a profiler recorded of an engine and shows, for prefill and decoding, GPU
 time per token by category, the kernels, why the GPU waited and what the host did.
@@ -38,9 +38,13 @@ Prefill and decoding are told apart by the marks that vLLM, SGLang and TensorRT-
 write around their steps. A profile without them is one whole, of which --phase,
 --requests and --steps say what it was.
 
+Of a plan, what the level profile took last is shown: of the baseline, or of a feature
+and then what differs from its parent.
+
 With --model and --gpu, each category is held against the time that it takes at least:
 how far it is from that, what a step would gain, and what bounds it.`,
 		Example: "  mxflow profile decode.pt.trace.json.gz\n" +
+			"  mxflow profile plan.hcl grouped_gemm\n" +
 			"  mxflow profile traces/ --kernels 30\n" +
 			"  mxflow profile kernels.csv --phase decode --requests 1 --steps 64\n" +
 			"  mxflow profile traces/ --model config.json --gpu 'NVIDIA H100 80GB HBM3'\n" +
@@ -50,6 +54,9 @@ how far it is from that, what a step would gain, and what bounds it.`,
 			limits, err := on.read()
 			if err != nil {
 				return err
+			}
+			if namesPlan(args[0]) {
+				return a.profileOfPlan(args, kernels, limits, &on)
 			}
 			analysis, err := readProfile(c.Context(), args, o)
 			if err != nil {

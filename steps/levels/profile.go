@@ -11,11 +11,14 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/limit"
+	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/engine/profile/symbol"
 	"github.com/mxflow/mxflow/engine/roofline"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/profiling"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -32,6 +35,22 @@ var profileKind = Kind{
 		c, err := profiling.Of(b)
 		return &profiled{Config: c}, err
 	},
+}
+
+// AnalysisOf is what was read of the profiles that a launch left.
+func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
+	text, err := st.Get(l.Left[Analysis])
+	if err != nil {
+		return nil, fmt.Errorf("the profile of launch %s: %w", l.ID, err)
+	}
+	a := &profile.Analysis{}
+	if err := json.Unmarshal(text, a); err != nil {
+		return nil, fmt.Errorf("the profile of launch %s: %w", l.ID, err)
+	}
+	if a.Format != profile.Format {
+		return nil, fmt.Errorf("the profile of launch %s is of format %q: this mxflow reads %q", l.ID, a.Format, profile.Format)
+	}
+	return a, nil
 }
 
 // profiled is the level of that name.

@@ -94,11 +94,18 @@ func Hidden(taken []Taken) (graphs, unnamed int) {
 	return graphs, unnamed
 }
 
-// Joined is one analysis of all windows.
+// Joined is one analysis of all windows, a part each. What is there beside it are steps at
+// its ends, in which other numbers of requests were served.
 func Joined(taken []Taken) *profile.Analysis {
 	var all []*profile.Analysis
 	for _, t := range taken {
-		all = append(all, t.Analysis)
+		of := &profile.Analysis{Files: t.Analysis.Files}
+		if p := t.main(); p != nil {
+			part := *p
+			part.Requests = t.Requests // an engine may serve fewer at a step
+			of.Parts = []profile.Part{part}
+		}
+		all = append(all, of)
 	}
 	return profile.Join(all...)
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,11 +14,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/variant"
 )
-
-// profiled is where a launch keeps the analysis of its profile.
-const profiled = "profile/analysis.json"
 
 // ofSteps are the metrics that follow from how long steps of a phase take.
 var ofSteps = map[string]string{
@@ -158,21 +155,11 @@ func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *profile.Analysis, 
 	if l.Store == nil {
 		return nil, nil, nil
 	}
-	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[profiled] == "" || !decide.Sound(l) })
+	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Sound(l) })
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
 	on := all[len(all)-1]
-	text, err := l.Store.Get(on.Left[profiled])
-	if err != nil {
-		return nil, nil, err
-	}
-	a := &profile.Analysis{}
-	if err := json.Unmarshal(text, a); err != nil {
-		return nil, nil, err
-	}
-	if a.Format != profile.Format {
-		return nil, nil, fmt.Errorf("%s of launch %s is of format %q, not %q", profiled, on.ID, a.Format, profile.Format)
-	}
-	return on, a, nil
+	a, err := levels.AnalysisOf(l.Store, on)
+	return on, a, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/levels"
 )
 
 // claimPlan has three features with one hypothesis: the second builds on the first, which
@@ -115,9 +116,9 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 				t.Fatal(err)
 			}
 		}
-		record("q.baseline.1", map[string]string{profiled: sum})
+		record("q.baseline.1", map[string]string{levels.Analysis: sum})
 		record("q.baseline.2", nil)
-		record("q.baseline.3", map[string]string{profiled: "of a GPU that was shared"}, verdict.New(code.GPUShared))
+		record("q.baseline.3", map[string]string{levels.Analysis: "of a GPU that was shared"}, verdict.New(code.GPUShared))
 	}
 	r := &runtime.Runner{Plan: lab.Plan, Graph: lab.Graph, Journal: lab.Store.Journal(), Step: lab.Step, Run: "r-1"}
 	preview, err := r.Preview()
