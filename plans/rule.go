@@ -122,10 +122,12 @@ const (
 	Root Against = "root"
 	// LastGood is the engine that the plan's last_good block names.
 	LastGood Against = "last_good"
+	// LastAccepted is what was accepted last, before the engine's revision changed.
+	LastAccepted Against = "last_accepted"
 )
 
 // References are the arms besides the parent.
-var References = []Against{Root, LastGood}
+var References = []Against{Root, LastGood, LastAccepted}
 
 // ReferenceOf is the arm that a word of an address names.
 func ReferenceOf(word string) (Against, bool) {

@@ -14,6 +14,8 @@ var sessionPhrases = phrases{
 	code.LaunchesKept:     "{n} of {least?{least}–}{most} launches kept",
 	code.MachineDisturbed: "disturbed by this machine; the next apply makes it again",
 	code.ReferenceLost:    "{subject} was not measured",
+	code.RevisionGone:     "what {subject} accepted on {day} cannot be started as it was{causes?: {causes}}{causes!: the engine's block, its command, program or image changed since}",
+	code.OtherDay:         "{subject} is {is}, and was {was} on {day} ({change}), which is of another day and decides nothing",
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
 	code.CrashedAgain:     "{subject} crashed again in a fresh launch ({launches:and}), while {other} bore the same load in {other_launches|launch|launches}: {causes}",

@@ -23,6 +23,10 @@ type Arm struct {
 	// Over is what is laid over engine and knobs: another revision, which the plan says.
 	// It is nil of arms of the plan's own.
 	Over *plans.KnobValue
+	// Gone is why it cannot be started any more, and Was what is on record of it: of what
+	// was accepted before.
+	Gone verdict.Reason
+	Was  *LastAccepted
 	// Key is its part of the measurement key and Knobs the value of every knob; both
 	// are empty until the variant is resolved.
 	Key   string
@@ -33,7 +37,8 @@ type Arm struct {
 type Arms struct {
 	Candidate, Parent Arm
 	// References are what rules may name besides the parent; that of a last_good is there
-	// only where the plan has one.
+	// only where the plan has one, that of a last_accepted where rules read it and it is
+	// resolved.
 	References map[plans.Against]Arm
 }
 

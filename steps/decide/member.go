@@ -35,6 +35,11 @@ type Member struct {
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
 	m := Member{Feature: f, Arms: a, Launched: launched, Open: true}
 	m.Least, m.Most = p.LaunchesOf(ReadAs(f))
+	for _, arm := range a.References {
+		if !arm.Gone.IsZero() {
+			m.lost(arm.Key, arm.Gone)
+		}
+	}
 	if countsLaunches(p, f) {
 		m.Least = m.Most
 	}
@@ -50,12 +55,16 @@ func (m *Member) Lose(key string, why verdict.Reason) bool {
 	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
 		return false
 	}
+	m.lost(key, why)
+	m.Launched = slices.DeleteFunc(slices.Clone(m.Launched), func(k string) bool { return k == key })
+	return true
+}
+
+func (m *Member) lost(key string, why verdict.Reason) {
 	if m.Lost == nil {
 		m.Lost = map[string]verdict.Reason{}
 	}
 	m.Lost[key] = why
-	m.Launched = slices.DeleteFunc(slices.Clone(m.Launched), func(k string) bool { return k == key })
-	return true
 }
 
 // LostAs is that a reference dropped out, by the name that rules have for it.

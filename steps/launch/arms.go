@@ -1,8 +1,14 @@
 package launch
 
 import (
+	"errors"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -14,6 +20,8 @@ import (
 type Arms struct {
 	Candidate, Parent *variant.Variant
 	References        map[plans.Against]*variant.Variant
+	// Gone is what cannot be started any more, and so is no variant.
+	Gone map[plans.Against]decide.Arm
 }
 
 // Distinct lists the variants to launch, parent first: A is the parent and B
@@ -75,8 +83,70 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error
 			return a, err
 		}
 	}
-	a.Candidate, err = l.resolveArm(s, planned.Candidate)
+	if a.Candidate, err = l.resolveArm(s, planned.Candidate); err == nil && decide.ReadsOf(l.Plan, f, plans.LastAccepted) {
+		l.lastAccepted(s, &a)
+	}
 	return a, err
+}
+
+// lastAccepted adds what was accepted last, before the baseline became what it is: the
+// baseline itself where nothing was. It is started as it was or not at all.
+func (l *Lab) lastAccepted(s *runtime.Scope, a *Arms) {
+	root := a.References[plans.Root]
+	was := l.acceptedBefore(root)
+	if was == nil {
+		a.References[plans.LastAccepted] = root
+		return
+	}
+	then := was.Launches[0]
+	v, err := l.asItWas(s, then)
+	if err == nil && v.Key == then.VariantKey {
+		a.References[plans.LastAccepted] = v
+		return
+	}
+	why := verdict.New(code.RevisionGone, verdict.Text("day", was.At.UTC().Format(time.DateOnly))).On(was.Node)
+	if err != nil {
+		why = why.From(verdict.OfError(err))
+	}
+	a.Gone = map[plans.Against]decide.Arm{plans.LastAccepted: {Name: string(plans.LastAccepted), Key: then.VariantKey, Gone: why, Was: was}}
+}
+
+func (l *Lab) acceptedBefore(root *variant.Variant) *decide.LastAccepted {
+	if l.Store == nil {
+		return nil
+	}
+	// What this apply accepts has this baseline, so it stays the same.
+	key := root.Engine + " " + root.Key
+	if known, ok := l.accepted.Load(key); ok {
+		return known.(*decide.LastAccepted)
+	}
+	was := decide.LastAcceptedIn(l.Store.Records(), root.Engine, root.Key)
+	l.accepted.Store(key, was)
+	return was
+}
+
+// asItWas is the variant of a launch by the plan as it is, at the commits of then.
+func (l *Lab) asItWas(s *runtime.Scope, then *ledger.Launch) (*variant.Variant, error) {
+	over := &plans.KnobValue{Name: string(plans.LastAccepted), Parts: map[string][]*plans.Block{}}
+	for _, key := range slices.Sorted(maps.Keys(then.Engine)) {
+		name, of := strings.CutSuffix(key, ".commit")
+		name, is := strings.CutPrefix(name, "source.")
+		if of && is {
+			over.Parts["source"] = append(over.Parts["source"], &plans.Block{Kind: "source", Name: name, Attrs: map[string]any{"ref": then.Engine[key]}})
+		}
+	}
+	knobs := l.Plan.DefaultKnobs()
+	maps.Copy(knobs, then.Knobs)
+	v, err := l.ResolveWith(s, over.Name, then.Block, l.Plan.Apart(knobs), over)
+	if err != nil {
+		return nil, err
+	}
+	for _, src := range v.Spec.Sources {
+		if src.Problem != "" {
+			return nil, errors.New(src.Problem)
+		}
+	}
+	return v, nil
 }
 
 func (l *Lab) resolveArm(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
@@ -107,6 +177,7 @@ func (a Arms) Keyed() decide.Arms {
 	for against, v := range a.References {
 		out.References[against] = arm(v)
 	}
+	maps.Copy(out.References, a.Gone)
 	return out
 }
 

@@ -76,6 +76,8 @@ type Lab struct {
 	// gpus are those that this apply holds, metadata what it has found out.
 	gpus     gpuHold
 	metadata metadata.Collector
+	// accepted is what was accepted before, by the baseline of now.
+	accepted sync.Map
 }
 
 // Started is one engine that runs, with the record of its launch.

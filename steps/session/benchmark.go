@@ -55,7 +55,7 @@ var RegressionSchema = plans.Schema{
 		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
 		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "By how much each of them may be worse, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
 		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "By how much those that are memory may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, Doc: "What the same limits hold against besides the parent: `root`, the baseline, and `last_good`, each launched as an arm of the session: `chat.tg.last_good.gain >= -0.03`."},
+		{Name: "against", Type: plans.Strings, Doc: "What the same limits hold against besides the parent: `root`, the baseline, `last_good`, and `last_accepted`, what was accepted before the engine's revision changed. Each is launched as an arm of the session: `chat.tg.last_good.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		wrong := func(attr, summary, detail string) {

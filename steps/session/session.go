@@ -563,6 +563,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
 		level.Reasons = append(level.Reasons, m.LostArms()...)
+		level.Reasons = append(level.Reasons, m.OtherDay(s.lab.Plan, used)...)
 	}
 	return err
 }

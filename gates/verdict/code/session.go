@@ -9,6 +9,12 @@ const (
 	// ReferenceLost: the arm Subject, which is held against besides the parent, dropped
 	// out of the session, from why. Rules that read it are not decided.
 	ReferenceLost Code = "session.reference_lost"
+	// RevisionGone: the variant that the node Subject accepted on day cannot be started as
+	// it was, from why where that is known. Args: day.
+	RevisionGone Code = "session.revision_gone"
+	// OtherDay: the metric Subject is worse than it was on day, in launches of another
+	// session, which decides nothing. Args: is, was, change, day.
+	OtherDay Code = "session.other_day"
 	// LaunchesKept: of an interrupted session, n of least to most launches are on record.
 	LaunchesKept Code = "session.launches_kept"
 	// MachineDisturbed: this machine disturbed a launch, from how, and the next apply
