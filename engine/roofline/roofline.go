@@ -163,7 +163,11 @@ func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	for _, t := range p.Threads {
 		r.host = max(r.host, t.Total/steps)
 	}
+	var sum float64
 	for _, c := range p.Categories {
+		if sum += c.Total; !(c.Total >= 0) || math.IsInf(sum, 0) {
+			return nil, fmt.Errorf("%w: %s takes %g µs", ErrTimes, c.Name, c.Total)
+		}
 		r.Rows = append(r.Rows, Row{Category: c.Name, Took: c.Total / steps})
 	}
 	r.limit(p, on)

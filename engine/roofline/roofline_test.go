@@ -279,6 +279,8 @@ func TestNotLaidOut(t *testing.T) {
 		"no kernels":          {func(p *profile.Part) { p.Busy, p.GPU = 0, 0 }, ErrTimes},
 		"NaN":                 {func(p *profile.Part) { p.Busy = math.NaN() }, ErrTimes},
 		"no wall":             {func(p *profile.Part) { p.Wall = 0; p.Unprofiled = 0 }, ErrTimes},
+		"less than none":      {func(p *profile.Part) { p.Categories[1].Total = -1 }, ErrTimes},
+		"beyond numbers":      {func(p *profile.Part) { p.Categories[1].Total, p.Categories[2].Total = 1e307, 1e308 }, ErrTimes},
 		"endless":             {func(p *profile.Part) { p.Unprofiled = math.Inf(1) }, ErrTimes},
 		"busier than it took": {func(p *profile.Part) { p.Busy, p.Unprofiled = 5000, 0 }, ErrTimes},
 	} {
@@ -286,4 +288,40 @@ func TestNotLaidOut(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
+}
+
+// FuzzOf: an analysis is read back from files, and whatever it says, what is made of it can
+// be written again.
+func FuzzOf(f *testing.F) {
+	text, err := json.Marshal(decoded())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	m, err := limit.Read([]byte(gptOSS))
+	if err != nil {
+		f.Fatal(err)
+	}
+	on, err := limit.Of([]string{"NVIDIA H200"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 1e308, "busy_us": 1e308, "gpu_us": 1e308, "categories": [{"name": "moe", "us": 1e308}, {"name": "moe", "us": 1e308}]}`))
+	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 2, "busy_us": 1, "gpu_us": 1, "categories": [{"name": "moe", "us": -1}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var p profile.Part
+		if json.Unmarshal(text, &p) != nil {
+			return
+		}
+		r, err := Of(&p, Basis{Model: m, Machine: on})
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if g, _ := r.Gain(Claim{"moe": 1.5, "lm_head": 2}); math.IsNaN(g.Most) || math.IsInf(g.Most, 0) || g.Most < 0 || math.IsNaN(g.Least) || g.Least < 0 || g.Saved < 0 {
+			t.Errorf("%s: %+v", text, g)
+		}
+	})
 }
