@@ -133,6 +133,7 @@ var conditional = map[string]bool{
 	"workload.output_lengths.mean": true,
 	"workload.output_lengths.std":  true,
 	"knob.value.must_not_see.log":  true,
+	"engine.profiler.wrap":         true, // or start and stop
 	"last_good.command":            true, // or image, or source
 }
 
@@ -215,7 +216,7 @@ func notAllowed(a plans.Attr) (list []cty.Value) {
 		list = []cty.Value{text, truth, texts, cty.NumberFloatVal(1.5)}
 	case plans.Strings, plans.Refs:
 		list = []cty.Value{text, number, object, cty.ListVal([]cty.Value{number})}
-	case plans.Map, plans.Overrides, plans.Values, plans.Choices, plans.Beaten:
+	case plans.Map, plans.Overrides, plans.Values, plans.Choices, plans.Beaten, plans.Factors:
 		list = []cty.Value{text, number, texts}
 	case plans.Reference:
 		list = []cty.Value{text, number}
@@ -263,44 +264,46 @@ var scaffolding = []string{
 
 // around holds what a block has to stand in, by path; %s is the block.
 var around = map[string]string{
-	"engine.process":            "engine \"openai\" \"wrapped\" {\n%s\n}",
-	"engine.ready":              "engine \"embedded\" \"wrapped\" {\n%s\n}",
-	"engine.run":                wrappedCommand,
-	"engine.output":             wrappedCommand,
-	"engine.metric":             "engine \"command\" \"wrapped\" {\nprocess {\ncommand = [\"true\"]\n}\n%s\n}",
-	"engine.caches":             wrappedServer,
-	"engine.compose":            wrappedServer,
-	"engine.docker":             wrappedServer,
-	"engine.endpoint":           wrappedServer,
-	"engine.exec":               wrappedServer,
-	"engine.gpu":                wrappedServer,
-	"engine.metadata":           wrappedServer,
-	"engine.observe":            wrappedServer,
-	"engine.profile":            wrappedServer,
-	"engine.source":             wrappedServer,
-	"engine.tree":               wrappedServer,
-	"phase.step.compare":        "engine \"embedded\" \"plain\" {}\nengine \"embedded\" \"cached\" {}\nphase \"wrapped\" {\n%s\n}",
-	"engine.stop":               "engine \"embedded\" \"wrapped\" {\n%s\n}",
-	"workload.dataset":          "workload \"wrapped\" {\nwarmup = 1\noutput_tokens = 8\n%s\n}",
-	"workload.output_lengths":   "workload \"wrapped\" {\nprompt_tokens = 8\n%s\n}",
-	"workload.prompt_lengths":   "workload \"wrapped\" {\noutput_tokens = 8\n%s\n}",
-	"workload.slo":              "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\n%s\n}",
-	"variable.validation":       "variable \"model\" {\ndefault = \"small\"\n%s\n}",
-	"knob.value":                "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
-	"knob.value.source":         "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see { log = [\"*v*\"] }\n%s\n}\n}",
-	"knob.value.must_see":       "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"knob.value.must_see.lines": "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
-	"knob.value.must_not_see":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"last_good.source":          "engine \"embedded\" \"tiny\" {\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nlast_good {\n%s\n}",
-	"protocol.level":            "protocol \"wrapped\" {\n%s\n}",
-	"phase.step.matrix":         wrappedKnobs,
-	"phase.step":                "phase \"wrapped\" {\n%s\n}",
-	"phase.feature":             "phase \"wrapped\" {\n%s\n}",
-	"phase.gate":                "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
-	"phase.gate.rule":           "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
-	"phase.feature.hypothesis":  "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
-	"phase.feature.confirm":     "engine \"vllm\" \"production\" {\nmodel = \"openai/gpt-oss-120b\"\n}\nphase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"decode\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
-	"phase.feature.criterion":   "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
+	"engine.process":              "engine \"openai\" \"wrapped\" {\n%s\n}",
+	"engine.ready":                "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"engine.run":                  wrappedCommand,
+	"engine.output":               wrappedCommand,
+	"engine.metric":               "engine \"command\" \"wrapped\" {\nprocess {\ncommand = [\"true\"]\n}\n%s\n}",
+	"engine.caches":               wrappedServer,
+	"engine.compose":              wrappedServer,
+	"engine.docker":               wrappedServer,
+	"engine.endpoint":             wrappedServer,
+	"engine.exec":                 wrappedServer,
+	"engine.gpu":                  wrappedServer,
+	"engine.metadata":             wrappedServer,
+	"engine.observe":              wrappedServer,
+	"engine.profile":              wrappedServer,
+	"engine.profiler":             wrappedServer,
+	"engine.source":               wrappedServer,
+	"engine.tree":                 wrappedServer,
+	"phase.step.compare":          "engine \"embedded\" \"plain\" {}\nengine \"embedded\" \"cached\" {}\nphase \"wrapped\" {\n%s\n}",
+	"engine.stop":                 "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"workload.dataset":            "workload \"wrapped\" {\nwarmup = 1\noutput_tokens = 8\n%s\n}",
+	"workload.output_lengths":     "workload \"wrapped\" {\nprompt_tokens = 8\n%s\n}",
+	"workload.prompt_lengths":     "workload \"wrapped\" {\noutput_tokens = 8\n%s\n}",
+	"workload.slo":                "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\n%s\n}",
+	"variable.validation":         "variable \"model\" {\ndefault = \"small\"\n%s\n}",
+	"knob.value":                  "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
+	"knob.value.source":           "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see { log = [\"*v*\"] }\n%s\n}\n}",
+	"knob.value.must_see":         "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"knob.value.must_see.lines":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
+	"knob.value.must_see.kernels": "protocol \"standard\" {\nlevel \"kernels\" {}\nlevel \"profile\" {}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
+	"knob.value.must_not_see":     "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"last_good.source":            "engine \"embedded\" \"tiny\" {\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nlast_good {\n%s\n}",
+	"protocol.level":              "protocol \"wrapped\" {\n%s\n}",
+	"phase.step.matrix":           wrappedKnobs,
+	"phase.step":                  "phase \"wrapped\" {\n%s\n}",
+	"phase.feature":               "phase \"wrapped\" {\n%s\n}",
+	"phase.gate":                  "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
+	"phase.gate.rule":             "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
+	"phase.feature.hypothesis":    "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
+	"phase.feature.confirm":       "engine \"vllm\" \"production\" {\nmodel = \"openai/gpt-oss-120b\"\n}\nphase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"decode\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
+	"phase.feature.criterion":     "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
 }
 
 // wrappedKnobs are those that the example of a matrix combines.
