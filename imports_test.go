@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"engine/profile":              {"engine/profile/symbol"},
 	"engine/profile/symbol":       {},
 	"engine/profile/read":         {"engine/profile"},
+	"engine/profile/host":         {"engine/profile"},
 	"engine/roofline":             {"engine/limit", "engine/profile", "engine/profile/symbol"},
 	"engine/ready":                {"engine", "engine/kinds", "engine/logscan"},
 	"engine/observe":              {"engine", "engine/kinds", "engine/logscan"},
