@@ -230,17 +230,22 @@ func (b *Builder) Activity(start, end int64, on Lane, name Name, correlation uin
 }
 
 func (b *Builder) kernel(name Name) {
-	switch b.categories[name] {
-	case symbol.Hidden:
+	switch {
+	case b.categories[name] == symbol.Hidden:
 		b.hidden++
-	case symbol.Memory:
-		if symbol.IsCopy(b.names[name]) {
-			return
-		}
-		b.kernels++
-	default:
+	case !symbol.IsCopy(b.names[name]):
 		b.kernels++
 	}
+}
+
+// works reports whether a part has a kernel, beside copies and graphs.
+func (b *Builder) works(w *walked) bool {
+	for name := range w.kernels {
+		if b.categories[name] != symbol.Hidden && !symbol.IsCopy(b.names[name]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Sum is how long all launches of a kernel took together, of a profile that has only sums.
@@ -392,8 +397,15 @@ func (b *Builder) Build(file *File, names Naming) ([]Part, error) {
 		return nil, ErrNoKernels
 	}
 	parts := b.walk(ranks, counted)
-	if len(parts) == 0 {
+	switch {
+	case len(parts) == 0:
 		return nil, ErrNoSteps
+	case !slices.ContainsFunc(parts, b.works):
+		// Copies or graphs alone, of the processes that count.
+		if b.hidden > 0 {
+			return nil, ErrHidden
+		}
+		return nil, ErrNoKernels
 	}
 	out := make([]Part, 0, len(parts))
 	for _, w := range parts {

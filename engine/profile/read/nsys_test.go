@@ -180,9 +180,9 @@ func BenchmarkNsys(b *testing.B) {
 		b.Skip("sqlite3 makes the file")
 	}
 	path := filepath.Join(b.TempDir(), "a.sqlite")
-	columns := []string{"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName", "shortName"}
-	for _, more := range []string{"launchType", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", "localMemoryTotal", "graphNodeId"} {
-		columns = append(columns, more)
+	columns := []string{
+		"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName", "shortName", "launchType", "registersPerThread",
+		"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", "localMemoryTotal", "graphNodeId",
 	}
 	make := exec.Command(sqlite, path, `
 PRAGMA journal_mode = off; PRAGMA synchronous = off;

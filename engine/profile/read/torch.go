@@ -41,7 +41,9 @@ type torch struct {
 	naming profile.Naming
 	ids    map[string]int64
 	found  bool
-	e      event
+	// based: the file says at which time its clock starts.
+	based bool
+	e     event
 }
 
 // event is what we look at of one entry. All refer to the buffer.
@@ -104,6 +106,7 @@ func (t *torch) document() error {
 			if base, err = t.token(); err == nil {
 				if ns, e := strconv.ParseInt(base, 10, 64); e == nil {
 					t.b.Clock(ns)
+					t.based = true
 				}
 			}
 		default:
@@ -180,6 +183,11 @@ func (t *torch) take(e *event) error {
 	long, err := ns(e.dur)
 	if err != nil {
 		return fmt.Errorf("dur of %.60q: %w", e.name, err)
+	}
+	if !t.based && start > 1e18 {
+		// Before 2.4 PyTorch wrote the wall clock itself.
+		t.b.Clock(0)
+		t.based = true
 	}
 	end := start + long
 	correlation, _ := strconv.ParseUint(string(e.correlation), 10, 32)

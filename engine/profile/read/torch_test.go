@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/profile"
 )
@@ -270,6 +271,27 @@ func TestProcesses(t *testing.T) {
 		case a.Parts[0].GPU != c.gpu || !slices.Equal(a.Files[0].Processes, []string{"engine", "desktop"}):
 			t.Errorf("%v: %+v", c.processes, a)
 		}
+	}
+}
+
+// TestCopier: a process that counts and only copies is no engine at work.
+func TestCopier(t *testing.T) {
+	path := trace(t, "a.json", document(
+		process(5, "engine"), process(6, "loader"),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 10, `, "correlation": 1`),
+		other("cuda_runtime", "cudaMemcpyAsync", 6, 6, 0, 1, `"correlation": 2`), other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1, 7, 5, 5, `"correlation": 2`),
+	))
+	if a, err := openOne(t, path, profile.Options{Processes: []string{"loader"}}); !errors.Is(err, profile.ErrNoKernels) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestClock: traces without a base have the wall clock itself.
+func TestClock(t *testing.T) {
+	old := `{"traceEvents": [` + kernel("gemm", 1795342178000000, 10, "") + "," + kernel("gemm", 1795342179000000, 5, "") + "]}"
+	a, err := openOne(t, trace(t, "a.json", old), profile.Options{From: time.Unix(1795342178, 500_000_000)})
+	if err != nil || a.Parts[0].GPU != 5 {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 
