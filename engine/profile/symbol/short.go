@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,7 +37,13 @@ func Short(name string) string {
 	if f := functor(s); f != "" {
 		return cut(base + "<" + f + ">")
 	}
-	if n := numbers(args); n != "" {
+	n := numbers(arguments(args))
+	if n == "" {
+		// Shapes of tiles are deep within, and often all that tells two apart.
+		words := strings.FieldsFunc(args, func(r rune) bool { return strings.ContainsRune(" ,<>()", r) })
+		n = numbers(slices.DeleteFunc(words, func(w string) bool { return w == "1" }))
+	}
+	if n != "" {
 		return cut(base + "<" + n + ">")
 	}
 	return cut(base)
@@ -124,9 +131,9 @@ func arguments(s string) (out []string) {
 
 // numbers are the arguments that are plain numbers and truths, of which a name shows the
 // first few: 18-digit ones are types in disguise.
-func numbers(args string) string {
+func numbers(args []string) string {
 	var out []string
-	for _, a := range arguments(args) {
+	for _, a := range args {
 		if i := strings.IndexByte(a, ')'); i > 0 && a[0] == '(' {
 			a = a[i+1:] // (ns::Enum)2
 		}

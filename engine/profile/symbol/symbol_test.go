@@ -10,8 +10,8 @@ import (
 
 const (
 	marlin  = "void marlin_moe_wna16::Marlin<1125899906909960l, 562949953487106l, 1125899906909960l, 2814749767106568l, 128, 1, 8, 4, true, 4, 2, false>(int4 const*, int4 const*, int)"
-	grouped = "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int, int, int> >, cutlass::gemm::collective::CollectiveMma<int> > >(int)"
-	fa3     = "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2, cute::tuple<cute::C<1> > > > > >(flash::enable_sm90_or_later<int>::Params)"
+	grouped = "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int, int, int> >, cutlass::gemm::collective::CollectiveMma<cute::tuple<cute::C<64>, cute::C<128> > > > >(int)"
+	fa3     = "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2, cute::tuple<cute::C<1> >, cute::tuple<cute::C<192>, cute::C<160> > > > > >(flash::enable_sm90_or_later<int>::Params)"
 	fa2     = "void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<64, 64, 256, 4, false, false, cutlass::bfloat16_t>, false>(flash::Flash_fwd_params)"
 	mul     = "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)"
 )
@@ -19,8 +19,8 @@ const (
 func TestKernels(t *testing.T) {
 	for _, c := range []struct{ name, short, category, family string }{
 		{marlin, "marlin_moe_wna16::Marlin<128,1,8,4,t,4,2,f>", MoE, "marlin"},
-		{grouped, "kernel::GemmUniversal", MoE, "cutlass_grouped_gemm"},
-		{fa3, "flash::FlashAttnFwdSm90", Attention, "flash_attn_3"},
+		{grouped, "kernel::GemmUniversal<64,128>", MoE, "cutlass_grouped_gemm"},
+		{fa3, "flash::FlashAttnFwdSm90<2,192,160>", Attention, "flash_attn_3"},
 		{fa2, "flash::flash_fwd_splitkv_kernel<f>", Attention, "flash_attn_2"},
 		{mul, "elementwise_kernel<Mul>", Other, ""},
 		{"nvjet_sm90_tst_512x8_64x3_2x1_v_bz_TNT", "nvjet_sm90_tst_512x8_64x3_2x1_v_bz_TNT", DenseGEMM, "cublas"},
