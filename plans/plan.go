@@ -238,6 +238,16 @@ type Phase struct {
 	Range Range `json:"-"`
 }
 
+// ReadsBaseline reports whether the gate reads what levels found of the baseline.
+func (ph *Phase) ReadsBaseline() bool {
+	if ph.Gate == nil {
+		return false
+	}
+	return slices.ContainsFunc(ph.Gate.Rules, func(r *Rule) bool {
+		return r.Program != nil && slices.ContainsFunc(r.Program.Inputs, func(in *Input) bool { return in.Row != nil && *in.Row == BaselineRow })
+	})
+}
+
 // Gate is a phase's exit rule.
 type Gate struct {
 	Rules []*Rule

@@ -202,8 +202,17 @@ type Row struct {
 	Phase, Step, Engine string
 }
 
+// BaselineRow is what its levels have found of the baseline, before anything is ported.
+var BaselineRow = Row{}
+
+// baselineKey is how rules and evidence name BaselineRow; no feature may be called so.
+const baselineKey = "baseline"
+
 // Key is how rules and evidence name the row; no feature has such a name.
 func (r *Row) Key() string {
+	if *r == BaselineRow {
+		return baselineKey
+	}
 	if r.Engine == "" {
 		return "step." + r.Step
 	}

@@ -56,7 +56,7 @@ func (b *builder) phase(ph *plans.Phase) {
 		b.feature(ph, f, before)
 		end.Needs = append(end.Needs, Need{FeatureID(f.Name), Settled})
 	}
-	if len(ph.Features) > 0 {
+	if len(ph.Features) > 0 || ph.ReadsBaseline() {
 		// Without a baseline to measure against there is nothing to decide.
 		end.Needs = append(end.Needs, Need{BaselineID, Passed})
 	}

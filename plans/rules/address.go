@@ -255,7 +255,7 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 		if len(names) == 0 {
 			return nil, Wrong("invalid-address", "Unknown address", "Level %q finds no numbers, so nothing stands below its verdict; %q is too much.", in.Name, rest[0])
 		}
-		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], strings.Join(names, ", "), lang.DidYouMean(rest[0], names))
+		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], listed(names, mostListed), lang.DidYouMean(rest[0], names))
 	}
 	n := level.Finds[at]
 	if n.Words != nil {

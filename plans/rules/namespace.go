@@ -87,6 +87,9 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	if elements[0] == "step" && ns.Workloads["step"] == nil {
 		return ns.stepNumber(in, elements, sc)
 	}
+	if elements[0] == "baseline" && len(elements) > 1 && elements[1] == "levels" && ns.Workloads["baseline"] == nil {
+		return ns.ofBaseline(in, elements[1:], sc)
+	}
 	if sc.Own == nil {
 		return nil, ns.whose(in.Path, sc)
 	}

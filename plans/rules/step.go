@@ -56,3 +56,27 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	in.Unit, in.Of, in.Better = n.Unit, n.Unit, string(measure.Better(n.Better))
 	return in, nil
 }
+
+// ofBaseline resolves baseline.levels.<level>.<number>: what its qualification launch has
+// found, by which a gate says whether a port is worth the work.
+func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*plans.Input, *Error) {
+	if sc.Criterion {
+		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion judges its own feature: write %s.base, or %s.root where its parent is another. The baseline's own numbers are read by gates.", strings.Join(rest, "."), strings.Join(rest, "."))
+	}
+	if ns.plan.Baseline == nil {
+		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline whose levels could find anything.")
+	}
+	if len(rest) < 3 {
+		return nil, Wrong("invalid-address", "Incomplete address", "The baseline passes its levels before any gate is decided, so that their verdicts say nothing here. Write baseline.levels.<level>.<number>.")
+	}
+	in, err := ns.level(in, rest, &plans.Feature{Name: "baseline", Protocol: ns.plan.Baseline.Protocol})
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Relation != plans.Own:
+		return nil, Wrong("invalid-address", "Unknown address", "The baseline is compared with nothing, so nothing stands below %q.", strings.Join(rest[:3], "."))
+	}
+	row := plans.BaselineRow
+	in.Row, in.Feature = &row, row.Key()
+	return in, nil
+}

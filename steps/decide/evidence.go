@@ -211,6 +211,13 @@ func Evidence(v *View) *gates.Evidence {
 			}
 			all.Features[f.Name] = ev
 		}
+		if d := v.Outcome(runtime.BaselineID); d != nil && ph.ReadsBaseline() {
+			ev, _, err := v.row(ph, &plans.BaselineRow)
+			if err != nil {
+				ev = &gates.Feature{Broken: verdict.Invalid, Cause: verdict.OfError(err)}
+			}
+			all.Features[plans.BaselineRow.Key()] = ev
+		}
 		for _, b := range ph.Steps {
 			d := v.Outcome(runtime.StepID(ph.Name, b.Kind, b.Name))
 			if d == nil {

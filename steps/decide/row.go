@@ -21,12 +21,17 @@ func RowsRead(ph *plans.Phase) (rows []*plans.Row) {
 	return rows
 }
 
-// stepOf is the node of the step that a row is of.
-func stepOf(row *plans.Row) string { return runtime.StepID(row.Phase, row.Kind(), row.Step) }
+// stepOf is the node that a row is of.
+func stepOf(row *plans.Row) string {
+	if *row == plans.BaselineRow {
+		return runtime.BaselineID
+	}
+	return runtime.StepID(row.Phase, row.Kind(), row.Step)
+}
 
 // printed is what the gate of a phase may read of a step's program: the numbers of its
-// latest run. A step that did not pass has none.
-func (v *View) printed(d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
+// latest run, or what levels have found of the baseline. What did not pass has none.
+func (v *View) printed(row *plans.Row, d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
 	ev, out := &gates.Feature{}, &ledger.Decision{}
 	if d.Verdict != verdict.Pass {
 		ev.Broken, ev.Cause = Broken(d)
@@ -36,6 +41,9 @@ func (v *View) printed(d *ledger.Decision) (*gates.Feature, *ledger.Decision, er
 		l, ok := v.launch(id)
 		if !ok {
 			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+		}
+		if *row == plans.BaselineRow && l.Purpose != ledger.ForQualification {
+			continue
 		}
 		g := Measured(l)
 		ev.Candidate.Name, ev.Candidate.Qualified = l.Variant, &g
@@ -59,7 +67,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		return ev, out, nil
 	}
 	if row.Engine == "" {
-		return v.printed(d)
+		return v.printed(row, d)
 	}
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })

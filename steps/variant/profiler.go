@@ -56,9 +56,6 @@ func checkProfiler(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
 	if p.Start == "" && p.Body != "" {
 		add("body", "It is posted to start, which is missing. Add start.")
 	}
-	if len(p.Wrap) == 0 && p.Start == "" && len(p.Args)+len(p.Env) == 0 {
-		add("", "It changes nothing. Add wrap, or start and stop; or remove it.")
-	}
 	if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
 		add("wrap", "None of it names %s, the folder in which profiles are looked for. Write, for example, \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
 	}
