@@ -197,9 +197,10 @@ type Input struct {
 }
 
 // Row is what a gate reads of a step: an engine that it compares, or with Engine empty the
-// numbers that its program printed.
+// numbers that a step of kind Of has found.
 type Row struct {
 	Phase, Step, Engine string
+	Of                  string `json:",omitempty"`
 }
 
 // BaselineRow is what its levels have found of the baseline, before anything is ported.
@@ -222,7 +223,7 @@ func (r *Row) Key() string {
 // Kind is that of the step.
 func (r *Row) Kind() string {
 	if r.Engine == "" {
-		return ExecStep
+		return r.Of
 	}
 	return CompareStep
 }

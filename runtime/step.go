@@ -79,7 +79,8 @@ func (c Choice) Asked() bool { return c.Because.Code == code.Rerun }
 // and inconclusive are kept; error and invalid are tried again as a new attempt,
 // unless they only follow from another outcome that is itself kept. A command
 // that failed is tried again too: what it reads cannot be known, and may have
-// been mended. What a person retracted stays so until it is measured anew.
+// been mended. What a matrix rests on is known. What a person retracted stays so
+// until it is measured anew.
 func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
 	if DecidesAlone(n.Kind) {
@@ -105,7 +106,7 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		return Choice{work, keys.Fresh, next}
 	case previous.DecisionKey != keys.Decide:
 		return Choice{Redecide, verdict.New(code.RulesChanged), next}
-	case n.Kind == KindStep && !previous.Verdict.Unlocks():
+	case n.Kind == KindStep && !previous.Verdict.Unlocks() && !(n.StepBlock != nil && n.StepBlock.Kind == plans.MatrixStep && previous.Kept()):
 		return Choice{work, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
 	case previous.Withdrawn():
 		return Choice{work, verdict.New(code.NoLongerWithdrawn).On(previous.Retraction.Node), next}

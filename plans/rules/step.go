@@ -9,7 +9,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// stepNumber resolves step.<name>.<number>: what the program of a step printed.
+// stepNumber resolves step.<name>.<number>: what a step has found, such as what its program
+// printed.
 func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
 		return nil, Wrong("whose-value", "Criterion reads a step", "A criterion judges its own feature. Numbers of a step are read by the gate of a phase: put this rule into one.")
@@ -19,12 +20,12 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	var step *plans.Block
 	for _, ph := range ns.plan.Phases {
 		for _, b := range ph.Steps {
-			if b.Kind != plans.ExecStep || len(b.Finds) == 0 || !ns.before(sc, ph.Name) {
+			if len(b.Finds) == 0 || !ns.before(sc, ph.Name) {
 				continue
 			}
 			if names = append(names, b.Name); len(path) > 1 && b.Name == path[1] {
 				if step != nil {
-					return nil, Wrong("invalid-address", "Which step?", "Phases %s and %s each have a step \"exec\" called %q before this gate ends. Give them different names.", phase, ph.Name, b.Name)
+					return nil, Wrong("invalid-address", "Which step?", "Phases %s and %s each have a step called %q before this gate ends. Give them different names.", phase, ph.Name, b.Name)
 				}
 				phase, step = ph.Name, b
 			}
@@ -32,26 +33,26 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	}
 	switch {
 	case len(names) == 0:
-		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), and numbers that a step \"exec\" prints for its metric blocks, of which none stands before this gate. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
+		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), numbers that a step \"exec\" prints for its metric blocks, and counts of a step \"matrix\", of which none stands before this gate. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
 	case step == nil:
 		given := ""
 		if len(path) > 1 {
 			given = path[1]
 		}
-		return nil, Wrong("unknown-reference", "Unknown step", "No step \"exec\" with metric blocks in this phase, or in one that it comes after, is called %q; there are %s.%s", given, strings.Join(names, ", "), lang.DidYouMean(given, names))
+		return nil, Wrong("unknown-reference", "Unknown step", "No step \"exec\" with metric blocks and no step \"matrix\" in this phase, or in one that it comes after, is called %q; there are %s.%s", given, strings.Join(names, ", "), lang.DidYouMean(given, names))
 	case len(path) < 3:
 		return nil, Wrong("invalid-address", "Incomplete address", "Write step.%s.%s.", step.Name, step.Finds[0].Name)
 	}
 	at := slices.IndexFunc(step.Finds, func(n plans.Found) bool { return n.Name == path[2] })
 	if at < 0 {
 		numbers := plans.Names(step.Finds, func(n plans.Found) string { return n.Name })
-		return nil, Wrong("unknown-metric", "Unknown metric", "Step %q prints no %q; it prints %s.%s", step.Name, path[2], strings.Join(numbers, ", "), lang.DidYouMean(path[2], numbers))
+		return nil, Wrong("unknown-metric", "Unknown metric", "Step %q finds no %q; it finds %s.%s", step.Name, path[2], strings.Join(numbers, ", "), lang.DidYouMean(path[2], numbers))
 	}
 	if len(path) > 3 {
 		return nil, Wrong("invalid-address", "Unknown address", "A step runs once and is compared with nothing, so nothing stands below %q; %q is too much.", path[2], path[3])
 	}
 	n := step.Finds[at]
-	in.Row = &plans.Row{Phase: phase, Step: step.Name}
+	in.Row = &plans.Row{Phase: phase, Step: step.Name, Of: step.Kind}
 	in.Kind, in.Feature, in.Name, in.Metric, in.Stat = plans.InputFound, in.Row.Key(), step.Name, n.Name, "median"
 	in.Unit, in.Of, in.Better = n.Unit, n.Unit, string(measure.Better(n.Better))
 	return in, nil

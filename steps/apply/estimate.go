@@ -24,7 +24,7 @@ func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate
 }
 
 // piece is one launch that is to be made, with how long sending takes by the clock of
-// its workloads alone.
+// its workloads or levels alone.
 type piece struct {
 	runtime.PlannedLaunch
 	node string
@@ -35,7 +35,7 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 	for _, n := range preview {
 		pace := SentBy(p, n.Node).Seconds
 		for _, l := range n.Launches {
-			all = append(all, piece{l, n.Node.ID, pace})
+			all = append(all, piece{l, n.Node.ID, pace + l.Paced})
 		}
 	}
 	return all
@@ -80,7 +80,11 @@ func (k *Known) span(l piece) (low, high float64) {
 	same := k.those(func(t took) bool { return t.Purpose == l.Purpose && t.Work == l.Work && t.Variant == l.VariantKey })
 	if len(same) > 0 {
 		low, high = within(same, func(t took) float64 { return t.Seconds })
-		return max(low, l.pace), max(high, l.pace)
+		if l.Paced == 0 || high > l.pace {
+			return max(low, l.pace), max(high, l.pace)
+		}
+		// They were paced otherwise: the clock comes on top of what they took.
+		return low + l.pace, high + l.pace
 	}
 	starts := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Start > 0 })
 	if len(starts) == 0 {

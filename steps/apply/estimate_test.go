@@ -56,6 +56,16 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%s: %v to %v s", c.name, low, high)
 		}
 	}
+	// A soak that was declared since comes on top, one that was there before does not.
+	soaks := toMake("v1", "qualification", "", "org/model", 600)
+	soaks.Paced = 600
+	if low, high := k.span(soaks); low < 630 || low > 662 || high < 662 || high > 720 {
+		t.Errorf("a soak: %v to %v s", low, high)
+	}
+	k.add(made("soaked", "v1", "qualification", "", 60, 665))
+	if _, high := k.span(soaks); high < 600 {
+		t.Errorf("a soak that was seen: up to %v s", high)
+	}
 	// One launch of which nothing is known leaves the end open.
 	e := k.of([]piece{toMake("v1", "benchmark", "w", "org/model", 0), toMake("v4", "benchmark", "w", "org/other", 0)})
 	if e.Low == 0 || e.High != 0 || e.Launches != 2 || e.Least != 2 {

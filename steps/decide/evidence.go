@@ -225,9 +225,9 @@ func Evidence(v *View) *gates.Evidence {
 			}
 			var rows []*plans.Row
 			switch {
-			case b.Kind == plans.ExecStep && len(b.Finds) > 0:
-				rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name})
-			case b.Kind == plans.CompareStep: // cells of a matrix are read by no rule
+			case len(b.Finds) > 0:
+				rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name, Of: b.Kind})
+			case b.Kind == plans.CompareStep:
 				for _, r := range d.Rows {
 					rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name})
 				}

@@ -29,9 +29,9 @@ func stepOf(row *plans.Row) string {
 	return runtime.StepID(row.Phase, row.Kind(), row.Step)
 }
 
-// printed is what the gate of a phase may read of a step's program: the numbers of its
-// latest run, or what levels have found of the baseline. What did not pass has none.
-func (v *View) printed(row *plans.Row, d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
+// numbers is what the gate of a phase may read of a step that finds numbers: those of its
+// latest run; or what levels have found of the baseline. What did not pass has none.
+func (v *View) numbers(row *plans.Row, d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
 	ev, out := &gates.Feature{}, &ledger.Decision{}
 	if d.Verdict != verdict.Pass {
 		ev.Broken, ev.Cause = Broken(d)
@@ -42,7 +42,7 @@ func (v *View) printed(row *plans.Row, d *ledger.Decision) (*gates.Feature, *led
 		if !ok {
 			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 		}
-		if *row == plans.BaselineRow && l.Purpose != ledger.ForQualification {
+		if l.Purpose != ledger.ForStep && (*row != plans.BaselineRow || l.Purpose != ledger.ForQualification) {
 			continue
 		}
 		g := Measured(l)
@@ -67,7 +67,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		return ev, out, nil
 	}
 	if row.Engine == "" {
-		return v.printed(row, d)
+		return v.numbers(row, d)
 	}
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })

@@ -333,6 +333,13 @@ func planned(v *variant.Variant, purpose, work string) runtime.PlannedLaunch {
 	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
 }
 
+// qualifying is the launch that the levels of a protocol run in.
+func qualifying(v *variant.Variant, p *plans.Protocol) runtime.PlannedLaunch {
+	l := planned(v, ledger.ForQualification, "")
+	l.Paced = levels.Paced(p).Seconds()
+	return l
+}
+
 func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	began := time.Now()
 	vs, a, err := b.arms(s)

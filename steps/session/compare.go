@@ -207,7 +207,7 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	var launches []runtime.PlannedLaunch
 	for _, v := range it.variants {
 		if !it.launched(v) && len(levels.Of(it.protocol, v)) > 0 {
-			launches = append(launches, planned(v, ledger.ForQualification, ""))
+			launches = append(launches, qualifying(v, it.protocol))
 		}
 	}
 	for _, sl := range it.slots {
@@ -325,6 +325,7 @@ func (c *comparison) existing(sl slot) *ledger.Launch {
 
 // Run implements runtime.Step.
 func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	began := time.Now()
 	it, err := c.going(s)
 	if err != nil {
 		return nil, err
@@ -360,6 +361,9 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		if err := c.narrow(ctx, s, it, out); err != nil {
 			return nil, err
 		}
+		if err := c.counts(s, it, began, out); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -371,10 +375,11 @@ func (c *comparison) launched(v *variant.Variant) bool {
 
 // qualify runs the levels of the protocol in a launch of their own.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
-	levels, _, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, levels.Parent{}, nil, out)
+	levels, launch, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, levels.Parent{}, nil, out)
 	if err != nil {
 		return err
 	}
+	it.died(v, launch)
 	if len(levels) == 0 {
 		e.Broken, e.Cause = verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol)
 	}
@@ -386,6 +391,13 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
+}
+
+// died notes a row of a matrix whose engine died.
+func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
+	if c.matrix != nil && l != nil && l.Crashed() {
+		c.matrix.crashed[v.Name] = true
+	}
 }
 
 // measure makes the launches that the session lacks, of all engines that are
@@ -420,6 +432,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			}
 		}
 		out.Launches = append(out.Launches, launch.ID)
+		it.died(sl.variant, launch)
 		if !launch.OK {
 			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(it.slots))).From(launch.Error)
 			out.LogTail, out.Exit = launch.LogTail, launch.Exit
@@ -487,6 +500,7 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 	}
 	var verdicts []verdict.Verdict
 	measured := 0
+	sound := slices.ContainsFunc(out.Rows, func(r verdict.Row) bool { return r.Reference && r.Verdict == verdict.Pass })
 	for _, r := range out.Rows {
 		if r.Verdict == verdict.Pass {
 			measured++
@@ -494,7 +508,11 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 			out.Reasons = append(out.Reasons, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why))
 		}
 		if r.Verdict == verdict.Pass || !slices.Contains(it.Optional, r.Name) {
-			verdicts = append(verdicts, r.Verdict)
+			v := r.Verdict
+			if sound && v == verdict.Error && it.matrix != nil && it.matrix.crashed[r.Name] {
+				v = verdict.Fail // beside a baseline that runs, a combination that does not is an outcome, which is kept
+			}
+			verdicts = append(verdicts, v)
 		}
 	}
 	out.Verdict = verdict.Join(verdicts...)

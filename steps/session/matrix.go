@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -36,8 +37,22 @@ var MatrixSchema = plans.Schema{
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches a cell", Min: 2, MinSet: true, Max: 12, Doc: "Launches of the baseline, and of each cell, that are measured."},
 		{Name: "max_launches", Type: plans.Int, Unit: "launches", Min: 4, MinSet: true, Doc: "The most launches that are measured in all. They go to the cells that cover most pairs of values."},
 		{Name: "max_time", Type: plans.Duration, Doc: "About how long it may take. Cells of which the first launch would begin later than its share of that are left out."},
-		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them."},
+		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate may then bound them: `step.together.broken <= 1`."},
 	},
+	Finds: func(*plans.Block) []plans.Found { return matrixFinds },
+}
+
+// What gates read of a matrix.
+const (
+	foundMeasured = "measured"
+	foundBroken   = "broken"
+	foundLeft     = "left_out"
+)
+
+var matrixFinds = []plans.Found{
+	{Name: foundMeasured, Unit: "count", Better: "higher", Doc: "Cells that were measured, the baseline among them."},
+	{Name: foundBroken, Unit: "count", Better: "lower", Doc: "Cells that broke: in a level, or while they were measured."},
+	{Name: foundLeft, Unit: "count", Better: "lower", Doc: "Cells that `max_launches` or `max_time` left out."},
 }
 
 // matrix is what a comparison knows of its rows where they are combinations of knobs.
@@ -50,11 +65,13 @@ type matrix struct {
 	// began is when this apply went on with it, qualified which rows it has qualified.
 	began     time.Time
 	qualified map[*variant.Variant]bool
+	// crashed are the rows whose engine died.
+	crashed map[string]bool
 }
 
 // combine makes the rows: the baseline, and a cell each.
 func (c *compare) combine(s *runtime.Scope, out *comparison) error {
-	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, began: time.Now(), qualified: map[*variant.Variant]bool{}}
+	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, began: time.Now(), qualified: map[*variant.Variant]bool{}, crashed: map[string]bool{}}
 	if err := c.block.Decode(&m.Matrix); err != nil {
 		return err
 	}
@@ -96,6 +113,32 @@ func (m *matrix) late(it *comparison, sl slot) bool {
 		spent += l.Seconds
 	}
 	return spent > time.Duration(m.MaxTime).Seconds()/float64(m.Launches)
+}
+
+// counts records how many cells there are of which kind as a launch, so that gates read
+// them like numbers of any other.
+func (c *compare) counts(s *runtime.Scope, it *comparison, began time.Time, out *ledger.Decision) error {
+	n := map[string]int{foundMeasured: 0, foundBroken: 0, foundLeft: it.matrix.left}
+	for _, r := range out.Rows {
+		switch {
+		case r.Verdict == verdict.Pass:
+			n[foundMeasured]++
+		case breaks(r.Verdict):
+			n[foundBroken]++
+		default:
+			n[foundLeft]++
+		}
+	}
+	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
+	l := &ledger.Launch{
+		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: c.block.Name, Ordinal: 1, Order: 1, OK: true,
+		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: map[string]measure.Summary{},
+	}
+	for _, f := range matrixFinds {
+		l.Metrics[plans.FoundAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
+	}
+	out.Launches = append(out.Launches, id)
+	return c.lab.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
 }
 
 // mostNarrowing is how many further launches are made of all cells that break.

@@ -339,7 +339,7 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	var launches []runtime.PlannedLaunch
 	for _, v := range vs {
 		if len(levels.Of(q.protocol(), v)) > 0 {
-			launches = append(launches, planned(v, ledger.ForQualification, ""))
+			launches = append(launches, qualifying(v, q.protocol()))
 		}
 	}
 	v, err := q.refers(s, vs)
