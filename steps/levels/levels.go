@@ -28,7 +28,7 @@ type level interface {
 // profiler writes may be whole only then. It runs after all others.
 type late interface {
 	level
-	judge(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
+	afterStop(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
 }
 
 // qualification is what a level can use: the running engine and the variant.
@@ -219,7 +219,7 @@ func (q *qualification) later(ctx context.Context, s *runtime.Scope, done []ledg
 	}
 	l, began := q.pending.is, time.Now()
 	var err error
-	if l.Verdict, l.Reasons, err = q.pending.judge(ctx, q); err != nil {
+	if l.Verdict, l.Reasons, err = q.pending.afterStop(ctx, q); err != nil {
 		return nil, err
 	}
 	l.Seconds += time.Since(began).Seconds()

@@ -91,9 +91,9 @@ func (p *profiled) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 	return verdict.Pass, nil, err
 }
 
-// judge reads the profiles, keeps them and their analysis, and looks for the kernels that
+// afterStop reads the profiles, keeps them and their analysis, and looks for the kernels that
 // knobs have to show.
-func (p *profiled) judge(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (p *profiled) afterStop(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	left, err := profiling.FilesBelow(q.profiles.folder)
 	if err != nil {
 		return "", nil, err
