@@ -136,7 +136,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 	}
 	if out.Verdict = foreseen.Verdict; out.Verdict == "" {
 		p.open[n.ID] = true
-		foreseen.Verdict, foreseen.Accepted = verdict.Pass, n.Kind == KindFeature
+		foreseen.Verdict, foreseen.Accepted = verdict.Pass, n.Kind == KindFeature && (n.FeatureBlock == nil || !n.FeatureBlock.Trial)
 	}
 	p.outcomes[n.ID] = foreseen
 	return out, nil
