@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +20,13 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// exitStatus is the comment in which an example says how its apply ends.
-var exitStatus = regexp.MustCompile(`(?m)^# exit status: ([0-9]+)$`)
+// The comments in which an example says what its apply is given, how it ends, and what
+// becomes of its nodes.
+var (
+	applyArgs   = regexp.MustCompile(`(?m)^# apply: (.+)$`)
+	exitStatus  = regexp.MustCompile(`(?m)^# exit status: ([0-9]+)$`)
+	nodeVerdict = regexp.MustCompile(`(?m)^# ((?:baseline|feature|phase)\S*): (pass|inconclusive|fail|invalid|error|locked)$`)
+)
 
 // What patient looks for in a plan.
 var (
@@ -28,7 +36,7 @@ var (
 )
 
 // longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
-var longExamples = map[string]bool{"frameworks": true, "load": true, "choose": true, "protocol": true}
+var longExamples = map[string]bool{"mxfp4_v2": true, "frameworks": true, "load": true, "choose": true, "protocol": true}
 
 // halfTheLayers are the examples of which every feature still shows on a model of
 // half the depth, in a third of the time. With MXFLOW_TEST_LONG they keep theirs.
@@ -49,27 +57,20 @@ func TestExamples(t *testing.T) {
 		e := examplePlan{name: filepath.Base(filepath.Dir(file)), file: file}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
+			e.read(t)
+			e.plans(t)
 			if longExamples[e.name] && os.Getenv("MXFLOW_TEST_LONG") == "" {
 				t.Skipf("%s takes ten seconds and more: set MXFLOW_TEST_LONG=1", e.name)
 			}
-			text, err := os.ReadFile(file)
-			if e.text = text; err != nil {
-				t.Fatal(err)
-			}
-			wanted := exitStatus.FindSubmatch(e.text)
-			if wanted == nil {
-				t.Fatalf("%s does not say how it ends: add a line such as \"# exit status: 0\"", file)
-			}
-			e.wanted = string(wanted[1])
 			ended := e.apply(t)
 			switch {
-			case ended.exit == e.wanted:
+			case ended.asWanted:
+				checkLaunches(t, e.name, ended.state, ended.plan)
 			case ended.byNoise():
 				noisy.add(e)
 			default:
-				t.Errorf("%s ended with %s, want %s:\n%s", file, ended.exit, e.wanted, ended.out)
+				t.Errorf("%s ended with %s, want %s%s:\n%s", file, ended.exit, e.wanted, ended.others(), ended.out)
 			}
-			checkLaunches(t, e.name, ended.state, ended.plan)
 		})
 	}
 }
@@ -78,11 +79,57 @@ func TestExamples(t *testing.T) {
 type examplePlan struct {
 	name, file, wanted string
 	text               []byte
+	// args is what its apply is given, such as a variable.
+	args []string
+	// verdicts are those of its nodes, as far as it lists them.
+	verdicts map[string]verdict.Verdict
+}
+
+// locked stands for the verdict of a node that was not run.
+const locked verdict.Verdict = "locked"
+
+// read reads the example and what it says of itself.
+func (e *examplePlan) read(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(e.file)
+	if e.text = text; err != nil {
+		t.Fatal(err)
+	}
+	wanted := exitStatus.FindSubmatch(text)
+	if wanted == nil {
+		t.Fatalf("%s does not say how it ends: add a line such as \"# exit status: 0\"", e.file)
+	}
+	e.wanted = string(wanted[1])
+	if args := applyArgs.FindSubmatch(text); args != nil {
+		e.args = strings.Fields(string(args[1]))
+	}
+	e.verdicts = map[string]verdict.Verdict{}
+	for _, m := range nodeVerdict.FindAllSubmatch(text, -1) {
+		e.verdicts[string(m[1])] = verdict.Verdict(m[2])
+	}
+	if e.args != nil && len(e.verdicts) == 0 {
+		t.Fatalf("%s stands for a plan of the field and lists no verdicts: add lines such as \"# feature.x: fail\"", e.file)
+	}
+}
+
+// plans plans the example as it stands and as it is applied, which works on any machine.
+func (e *examplePlan) plans(t *testing.T) {
+	t.Helper()
+	for _, args := range [][]string{nil, e.args} {
+		cmd := exec.Command(program, slices.Concat([]string{"plan", "--state", t.TempDir()}, args, []string{e.file})...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("mxflow plan %v %s: %v\n%s", args, e.file, err, out)
+		}
+	}
 }
 
 // applied is how an example ended.
 type applied struct {
 	exit, out, state, plan string
+	// asWanted is set where exit status and verdicts are those that the example lists.
+	asWanted bool
+	// other verdicts than those, by node.
+	other map[string]verdict.Verdict
 	// open is what kept an inconclusive one from a verdict, see openAt.
 	open []code.Code
 	// took is the processors' time of all that it started.
@@ -93,15 +140,20 @@ type applied struct {
 func (e examplePlan) apply(t *testing.T) applied {
 	t.Helper()
 	ended := applied{plan: patient(t, e.file, e.text), state: t.TempDir()}
-	cmd := exec.Command(program, "apply", "--state", ended.state, ended.plan)
+	cmd := exec.Command(program, slices.Concat([]string{"apply", "--state", ended.state}, e.args, []string{ended.plan})...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	ended.exit, ended.out = strconv.Itoa(cmd.ProcessState.ExitCode()), string(out)
-	if ended.exit == "3" {
-		ended.open = openAt(t, ended.state, ended.plan)
+	verdicts, open := statusOf(t, ended.state, ended.plan)
+	ended.open, ended.other = open, map[string]verdict.Verdict{}
+	for node, want := range e.verdicts {
+		if got := verdicts[node]; got != want {
+			ended.other[node] = got
+		}
 	}
+	ended.asWanted = ended.exit == e.wanted && len(ended.other) == 0
 	ended.took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return ended
 }
@@ -130,20 +182,24 @@ func patient(t *testing.T, file string, text []byte) string {
 }
 
 // exampleLaunches is how many launches applying an example takes: one qualification
-// for each variant, which serves all its levels but the benchmark, and the arms of
-// its sessions, each of which is launched three to eight times.
-var exampleLaunches = map[string]struct{ qualification, arms int }{
+// for each variant, which serves all its levels but the benchmark, the arms of its
+// sessions, each of which is launched three to eight times, and the most launches that
+// tell how far a parent's answers are apart.
+var exampleLaunches = map[string]struct{ qualification, arms, references int }{
 	// baseline, kv_cache, routed_moe; a feature of two arms and one of three, since
 	// a rule compares it with the baseline too.
-	"quickstart": {3, 2 + 3},
+	"quickstart": {3, 2 + 3, 1},
 	// One feature of two arms.
-	"rejected": {2, 2}, "command": {2, 2}, "load": {2, 2}, "speculation": {2, 2}, "prefix_cache": {2, 2},
+	"rejected": {2, 2, 1}, "command": {2, 2, 1}, "load": {2, 2, 1}, "speculation": {2, 2, 1}, "prefix_cache": {2, 2, 1},
 	// baseline and three alternatives, all in one session.
-	"choose": {4, 4},
+	"choose": {4, 4, 1},
 	// baseline and four ports; one session of the baseline and the two that are measured.
-	"protocol": {5, 3},
+	"protocol": {5, 3, 1},
+	// Two protocols' baseline, wip, five ports of which one chooses among three, and four cells
+	// of the matrix, which are measured twice; a reference of each parent.
+	"mxfp4_v2": {2 + 1 + 4 + 3 + 3, 2 + 4*2 + 4 + 2, 4},
 	// Three engines, three times.
-	"frameworks": {3, 3},
+	"frameworks": {3, 3, 1},
 }
 
 // checkLaunches compares the launches in an example's state with what its levels
@@ -179,7 +235,7 @@ func checkLaunches(t *testing.T, name, state, file string) {
 		qualified[l.VariantKey] = l.ID
 	}
 	n := purposes["benchmark"]
-	if purposes["qualification"] != want.qualification || n < 3*want.arms || n > 8*want.arms || purposes["reference"] > 1 {
+	if purposes["qualification"] != want.qualification || n < 3*want.arms || n > 8*want.arms || purposes["reference"] > want.references {
 		t.Errorf("launches by purpose are %v, want %d to qualify and three to eight of %d arms to measure", purposes, want.qualification, want.arms)
 	}
 }
@@ -187,36 +243,57 @@ func checkLaunches(t *testing.T, name, state, file string) {
 // byNoise reports whether it ended without a verdict by the spread of launches alone, as
 // on a machine with many times the work that it has processors for. That is no fault of
 // the example, while every other verdict than its own is, and so is an inconclusive one
-// for want of numbers.
+// for want of numbers. What is locked behind an inconclusive gate is part of that.
 func (a applied) byNoise() bool {
-	return a.exit == "3" && len(a.open) > 0 && !slices.ContainsFunc(a.open, func(c code.Code) bool {
+	for _, v := range a.other {
+		if v != verdict.Inconclusive && v != locked {
+			return false
+		}
+	}
+	return (a.exit == "3" || len(a.other) > 0) && len(a.open) > 0 && !slices.ContainsFunc(a.open, func(c code.Code) bool {
 		return c != code.CouldNotTell && c != code.Futile && c != code.RangeStraddles
 	})
 }
 
-// openAt are the codes that the inconclusive decisions of a state end at.
-func openAt(t *testing.T, state, plan string) (open []code.Code) {
+// others says which nodes ended otherwise than the example lists.
+func (a applied) others() (text string) {
+	for _, node := range slices.Sorted(maps.Keys(a.other)) {
+		text += fmt.Sprintf(", %s is %s", node, cmp.Or(a.other[node], "not there"))
+	}
+	return text
+}
+
+// statusOf is the verdicts of a state by node, and the codes that its inconclusive
+// decisions end at.
+func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Verdict, open []code.Code) {
 	t.Helper()
 	cmd := exec.Command(program, "status", "--json", "--state", state, plan)
 	out, err := cmd.Output()
-	if err != nil && cmd.ProcessState.ExitCode() != verdict.ExitInconclusive {
+	if cmd.ProcessState == nil || len(out) == 0 {
 		t.Fatalf("mxflow status: %v", err)
 	}
 	var status struct {
 		Decisions []struct {
+			Node    string
 			Verdict verdict.Verdict
 			Reasons []verdict.Reason
 		}
+		Locked []struct{ Node string }
 	}
 	if err := json.Unmarshal(out, &status); err != nil {
 		t.Fatal(err)
 	}
+	verdicts = map[string]verdict.Verdict{}
 	for _, d := range status.Decisions {
+		verdicts[d.Node] = d.Verdict
 		if d.Verdict == verdict.Inconclusive {
 			open = append(open, leaves(d.Reasons)...)
 		}
 	}
-	return open
+	for _, l := range status.Locked {
+		verdicts[l.Node] = locked
+	}
+	return verdicts, open
 }
 
 // leaves are the codes at which reasons end, without those of what passed.
@@ -254,11 +331,11 @@ func (n *noisyExamples) again(t *testing.T) {
 		ended := e.apply(t)
 		busy := processors(t).othersSince(before, ended.took, time.Since(started))
 		switch {
-		case ended.exit == e.wanted:
+		case ended.asWanted:
 		case ended.excused(busy):
 			t.Logf("%s is inconclusive twice, on a machine of which others took %.0f%%:\n%s", e.file, 100*busy, ended.out)
 		default:
-			t.Errorf("%s ended with %s when it was applied alone, after it was inconclusive beside others, want %s (others took %.0f%% of the machine):\n%s", e.file, ended.exit, e.wanted, 100*busy, ended.out)
+			t.Errorf("%s ended with %s when it was applied alone, after it was inconclusive beside others, want %s%s (others took %.0f%% of the machine):\n%s", e.file, ended.exit, e.wanted, ended.others(), 100*busy, ended.out)
 		}
 	}
 }
@@ -323,6 +400,13 @@ func TestExamplesAreExcusedForNoiseOnly(t *testing.T) {
 		return []verdict.Reason{passed, verdict.New(code.Rule).Is(verdict.Inconclusive).From(verdict.New(code.NotAsWanted).Is(verdict.Inconclusive).From(r))}
 	}
 	spread, absent := leaves(rule(verdict.New(code.CouldNotTell))), leaves(rule(verdict.New(code.Missing)))
+	of := func(verdicts ...verdict.Verdict) map[string]verdict.Verdict {
+		m := map[string]verdict.Verdict{}
+		for i, v := range verdicts {
+			m[fmt.Sprintf("feature.%d", i)] = v
+		}
+		return m
+	}
 	stat := func(worked, idle string) string {
 		return "cpu  " + worked + " 0 100 " + idle + " 7 0 0 0 0 0\ncpu0 1 0 0 0\ncpu1 1 0 0 0\nintr 1\n"
 	}
@@ -341,6 +425,10 @@ func TestExamplesAreExcusedForNoiseOnly(t *testing.T) {
 		{"noise and no numbers", applied{exit: "3", open: slices.Concat(spread, absent)}, shared, false},
 		{"a fail", applied{exit: "2", open: spread}, shared, false},
 		{"no reasons", applied{exit: "3"}, shared, false},
+		{"noise that locks", applied{exit: "2", other: of(verdict.Inconclusive, locked), open: spread}, shared, true},
+		{"a verdict beside noise", applied{exit: "2", other: of(verdict.Inconclusive, verdict.Pass), open: spread}, shared, false},
+		{"a node that is not there", applied{exit: "2", other: of(""), open: spread}, shared, false},
+		{"locked without noise", applied{exit: "2", other: of(locked)}, shared, false},
 	} {
 		if got := tt.ended.excused(tt.after.othersSince(before, 10*time.Second, 10*time.Second)); got != tt.want {
 			t.Errorf("%s: excused %v", tt.name, got)

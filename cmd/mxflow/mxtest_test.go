@@ -67,7 +67,8 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 		}
 		written += len(cases)
 	}
-	if written < 28 || comments > 1 {
+	// A gate that reads nothing but levels has no numbers with which it could fail.
+	if written < 28 || comments > 4 {
 		t.Errorf("%d cases for all examples, and %d as a comment", written, comments)
 	}
 }
