@@ -36,7 +36,7 @@ var (
 )
 
 // longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
-var longExamples = map[string]bool{"mxfp4_v2": true, "frameworks": true, "load": true, "choose": true, "protocol": true}
+var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang": true, "frameworks": true, "load": true, "choose": true, "protocol": true}
 
 // halfTheLayers are the examples of which every feature still shows on a model of
 // half the depth, in a third of the time. With MXFLOW_TEST_LONG they keep theirs.
@@ -198,6 +198,10 @@ var exampleLaunches = map[string]struct{ qualification, arms, references int }{
 	// Two protocols' baseline, wip, five ports of which one chooses among three, and four cells
 	// of the matrix, which are measured twice; a reference of each parent.
 	"mxfp4_v2": {2 + 1 + 4 + 3 + 3, 2 + 4*2 + 4 + 2, 4},
+	// baseline and three ports, one on top of the other; a reference of each parent.
+	"llamacpp": {4, 2 + 2 + 2, 3},
+	// baseline and three ports; one session of the baseline and the two that are measured.
+	"sglang": {4, 3, 1},
 	// Three engines, three times.
 	"frameworks": {3, 3, 1},
 }
