@@ -133,7 +133,6 @@ var conditional = map[string]bool{
 	"workload.output_lengths.mean": true,
 	"workload.output_lengths.std":  true,
 	"knob.value.must_not_see.log":  true,
-	"engine.profiler.wrap":         true, // or start and stop
 	"last_good.command":            true, // or image, or source
 }
 
