@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -196,4 +197,13 @@ func writeLog(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Who gives up is not told that the expression took too long.
+func TestRunJQGivenUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := RunJQ(ctx, "last(range(1e18))", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
 }

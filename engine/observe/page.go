@@ -105,17 +105,20 @@ func RunJQ(ctx context.Context, expr string, content any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := WithinJQ(ctx, jqLimit)
+	within, cancel := WithinJQ(ctx, jqLimit)
 	defer cancel()
-	value, ok := code.RunWithContext(ctx, content).Next()
+	value, ok := code.RunWithContext(within, content).Next()
 	if !ok {
 		return nil, nil
 	}
 	if err, failed := value.(error); failed {
-		if errors.Is(context.Cause(ctx), ErrJQMemory) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx) // who asked gave up, and the expression is not to blame
+		}
+		if errors.Is(context.Cause(within), ErrJQMemory) {
 			return nil, fmt.Errorf("jq %q %w", expr, ErrJQMemory)
 		}
-		if ctx.Err() != nil {
+		if within.Err() != nil {
 			return nil, fmt.Errorf("jq %q did not end within %s", expr, engine.Brief(jqLimit))
 		}
 		return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean(err.Error()))

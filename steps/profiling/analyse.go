@@ -58,7 +58,14 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 			p.Unprofiled = float64(w.Unprofiled.Nanoseconds()) / 1000
 			if w.Phase == profile.Decode && p.Requests > 0 {
 				// An engine that serves fewer at a step takes several for a token of each.
-				p.Unprofiled *= float64(min(p.Requests, w.Requests)) / float64(w.Requests)
+				share := float64(min(p.Requests, w.Requests)) / float64(w.Requests)
+				p.Unprofiled *= share
+				if len(w.Threads) > 0 && p.Steps > 0 {
+					p.Threads = slices.Clone(w.Threads) // those of the trace have the profiler's own work
+					for i := range p.Threads {
+						p.Threads[i].Total *= share * float64(p.Steps)
+					}
+				}
 			}
 		}
 		taken = append(taken, t)

@@ -18,10 +18,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/profile/host"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -50,6 +52,9 @@ type Window struct {
 	Tokens int
 	// Unprofiled is how long one step took without the profiler, 0 where nobody knows.
 	Unprofiled time.Duration
+	// Threads are how long those of the engine were at work for one token of each answer,
+	// without the profiler; none where they are not on this machine.
+	Threads []profile.Thread
 	// Files are what the profiler wrote of it; none where there is one profile of all.
 	Files []string
 }
@@ -225,11 +230,18 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	if err := until(settling); err != nil {
 		return w, err
 	}
-	at, from := time.Now(), slowest()
+	idle, at, from := t.threads(), time.Now(), slowest()
 	if err := until(from + t.Steps); err != nil {
 		return w, err
 	}
-	w.Unprofiled = time.Since(at) / time.Duration(slowest()-from)
+	steps := slowest() - from
+	w.Unprofiled = time.Since(at) / time.Duration(steps)
+	if busy := t.threads(); idle != nil && busy != nil {
+		w.Threads = busy.Since(idle)
+		for i := range w.Threads {
+			w.Threads[i].Total /= float64(steps)
+		}
+	}
 	before, err := t.begin(ctx, &w)
 	if err != nil {
 		return w, err
@@ -240,6 +252,20 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	}
 	w.Tokens = n * (slowest() - from)
 	return w, t.end(ctx, &w, before)
+}
+
+// threads is how long each thread of the engine was at work so far; nil where they are not
+// on this machine, or it does not say.
+func (t *taking) threads() host.Snapshot {
+	engine, ok := t.Inst.(engine.Resident)
+	if !ok {
+		return nil
+	}
+	s, err := host.Read(os.DirFS("/proc"), engine.PIDs()...)
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // begin starts the profiler, where it is one that is told, and lists the files that are

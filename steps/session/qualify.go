@@ -309,6 +309,9 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) strin
 	for _, v := range vs {
 		base, other := l.EvidenceKey(v.Set)
 		parts = append(parts, v.Key, base, other)
+		if protocol.Level(levels.Profile) != nil {
+			parts = append(parts, v.Profiler)
+		}
 	}
 	parts = append(parts, levelParts(l.Plan, protocol)...)
 	return l.Sealed("qualify", variant.MeasuringVersion, l.MachineKey, parts)
