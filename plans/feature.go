@@ -28,6 +28,11 @@ type Feature struct {
 	// Accept names the criteria that let the feature into the stack; where the
 	// plan says nothing it is all of them.
 	Accept []string
+	// Notes, Improve, BlockedBy and SupersededBy are what people write beside the
+	// numbers: they are shown, decide nothing, and are no part of a digest.
+	// SupersededBy names another feature.
+	Notes, Improve, BlockedBy []string `json:"-"`
+	SupersededBy              string   `json:"-"`
 	// Trial says that it never enters the stack, whatever its verdict.
 	Trial bool `json:",omitempty"`
 	// Choose is what it chooses among; nil where set says all.

@@ -29,6 +29,10 @@ var featureDoc = &lang.BlockDoc{
 		{Name: "builds_on", Type: plans.Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
 		{Name: "accept", Type: plans.Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them. `[]` makes it a trial: all of them are its verdict, and it never enters the stack."},
+		{Name: "notes", Type: plans.Strings, Doc: "What people should know of the port, an element each: decisions, trade-offs. Shown by `report`; like the three below it is no part of a digest, so editing it neither measures nor decides anything."},
+		{Name: "improve", Type: plans.Strings, Doc: "What could be made better, an element each. Shown by `report`."},
+		{Name: "blocked_by", Type: plans.Strings, Doc: "What the port waits for outside the plan, an element each: an upstream issue, missing hardware. Shown by `report` while the feature is undecided; it keeps nothing from running."},
+		{Name: "superseded_by", Type: plans.Reference, Ref: "feature", Doc: "The feature that replaces this one. Shown by `report`."},
 	},
 	Blocks: []*lang.BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
 	Example: `feature "gemm" {
@@ -67,6 +71,8 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 	}
 	ft.Criteria = decodeCriteria(f)
 	ft.Accept, ft.Trial = decodeAccept(f, ft.Criteria)
+	ft.Notes, ft.Improve, ft.BlockedBy = f.Texts("notes"), f.Texts("improve"), f.Texts("blocked_by")
+	ft.SupersededBy = decodeSupersededBy(f, ft)
 	if p := l.plan.Protocol(ft.Protocol); p != nil {
 		more := p.Regression.Criteria()
 		ft.Criteria, ft.Accept = append(ft.Criteria, more...), append(ft.Accept, plans.NamesOf(more)...)
@@ -105,6 +111,17 @@ func decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsOn {
 		return plans.BuildsOn{Kind: plans.OnBaseline}
 	}
 	return plans.BuildsOn{Kind: plans.BuildsOnKind(r.Block), Feature: r.Key}
+}
+
+func decodeSupersededBy(f *eval.Body, ft *plans.Feature) string {
+	r := f.Ref("superseded_by", "feature")
+	if r == nil {
+		return ""
+	}
+	if r.Key == ft.Name {
+		f.Scope.Fail(r.At, "cycle", "Feature supersedes itself", "Feature %q cannot be superseded by itself. Name another feature.", ft.Name)
+	}
+	return r.Key
 }
 
 func (l *loader) featureProtocol(f *eval.Body, ft *plans.Feature) {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -291,6 +292,35 @@ func TestNamesOfOtherTools(t *testing.T) {
 		res := loadText("plan \"p\" {}\n" + body)
 		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, want) {
 			t.Errorf("%s\n%s\nwant %s", body, text, want)
+		}
+	}
+}
+
+// TestTextsOfFeatures: what people write beside a feature is read, decides nothing, and
+// what replaces a feature is another one that exists.
+func TestTextsOfFeatures(t *testing.T) {
+	plan := func(texts string) []byte {
+		return []byte(strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+texts, 1))
+	}
+	res := Bytes("p.hcl", plan("notes = [\"one\", \"two\"]\n improve = [\"three\"]\n blocked_by = [\"upstream #1\"]\n superseded_by = feature.second\n"), planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	f := res.Plan.Feature("first")
+	if got := strings.Join(slices.Concat(f.Notes, f.Improve, f.BlockedBy, []string{f.SupersededBy}), ", "); got != "one, two, three, upstream #1, second" {
+		t.Error(got)
+	}
+	bare := Bytes("p.hcl", plan(""), planstest.Registry(), Options{})
+	if res.Plan.Digest() != bare.Plan.Digest() || len(res.Plan.Differences(bare.Plan)) > 0 {
+		t.Error("what people write beside a feature makes it another plan")
+	}
+	for texts, want := range map[string]string{
+		"superseded_by = feature.first\n":  "Feature supersedes itself",
+		"superseded_by = feature.nobody\n": "Unknown feature",
+		"notes = \"one\"\n":                "Wrong type for notes",
+	} {
+		if res := Bytes("p.hcl", plan(texts), planstest.Registry(), Options{}); res.OK() || res.Diagnostics[0].Summary != want {
+			t.Errorf("%s: %s, want %s", texts, planstest.Text(&res.Findings), want)
 		}
 	}
 }
