@@ -71,7 +71,7 @@ func significant(f float64, digits int) string {
 	switch {
 	case f == math.Trunc(f) && a < 1e15:
 		return strconv.FormatFloat(f+0, 'f', -1, 64) // + 0: no −0
-	case a >= 1e7 || a < 1e-3:
+	case a >= 1e15 || a < 1e-8:
 		return strconv.FormatFloat(f, 'g', digits, 64)
 	}
 	decimals := max(0, digits-1-int(math.Floor(math.Log10(a))))

@@ -1,10 +1,10 @@
 package load
 
 import (
-	"slices"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 

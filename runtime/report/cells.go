@@ -232,10 +232,7 @@ func addressesBelow(launches []*ledger.Launch, cell string) (addresses []string)
 
 // Of is a column's summary in one launch, for one cell of its group.
 func (c Column) Of(l *ledger.Launch, cell string) (measure.Summary, bool) {
-	if c.Cell != "" {
-		cell = c.Cell
-	}
-	s, ok := l.Metrics[cell+"."+c.Metric]
+	s, ok := l.Metrics[c.Address(cell)]
 	return s, ok
 }
 

@@ -39,6 +39,7 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	}
 	p := &page{w: w, st: st, now: time.Now(), moved: moved}
 	p.para(Heading+"%s", last.Plan)
+	p.headline()
 	p.header(view)
 	p.gates()
 	p.overruled()
@@ -54,7 +55,8 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.starts()
 	p.line("What was sent is labelled as the field does: pp2048 tg32 @ d4096, c16 are prompts of 2048 tokens behind 4096 of context, answers")
 	p.line("of 32, 16 requests at once. Each number is the mean over launches (of logs, unless a value is zero) of what a launch measured:")
-	p.line("its median, or the percentile or total that the column names; ± is the standard deviation over launches.")
+	p.line("its median, or the percentile or total that the column names; ± is the standard deviation over launches. Below it stands the")
+	p.line("change against the variant that it was measured on, as it is; what is demonstrated stands in the evidence with its bounds.")
 	return p.err
 }
 
@@ -92,12 +94,7 @@ func (p *page) para(format string, args ...any) {
 
 // table writes a table, escaping what Markdown would take for a column.
 func (p *page) table(t Table) {
-	p.raw("| %s |", strings.Join(cells(t.Head), " | "))
-	p.line("|%s", strings.Repeat(" --- |", len(t.Head)))
-	for _, row := range t.Rows {
-		p.raw("| %s |", strings.Join(cells(row), " | "))
-	}
-	p.line("")
+	p.raw("%s", strings.TrimSuffix(t.Markdown(), "\n"))
 }
 
 func cells(row []string) (out []string) {
@@ -171,13 +168,18 @@ func (p *page) feature(d *ledger.Decision) {
 	if len(d.Findings) > 0 {
 		p.line("")
 	}
-	if p.moved != nil {
-		if all := p.moved(d); len(all) > 0 {
-			p.para(MovedTitle)
-			p.table(Movements(all))
-		}
-	}
+	p.movements(d)
 	p.arms(d)
+}
+
+func (p *page) movements(d *ledger.Decision) {
+	if p.moved == nil {
+		return
+	}
+	if all := p.moved(d); len(all) > 0 {
+		p.para(MovedTitle)
+		p.table(Movements(all))
+	}
 }
 
 // levelWords are the levels of a feature and what they came to. Those of the stack
@@ -284,8 +286,12 @@ func (p *page) arms(d *ledger.Decision) {
 		}
 	}
 	order, byVariant := grouped(all, func(l *ledger.Launch) string { return l.Variant })
+	parent := ""
+	if l := parentOf(p.st, d); l != nil {
+		parent = l.Variant
+	}
 	for _, g := range Groups(all) {
-		p.group(g, order, byVariant, all)
+		p.group(g, order, byVariant, all, parent)
 	}
 	if shares := Limits(all); len(shares) > 0 {
 		for _, share := range shares {
@@ -295,8 +301,9 @@ func (p *page) arms(d *ledger.Decision) {
 	}
 }
 
-// group is one table: a row for each cell and variant.
-func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) {
+// group is one table: a row for each cell and variant, with how each number changed
+// against that of the parent.
+func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch, parent string) {
 	workload := g.ByCell()
 	t := Table{Head: []string{"Variant", "Launches"}}
 	if workload {
@@ -312,12 +319,26 @@ func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Lau
 				row = append([]string{cell, Sent(all, cell)}, row...)
 			}
 			for _, c := range g.Columns {
-				row = append(row, across(byVariant[v], c, cell))
+				text := across(byVariant[v], c, cell)
+				if change := changed(byVariant[v], byVariant[parent], c.Address(cell), c.Stat); v != parent && change != "–" {
+					text += "\n" + change
+				}
+				row = append(row, text)
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	p.table(t)
+}
+
+// changed is how a metric of launches is other than that of their parent's.
+func changed(own, parent []*ledger.Launch, address, stat string) string {
+	v, ok := (&Arm{Launches: own}).Of(address, stat)
+	base, has := (&Arm{Launches: parent}).Of(address, stat)
+	if !ok || !has {
+		return "–"
+	}
+	return ChangeWords(v, base)
 }
 
 func medianOf(l *ledger.Launch, address string) string {
@@ -361,7 +382,7 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 // launches is the log of single launches, so that nobody has to trust a mean.
 func (p *page) launches() {
 	p.para("## Launches")
-	t := Table{Head: []string{"Launch", "Purpose", "Variant", "Seconds", "Outcome", "Samples", "Log"}}
+	t := Table{Head: []string{"Launch", "Purpose", "Variant", "Seconds", "Outcome"}}
 	for _, l := range p.st.Launches(store.LaunchFilter{}) {
 		outcome := "ok"
 		switch {
@@ -370,16 +391,10 @@ func (p *page) launches() {
 		case len(l.Invalid) > 0:
 			outcome = "invalid: " + strings.Join(tell.Lines(l.Invalid), "\n")
 		}
-		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome, short(l.Samples), short(l.Log)})
+		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome})
 	}
 	p.table(t)
-}
-
-func short(sum string) string {
-	if sum == "" {
-		return "–"
-	}
-	return fmt.Sprintf("`%.12s`", sum)
+	p.para("`mxflow show LAUNCH` prints all metrics of a launch and where its log and samples are kept.")
 }
 
 // starts is how long engines took to start and to answer their first request,

@@ -57,7 +57,7 @@ func (s *story) launches(session, variant string, knobs map[string]string, tg ..
 			ID: id, Session: session, Purpose: "benchmark", Node: "feature.x.benchmark", Variant: variant, VariantKey: fmt.Sprint(knobs),
 			Block: "embedded.tiny", Knobs: knobs, Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
 			Cells:   []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
-			Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", N: 10, Stats: map[string]float64{"median": v}}},
+			Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": v}}},
 		}})
 		ids = append(ids, id)
 	}

@@ -1,0 +1,181 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Arm is a variant in one session: its measured launches that count, in the order of
+// their records.
+type Arm struct {
+	Session, Variant, Block string
+	Launches                []*ledger.Launch
+}
+
+// Arms are those of all sessions, in the order in which they were begun.
+func Arms(st *store.Store) (arms []*Arm) {
+	type key struct{ session, variant, block string }
+	at := map[key]*Arm{}
+	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
+		if len(l.Invalid) > 0 || len(l.Incoherent) > 0 {
+			continue
+		}
+		k := key{l.Session, l.Variant, l.Block}
+		if at[k] == nil {
+			at[k] = &Arm{Session: l.Session, Variant: l.Variant, Block: l.Block}
+			arms = append(arms, at[k])
+		}
+		at[k].Launches = append(at[k].Launches, l)
+	}
+	return arms
+}
+
+// Value is one metric of an arm over its launches.
+type Value struct {
+	Address string         `json:"address"`
+	Stat    string         `json:"stat"`
+	Unit    string         `json:"unit,omitempty"`
+	Better  measure.Better `json:"better,omitempty"`
+	// PerLaunch are what Mean, the mean in logs of values above zero, is of. Std is
+	// their standard deviation, 0 of one launch.
+	PerLaunch []float64 `json:"per_launch"`
+	Mean      float64   `json:"mean"`
+	Std       float64   `json:"std"`
+	// Low and High are the plain 95% interval of the mean; absent where there is none.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+}
+
+// Of is a metric of the arm; false where a launch does not have it, since a mean over
+// some of the launches is a mean of others.
+func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
+	v = Value{Address: address, Stat: statistic}
+	for _, l := range a.Launches {
+		s, has := l.Metrics[address]
+		x, given := s.Stats[statistic]
+		if !has || !given {
+			return Value{}, false
+		}
+		v.Unit, v.Better = s.Unit, s.Better
+		v.PerLaunch = append(v.PerLaunch, x)
+	}
+	in, err := stats.MeanInterval(v.PerLaunch)
+	if err != nil {
+		return Value{}, false
+	}
+	if v.Mean = in.Mean; in.Bounded {
+		v.Low, v.High = &in.Low, &in.High
+	}
+	if len(v.PerLaunch) > 1 {
+		v.Std = stat.StdDev(v.PerLaunch, nil)
+	}
+	return v, true
+}
+
+// CV is the standard deviation as a part of the mean; false where that says nothing.
+func (v Value) CV() (cv float64, ok bool) {
+	return v.Std / math.Abs(v.Mean), len(v.PerLaunch) > 1 && v.Mean != 0
+}
+
+// Change is v against base, as a part of base; false where base is not above zero.
+func (v Value) Change(base Value) (change float64, ok bool) {
+	return v.Mean/base.Mean - 1, base.Mean > 0
+}
+
+// BetterThan reports whether v is better than another value of its metric.
+func (v Value) BetterThan(o Value) bool {
+	if v.Better == measure.Lower {
+		return v.Mean < o.Mean
+	}
+	return v.Mean > o.Mean
+}
+
+// Peak is a metric at its best, beside the baseline.
+type Peak struct {
+	// Arm has the best value of all runs, and Now the newest of the accepted stack, or
+	// of the baseline while nothing is accepted; nil where that was not measured.
+	Arm *Arm
+	Value
+	Now      *Arm
+	NowValue Value
+	// Base is the baseline's value in the session of Arm, or else its newest, and
+	// NowBase that in the session of Now; their launches are 0 where there is none.
+	Base, NowBase Value
+}
+
+// Peaks are the metrics that people decide by, of each cell, in the order of tables.
+// Of a metric that no direction is better of, there is no best.
+func Peaks(st *store.Store) (peaks []Peak) {
+	arms := Arms(st)
+	var all []*ledger.Launch
+	baseline := map[string]*Arm{}
+	var newest *Arm
+	for _, a := range arms {
+		all = append(all, a.Launches...)
+		if a.Variant == ledger.Baseline {
+			baseline[a.Session], newest = a, a
+		}
+	}
+	name, sessions := stackSessions(st, AcceptedStack(st))
+	base := func(a *Arm, address, stat string) (v Value) {
+		if of := baseline[a.Session]; of != nil {
+			v, _ = of.Of(address, stat)
+		} else if newest != nil {
+			v, _ = newest.Of(address, stat)
+		}
+		return v
+	}
+	for _, m := range decidedBy(all) {
+		var b Peak
+		for _, a := range arms {
+			if v, ok := a.Of(m.address, m.stat); ok && v.Better != "" && v.Better != "neither" && (b.Arm == nil || v.BetterThan(b.Value)) {
+				b.Arm, b.Value = a, v
+			}
+		}
+		if b.Arm == nil {
+			continue
+		}
+		b.Base = base(b.Arm, m.address, m.stat)
+		for _, launches := range sessions {
+			now := &Arm{Session: launches[0].Session, Variant: name, Block: launches[0].Block, Launches: launches}
+			if v, ok := now.Of(m.address, m.stat); ok {
+				b.Now, b.NowValue, b.NowBase = now, v, base(now, m.address, m.stat)
+				break
+			}
+		}
+		peaks = append(peaks, b)
+	}
+	return peaks
+}
+
+type addressed struct{ address, stat string }
+
+// decidedBy are the metrics of the tables of launches by their address.
+func decidedBy(launches []*ledger.Launch) (out []addressed) {
+	for _, g := range Groups(launches) {
+		for _, cell := range g.Cells {
+			for _, c := range g.Columns {
+				at := addressed{c.Address(cell), c.Stat}
+				if !slices.Contains(out, at) {
+					out = append(out, at)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Address is that of the column for one cell of its group.
+func (c Column) Address(cell string) string {
+	if c.Cell != "" {
+		cell = c.Cell
+	}
+	return cell + "." + c.Metric
+}

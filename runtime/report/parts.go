@@ -1,0 +1,44 @@
+package report
+
+import (
+	"io"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Part is a section of the results page, which other pages are made of, too.
+type Part func(p *page)
+
+// The sections that stand alone.
+var (
+	Headline    Part = (*page).headline
+	Gates       Part = (*page).gates
+	People      Part = (*page).overruled
+	Again       Part = (*page).again
+	Compared    Part = (*page).comparisons
+	StackPart   Part = (*page).stack
+	TargetsPart Part = (*page).targets
+	Predicted   Part = (*page).hypotheses
+	Interacting Part = (*page).interactions
+	Observed    Part = (*page).observed
+	Starts      Part = (*page).starts
+)
+
+// Sections writes parts of the results page.
+func Sections(w io.Writer, st *store.Store, moved Moved, parts ...Part) error {
+	p := &page{w: w, st: st, now: time.Now(), moved: moved}
+	for _, part := range parts {
+		part(p)
+	}
+	return p.err
+}
+
+// Side are a decided feature's variants side by side, and what moved of all metrics.
+func Side(d *ledger.Decision) Part {
+	return func(p *page) {
+		p.movements(d)
+		p.arms(d)
+	}
+}
