@@ -121,6 +121,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newEnvCommand(a),
 		newShowCommand(a),
 		newHistoryCommand(a),
+		newCompareCommand(a),
 		newAuditCommand(a),
 		newGraphCommand(a),
 		newReportCommand(a),

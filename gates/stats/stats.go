@@ -76,6 +76,10 @@ type Difference struct {
 	Bounded bool
 }
 
+// P is the two-sided chance of a difference as large as this one where there is none;
+// it has a meaning only where the difference is Bounded.
+func (d Difference) P() float64 { return min(1, 2*Tail(math.Abs(d.Estimate)/d.SE, d.DF)) }
+
 // LogDifference is the difference of the means of logs of a and b, whose
 // exponential is the ratio of their geometric means.
 func LogDifference(a, b []float64) (Difference, error) {

@@ -33,6 +33,14 @@ var reportPhrases = phrases{
 	},
 	code.NoRatio: "no ratio: it needs values above zero and a metric with a better direction",
 
+	code.SentApart:        "not compared in {subject}: it was sent {was} and {is}",
+	code.MeasuredApart:    "not compared in {subject}: it was measured in two ways (latency correction, enforced lengths or how tokens are counted)",
+	code.LackingSomewhere: "not every launch has it",
+	code.SideDiffers:      "{subject} was {was!not known}, is {is!not known}",
+	code.OtherMachine:     "different machines ({causes}): launches say how one machine varies, so the changes have neither bounds nor p",
+	code.OtherSession:     "measured in different sessions: what drifted between them is in the changes, and the bounds do not cover it",
+	code.LeftOut:          "{launches|launch|launches} of {subject} left out: failed, invalid or incoherent",
+
 	code.MeasuredAgain: "measured {n} times from scratch at this revision: the chance of a wrong verdict is up to {n} times the stated one",
 	code.Moved:         "rules changed after the data were seen: {causes} (attempt {attempt}: {verdict}). The stated error rates no longer apply to what changed",
 	code.RuleDropped:   "{subject} ({expr}) no longer decides",

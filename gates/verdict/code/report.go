@@ -40,6 +40,24 @@ const (
 	NoRatio    Code = "target.no_ratio"
 )
 
+// Why two sides are not compared in a metric, or how far what is said of them holds.
+const (
+	// SentApart: the sides were sent different work in the cell Subject. Args: was, is.
+	SentApart Code = "compare.sent"
+	// MeasuredApart: the cell Subject was measured in two ways.
+	MeasuredApart Code = "compare.measured"
+	// LackingSomewhere: not every launch of both sides has the metric.
+	LackingSomewhere Code = "compare.lacking"
+	// SideDiffers: the entry Subject of the environment. Args: was, is.
+	SideDiffers Code = "compare.environment"
+	// OtherMachine: the sides ran on two machines, from what differs.
+	OtherMachine Code = "compare.machine"
+	// OtherSession: they were not measured beside each other.
+	OtherSession Code = "compare.session"
+	// LeftOut: launches of the side Subject do not count. Args: launches.
+	LeftOut Code = "compare.left_out"
+)
+
 // What was asked otherwise before.
 const (
 	// MeasuredAgain: the candidate was measured from the start so often. Args: n.

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+func newCompareCommand(a *app) *cobra.Command {
+	format := ""
+	c := &cobra.Command{
+		Use:   "compare A B [PLAN]",
+		Short: "Compare two runs, features or commits on record",
+		Long: `Prints each headline metric of A and of B, the change with its 95% interval, p and the
+number of launches. A and B are each
+
+  kv_cache, baseline   a feature, or what ports are compared with
+  kv_cache@RUN         the same, as that run measured it
+  RUN                  a run: its ID, its first characters, or latest; each variant that
+                       both sides have is compared
+  COMMIT               a revision of a source, or its first characters
+
+Where a name means several things, say which: run:, feature: or commit: before it.
+
+Launches are what is compared, by Welch's t-test, each metric by itself. Launches of one
+session were interleaved, so the newest session that has both is taken; otherwise what
+drifted between the sessions is in the change. On different machines there are neither
+bounds nor p, and cells that were sent different work are not compared. Nothing is
+decided: a verdict takes a plan, or mxflow ab.`,
+		Example: "  mxflow compare baseline kv_cache\n" +
+			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl\n" +
+			"  mxflow compare 4f2a91c 9be01d7 --format markdown",
+		Args: cobra.RangeArgs(2, 3),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := knownFormat(format, "markdown", "csv"); err != nil {
+				return err
+			}
+			st, err := a.reader(args[2:])
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			pairs, err := report.PairsOf(st, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				a.printJSON(map[string]any{"pairs": pairs})
+				return nil
+			}
+			if format == "csv" && len(pairs) > 1 {
+				return fmt.Errorf("--format csv is one table, and %s and %s have %d variants in common: name one, such as %s@%s", args[0], args[1], len(pairs), pairs[0].Old.Variant, args[0])
+			}
+			for i, p := range pairs {
+				if i > 0 {
+					fmt.Fprintln(a.stdout)
+				}
+				if err := a.printPair(p, format); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&format, "format", "", "markdown or csv, which has all digits (default: a table)")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+// knownFormat checks --format; empty is what the command prints by itself.
+func knownFormat(format string, known ...string) error {
+	for _, k := range known {
+		if format == "" || format == k {
+			return nil
+		}
+	}
+	return fmt.Errorf("--format %s: there are %s", format, list(known))
+}
+
+// list is several words as a sentence names them: "a, b and c".
+func list(words []string) string {
+	text := words[0]
+	for i, w := range words[1:] {
+		if i == len(words)-2 {
+			text += " and " + w
+		} else {
+			text += ", " + w
+		}
+	}
+	return text
+}
+
+func (a *app) printPair(p report.Pair, format string) error {
+	if format == "csv" {
+		return report.DeltaCSV(a.stdout, p.Deltas)
+	}
+	t := report.DeltaTable(p.Deltas, p.Old.Title(), p.New.Title())
+	bullet := "\n"
+	if format == "markdown" {
+		if err := report.MarkdownTable(a.stdout, t); err != nil {
+			return err
+		}
+		bullet = ""
+	} else {
+		a.printTable(t.Head, t.Rows)
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, a.broken(2, report.Inert(tell.Sentence(n))))
+		bullet = ""
+	}
+	for _, n := range report.DeltaNotes(p.Deltas) {
+		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, a.broken(2, n))
+		bullet = ""
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+func tgLaunches(values ...float64) (launches []*ledger.Launch) {
+	for _, v := range values {
+		l := tgLaunch(v)
+		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}}
+		s := l.Metrics["chat.tg"]
+		s.Better = measure.Higher
+		l.Metrics["chat.tg"] = s
+		launches = append(launches, l)
+	}
+	return launches
+}
+
+// TestDeltas: numbers as scipy.stats.ttest_ind(log(new), log(old), equal_var=False) has
+// them, and none where there is nothing to compare.
+func TestDeltas(t *testing.T) {
+	old, new := tgLaunches(20, 20.4, 19.8, 20.1), tgLaunches(21, 20.2, 20.9, 20.7)
+	d := Deltas(old, new, true)[0]
+	for name, c := range map[string]struct{ got, want float64 }{
+		"change": {*d.Change, 0.031077883151470087}, "p": {*d.P, 0.031565737233913205},
+		"low": {*d.Low, 0.003898542832265414}, "high": {*d.High, 0.05899307127667031},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s is %.12f, want %.12f", name, c.got, c.want)
+		}
+	}
+	if better, known := d.Improves(); !d.Shown() || !better || !known {
+		t.Errorf("%+v", d)
+	}
+	if d := Deltas(old, new, false)[0]; d.Change == nil || d.P != nil || d.Low != nil {
+		t.Errorf("machines that differ: %+v", d)
+	}
+	if d := Deltas(old, new[:1], true)[0]; d.Change == nil || d.P != nil {
+		t.Errorf("one launch: %+v", d)
+	}
+	zero := tgLaunches(20, 0, 20, 20)
+	if d := Deltas(zero, new, true)[0]; !d.Absolute || math.Abs(*d.Change-5.7) > 1e-9 {
+		t.Errorf("a zero: %+v", d)
+	}
+	for name, c := range map[string]struct {
+		change func([]*ledger.Launch)
+		why    code.Code
+	}{
+		"other work": {func(l []*ledger.Launch) { l[0].Cells[0].Prompt = 64 }, code.SentApart},
+		"lacking":    {func(l []*ledger.Launch) { delete(l[3].Metrics, "chat.tg") }, code.LackingSomewhere},
+		"correction": {func(l []*ledger.Launch) {
+			s := l[1].Metrics["chat.tg"]
+			s.Correction = "api"
+			l[1].Metrics["chat.tg"] = s
+		}, code.MeasuredApart},
+	} {
+		other := tgLaunches(21, 20.2, 20.9, 20.7)
+		c.change(other)
+		if d := Deltas(old, other, true)[0]; d.Why.Code != c.why || d.Change != nil || d.P != nil {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	invalid := tgLaunches(1, 21, 20.2, 20.9, 20.7)
+	invalid[0].OK = false
+	if d := Deltas(old, invalid, true)[0]; d.New.N() != 4 {
+		t.Errorf("a launch that failed counts: %+v", d)
+	}
+	var page bytes.Buffer
+	if err := DeltaCSV(&page, Deltas(old, new, true)); err != nil || !strings.Contains(page.String(), "\nchat,tg,median,tok/s,higher,20.07") {
+		t.Errorf("%s%v", page.String(), err)
+	}
+}
+
+// TestPairs: sides measured in one session are taken from it, and what a name may
+// mean is asked where it is several things.
+func TestPairs(t *testing.T) {
+	s := stacked(t)
+	pairs, err := PairsOf(s.st, "baseline", "cache")
+	if err != nil || len(pairs) != 1 || pairs[0].Old.Session != "s-1" || pairs[0].New.Session != "s-1" || len(pairs[0].Notes) != 0 {
+		t.Fatalf("%+v, %v", pairs, err)
+	}
+	pairs, err = PairsOf(s.st, "cache", "head")
+	if err != nil || len(pairs[0].Notes) != 1 || pairs[0].Notes[0].Code != code.OtherSession {
+		t.Fatalf("%+v, %v", pairs, err)
+	}
+	for _, c := range []struct{ a, b, want string }{
+		{"cache", "cache@r1", "the same launches"},
+		{"cache", "nope", `nothing on record is called "nope"`},
+		{"cache@r9", "cache", `"r9"`},
+		{"cach@r1", "cache", "run r1 measured no cach"},
+	} {
+		if _, err := PairsOf(s.st, c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v", c.a, c.b, err)
+		}
+	}
+	for _, commit := range []string{"abcd1111", "abcd2222"} {
+		l := tgLaunches(20)[0]
+		l.ID, l.Session, l.Purpose, l.Variant, l.Started = commit, "s-3", ledger.ForBenchmark, "baseline", s.at
+		l.Trees = map[string]ledger.Tree{"vllm": {Commit: commit}}
+		l.Fingerprint = map[string]string{"gpu": commit}
+		s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: l})
+	}
+	if _, err := PairsOf(s.st, "abcd", "cache"); err == nil || !strings.Contains(err.Error(), `"abcd" may be commit:abcd1111 or commit:abcd2222`) {
+		t.Error(err)
+	}
+	pairs, err = PairsOf(s.st, "abcd1", "abcd2222")
+	if err != nil || pairs[0].Notes[0].Code != code.OtherMachine || pairs[0].Deltas[0].P != nil {
+		t.Errorf("%+v, %v", pairs, err)
+	}
+}
