@@ -36,7 +36,7 @@ var (
 )
 
 // longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
-var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang": true, "frameworks": true, "load": true, "choose": true, "protocol": true}
+var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang": true, "frameworks": true, "generation": true, "load": true, "choose": true, "protocol": true}
 
 // halfTheLayers are the examples of which every feature still shows on a model of
 // half the depth, in a third of the time. With MXFLOW_TEST_LONG they keep theirs.
@@ -202,8 +202,10 @@ var exampleLaunches = map[string]struct{ qualification, arms, references int }{
 	"llamacpp": {4, 2 + 2 + 2, 3},
 	// baseline and three ports; one session of the baseline and the two that are measured.
 	"sglang": {4, 3, 1},
-	// Three engines, three times.
-	"frameworks": {3, 3, 1},
+	// Four servers and a script, four times.
+	"frameworks": {5, 5, 4},
+	// baseline, two ports confirmed on two more models each, one on top of both.
+	"generation": {1 + (1+2+2)*2 + 1, 3*2*2 + 2, 0},
 }
 
 // checkLaunches compares the launches in an example's state with what its levels

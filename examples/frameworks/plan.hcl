@@ -1,56 +1,114 @@
-# A comparison of frameworks: one row per engine, the same prompts for all, in fresh
-# launches, with speed-ups against one of them. To run anywhere, the frameworks here
-# are three states of the engine inside mxflow. Real ones are written like this,
-# with the same workload and step:
+# A comparison of frameworks, as a team writes it down: servers and a script of one's own
+# side by side, the same prompts for all servers, in fresh launches, with speed-ups, power
+# and quality against one of them.
 #
-#   engine "vllm" "bf16" {
-#     model = "Qwen/Qwen3-0.6B"
-#     docker {
-#       image = "vllm/vllm-openai:latest"
-#       gpus  = "all"
-#     }
-#     settings = { dtype = "bfloat16" }
-#   }
+#   mxflow plan   examples/frameworks
+#   mxflow apply  examples/frameworks                         # on a machine with a GPU
+#   mxflow apply  examples/frameworks --var engine=embedded   # anywhere
+#   mxflow report examples/frameworks                         # the table as Markdown
 #
-#   engine "llamacpp" "bf16" {
-#     model    = "models/Qwen3-0.6B-BF16.gguf"
-#     settings = { gpu_layers = "all" }
-#   }
+# With engine=embedded three states of the engine inside mxflow stand for the servers, and the
+# script counts divisions. Power is measured where there is a GPU to ask: a row without one has
+# none, and a rule that reads it does not pass.
 #
-#   mxflow apply examples/frameworks/plan.hcl
-#   mxflow report examples/frameworks/plan.hcl    # the table as Markdown
-#
-# exit status: 0
+# apply: --var engine=embedded
+# exit status: 2
+# phase.comparison.step.compare.frameworks: pass
+# phase.comparison: pass
+# phase.claim: fail
 
 plan "frameworks" {
-  summary = "Which engine is fastest for one user at a time?"
+  summary = "Which engine serves Qwen3-0.6B fastest to one user at a time, at the same quality?"
 }
 
-engine "embedded" "plain" {
-  settings = {
-    threads = 1
+variable "engine" {
+  description = "gpu, or embedded to run the same plan without one"
+  default     = "gpu"
+
+  validation {
+    condition     = contains(["gpu", "embedded"], var.engine)
+    error_message = "engine is gpu or embedded."
   }
-  env = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_MOE = "all" }
 }
 
-engine "embedded" "cached" {
-  settings = {
-    threads = 1
-  }
-  env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "all" }
+engine "transformers" "hf" {
+  model = "Qwen/Qwen3-0.6B"
 }
 
-engine "embedded" "routed" {
-  settings = {
-    threads = 1
+engine "vllm" "bf16" {
+  model    = "Qwen/Qwen3-0.6B"
+  settings = { dtype = "bfloat16" }
+}
+
+engine "sglang" "bf16" {
+  model = "Qwen/Qwen3-0.6B"
+}
+
+engine "llamacpp" "bf16" {
+  model    = "models/Qwen3-0.6B-BF16.gguf"
+  settings = { gpu_layers = "all" }
+}
+
+# A script of one's own: it prints what it measured, and is a row beside the servers.
+engine "command" "megakernel" {
+  process {
+    command = ["uv", "run", "python", "bench.py", "--model", "Qwen/Qwen3-0.6B", "--json"]
   }
-  env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "routed" }
+  run {
+    timeout = "10m"
+  }
+  metric "decode" {
+    jq = ".decode_tok_s"
+    as = "tg"
+  }
+}
+
+engine "embedded" "server" {
+  for_each = {
+    hf       = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_MOE = "all" }
+    vllm     = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "all" }
+    sglang   = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "routed" }
+    llamacpp = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "routed", MXFLOW_EMBEDDED_KV_FORMAT = "int8" }
+  }
+  name     = each.key
+  settings = { threads = 1 }
+  env      = each.value
+}
+
+engine "command" "script" {
+  process {
+    command = ["sh", "decode.sh"]
+  }
+  run {
+    timeout = "1m"
+  }
+  metric "decode" {
+    jq = ".decode_tok_s"
+    as = "tg"
+  }
+}
+
+locals {
+  rows = {
+    gpu = {
+      reference = engine.transformers.hf
+      others    = [engine.vllm.bf16, engine.sglang.bf16, engine.llamacpp.bf16, engine.command.megakernel]
+      vllm      = "vllm.bf16"
+      llamacpp  = "llamacpp.bf16"
+    }
+    embedded = {
+      reference = engine.embedded.server["hf"]
+      others    = [engine.embedded.server["vllm"], engine.embedded.server["sglang"], engine.embedded.server["llamacpp"], engine.command.script]
+      vllm      = "embedded.vllm"
+      llamacpp  = "embedded.llamacpp"
+    }
+  }[var.engine]
 }
 
 workload "chat" {
-  prompt_tokens = 48
-  output_tokens = 24
-  requests      = 4
+  prompt_tokens = { gpu = 512, embedded = 48 }[var.engine]
+  output_tokens = { gpu = 100, embedded = 24 }[var.engine]
+  requests      = { gpu = 10, embedded = 4 }[var.engine]
   warmup        = 1
 }
 
@@ -61,13 +119,34 @@ protocol "answers" {
     prompt = "The capital of France is"
     expect = "Paris"
   }
+  level "correctness" {
+    max_kl           = 0.05
+    min_argmax_match = 0.95
+  }
 }
 
 phase "comparison" {
   step "compare" "frameworks" {
-    engines   = [engine.embedded.plain, engine.embedded.cached, engine.embedded.routed]
-    reference = engine.embedded.plain
+    engines   = concat([local.rows.reference], local.rows.others)
+    reference = local.rows.reference
     workloads = [workload.chat]
     protocol  = protocol.answers
+    launches  = 4
+  }
+  gate {
+    rule "vLLM decodes at least 1.3 times as fast as transformers" {
+      expr = "compare.frameworks['${local.rows.vllm}'].chat.tg.gain >= 0.3"
+    }
+  }
+}
+
+phase "claim" {
+  summary = "What a blog post says of llama.cpp"
+  after   = [phase.comparison]
+
+  gate {
+    rule "llama.cpp's first token comes in a fifth of the time" {
+      expr = "compare.frameworks['${local.rows.llamacpp}'].chat.ttft.change <= -0.8"
+    }
   }
 }
