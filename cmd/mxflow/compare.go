@@ -21,9 +21,11 @@ number of launches. A and B are each
   kv_cache@RUN         the same, as that run measured it
   RUN                  a run: its ID, its first characters, or latest; each variant that
                        both sides have is compared
+  MILESTONE            the run that mxflow milestone gave a name
   COMMIT               a revision of a source, or its first characters
 
-Where a name means several things, say which: run:, feature: or commit: before it.
+Where a name means several things, say which: run:, milestone:, feature: or
+commit: before it.
 
 Launches are what is compared, by Welch's t-test, each metric by itself. Launches of one
 session were interleaved, so the newest session that has both is taken; otherwise what

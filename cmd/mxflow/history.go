@@ -75,7 +75,15 @@ func (a *app) printHistory(h *report.History) {
 			low, high = min(low, p.Value), max(high, p.Value)
 		}
 		var rows [][]string
+		marks := h.Milestones
+		mark := func() {
+			rows = append(rows, []string{"milestone", marks[0].Name, "", "", marks[0].Note})
+			marks = marks[1:]
+		}
 		for i, p := range s.Points {
+			for len(marks) > 0 && marks[0].At.Before(p.Time) {
+				mark()
+			}
 			for _, c := range s.Changes {
 				if c.At == i {
 					changed = true
@@ -83,6 +91,9 @@ func (a *app) printHistory(h *report.History) {
 				}
 			}
 			rows = append(rows, []string{atSecond(p.Time), p.Session, fmt.Sprint(p.Launches), tell.Number(p.Value, h.Unit), dot(p.Value, low, high)})
+		}
+		for len(marks) > 0 {
+			mark()
 		}
 		a.printTable([]string{"session began", "session", "launches", "value", tell.Number(low, h.Unit) + " to " + tell.Number(high, h.Unit)}, rows)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func newReportCommand(a *app) *cobra.Command {
-	var out string
+	var out, since string
 	var force bool
 	c := &cobra.Command{
 		Use:     "report [PLAN]",
@@ -35,9 +35,12 @@ func newReportCommand(a *app) *cobra.Command {
 			if a.json && out != "" {
 				return fmt.Errorf("--out is for the Markdown page; send --json where you want it with > %s", out)
 			}
-			if a.json {
+			if a.json && since == "" {
 				a.printJSON(standingJSON(st))
 				return nil
+			}
+			if since != "" {
+				return reportSince(a, st, since, out)
 			}
 			if force && out == "" {
 				return errors.New("--force replaces the file of --out: name it")
@@ -49,9 +52,26 @@ func newReportCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
+	c.Flags().StringVar(&since, "since", "", "what changed since this `MILESTONE`, instead of the page")
 	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it")
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+// reportSince says what changed since a milestone.
+func reportSince(a *app, st *store.Store, name, out string) error {
+	if out != "" {
+		return errors.New("--since prints what changed, and --out keeps the whole page: give one of them")
+	}
+	s, err := report.SinceMilestone(st, name)
+	if err != nil {
+		return fmt.Errorf("--since: %w", err)
+	}
+	if a.json {
+		a.printJSON(s)
+		return nil
+	}
+	return s.Markdown(a.stdout)
 }
 
 // movedIn works out what features moved, of a state directory.

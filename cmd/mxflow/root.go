@@ -122,6 +122,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newShowCommand(a),
 		newHistoryCommand(a),
 		newCompareCommand(a),
+		newMilestoneCommand(a),
 		newAuditCommand(a),
 		newGraphCommand(a),
 		newReportCommand(a),

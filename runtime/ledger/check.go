@@ -16,14 +16,14 @@ func (r *Record) check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}} {
+	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}, {"milestone", r.Milestone != nil}} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must hold exactly one of run_start, launch, decision, waiver and end, and holds %d", len(set))
+		return fmt.Errorf("must hold exactly one of run_start, launch, decision, waiver, milestone and end, and holds %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("says type %q and holds a %s", r.Type, set[0])
 	case r.Run == "":
@@ -40,6 +40,8 @@ func (r *Record) check() error {
 		return r.Decision.check()
 	case r.Waiver != nil:
 		return r.Waiver.check(r.Time)
+	case r.Milestone != nil:
+		return r.Milestone.check()
 	case r.End != nil && r.End.Verdict != "" && !r.End.Verdict.Known():
 		return unknown("verdict", string(r.End.Verdict))
 	}
@@ -123,12 +125,14 @@ type history struct {
 	launches  map[string]bool
 	started   map[string]bool
 	ended     map[string]bool
+	// milestones are the names that were given.
+	milestones map[string]bool
 	// drawn is the last draw of each run that was found to be committed.
 	drawn map[string]Draw
 }
 
 func newHistory() *history {
-	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Draw{}}
+	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Draw{}}
 }
 
 // add checks a record against itself and those before it, and remembers it.
@@ -154,6 +158,11 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
 	case r.Waiver != nil:
 		return func() {}, r.Waiver.follows(h)
+	case r.Milestone != nil:
+		if !h.ended[r.Run] {
+			return nil, fmt.Errorf("names run %s, which has not ended", r.Run)
+		}
+		return once(h.milestones, r.Milestone.Name, "uses the milestone %s a second time")
 	default:
 		d := r.Decision
 		last := h.newest[d.Node]

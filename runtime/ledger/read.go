@@ -184,6 +184,7 @@ type Report struct {
 	// decision too.
 	Waivers     int `json:"waivers,omitempty"`
 	Retractions int `json:"retractions,omitempty"`
+	Milestones  int `json:"milestones,omitempty"`
 	// Size and Root are the tree's: what a signed checkpoint would say.
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
@@ -235,6 +236,8 @@ func (rep *Report) count(records []*Record) {
 			launches[r.Launch.ID] = true
 		case r.Waiver != nil:
 			rep.Waivers++
+		case r.Milestone != nil:
+			rep.Milestones++
 		case r.Decision != nil:
 			rep.Decisions++
 			if r.Decision.Retracted() {

@@ -9,12 +9,12 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver" or "end".
+	// Type is "run", "launch", "decision", "waiver", "milestone" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
 	// Run is the run (one apply) that made it. A person's waiver or retraction is
-	// of the run whose decision it is about.
+	// of the run whose decision it is about, a milestone of the run that it names.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -22,6 +22,8 @@ type Record struct {
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Waiver   *Waiver   `json:"waiver,omitempty"`
+
+	Milestone *Milestone `json:"milestone,omitempty"`
 }
 
 // RunStart opens a run.

@@ -18,6 +18,8 @@ type History struct {
 	Unit   string         `json:"unit"`
 	Better measure.Better `json:"better,omitempty"`
 	Series []Series       `json:"series"`
+	// Milestones are those of the state directory, in their order.
+	Milestones []Milestone `json:"milestones"`
 }
 
 // Series is the metric of one variant on one engine, whatever became of either since.
@@ -50,7 +52,7 @@ type Change struct {
 // HistoryOf is the history of a metric by its address, with or without a statistic. An
 // address that no launch has is an error that says which there are.
 func HistoryOf(st *store.Store, address string) (*History, error) {
-	h := &History{Metric: address, Stat: "median"}
+	h := &History{Metric: address, Stat: "median", Milestones: Milestones(st)}
 	if metric, stat := measure.SplitAddress(address); measure.IsStat(stat) {
 		h.Metric, h.Stat = metric, stat
 	}

@@ -44,7 +44,7 @@ type side struct {
 var hexPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 
 // PairsOf are the pairs that two names mean, each a run (its ID, what one begins with,
-// "latest"), a feature or "baseline", NAME@RUN, or a commit that launches ran from.
+// "latest"), a milestone, a feature or "baseline", NAME@RUN, or a commit that launches ran from.
 func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	old, err := sideOf(st, a)
 	if err != nil {
@@ -83,7 +83,7 @@ func runOfName(name string) string {
 }
 
 // sideOf finds out what a name means. One that means several things is an error that
-// lists them; "run:", "feature:" and "commit:" before it say which is meant.
+// lists them; "run:", "milestone:", "feature:" and "commit:" before it say which is meant.
 func sideOf(st *store.Store, asked string) (side, error) {
 	kind, name, qualified := strings.Cut(asked, ":")
 	if !qualified {
@@ -115,6 +115,16 @@ func sideOf(st *store.Store, asked string) (side, error) {
 			}
 			found["run:"+r.ID] = sideFrom(asked, view.Launches, func(*ledger.Launch) bool { return true })
 		}
+	}
+	for _, m := range Milestones(st) {
+		if m.Name != name || !slices.Contains([]string{"", "milestone"}, kind) {
+			continue
+		}
+		view, err := st.Run(m.Run)
+		if err != nil {
+			return side{}, err
+		}
+		found["milestone:"+name] = sideFrom(asked, view.Launches, func(*ledger.Launch) bool { return true })
 	}
 	if slices.Contains([]string{"", "commit"}, kind) && hexPrefix.MatchString(name) {
 		for _, l := range all {

@@ -1,0 +1,35 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// Milestone gives the end of a run a name: everything that was decided up to there. The
+// record's Run is it.
+type Milestone struct {
+	Name string `json:"name"`
+	Note string `json:"note,omitempty"`
+}
+
+// milestoneName is short, and what a person can write on a command line.
+var milestoneName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// CheckMilestone reports whether a milestone may have a name.
+func CheckMilestone(name string) error {
+	switch {
+	case name == "latest" || name == Baseline:
+		return fmt.Errorf("%q already means something where a milestone is named: choose another name", name)
+	case !milestoneName.MatchString(name):
+		return fmt.Errorf("%q is no name of a milestone: use up to 64 letters, digits, dots, hyphens and underscores, a letter or digit first", name)
+	}
+	return nil
+}
+
+func (m *Milestone) check() error {
+	if m.Name == "" {
+		return errors.New("is a milestone without a name")
+	}
+	return CheckMilestone(m.Name)
+}

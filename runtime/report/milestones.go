@@ -1,0 +1,214 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Milestone is a run under a name that a team gave it.
+type Milestone struct {
+	Name string `json:"name"`
+	Note string `json:"note,omitempty"`
+	Run  string `json:"run"`
+	// At is when the run ended, Marked when it was given the name, and Record the
+	// position of the run's end in the ledger, from 0.
+	At     time.Time `json:"at"`
+	Marked time.Time `json:"marked"`
+	Record int       `json:"record"`
+}
+
+// Milestones are all of them, in the order of their runs' ends; never nil.
+func Milestones(st *store.Store) []Milestone {
+	marks := map[string][]Milestone{}
+	for _, r := range st.Records() {
+		if m := r.Milestone; m != nil {
+			marks[r.Run] = append(marks[r.Run], Milestone{Name: m.Name, Note: m.Note, Run: r.Run, Marked: r.Time})
+		}
+	}
+	all := []Milestone{}
+	for i, r := range st.Records() {
+		if r.End != nil {
+			for _, m := range marks[r.Run] {
+				m.At, m.Record = r.Time, i
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// MilestoneNamed is the milestone of that name.
+func MilestoneNamed(st *store.Store, name string) (Milestone, error) {
+	var names []string
+	for _, m := range Milestones(st) {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	if len(names) == 0 {
+		return Milestone{}, fmt.Errorf("there is no milestone %q, nor any other: mxflow milestone NAME makes one", name)
+	}
+	return Milestone{}, fmt.Errorf("there is no milestone %q: use %s", name, strings.Join(names, ", "))
+}
+
+// Since is what changed since a milestone.
+type Since struct {
+	Milestone Milestone `json:"milestone"`
+	// Changes are the nodes whose outcome is another one, Then and Now the stacks.
+	Changes []Changed `json:"changes"`
+	Then    []string  `json:"then"`
+	Now     []string  `json:"now"`
+	// Stack compares what was accepted last then with what is now; nil where the stack
+	// is the same or has no launches.
+	Stack *Pair `json:"stack,omitempty"`
+}
+
+// Changed is a node that came to something else.
+type Changed struct {
+	Node string `json:"node"`
+	// Was and Is are verdicts, with "accepted" for a feature that is in the stack;
+	// empty where it was not decided, or is not any more.
+	Was string `json:"was,omitempty"`
+	Is  string `json:"is,omitempty"`
+	// Reasons are why it is what it is.
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
+}
+
+// SinceMilestone is what changed since the run of a milestone ended.
+func SinceMilestone(st *store.Store, name string) (*Since, error) {
+	m, err := MilestoneNamed(st, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Since{Milestone: m, Changes: []Changed{}, Then: []string{}, Now: []string{}}
+	then := map[string]*ledger.Decision{}
+	for i, r := range st.Records() {
+		if r.Decision != nil && i <= m.Record {
+			then[r.Decision.Node] = r.Decision
+		}
+	}
+	var tips [2]*ledger.Decision
+	standing := map[string]bool{}
+	for _, d := range Standing(st) {
+		standing[d.Node] = true
+		was := then[d.Node]
+		if inStack(was) {
+			s.Then, tips[0] = append(s.Then, d.Feature), was
+		}
+		if inStack(d.Decision) {
+			s.Now, tips[1] = append(s.Now, d.Feature), d.Decision
+		}
+		if c := (Changed{d.Node, outcomeWord(was), outcomeWord(d.Decision), d.Reasons}); c.Was != c.Is && tells(d.Decision) {
+			s.Changes = append(s.Changes, c)
+		}
+	}
+	for _, r := range Rows(st) {
+		if was := then[r.Node]; was != nil && !standing[r.Node] && tells(was) {
+			c := Changed{Node: r.Node, Was: outcomeWord(was)}
+			if !r.Locked.IsZero() {
+				c.Is, c.Reasons = "locked", []verdict.Reason{r.Locked}
+			}
+			s.Changes = append(s.Changes, c)
+		}
+	}
+	if tips[1] == nil || strings.Join(s.Then, " ") == strings.Join(s.Now, " ") {
+		return s, nil
+	}
+	s.Stack = tipsCompared(st, tips[0], tips[1])
+	return s, nil
+}
+
+// tells reports whether people follow a node: features and what ends phases.
+func tells(d *ledger.Decision) bool {
+	return d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate || d.Kind == ledger.KindPhase || d.Node == ledger.Baseline
+}
+
+func inStack(d *ledger.Decision) bool {
+	return d != nil && d.Kind == ledger.KindFeature && d.Accepted && d.Verdict.Unlocks()
+}
+
+func outcomeWord(d *ledger.Decision) string {
+	if d == nil {
+		return ""
+	}
+	if word := verdictWord(d.Verdict, len(d.OnSeenData) > 0); inStack(d) {
+		return word + ", accepted"
+	} else {
+		return word
+	}
+}
+
+// tipsCompared holds what was accepted last then, or the baseline, against what is now.
+func tipsCompared(st *store.Store, then, now *ledger.Decision) *Pair {
+	arm := func(d *ledger.Decision) side {
+		s := side{d.Feature, map[string][]*ledger.Launch{}}
+		for _, e := range d.Evidence {
+			if e.Feature == d.Feature {
+				for _, id := range e.Candidate.Launches {
+					if l, ok := st.LaunchByID(id); ok {
+						s.byVariant[d.Feature] = append(s.byVariant[d.Feature], l)
+					}
+				}
+			}
+		}
+		return s
+	}
+	old, oldName := sideFrom(ledger.Baseline, st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) bool { return l.Variant == ledger.Baseline }), ledger.Baseline
+	if then != nil {
+		old, oldName = arm(then), then.Feature
+	}
+	new := arm(now)
+	if len(Counted(old.byVariant[oldName])) == 0 || len(Counted(new.byVariant[now.Feature])) == 0 {
+		return nil
+	}
+	p := pairOf(old, new, oldName, now.Feature)
+	return &p
+}
+
+// Markdown writes what changed.
+func (s *Since) Markdown(w io.Writer) error {
+	p := &page{w: w}
+	p.para("# Since milestone %s", s.Milestone.Name)
+	p.para("Run `%s` of %s%s.", s.Milestone.Run, ledger.Minute(s.Milestone.At), strings.TrimSuffix(": "+s.Milestone.Note, ": "))
+	stack := func(features []string) string {
+		if len(features) == 0 {
+			return "baseline"
+		}
+		return strings.Join(features, " + ")
+	}
+	p.para("Stack then: %s. Now: %s.", stack(s.Then), stack(s.Now))
+	if len(s.Changes) == 0 {
+		p.para("No feature and no gate came to another outcome.")
+	} else {
+		t := Table{Head: []string{"Node", "Then", "Now", "Why"}}
+		for _, c := range s.Changes {
+			row := []string{c.Node, c.Was, c.Is, strings.Join(tell.Lines(c.Reasons), "\n")}
+			for i := range row {
+				if row[i] == "" {
+					row[i] = "–"
+				}
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		p.table(t)
+	}
+	if s.Stack != nil {
+		p.para("## The stack then and now")
+		p.table(DeltaTable(s.Stack.Deltas, s.Stack.Old.Title(), s.Stack.New.Title()))
+		for _, n := range s.Stack.Notes {
+			p.line("- %s", tell.Sentence(n))
+		}
+		for _, n := range DeltaNotes(s.Stack.Deltas) {
+			p.line("- %s", n)
+		}
+	}
+	return p.err
+}
