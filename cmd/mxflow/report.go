@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,17 +16,20 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 func newReportCommand(a *app) *cobra.Command {
-	var out, since string
+	var out, since, format string
 	var force bool
 	c := &cobra.Command{
 		Use:     "report [PLAN]",
-		Short:   "Write the results as Markdown",
-		Long:    "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.\n--out replaces an older report, and only one that is as mxflow wrote it: notes of your own are kept, unless you say --force.",
-		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md",
+		Short:   "Write the results as Markdown or as a page",
+		Long:    "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.\n--format html writes one file for a browser that needs nothing else: every launch as a point, the bounds that decided, distributions, power and clocks.\n--out replaces an older report, and only one that is as mxflow wrote it: notes of your own are kept, unless you say --force.",
+		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report --format html plan.hcl > results.html",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
@@ -32,25 +37,36 @@ func newReportCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer st.Close()
+			f, known := reportFormats[format]
+			switch {
+			case !known:
+				return fmt.Errorf("--format %s: there are md and html", format)
+			case a.json && format != "md":
+				return fmt.Errorf("--json and --format %s are two formats: give one", format)
+			}
 			if a.json && out != "" {
-				return fmt.Errorf("--out is for the Markdown page; send --json where you want it with > %s", out)
+				return fmt.Errorf("--out is for a page; send --json where you want it with > %s", out)
 			}
 			if a.json && since == "" {
 				a.printJSON(standingJSON(st))
 				return nil
 			}
 			if since != "" {
+				if format != "md" {
+					return fmt.Errorf("--since is Markdown or --json: leave --format %s out", format)
+				}
 				return reportSince(a, st, since, out)
 			}
 			if force && out == "" {
 				return errors.New("--force replaces the file of --out: name it")
 			}
 			if out == "" {
-				return report.Markdown(a.stdout, st, movedIn(st))
+				return f.write(a.stdout, st)
 			}
-			return replaceReport(out, force, st)
+			return replaceReport(out, force, st, f)
 		},
 	}
+	c.Flags().StringVar(&format, "format", "md", "md or html")
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
 	c.Flags().StringVar(&since, "since", "", "what changed since this `MILESTONE`, instead of the page")
 	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it")
@@ -74,6 +90,37 @@ func reportSince(a *app, st *store.Store, name, out string) error {
 	return s.Markdown(a.stdout)
 }
 
+// reportFormat is one form of the results: how a file of it begins, and what writes it.
+type reportFormat struct {
+	heading string
+	write   func(io.Writer, *store.Store) error
+}
+
+var reportFormats = map[string]reportFormat{
+	"md":   {report.Heading, func(w io.Writer, st *store.Store) error { return report.Markdown(w, st, movedIn(st)) }},
+	"html": {page.Heading, writePage},
+}
+
+// writePage writes the page for a browser, with the phases drawn as the newest run's plan
+// has them where that can be compiled yet.
+func writePage(w io.Writer, st *store.Store) error {
+	var edges []page.Edge
+	if runs := st.Runs(); len(runs) > 0 {
+		if p := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID); p != nil {
+			for _, ph := range p.Phases {
+				for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
+					edges = append(edges, page.Edge{From: need, To: ph.Name})
+				}
+			}
+		}
+	}
+	m, err := page.Of(st, edges)
+	if err != nil {
+		return err
+	}
+	return page.Write(w, m)
+}
+
 // movedIn works out what features moved, of a state directory.
 func movedIn(st *store.Store) report.Moved {
 	return func(d *ledger.Decision) []gates.Movement { return explain.Moved(st, d) }
@@ -82,21 +129,21 @@ func movedIn(st *store.Store) report.Moved {
 // replaceReport writes the page whole or not at all, and only over a page that is as
 // it was written here: a slip of the hand must not cost somebody their plan, nor their
 // notes.
-func replaceReport(out string, force bool, st *store.Store) error {
+func replaceReport(out string, force bool, st *store.Store, f reportFormat) error {
 	old, err := os.ReadFile(out)
 	switch {
-	case err == nil && len(old) > 0 && !force && !bytes.HasPrefix(old, []byte(report.Heading)):
+	case err == nil && len(old) > 0 && !force && !bytes.HasPrefix(old, []byte(f.heading)):
 		return fmt.Errorf("%s exists and is no report, so it is not overwritten. Choose another file", out)
 	case err == nil && len(old) > 0 && !force && !sealed(old):
 		return fmt.Errorf("%s was changed since mxflow wrote it, so it is not overwritten. Choose another file, or say --force to lose the changes", out)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
-	var page bytes.Buffer
-	if err := report.Markdown(&page, st, movedIn(st)); err != nil {
+	var text bytes.Buffer
+	if err := f.write(&text, st); err != nil {
 		return err
 	}
-	if err := replaceFile(out, append(page.Bytes(), seal(page.Bytes())...)); err != nil {
+	if err := replaceFile(out, append(text.Bytes(), seal(text.Bytes())...)); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	return nil

@@ -279,21 +279,10 @@ func TestsDecided(d *ledger.Decision) bool {
 
 // arms is the table of a feature's variants side by side.
 func (p *page) arms(d *ledger.Decision) {
-	var all []*ledger.Launch
-	for _, id := range d.Launches {
-		if l, ok := p.st.LaunchByID(id); ok && l.Purpose == ledger.ForBenchmark {
-			all = append(all, l)
-		}
+	for _, t := range ArmTables(p.st, d) {
+		p.table(t)
 	}
-	order, byVariant := grouped(all, func(l *ledger.Launch) string { return l.Variant })
-	parent := ""
-	if l := parentOf(p.st, d); l != nil {
-		parent = l.Variant
-	}
-	for _, g := range Groups(all) {
-		p.group(g, order, byVariant, all, parent)
-	}
-	if shares := Limits(all); len(shares) > 0 {
+	if shares := Limits(measuredFor(p.st, d)); len(shares) > 0 {
 		for _, share := range shares {
 			p.line("- %s", tell.Line(share))
 		}
@@ -301,9 +290,29 @@ func (p *page) arms(d *ledger.Decision) {
 	}
 }
 
-// group is one table: a row for each cell and variant, with how each number changed
-// against that of the parent.
-func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch, parent string) {
+// measuredFor are the measured launches that a decision rests on.
+func measuredFor(st *store.Store, d *ledger.Decision) (all []*ledger.Launch) {
+	for _, id := range d.Launches {
+		if l, ok := st.LaunchByID(id); ok && l.Purpose == ledger.ForBenchmark {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// ArmTables are the variants of a decision side by side: a table for each workload, and for
+// what a launch has once.
+func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
+	all := measuredFor(st, d)
+	order, byVariant := grouped(all, func(l *ledger.Launch) string { return l.Variant })
+	for _, g := range Groups(all) {
+		tables = append(tables, g.table(order, byVariant, all))
+	}
+	return tables
+}
+
+// table has a row for each cell and variant.
+func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) Table {
 	workload := g.ByCell()
 	t := Table{Head: []string{"Variant", "Launches"}}
 	if workload {
@@ -319,26 +328,12 @@ func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Lau
 				row = append([]string{cell, Sent(all, cell)}, row...)
 			}
 			for _, c := range g.Columns {
-				text := across(byVariant[v], c, cell)
-				if change := changed(byVariant[v], byVariant[parent], c.Address(cell), c.Stat); v != parent && change != "–" {
-					text += "\n" + change
-				}
-				row = append(row, text)
+				row = append(row, across(byVariant[v], c, cell))
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	p.table(t)
-}
-
-// changed is how a metric of launches is other than that of their parent's.
-func changed(own, parent []*ledger.Launch, address, stat string) string {
-	v, ok := (&Arm{Launches: own}).Of(address, stat)
-	base, has := (&Arm{Launches: parent}).Of(address, stat)
-	if !ok || !has {
-		return "–"
-	}
-	return ChangeWords(v, base)
+	return t
 }
 
 func medianOf(l *ledger.Launch, address string) string {

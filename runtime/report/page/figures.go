@@ -1,0 +1,518 @@
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Figures are the numbers of all plots, as the page's script reads them. Key order and
+// names are those of page.js.
+type Figures struct {
+	Tests    []Test    `json:"tests"`
+	Timeline []Decided `json:"timeline"`
+	Spreads  []Spread  `json:"spreads"`
+	Traces   []Trace   `json:"traces"`
+	Kernels  []Kernels `json:"kernels"`
+	Matrices []Matrix  `json:"matrices"`
+	Fronts   []Front   `json:"fronts"`
+	History  []History `json:"history"`
+}
+
+// Test is one comparison with every launch that it read.
+type Test struct {
+	Metric    string   `json:"metric"`
+	Unit      string   `json:"unit"`
+	Own       string   `json:"own"` // unit of the threshold, the estimate and its bounds
+	Relation  string   `json:"relation"`
+	Arm       string   `json:"arm"`
+	Against   string   `json:"against"`
+	More      bool     `json:"more"`
+	Threshold float64  `json:"threshold"`
+	Estimate  *float64 `json:"estimate"`
+	Low       *float64 `json:"low"`
+	High      *float64 `json:"high"`
+	Stop      string   `json:"stop"`
+	// Values and Base are launches by rounds.
+	Values []float64 `json:"values"`
+	Base   []float64 `json:"base"`
+	Rounds []int     `json:"rounds"`
+}
+
+// Decided is one decision on the time line.
+type Decided struct {
+	At      time.Time `json:"at"`
+	Node    string    `json:"node"`
+	Verdict string    `json:"verdict"`
+	Attempt int       `json:"attempt"`
+}
+
+// Spread is how a latency was distributed in each arm: Quantiles at equal steps from the
+// least to the greatest.
+type Spread struct {
+	Metric string      `json:"metric"`
+	Arms   []ArmSpread `json:"arms"`
+}
+
+// ArmSpread is a distribution over N values.
+type ArmSpread struct {
+	Arm       string    `json:"arm"`
+	N         int       `json:"n"`
+	Quantiles []float64 `json:"q"`
+}
+
+// Trace is one quantity over the time of one launch an arm.
+type Trace struct {
+	Name  string     `json:"name"`
+	Unit  string     `json:"unit"`
+	Lines []ArmTrace `json:"lines"`
+}
+
+// ArmTrace is one line of it: seconds since the launch's recording began.
+type ArmTrace struct {
+	Arm    string    `json:"arm"`
+	Source string    `json:"source"`
+	At     []float64 `json:"at"`
+	Value  []float64 `json:"value"`
+}
+
+// Kernels is the time of one phase of work by category, before and after, in µs for one
+// step, or for one token of prefill.
+type Kernels struct {
+	Part   string    `json:"part"`
+	Names  []string  `json:"names"`
+	Before []float64 `json:"before"`
+	After  []float64 `json:"after"`
+}
+
+// Matrix is a comparison of engines or of knob values against its reference.
+type Matrix struct {
+	Title   string       `json:"title"`
+	Columns []string     `json:"columns"`
+	Rows    []MatrixLine `json:"rows"`
+}
+
+// MatrixLine has how many times better than the reference each metric is, null where that
+// is not known.
+type MatrixLine struct {
+	Name     string     `json:"name"`
+	Verdict  string     `json:"verdict"`
+	Speedups []*float64 `json:"speedups"`
+}
+
+// Front is speed against something that speed may be paid with.
+type Front struct {
+	X      Axis         `json:"x"`
+	Y      Axis         `json:"y"`
+	Points []FrontPoint `json:"points"`
+}
+
+// Axis is a metric and its better direction.
+type Axis struct {
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	Better string `json:"better"`
+}
+
+// FrontPoint is a variant. Best says that no other is better in one and as good in the other.
+type FrontPoint struct {
+	Variant string  `json:"variant"`
+	X       float64 `json:"x"`
+	Y       float64 `json:"y"`
+	Best    bool    `json:"best"`
+}
+
+// History is a metric over the sessions of a variant.
+type History struct {
+	Metric string         `json:"metric"`
+	Unit   string         `json:"unit"`
+	Lines  []HistoryOfArm `json:"lines"`
+}
+
+// HistoryOfArm is that of one variant.
+type HistoryOfArm struct {
+	Variant string      `json:"variant"`
+	At      []time.Time `json:"at"`
+	Value   []float64   `json:"value"`
+}
+
+const (
+	// mostRead is how many launches are read for distributions and traces, the first
+	// features first: the files of 5,000 launches take minutes and fill a page.
+	mostRead = 240
+	// quantiles and tracePoints are what a line on a screen can show.
+	quantiles   = 41
+	tracePoints = 160
+	// mostDecided is how many decisions the time line shows, the newest.
+	mostDecided = 2000
+)
+
+// test adds the figure of a comparison of launches.
+func (b *builder) test(rule string, t *verdict.Test) (Figure, bool) {
+	if t == nil || t.Form == verdict.Exact || len(t.Values) == 0 {
+		return Figure{}, false
+	}
+	rounds := t.Rounds
+	if len(rounds) != len(t.Values) {
+		rounds = make([]int, max(len(t.Values), len(t.Base)))
+		for i := range rounds {
+			rounds[i] = i + 1
+		}
+	}
+	b.Figures.Tests = append(b.Figures.Tests, Test{
+		Metric: strings.Trim(t.Metric+" "+t.Stat, " "), Unit: t.Unit, Own: unitOf(t), Relation: t.Relation, Arm: t.Arm, Against: t.Against, More: t.More,
+		Threshold: t.Threshold, Estimate: t.Estimate, Low: t.Low, High: t.High, Stop: string(t.Stop), Values: t.Values, Base: t.Base, Rounds: rounds,
+	})
+	return Figure{"tests", len(b.Figures.Tests) - 1, rule + ": launches by round, and the bounds that decided"}, true
+}
+
+// evidence adds the figures of what a feature's launches left behind.
+func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
+	i := slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature })
+	if i < 0 {
+		return nil
+	}
+	e := d.Evidence[i]
+	arms := []ledger.Arm{e.Parent, e.Candidate}
+	n := len(e.Parent.Launches) + len(e.Candidate.Launches)
+	if b.left >= n {
+		b.left -= n
+		out = append(out, b.spreads(arms)...)
+		out = append(out, b.traces(arms)...)
+	}
+	return append(out, b.kernels(e)...)
+}
+
+// spreads are the times to the first token and between tokens. What cannot be read any
+// more has no figure.
+func (b *builder) spreads(arms []ledger.Arm) (out []Figure) {
+	values := map[string][2][]float64{}
+	for i, arm := range arms {
+		for _, id := range arm.Launches {
+			l, ok := b.st.LaunchByID(id)
+			if !ok || !l.OK || l.Samples == "" {
+				continue
+			}
+			samples, err := b.st.ReadSamples(l.Samples)
+			if err != nil {
+				continue
+			}
+			for _, s := range samples {
+				of, err := measure.Derive(s)
+				if err != nil || !s.Measured() || s.Err != "" {
+					continue
+				}
+				for _, metric := range []string{"ttft", "itl"} {
+					key := s.Workload + "." + metric
+					both := values[key]
+					both[i] = append(both[i], of[metric]...)
+					values[key] = both
+				}
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		spread := Spread{Metric: key}
+		for i, arm := range arms {
+			if xs := values[key][i]; len(xs) > 1 {
+				spread.Arms = append(spread.Arms, ArmSpread{arm.Name, len(xs), quantilesOf(xs)})
+			}
+		}
+		if len(spread.Arms) == 0 {
+			continue
+		}
+		b.Figures.Spreads = append(b.Figures.Spreads, spread)
+		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution over requests"})
+	}
+	return out
+}
+
+func quantilesOf(xs []float64) []float64 {
+	slices.Sort(xs)
+	out := make([]float64, quantiles)
+	for i := range out {
+		out[i] = short(measure.Quantile(xs, float64(i)/(quantiles-1)))
+	}
+	return out
+}
+
+// short keeps the digits that a screen can show.
+func short(x float64) float64 {
+	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return 0
+	}
+	scale := math.Pow(10, 5-math.Ceil(math.Log10(math.Abs(x))))
+	return math.Round(x*scale) / scale
+}
+
+// traced are the series that are drawn; those of the host where there is no GPU.
+var traced = [][]string{{measure.GPUPower, measure.GPUClock, measure.GPUTemperature}, {measure.HostCPU, measure.EngineMemory}}
+
+// traces are the last launch of each arm.
+func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
+	found := map[string]*Trace{}
+	for _, arm := range arms {
+		if len(arm.Launches) == 0 {
+			continue
+		}
+		l, ok := b.st.LaunchByID(arm.Launches[len(arm.Launches)-1])
+		if !ok || l.Series == "" {
+			continue
+		}
+		series, err := b.st.ReadSeries(l.Series)
+		if err != nil {
+			continue
+		}
+		for _, s := range series {
+			if len(s.At) < 3 {
+				continue
+			}
+			if found[s.Name] == nil {
+				found[s.Name] = &Trace{Name: s.Name, Unit: s.Unit}
+			}
+			found[s.Name].Lines = append(found[s.Name].Lines, thinned(arm.Name, s))
+		}
+	}
+	for _, names := range traced {
+		for _, name := range names {
+			if t := found[name]; t != nil {
+				b.Figures.Traces = append(b.Figures.Traces, *t)
+				out = append(out, Figure{"traces", len(b.Figures.Traces) - 1, name + " over the last launch of each arm"})
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return out
+}
+
+// thinned is a series in means of equal stretches.
+func thinned(arm string, s measure.Series) ArmTrace {
+	t := ArmTrace{Arm: arm, Source: s.Source}
+	every := (len(s.At) + tracePoints - 1) / tracePoints
+	for i := 0; i < len(s.At); i += every {
+		end, sum := min(i+every, len(s.At)), 0.0
+		for _, x := range s.Value[i:end] {
+			sum += x
+		}
+		t.At = append(t.At, short(s.At[(i+end-1)/2].Seconds()))
+		t.Value = append(t.Value, short(sum/float64(end-i)))
+	}
+	return t
+}
+
+// analysis is where a launch keeps what was read of its profiles.
+const analysis = "profile/analysis.json"
+
+// kernels are the profiles of a candidate and of its parent, where both are on record.
+func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
+	before, after := b.profile(e.Parent.Qualified), b.profile(e.Candidate.Qualified)
+	if before == nil || after == nil {
+		return nil
+	}
+	for _, p := range after.Parts {
+		i := slices.IndexFunc(before.Parts, func(q profile.Part) bool { return q.Phase == p.Phase && q.Requests == p.Requests })
+		if i < 0 {
+			continue
+		}
+		k := Kernels{Part: p.Phase}
+		for _, c := range p.Categories {
+			x, known := p.Per(c.Total)
+			j := slices.IndexFunc(before.Parts[i].Categories, func(d profile.Category) bool { return d.Name == c.Name })
+			if !known || j < 0 {
+				continue
+			}
+			y, known := before.Parts[i].Per(before.Parts[i].Categories[j].Total)
+			if known && x+y > 0 {
+				k.Names, k.Before, k.After = append(k.Names, c.Name), append(k.Before, short(y)), append(k.After, short(x))
+			}
+		}
+		if len(k.Names) > 0 {
+			b.Figures.Kernels = append(b.Figures.Kernels, k)
+			out = append(out, Figure{"kernels", len(b.Figures.Kernels) - 1, "Kernel time by category in " + p.Phase + ", before and after"})
+		}
+	}
+	return out
+}
+
+// profile is the analysis that a launch kept; nil where there is none that can be read.
+func (b *builder) profile(launch string) *profile.Analysis {
+	l, ok := b.st.LaunchByID(launch)
+	if !ok || l.Left[analysis] == "" {
+		return nil
+	}
+	text, err := b.st.Get(l.Left[analysis])
+	if err != nil {
+		return nil
+	}
+	a := &profile.Analysis{}
+	if json.Unmarshal(text, a) != nil || a.Format != profile.Format {
+		return nil
+	}
+	return a
+}
+
+func (b *builder) matrix(d *ledger.Decision) {
+	m := Matrix{Title: d.Node}
+	for _, r := range d.Rows {
+		for _, c := range r.Cells {
+			if c.Speedup != nil && !slices.Contains(m.Columns, c.Address) {
+				m.Columns = append(m.Columns, c.Address)
+			}
+		}
+	}
+	if len(m.Columns) == 0 {
+		return
+	}
+	for _, r := range d.Rows {
+		line := MatrixLine{Name: r.Name, Verdict: string(r.Verdict), Speedups: make([]*float64, len(m.Columns))}
+		for _, c := range r.Cells {
+			if i := slices.Index(m.Columns, c.Address); i >= 0 {
+				line.Speedups[i] = c.Speedup
+				if one := 1.0; r.Reference {
+					line.Speedups[i] = &one
+				}
+			}
+		}
+		m.Rows = append(m.Rows, line)
+	}
+	b.Figures.Matrices = append(b.Figures.Matrices, m)
+}
+
+// figures are those of all features together.
+func (b *builder) figures() {
+	for _, r := range b.st.Records() {
+		if d := r.Decision; d != nil && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate) {
+			b.Figures.Timeline = append(b.Figures.Timeline, Decided{r.Time.UTC(), d.Node, string(d.Verdict), d.Attempt})
+		}
+	}
+	if n := len(b.Figures.Timeline); n > mostDecided {
+		b.Figures.Timeline = b.Figures.Timeline[n-mostDecided:]
+	}
+	launches := slices.DeleteFunc(b.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) bool { return len(l.Invalid) > 0 || len(l.Incoherent) > 0 })
+	speed := speedOf(launches)
+	if speed == "" {
+		return
+	}
+	for _, other := range costs(launches) {
+		if f, ok := front(launches, speed, other); ok {
+			b.Figures.Fronts = append(b.Figures.Fronts, f)
+		}
+	}
+	b.history(speed)
+}
+
+// speedOf is the decode speed of the first cell that has one.
+func speedOf(launches []*ledger.Launch) string {
+	for _, l := range launches {
+		for _, c := range l.Cells {
+			if _, ok := l.Metrics[c.Cell+".tg"].Stats["median"]; ok {
+				return c.Cell + ".tg"
+			}
+		}
+	}
+	return ""
+}
+
+// costs are the metrics that speed may be paid with: memory, and how far answers are from
+// the parent's.
+func costs(launches []*ledger.Launch) (out []string) {
+	has := map[string]bool{}
+	for _, l := range launches {
+		for address := range l.Metrics {
+			has[address] = true
+		}
+	}
+	for _, memory := range []string{"gpu.memory_in_use_gb", "engine.memory_gb"} {
+		if has[memory] {
+			out = append(out, memory)
+			break
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(has)) {
+		if strings.HasPrefix(address, "levels.") && (strings.HasSuffix(address, ".kl") || strings.HasSuffix(address, ".argmax")) {
+			out = append(out, address)
+		}
+	}
+	return out
+}
+
+// front is every variant with both metrics, by the mean over its launches.
+func front(launches []*ledger.Launch, x, y string) (Front, bool) {
+	type sums struct {
+		name   string
+		xs, ys []float64
+	}
+	f, order, by := Front{X: Axis{Metric: x}, Y: Axis{Metric: y}}, []string(nil), map[string]*sums{}
+	take := func(l *ledger.Launch, axis *Axis, to *[]float64) {
+		if m, ok := l.Metrics[axis.Metric]; ok {
+			if v, ok := m.Stats["median"]; ok {
+				*to, axis.Unit, axis.Better = append(*to, v), m.Unit, string(m.Better)
+			}
+		}
+	}
+	for _, l := range launches {
+		s := by[l.VariantKey]
+		if s == nil {
+			s, order = &sums{name: l.Variant}, append(order, l.VariantKey)
+			by[l.VariantKey] = s
+		}
+		if s.name == "accepted" {
+			s.name = l.Variant // the feature that this stack ends with
+		}
+		take(l, &f.X, &s.xs)
+		take(l, &f.Y, &s.ys)
+	}
+	for _, key := range order {
+		s := by[key]
+		a, errX := stats.Mean(s.xs)
+		b, errY := stats.Mean(s.ys)
+		if errX == nil && errY == nil {
+			f.Points = append(f.Points, FrontPoint{Variant: s.name, X: a, Y: b})
+		}
+	}
+	sign := map[string]float64{"higher": 1, "lower": -1}
+	sx, sy := sign[cmp.Or(f.X.Better, "higher")], sign[cmp.Or(f.Y.Better, "lower")]
+	for i, p := range f.Points {
+		f.Points[i].Best = !slices.ContainsFunc(f.Points, func(q FrontPoint) bool {
+			return sx*q.X >= sx*p.X && sy*q.Y >= sy*p.Y && (q.X != p.X || q.Y != p.Y)
+		})
+	}
+	return f, len(f.Points) > 1
+}
+
+// history is the speed over sessions, where any variant has enough of them to see a change.
+func (b *builder) history(metric string) {
+	const least = 3
+	h, err := report.HistoryOf(b.st, metric)
+	if err != nil {
+		return
+	}
+	out := History{Metric: h.Metric, Unit: h.Unit}
+	for _, s := range h.Series {
+		if len(s.Points) < least {
+			continue
+		}
+		line := HistoryOfArm{Variant: s.Variant}
+		for _, p := range s.Points {
+			line.At, line.Value = append(line.At, p.Time.UTC()), append(line.Value, p.Value)
+		}
+		out.Lines = append(out.Lines, line)
+	}
+	if len(out.Lines) > 0 {
+		b.Figures.History = append(b.Figures.History, out)
+	}
+}

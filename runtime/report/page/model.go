@@ -1,0 +1,269 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Model is what a page shows: words for its text, and numbers for its figures.
+type Model struct {
+	Plan, Run, Tool string
+	Started         time.Time
+	Outcome         Mark
+	Headline        string
+	Facts, Machine  []Fact
+	Graph           Graph
+	Phases          []Phase
+	Features        []Feature
+	Stack           []Table
+	Targets         []Table
+	TargetNotes     []string
+	Figures         Figures
+}
+
+// Fact is a name with its value.
+type Fact struct{ Name, Value string }
+
+// Table has a caption for those who cannot see where it stands.
+type Table struct {
+	Caption string
+	report.Table
+}
+
+// Numeric says which columns are numbers, which stand at the right.
+func (t Table) Numeric() []bool {
+	numeric := make([]bool, len(t.Head))
+	for i := range numeric {
+		for _, row := range t.Rows {
+			cell := row[i]
+			number := cell != "" && strings.ContainsAny(cell[:1], "+-0123456789") && !strings.Contains(cell, ":")
+			if numeric[i] = number || cell == "–"; !numeric[i] {
+				break
+			}
+		}
+	}
+	return numeric
+}
+
+// Mark is a verdict, or the state that stands for one, as a shape and a word.
+type Mark struct{ Shape, Word string }
+
+// Shapes of what has no verdict.
+const (
+	locked = "locked"
+	open   = "open"
+)
+
+// Phase is a gate with why it came out so.
+type Phase struct {
+	Name string
+	Mark Mark
+	Why  []string
+}
+
+// Feature is one port with its evidence.
+type Feature struct {
+	Name, Phase string
+	Mark        Mark
+	Accepted    bool
+	// Gain is the number that the first criterion decided by.
+	Gain       string
+	Hypothesis string
+	Levels     []Level
+	Notes      []string
+	Criteria   []Criterion
+	Findings   []string
+	Figures    []Figure
+	Arms       []Table
+}
+
+// Level is one test level.
+type Level struct {
+	Name string
+	Mark Mark
+}
+
+// Criterion is a rule of a feature.
+type Criterion struct {
+	Name, Rule string
+	Mark       Mark
+	Decides    bool
+	Evidence   []string
+}
+
+// Figure is a plot: which list of Figures it is drawn from, and its place there.
+type Figure struct {
+	Kind  string
+	At    int
+	Title string
+}
+
+// Edge says that phase To needs phase From.
+type Edge struct{ From, To string }
+
+// Of is the page of a state directory. edges are those of the plan's phases, as far as
+// they are known.
+func Of(st *store.Store, edges []Edge) (*Model, error) {
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
+	}
+	last := runs[len(runs)-1]
+	view, err := st.Run(last.ID)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Plan: last.Plan, Run: last.ID, Started: last.Started}
+	if s := view.Start; s != nil {
+		m.Tool = s.Tool
+		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
+			m.Machine = append(m.Machine, Fact{name, s.Environment[name]})
+		}
+	}
+	b := &builder{Model: m, st: st, now: time.Now(), left: mostRead}
+	b.rows(report.Rows(st))
+	b.figures()
+	stack := report.AcceptedStack(st)
+	if len(stack.Features) > 0 {
+		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
+	}
+	if contests := report.Contests(st); len(contests) > 0 {
+		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)
+	}
+	m.Outcome, m.Headline = b.outcome(view, stack)
+	m.Facts = b.facts(stack, len(runs))
+	m.Graph = layout(m.Phases, edges)
+	return m, nil
+}
+
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+type builder struct {
+	*Model
+	st   *store.Store
+	now  time.Time
+	told tell.Page
+	// left is how many launches may still be read for distributions and traces.
+	left int
+}
+
+// rows takes in phases and features in the plan's order.
+func (b *builder) rows(rows []report.Row) {
+	for _, r := range rows {
+		phase, isPhase := strings.CutPrefix(r.Node, "phase.")
+		isPhase = isPhase && !strings.Contains(phase, ".step.")
+		switch d := r.Decided; {
+		case r.Gone:
+		case d != nil && d.Kind == ledger.KindFeature:
+			b.feature(d.Decision)
+		case d != nil && isPhase:
+			b.Phases = append(b.Phases, Phase{phase, b.mark(d.Decision), report.Told(&b.told, d.Decision, d.Reasons)})
+		case d != nil && len(d.Rows) > 1:
+			b.matrix(d.Decision)
+		case !isPhase:
+		case !r.Locked.IsZero():
+			b.Phases = append(b.Phases, Phase{phase, Mark{locked, locked}, []string{tell.Line(r.Locked)}})
+		default:
+			b.Phases = append(b.Phases, Phase{phase, Mark{open, "not decided yet"}, nil})
+		}
+	}
+}
+
+// mark is what a decision came to with what people decided about it.
+func (b *builder) mark(d *ledger.Decision) Mark {
+	o := report.OverruledOf(d, b.st.Waiver(d.Node), b.now)
+	m := Mark{string(d.Verdict), o.Word()}
+	if o.State == "waived" {
+		m.Shape = string(verdict.Waived)
+	}
+	return m
+}
+
+func (b *builder) feature(d *ledger.Decision) {
+	f := Feature{Name: d.Feature, Phase: d.Phase, Mark: b.mark(d), Accepted: d.Accepted, Notes: tell.Lines(d.OnSeen()), Findings: tell.Lines(d.Findings)}
+	if h := d.Hypothesis; h != nil {
+		f.Hypothesis = strings.TrimSpace(fmt.Sprintf("%s %s", h.Metric, h.Expect))
+		if h.Because != "" {
+			f.Hypothesis += ", because " + strings.TrimSuffix(h.Because, ".")
+		}
+		f.Hypothesis += ": " + cmp.Or(h.Outcome, "open")
+	}
+	for _, l := range d.Levels {
+		f.Levels = append(f.Levels, Level{l.Name, Mark{string(l.Verdict), string(l.Verdict)}})
+	}
+	for _, r := range d.Rules {
+		f.Criteria = append(f.Criteria, Criterion{r.Name, r.Expr, Mark{string(r.Verdict), string(r.Verdict)}, r.Decides, report.Told(&b.told, d, r.Reasons)})
+		for _, c := range r.Comparisons {
+			if fig, ok := b.test(r.Name, c.Test); ok {
+				f.Figures = append(f.Figures, fig)
+				if t := c.Test; f.Gain == "" && t.Estimate != nil {
+					f.Gain = tell.Interval(*t.Estimate, t.Low, t.High, unitOf(t))
+				}
+			}
+		}
+	}
+	f.Figures = append(f.Figures, b.evidence(d)...)
+	for i, t := range report.ArmTables(b.st, d) {
+		f.Arms = append(f.Arms, Table{fmt.Sprintf("Measurements of %s, table %d", f.Name, i+1), t})
+	}
+	b.Features = append(b.Features, f)
+}
+
+// unitOf is the unit of the number that a rule is about.
+func unitOf(t *verdict.Test) string {
+	if t.Relative() {
+		return "ratio"
+	}
+	return t.Unit
+}
+
+// outcome is the newest run in a mark and a sentence.
+func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
+	passed, accepted := b.passed(), s.Sum()
+	text := fmt.Sprintf("%d of %d gates passed. ", passed, len(b.Phases))
+	if len(b.Phases) == 1 {
+		text = fmt.Sprintf("%d of 1 gate passed. ", passed)
+	}
+	if len(s.Features) == 0 {
+		text += "Nothing is accepted yet: the stack is the baseline."
+	} else {
+		text += "Accepted: " + accepted + "."
+	}
+	switch w := report.WorkOn(b.st); {
+	case w.State == report.UnderWay:
+		return Mark{open, "under way"}, text
+	case !v.Done:
+		return Mark{string(verdict.Error), "did not finish"}, text
+	case v.Verdict == "":
+		return Mark{open, tell.Line(v.Reason)}, text
+	}
+	return Mark{string(v.Verdict), string(v.Verdict)}, text
+}
+
+func (b *builder) passed() (n int) {
+	for _, p := range b.Phases {
+		if verdict.Verdict(p.Mark.Shape).Unlocks() {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *builder) facts(s report.Stack, runs int) []Fact {
+	return []Fact{
+		{"gates passed", fmt.Sprintf("%d of %d", b.passed(), len(b.Phases))},
+		{"features accepted", fmt.Sprintf("%d of %d", len(s.Features), len(b.Features))},
+		{"launches", fmt.Sprint(len(b.st.Launches(store.LaunchFilter{})))},
+		{"runs", fmt.Sprint(runs)},
+	}
+}

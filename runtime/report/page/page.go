@@ -1,0 +1,70 @@
+// Package page shows what a state directory holds as one HTML file that needs nothing
+// else: no network, no font and no picture from elsewhere. It works out which facts stand
+// where and lays them out; the words are those of gates/tell and of package report. It
+// decides nothing and measures nothing.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the page's parts
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strings"
+)
+
+// Heading begins every page.
+const Heading = "<!doctype html>\n<!-- mxflow report -->\n"
+
+var (
+	//go:embed browser/d3.min.js
+	d3 string
+	//go:embed browser/plot.min.js
+	plot string
+	//go:embed page.js
+	script string
+	//go:embed page.css
+	style string
+	//go:embed page.html
+	body string
+)
+
+// plotStyle is what Plot puts into each of its drawings.
+const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n  max-width: 100%;\n}\n" +
+	":where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n  white-space: pre;\n}"
+
+// policy lets a browser run what mxflow wrote and nothing else, and ask nobody for
+// anything: a name that came through every escape would still be text.
+var policy = "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot, script) + "; style-src " + hashes(style, plotStyle)
+
+func hashes(texts ...string) string {
+	var out []string
+	for _, t := range texts {
+		sum := sha256.Sum256([]byte(t))
+		out = append(out, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	return strings.Join(out, " ")
+}
+
+var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
+	"minute": minute,
+	"policy": func() string { return policy },
+	"style":  func() template.HTML { return template.HTML("<style>" + style + "</style>") },
+	"scripts": func() template.HTML {
+		return template.HTML("<script>" + d3 + "</script>\n<script>" + plot + "</script>\n<script>" + script + "</script>")
+	},
+	"add":    func(a, b int) int { return a + b },
+	"figure": func(kind, title string, at int) Figure { return Figure{kind, at, title} },
+}).Parse(body))
+
+// Write writes the page.
+func Write(w io.Writer, m *Model) error {
+	var out bytes.Buffer
+	out.WriteString(Heading)
+	if err := parsed.Execute(&out, m); err != nil {
+		return err
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

@@ -1,0 +1,246 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // axe-core
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+//go:embed testdata/axe.min.js
+var axe string
+
+func pageOf(t testing.TB, s *state, edges []Edge) string {
+	m, err := Of(s.st, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Write(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestNothingInjects: names of plans, engines and logs stay text, in the HTML and in its
+// JSON, and nothing is asked of a network.
+func TestNothingInjects(t *testing.T) {
+	s, edges := whole(t)
+	text := pageOf(t, s, edges)
+	if strings.Contains(text, "<script>boom") || strings.Contains(text, "<img") {
+		t.Error("a name became an element")
+	}
+	if n := strings.Count(text, "<script"); n != 4 {
+		t.Errorf("%d scripts", n)
+	}
+	for _, forbidden := range []string{"<link", "@import", "url(", "<iframe"} {
+		if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(text, d3, ""), plot, ""), forbidden) {
+			t.Errorf("the page has %s", forbidden)
+		}
+	}
+	if !strings.Contains(text, "default-src &#39;none&#39;") || strings.Contains(policy, "unsafe") {
+		t.Error("the policy lets more in than the page has")
+	}
+}
+
+// TestEmptySections: what has no data has no section, and a state directory without a run
+// has no page.
+func TestEmptySections(t *testing.T) {
+	s := newState(t)
+	if _, err := Of(s.st, nil); err == nil {
+		t.Error("a page of nothing")
+	}
+	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"phase.a"}}})
+	text := pageOf(t, s, []Edge{{"gone", "a"}})
+	for _, id := range []string{"features", "stack", "targets", "matrix", "tradeoffs", "history", "machine"} {
+		if strings.Contains(text, `id="`+id+`"`) {
+			t.Errorf("section %s is empty", id)
+		}
+	}
+	if !strings.Contains(text, "not decided yet") || !strings.Contains(text, "did not finish") {
+		t.Error("what is open is not said")
+	}
+}
+
+// TestLayout: a phase stands behind what it needs, and a circle ends.
+func TestLayout(t *testing.T) {
+	g := layout([]Phase{{Name: "a"}, {Name: "b"}, {Name: "c"}}, []Edge{{"a", "b"}, {"b", "c"}, {"a", "c"}})
+	if g.Boxes[0].X >= g.Boxes[1].X || g.Boxes[1].X >= g.Boxes[2].X || len(g.Lines) != 3 {
+		t.Errorf("%+v", g)
+	}
+	layout([]Phase{{Name: "a"}, {Name: "b"}}, []Edge{{"a", "b"}, {"b", "a"}})
+}
+
+// browser is the Chromium of this machine.
+func browser() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no chromium in PATH")
+}
+
+// opened is a browser for all cases of a test: starting one takes a second.
+func opened(t testing.TB) context.Context {
+	path, missing := browser()
+	enginetest.Require(t, "chromium", missing)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
+	alloc, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// complaints are what a page writes to the console or throws.
+type complaints struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *complaints) listen(ctx context.Context) {
+	add := func(format string, args ...any) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.lines = append(c.lines, fmt.Sprintf(format, args...))
+	}
+	chromedp.ListenTarget(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			add("exception: %s", ev.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			add("console.%s: %+v", ev.Type, ev.Args)
+		case *log.EventEntryAdded:
+			add("%s: %s %s", ev.Entry.Source, ev.Entry.Level, ev.Entry.Text)
+		}
+	})
+}
+
+// served gives a page an address, as a file of a web server has one.
+func served(t testing.TB, text string) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
+}
+
+// TestInBrowser: every figure is drawn, on a phone and on a desk, in both themes, without
+// a word on the console, without a page that scrolls sideways, and without what keeps
+// people with a keyboard or a screen reader out.
+func TestInBrowser(t *testing.T) {
+	ctx := opened(t)
+	s, edges := whole(t)
+	url := served(t, pageOf(t, s, edges))
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{390, 1440} {
+			t.Run(fmt.Sprintf("%s %d", theme, width), func(t *testing.T) {
+				tab, cancel := chromedp.NewContext(ctx)
+				defer cancel()
+				said := &complaints{}
+				said.listen(tab)
+				var empty []string
+				var figures, page, window int
+				var findings string
+				var shot []byte
+				err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
+					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+					chromedp.Navigate(url),
+					chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
+					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
+					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
+					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
+					chromedp.Evaluate(axe+`;0`, nil),
+					chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join("\n   ")).join("\n"))`, &findings, awaited),
+					chromedp.ActionFunc(func(ctx context.Context) error {
+						if !testing.Verbose() {
+							return nil // it takes longer than all else
+						}
+						return chromedp.FullScreenshot(&shot, 100).Do(ctx)
+					}),
+				)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d.png", theme, width)), shot, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if figures < 15 || len(empty) > 0 {
+					t.Errorf("of %d figures these are empty: %v", figures, empty)
+				}
+				if page > window {
+					t.Errorf("the page is %d px wide, the window %d", page, window)
+				}
+				if findings != "" {
+					t.Errorf("axe-core found:\n%s", findings)
+				}
+				said.mu.Lock()
+				defer said.mu.Unlock()
+				if len(said.lines) > 0 {
+					t.Errorf("the console has:\n%s", strings.Join(said.lines, "\n"))
+				}
+			})
+		}
+	}
+}
+
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// BenchmarkPage is a state directory of 500 features and 5,000 launches: its page, what a
+// browser needs to open it, and how large it is.
+func BenchmarkPage(b *testing.B) {
+	s := newState(b)
+	var nodes []string
+	for i := range 500 {
+		nodes = append(nodes, fmt.Sprintf("feature.f%d", i))
+	}
+	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "large", Nodes: nodes}})
+	for i := range 500 {
+		s.feature("p", fmt.Sprintf("f%d", i), verdict.Pass, 5, 60, 70+float64(i%7), i < 30)
+	}
+	var text string
+	for b.Loop() {
+		text = pageOf(b, s, nil)
+	}
+	b.ReportMetric(float64(len(text))/1e6, "MB")
+	if _, missing := browser(); missing != nil {
+		return
+	}
+	var opens float64
+	tab, cancel := context.WithTimeout(opened(b), time.Minute)
+	defer cancel()
+	if err := chromedp.Run(tab, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(served(b, text)),
+		chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].loadEventEnd`, &opens)); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(opens, "ms_to_open")
+}
