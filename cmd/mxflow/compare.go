@@ -34,10 +34,10 @@ bounds nor p, and cells that were sent different work are not compared. Nothing 
 decided: a verdict takes a plan, or mxflow ab.`,
 		Example: "  mxflow compare baseline kv_cache\n" +
 			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl\n" +
-			"  mxflow compare 4f2a91c 9be01d7 --format markdown",
+			"  mxflow compare 4f2a91c 9be01d7 --format md",
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := knownFormat(format, "markdown", "csv"); err != nil {
+			if err := knownFormat(format, "md", "csv"); err != nil {
 				return err
 			}
 			st, err := a.reader(args[2:])
@@ -67,7 +67,7 @@ decided: a verdict takes a plan, or mxflow ab.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "", "markdown or csv, which has all digits (default: a table)")
+	c.Flags().StringVar(&format, "format", "", "md or csv, which has all digits (default: a table)")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -101,10 +101,8 @@ func (a *app) printPair(p report.Pair, format string) error {
 	}
 	t := report.DeltaTable(p.Deltas, p.Old.Title(), p.New.Title())
 	bullet := "\n"
-	if format == "markdown" {
-		if err := report.MarkdownTable(a.stdout, t); err != nil {
-			return err
-		}
+	if format == "md" {
+		fmt.Fprint(a.stdout, t.Markdown())
 		bullet = ""
 	} else {
 		a.printTable(t.Head, t.Rows)

@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/report/ci"
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -24,12 +28,13 @@ import (
 
 func newReportCommand(a *app) *cobra.Command {
 	var out, since, format string
-	var force bool
+	var force, pr bool
 	c := &cobra.Command{
-		Use:     "report [PLAN]",
-		Short:   "Write the results as Markdown or as a page",
-		Long:    "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.\n--format html writes one file for a browser that needs nothing else: every launch as a point, the bounds that decided, distributions, power and clocks.\n--out replaces an older report, and only one that is as mxflow wrote it: notes of your own are kept, unless you say --force.",
-		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report --format html plan.hcl > results.html",
+		Use:   "report [PLAN]",
+		Short: "Write the results as Markdown or as a page",
+		Long: "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.\n--format html writes one file for a browser that needs nothing else: every launch as a point, the bounds that decided, distributions, power and clocks.\n--out replaces an older report, and only one that is as mxflow wrote it: notes of your own are kept, unless you say --force.\n\n" +
+			"--format junit is red exactly where an apply does not end with 0: fail and inconclusive are failures; error, invalid, locked\nand undecided are errors; what is waived, or what its gate does without, is skipped. --format github is for a step summary or a\ncomment. docs/ci.md shows both in a workflow.",
+		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
@@ -40,9 +45,15 @@ func newReportCommand(a *app) *cobra.Command {
 			f, known := reportFormats[format]
 			switch {
 			case !known:
-				return fmt.Errorf("--format %s: there are md and html", format)
+				return fmt.Errorf("--format %s: there are %s", format, list(slices.Sorted(maps.Keys(reportFormats))))
 			case a.json && format != "md":
 				return fmt.Errorf("--json and --format %s are two formats: give one", format)
+			}
+			if pr {
+				if a.json || out != "" || since != "" || format != "md" {
+					return errors.New("--pr prints a page of its own: send it where you want it with > FILE, without --json, --out, --since and --format")
+				}
+				return ci.PullRequest(a.stdout, st)
 			}
 			if a.json && out != "" {
 				return fmt.Errorf("--out is for a page; send --json where you want it with > %s", out)
@@ -66,9 +77,10 @@ func newReportCommand(a *app) *cobra.Command {
 			return replaceReport(out, force, st, f)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "md", "md or html")
+	c.Flags().StringVar(&format, "format", "md", "md, html, junit or github")
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
 	c.Flags().StringVar(&since, "since", "", "what changed since this `MILESTONE`, instead of the page")
+	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask of a pull request that claims performance")
 	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -97,8 +109,10 @@ type reportFormat struct {
 }
 
 var reportFormats = map[string]reportFormat{
-	"md":   {report.Heading, func(w io.Writer, st *store.Store) error { return report.Markdown(w, st, movedIn(st)) }},
-	"html": {page.Heading, writePage},
+	"md":     {report.Heading, func(w io.Writer, st *store.Store) error { return report.Markdown(w, st, movedIn(st)) }},
+	"html":   {page.Heading, writePage},
+	"junit":  {xml.Header, func(w io.Writer, st *store.Store) error { return ci.JUnit(w, st, time.Now()) }},
+	"github": {ci.Heading, func(w io.Writer, st *store.Store) error { return ci.GitHub(w, st, movedIn(st), time.Now()) }},
 }
 
 // writePage writes the page for a browser, with the phases drawn as the newest run's plan

@@ -103,13 +103,6 @@ func DeltaNotes(deltas []Delta) (notes []string) {
 	return notes
 }
 
-// MarkdownTable writes a table, escaping what Markdown would take for a column.
-func MarkdownTable(w io.Writer, t Table) error {
-	p := &page{w: w}
-	p.table(t)
-	return p.err
-}
-
 // DeltaCSV writes all digits, a line for each metric; what has no value is empty.
 func DeltaCSV(w io.Writer, deltas []Delta) error {
 	out := csv.NewWriter(w)

@@ -148,29 +148,12 @@ func outcomeWord(d *ledger.Decision) string {
 
 // tipsCompared holds what was accepted last then, or the baseline, against what is now.
 func tipsCompared(st *store.Store, then, now *ledger.Decision) *Pair {
-	arm := func(d *ledger.Decision) side {
-		s := side{d.Feature, map[string][]*ledger.Launch{}}
-		for _, e := range d.Evidence {
-			if e.Feature == d.Feature {
-				for _, id := range e.Candidate.Launches {
-					if l, ok := st.LaunchByID(id); ok {
-						s.byVariant[d.Feature] = append(s.byVariant[d.Feature], l)
-					}
-				}
-			}
-		}
-		return s
-	}
 	old, oldName := sideFrom(ledger.Baseline, st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) bool { return l.Variant == ledger.Baseline }), ledger.Baseline
 	if then != nil {
-		old, oldName = arm(then), then.Feature
+		old, oldName = sideOfArm(st, evidenceOf(then).Candidate), evidenceOf(then).Candidate.Name
 	}
-	new := arm(now)
-	if len(Counted(old.byVariant[oldName])) == 0 || len(Counted(new.byVariant[now.Feature])) == 0 {
-		return nil
-	}
-	p := pairOf(old, new, oldName, now.Feature)
-	return &p
+	arm := evidenceOf(now).Candidate
+	return pairIfAny(old, sideOfArm(st, arm), oldName, arm.Name)
 }
 
 // Markdown writes what changed.

@@ -128,9 +128,9 @@ func sideOf(st *store.Store, asked string) (side, error) {
 	}
 	if slices.Contains([]string{"", "commit"}, kind) && hexPrefix.MatchString(name) {
 		for _, l := range all {
-			for _, c := range commitsOf(l) {
+			for _, c := range Commits(l) {
 				if key := "commit:" + c; strings.HasPrefix(c, name) && found[key].byVariant == nil {
-					found[key] = sideFrom(asked, all, func(l *ledger.Launch) bool { return slices.Contains(commitsOf(l), c) })
+					found[key] = sideFrom(asked, all, func(l *ledger.Launch) bool { return slices.Contains(Commits(l), c) })
 				}
 			}
 		}
@@ -178,8 +178,8 @@ func variantsOf(launches []*ledger.Launch) string {
 	return cmp.Or(strings.Join(names, ", "), "nothing")
 }
 
-// commitsOf are the revisions that a launch ran from.
-func commitsOf(l *ledger.Launch) (commits []string) {
+// Commits are the revisions that a launch ran from.
+func Commits(l *ledger.Launch) (commits []string) {
 	for _, t := range l.Trees {
 		if t.Commit != "" {
 			commits = append(commits, t.Commit)
@@ -217,6 +217,41 @@ func pairOf(old, new side, oldVariant, newVariant string) Pair {
 	}
 	p.Deltas = Deltas(p.Old.Launches, p.New.Launches, len(machine) == 0)
 	return p
+}
+
+// PairOf holds a feature's candidate against its parent, by the launches that decided; nil
+// where one of them has none.
+func PairOf(st *store.Store, d *ledger.Decision) *Pair {
+	e := evidenceOf(d)
+	return pairIfAny(sideOfArm(st, e.Parent), sideOfArm(st, e.Candidate), e.Parent.Name, e.Candidate.Name)
+}
+
+// evidenceOf is what a feature's own criteria read.
+func evidenceOf(d *ledger.Decision) (e ledger.Evidence) {
+	for _, e := range d.Evidence {
+		if e.Feature == d.Feature {
+			return e
+		}
+	}
+	return e
+}
+
+func sideOfArm(st *store.Store, arm ledger.Arm) side {
+	s := side{arm.Name, map[string][]*ledger.Launch{}}
+	for _, id := range arm.Launches {
+		if l, ok := st.LaunchByID(id); ok {
+			s.byVariant[arm.Name] = append(s.byVariant[arm.Name], l)
+		}
+	}
+	return s
+}
+
+func pairIfAny(old, new side, oldVariant, newVariant string) *Pair {
+	if len(Counted(old.byVariant[oldVariant])) == 0 || len(Counted(new.byVariant[newVariant])) == 0 {
+		return nil
+	}
+	p := pairOf(old, new, oldVariant, newVariant)
+	return &p
 }
 
 // newest is the session of the newest launch that counts, among some if there are any.

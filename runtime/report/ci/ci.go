@@ -1,0 +1,79 @@
+// Package ci shows what a state directory holds where continuous integration looks:
+// as JUnit XML, as Markdown for GitHub, and as what a pull request upstream is asked for.
+// It decides nothing.
+package ci
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// newest is the newest run.
+func newest(st *store.Store) (*store.RunView, error) {
+	if len(st.Runs()) == 0 {
+		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
+	}
+	return st.Run("latest")
+}
+
+// broken is why the newest run did not come to its end by itself, whatever it decided
+// before; empty where it did.
+func broken(st *store.Store, run *store.RunView) string {
+	switch {
+	case !run.Done && report.WorkOn(st).State == report.UnderWay:
+		return "run " + run.ID + " is under way"
+	case !run.Done:
+		return "run " + run.ID + " did not finish (killed?): apply resumes it"
+	case run.Reason.Code != code.Finished:
+		return tell.Line(run.Reason)
+	}
+	return ""
+}
+
+// followed are the nodes that people follow: features, gates and what has to hold before
+// either. What is below them shows up in their reasons.
+func followed(r report.Row) bool {
+	if r.Gone {
+		return false
+	}
+	if d := r.Decided; d != nil {
+		return d.Node == ledger.Baseline || d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate || d.Kind == ledger.KindPhase || d.Kind == ledger.KindStep && !d.Verdict.Unlocks()
+	}
+	return r.Node == "phase."+r.Phase || strings.HasPrefix(r.Node, "feature.") && strings.Count(r.Node, ".") == 1 || r.Node == ledger.Baseline
+}
+
+// command is what applies the plan again as the run had it.
+func command(run *store.RunView) string {
+	words := "mxflow apply"
+	if run.Start != nil && run.Start.Inputs != nil {
+		in := run.Start.Inputs
+		if in.Suite != "" {
+			words += " --suite " + shell.Quote(in.Suite)
+		}
+		for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
+			words += " --var " + shell.Quote(name+"="+in.Variables[name])
+		}
+	}
+	return words + " " + shell.Quote(run.PlanFile)
+}
+
+// entries are pairs of a map as a line.
+func entries(of map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, name+" "+of[name])
+	}
+	return strings.Join(list, ", ")
+}
+
+func lines(reasons []verdict.Reason) string { return strings.Join(tell.Lines(reasons), "\n") }

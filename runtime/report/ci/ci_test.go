@@ -1,0 +1,172 @@
+package ci
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// recorded is a state directory with a run of a plan of one feature and its gate. end is
+// left out for a run that never ended.
+func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more ...*ledger.Record) *store.Store {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{Plan: "a--b <x>", PlanFile: "plan.hcl", Tool: "mxflow", Nodes: []string{"baseline", "feature.f", "phase.p"}}}}
+	decide := func(node, kind string, v verdict.Verdict) {
+		if v == "" {
+			return
+		}
+		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Verdict: v, MeasureKey: "m", DecisionKey: "d"}
+		if kind != ledger.KindQualify {
+			d.Rules = []ledger.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
+			d.Reasons = verdict.Because(code.Broken, verdict.Text("error", "<script>|</testcase>"))
+		}
+		if kind == ledger.KindFeature {
+			d.Feature = "f"
+		} else if kind == ledger.KindQualify {
+			d.Phase = ""
+		}
+		records = append(records, &ledger.Record{Type: "decision", Decision: d})
+	}
+	decide("baseline", ledger.KindQualify, verdict.Pass)
+	decide("feature.f", ledger.KindFeature, feature)
+	decide("phase.p", ledger.KindGate, gate)
+	if end != nil {
+		records = append(records, &ledger.Record{Type: "end", End: end})
+	}
+	for _, r := range append(records, more...) {
+		r.Run, r.Time = "r1", noon
+		if err := st.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return st
+}
+
+func finished(v verdict.Verdict) *ledger.End {
+	return &ledger.End{Verdict: v, Exit: v.ExitCode(), Reason: verdict.New(code.Finished)}
+}
+
+// TestJUnit: it is red exactly where an apply does not end with 0, and well-formed
+// whatever people and engines write.
+func TestJUnit(t *testing.T) {
+	waiver := &ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: "phase.p", MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}}
+	locked := finished(verdict.Fail)
+	locked.Locked = map[string]verdict.Reason{"phase.p": verdict.New(code.Outcome).On("feature.f").Is(verdict.Fail)}
+	targeted := finished(verdict.Pass)
+	targeted.Locked = map[string]verdict.Reason{"phase.p": verdict.New(code.NotTargeted), "feature.f": verdict.New(code.NotTargeted)}
+	for name, c := range map[string]struct {
+		feature, gate             verdict.Verdict
+		end                       *ledger.End
+		more                      []*ledger.Record
+		failures, errors, skipped int
+	}{
+		"pass":                       {verdict.Pass, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 0},
+		"fail":                       {verdict.Fail, verdict.Fail, finished(verdict.Fail), nil, 2, 0, 0},
+		"inconclusive":               {verdict.Inconclusive, verdict.Inconclusive, finished(verdict.Inconclusive), nil, 2, 0, 0},
+		"invalid":                    {verdict.Invalid, verdict.Invalid, finished(verdict.Invalid), nil, 0, 2, 0},
+		"error":                      {verdict.Error, verdict.Error, finished(verdict.Error), nil, 0, 2, 0},
+		"the gate does without it":   {verdict.Fail, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 1},
+		"waived":                     {verdict.Pass, verdict.Fail, finished(verdict.Fail), []*ledger.Record{waiver}, 0, 0, 1},
+		"locked":                     {verdict.Fail, "", locked, nil, 1, 1, 0},
+		"left out":                   {"", "", targeted, nil, 0, 0, 2},
+		"interrupted":                {verdict.Pass, "", &ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)}, nil, 0, 2, 0},
+		"killed, and nothing behind": {verdict.Pass, verdict.Pass, nil, nil, 0, 1, 0},
+	} {
+		var page bytes.Buffer
+		if err := JUnit(&page, recorded(t, c.feature, c.gate, c.end, c.more...), noon); err != nil {
+			t.Fatal(err)
+		}
+		var got suites
+		if err := xml.Unmarshal(page.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, page.String())
+		}
+		if got.Failures != c.failures || got.Errors != c.errors || got.Skipped != c.skipped {
+			t.Errorf("%s: %d failures, %d errors, %d skipped:\n%s", name, got.Failures, got.Errors, got.Skipped, page.String())
+		}
+	}
+	empty, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer empty.Close()
+	if err := JUnit(&bytes.Buffer{}, empty, noon); err == nil {
+		t.Error("nothing at all is green")
+	}
+}
+
+// TestRetractedIsRed: what people withdrew after the run counts, whatever the run said.
+func TestRetractedIsRed(t *testing.T) {
+	st := recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))
+	d, _, _ := st.Latest("phase.p")
+	err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d.Withdraw(ledger.Retraction{Node: "phase.p", Reason: "wrong", By: "kim"})})
+	var page bytes.Buffer
+	if err != nil || JUnit(&page, st, noon) != nil || !strings.Contains(page.String(), `type="invalid"`) {
+		t.Errorf("%v\n%s", err, page.String())
+	}
+}
+
+// TestGitHub: the marker stands first and cannot end early, tables keep their columns,
+// nothing of somebody else's is HTML, what got worse is told, and a comment is never
+// longer than GitHub takes.
+func TestGitHub(t *testing.T) {
+	low, high := -0.1, -0.02
+	moved := func(d *ledger.Decision) []gates.Movement {
+		change := -0.05
+		return []gates.Movement{{Metric: "chat.ttft", Unit: "ms", Parent: 10, Own: 11, Change: &change, Low: &low, High: &high}, {Metric: "chat.tg", Better: true, Change: &change, Low: &low, High: &high}}
+	}
+	var page bytes.Buffer
+	if err := GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), moved, noon); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	for _, want := range []string{
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gates unlocked", "| phase.p | ❌ fail |", `chat.tg.gain >= 1 \|\| x`,
+		"What got worse", "| f | chat.ttft | 10 ms | 11 ms | -5.0% [-10.0%, -2.0%] |", "mxflow apply plan.hcl",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "<script>") || strings.Contains(text, "| chat.tg |") {
+		t.Error(text)
+	}
+	p := new(longPage)
+	for i := range 5000 {
+		p.line("| %d | a row of a table |", i)
+	}
+	if cut := p.cut(); len(cut) > 65536 || !strings.HasSuffix(cut, "has all of it.\n") || strings.Contains(fmt.Sprint(cut), "row of a ta\n") {
+		t.Errorf("%d bytes", len(cut))
+	}
+}
+
+type longPage = page
+
+// TestPullRequest: what is not on record is said to be missing.
+func TestPullRequest(t *testing.T) {
+	var page bytes.Buffer
+	if err := PullRequest(&page, recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))); err != nil || !strings.Contains(page.String(), "nothing to claim") {
+		t.Errorf("%v\n%s", err, page.String())
+	}
+	if err := PullRequest(&page, recorded(t, "", "", finished(verdict.Pass))); err == nil {
+		t.Error("a claim without a feature")
+	}
+	if got := accuracy(&ledger.Decision{Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}); !strings.Contains(got, "missing") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,135 @@
+package ci
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// mostComment is less than GitHub takes for a comment, 65,536 characters.
+const mostComment = 60_000
+
+// Heading begins every page for GitHub.
+const Heading = "<!-- mxflow report: "
+
+// Marker is the first line of a page for GitHub, which Markdown does not show: by it a
+// workflow finds the comment that it replaces.
+func Marker(plan string) string {
+	return fmt.Sprintf(Heading+"%s -->", strings.ReplaceAll(strings.Map(plain, plan), "--", "__"))
+}
+
+func plain(r rune) rune {
+	if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+		return r
+	}
+	return '_'
+}
+
+// GitHub writes Markdown for a step summary or a comment: the verdict of each gate, the
+// numbers that decided with their bounds, what got worse, and how to reproduce it.
+func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) error {
+	run, err := newest(st)
+	if err != nil {
+		return err
+	}
+	p := &page{}
+	p.line("%s", Marker(run.Plan))
+	var gateRows, ruleRows, worse [][]string
+	passed, all := 0, 0
+	told := tell.Page{}
+	for _, r := range report.Rows(st) {
+		if !followed(r) {
+			continue
+		}
+		isGate := r.Node == "phase."+r.Phase || r.Node == ledger.Baseline
+		word, why := "**not decided**", "the run did not come to it"
+		switch d := r.Decided; {
+		case d != nil:
+			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
+			word = sign(d.Verdict) + " " + o.Word()
+			why = strings.Join(report.Told(&told, d.Decision, d.Reasons), "\n")
+			if note := o.Note(); note != "" {
+				word += ", " + note
+			}
+			if len(o.Reasons) > 0 && !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
+				why = lines(o.Reasons) + "\n" + why
+			}
+			for _, rule := range d.Rules {
+				ruleRows = append(ruleRows, []string{r.Node, rule.Name, "`" + rule.Expr + "`", string(rule.Verdict), lines(rule.Reasons)})
+			}
+			if d.Kind == ledger.KindFeature && moved != nil {
+				for _, m := range moved(d.Decision) {
+					if !m.Better {
+						worse = append(worse, append([]string{d.Feature}, report.Movements([]gates.Movement{m}).Rows[0][:4]...))
+					}
+				}
+			}
+			if isGate && r.Node != ledger.Baseline && (d.Verdict.Unlocks() || o.State == "waived") {
+				passed++
+			}
+		case !r.Locked.IsZero():
+			word, why = "🔒 locked", tell.Line(r.Locked)
+		}
+		if isGate {
+			if r.Node != ledger.Baseline {
+				all++
+			}
+			gateRows = append(gateRows, []string{r.Node, word, why})
+		}
+	}
+	p.line("### mxflow: %s, %d of %d gates unlocked\n", report.Inert(run.Plan), passed, all)
+	if why := broken(st, run); why != "" {
+		p.line("**%s.** What stands below was decided before.\n", report.Inert(why))
+	}
+	p.table(report.Table{Head: []string{"Gate", "Verdict", "Why"}, Rows: gateRows})
+	if len(worse) > 0 {
+		p.line("#### What got worse\n")
+		p.table(report.Table{Head: []string{"Feature", "Metric", "Was", "Is", "Change [bounds]"}, Rows: worse})
+	}
+	p.line("#### How to reproduce\n\n```sh\n%s\n```\n", strings.ReplaceAll(command(run), "```", "` ` `"))
+	if s := run.Start; s != nil {
+		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(entries(s.Environment)))
+	}
+	if len(ruleRows) > 0 {
+		p.line("#### Every rule\n")
+		p.table(report.Table{Head: []string{"Node", "Rule", "Expression", "Verdict", "Evidence"}, Rows: ruleRows})
+	}
+	_, err = io.WriteString(w, p.cut())
+	return err
+}
+
+// sign is seen before words are read.
+func sign(v verdict.Verdict) string {
+	switch v {
+	case verdict.Pass:
+		return "✅"
+	case verdict.Waived, verdict.Inconclusive:
+		return "⚠️"
+	}
+	return "❌"
+}
+
+type page struct{ strings.Builder }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+func (p *page) table(t report.Table) { p.WriteString(t.Markdown()) }
+
+// cut is the page as far as GitHub takes it, by whole lines. What matters stands first.
+func (p *page) cut() string {
+	text := p.String()
+	if len(text) <= mostComment {
+		return text
+	}
+	text = text[:strings.LastIndexByte(text[:mostComment], '\n')+1]
+	return text + "\nCut here: mxflow report has all of it.\n"
+}

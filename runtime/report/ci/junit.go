@@ -1,0 +1,200 @@
+package ci
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+type suites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	counts
+	Suites []*suite `xml:"testsuite"`
+}
+
+type counts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type suite struct {
+	Name string `xml:"name,attr"`
+	counts
+	Time      string     `xml:"time,attr"`
+	Timestamp string     `xml:"timestamp,attr,omitempty"`
+	Cases     []testCase `xml:"testcase"`
+}
+
+type testCase struct {
+	Class   string `xml:"classname,attr"`
+	Name    string `xml:"name,attr"`
+	Time    string `xml:"time,attr"`
+	Failure *said  `xml:"failure"`
+	Error   *said  `xml:"error"`
+	Skipped *said  `xml:"skipped"`
+	Out     string `xml:"system-out,omitempty"`
+}
+
+type said struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes a suite for the run and one for each phase, with a case for each gate and
+// feature, or where it has rules for each of them. It is red exactly where the newest
+// apply does not end with 0: fail and inconclusive are failures; error, invalid, locked
+// and undecided are errors; a waiver, and a feature that its phase's gate did without,
+// are skipped, so that both are seen.
+func JUnit(w io.Writer, st *store.Store, now time.Time) error {
+	run, err := newest(st)
+	if err != nil {
+		return err
+	}
+	all := suites{Name: "mxflow " + run.Plan}
+	of := func(name string) *suite {
+		for _, s := range all.Suites {
+			if s.Name == name {
+				return s
+			}
+		}
+		all.Suites = append(all.Suites, &suite{Name: name, Time: "0", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")})
+		return all.Suites[len(all.Suites)-1]
+	}
+	ofRun := of("run")
+	apply := testCase{Class: "run", Name: "mxflow apply came to its end", Time: seconds(run.Ended.Sub(run.Started).Seconds())}
+	if why := broken(st, run); why != "" {
+		apply.Time, apply.Error = "0", &said{why, "error", why}
+	}
+	ofRun.add(apply)
+	unlocked := gatesOf(st, now)
+	for _, r := range report.Rows(st) {
+		if followed(r) {
+			s := of("phase " + cmp.Or(r.Phase, ledger.Baseline))
+			for _, k := range casesOf(st, r, unlocked[r.Phase], now) {
+				s.add(k)
+			}
+		}
+	}
+	if len(all.Suites) == 1 {
+		ofRun.add(testCase{Class: "run", Name: "something was decided", Time: "0", Error: &said{"nothing was decided", "undecided", "nothing was decided"}})
+	}
+	for _, s := range all.Suites {
+		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+	}
+	data, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, data)
+	return err
+}
+
+func (s *suite) add(k testCase) {
+	s.Tests++
+	switch {
+	case k.Failure != nil:
+		s.Failures++
+	case k.Error != nil:
+		s.Errors++
+	case k.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, k)
+}
+
+func seconds(s float64) string { return fmt.Sprintf("%.3f", max(0, s)) }
+
+// gatesOf are the phases whose end unlocks what comes after them.
+func gatesOf(st *store.Store, now time.Time) map[string]bool {
+	unlocked := map[string]bool{}
+	for _, r := range report.Rows(st) {
+		if d := r.Decided; d != nil && !r.Gone && r.Node == "phase."+r.Phase {
+			unlocked[r.Phase] = d.Verdict.Unlocks() || st.Waiver(d.Node).Covers(d.Decision, now)
+		}
+	}
+	return unlocked
+}
+
+func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases []testCase) {
+	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node, Time: "0"}
+	d := r.Decided
+	switch {
+	case d == nil && r.Locked.Code == code.NotTargeted:
+		k.Skipped = &said{Message: tell.Line(r.Locked)}
+		return []testCase{k}
+	case d == nil && !r.Locked.IsZero():
+		why := tell.Line(r.Locked)
+		k.Error = &said{"locked: " + why, "locked", why}
+		return []testCase{k}
+	case d == nil:
+		k.Error = &said{"not decided", "undecided", "the run did not come to it"}
+		return []testCase{k}
+	}
+	waived := ""
+	if w := st.Waiver(d.Node); w.Covers(d.Decision, now) {
+		waived = tell.Line(w.Bears(d.Decision, now))
+	}
+	without := ""
+	if d.Kind == ledger.KindFeature && unlocked {
+		without = "the gate of phase " + r.Phase + " does without it"
+	}
+	k.Time = seconds(d.Seconds)
+	if ruled(d.Decision) {
+		for _, rule := range d.Rules {
+			one := k
+			one.Name += ": " + rule.Name
+			excuse := cmp.Or(waived, without)
+			if !rule.Decides && d.Kind == ledger.KindFeature {
+				excuse = cmp.Or(excuse, "recorded only, decides nothing")
+			}
+			one.came(rule.Verdict, lines(rule.Reasons), excuse)
+			cases = append(cases, one)
+			k.Time = "0"
+		}
+		return cases
+	}
+	k.came(d.Verdict, lines(d.Reasons), cmp.Or(waived, without))
+	return []testCase{k}
+}
+
+// ruled reports whether the rules of a decision say all that it came to: what failed
+// before them, or was withdrawn, stands in no rule.
+func ruled(d *ledger.Decision) bool {
+	worst := verdict.Pass
+	for _, r := range d.Rules {
+		if !r.Verdict.Unlocks() && (r.Decides || d.Kind != ledger.KindFeature) {
+			worst = r.Verdict
+		}
+	}
+	return len(d.Rules) > 0 && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks()
+}
+
+// came puts what something came to into the case; an excuse says why it holds nothing up.
+func (k *testCase) came(v verdict.Verdict, why, excuse string) {
+	first, _, _ := strings.Cut(why, "\n")
+	s := &said{string(v) + ": " + first, string(v), why}
+	switch {
+	case v.Unlocks():
+		k.Out = why
+	case excuse != "":
+		k.Skipped = &said{Message: fmt.Sprintf("%s, but %s", v, excuse), Text: why}
+	case v == verdict.Fail || v == verdict.Inconclusive:
+		k.Failure = s
+	default:
+		k.Error = s
+	}
+}

@@ -1,0 +1,116 @@
+package ci
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// PullRequest writes what the contribution rules of vLLM and of llama.cpp ask of a claim
+// about performance: for each feature the cell, harness and command, hardware, commits,
+// the numbers of both sides, and what was checked of its answers. What is not on record
+// is said to be missing.
+func PullRequest(w io.Writer, st *store.Store) error {
+	run, err := newest(st)
+	if err != nil {
+		return err
+	}
+	p := &page{}
+	features := 0
+	for _, d := range report.Standing(st) {
+		if d.Kind != ledger.KindFeature {
+			continue
+		}
+		features++
+		p.feature(st, run, d.Decision)
+	}
+	if features == 0 {
+		return fmt.Errorf("no feature was decided here, so there is nothing to claim: run mxflow apply first")
+	}
+	_, err = io.WriteString(w, p.String())
+	return err
+}
+
+const missing = "**missing**"
+
+func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) {
+	p.line("## %s: %s\n", report.Inert(d.Feature), d.Verdict)
+	pair := report.PairOf(st, d)
+	if pair == nil {
+		p.line("No launches of both sides are on record, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Reasons)))
+		return
+	}
+	old, new := pair.Old.Launches, pair.New.Launches
+	var cells []string
+	for _, g := range report.Groups(new) {
+		if g.ByCell() {
+			for _, cell := range g.Cells {
+				cells = append(cells, cell+": "+report.Sent(new, cell))
+			}
+		}
+	}
+	l := new[0]
+	t := report.Table{Head: []string{"Asked for", "On record"}, Rows: [][]string{
+		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + knobs(l.Knobs)}, cells...), "\n")},
+		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", tell.Launches(len(report.Counted(new))), pair.New.Session)},
+		{"Command", "`" + command(run) + "`"},
+		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") + "` " + set(old[0])},
+		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " + set(l)},
+		{"Hardware and software", cmp.Or(entries(l.Fingerprint), missing)},
+		{"Commits", "before: " + cmp.Or(strings.Join(report.Commits(old[0]), ", "), missing+" (the engine has no source block)") + "\nafter: " + cmp.Or(strings.Join(report.Commits(l), ", "), missing)},
+		{"Accuracy", accuracy(d)},
+	}}
+	p.table(t)
+	p.table(report.DeltaTable(pair.Deltas, pair.Old.Variant+" (before)", pair.New.Variant+" (after)"))
+	for _, n := range pair.Notes {
+		p.line("- %s", report.Inert(tell.Sentence(n)))
+	}
+	for _, n := range report.DeltaNotes(pair.Deltas) {
+		p.line("- %s", n)
+	}
+	p.line("\n%s\n", upstream)
+}
+
+// upstream are the rules that no record of ours can meet.
+const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops where ggml changed, and one change per pull request; it takes descriptions written by people only.`
+
+func knobs(of map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, name+"="+of[name])
+	}
+	return strings.Join(list, " ")
+}
+
+// set are the variables that the engine was started with.
+func set(l *ledger.Launch) string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
+		if name, is := strings.CutPrefix(key, "env."); is {
+			list = append(list, name+"="+l.Engine[key])
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// accuracy is what was checked of the answers.
+func accuracy(d *ledger.Decision) string {
+	var found []string
+	for _, l := range d.Levels {
+		if l.Name == "correctness" || strings.HasPrefix(l.Name, "exec") {
+			found = append(found, strings.TrimSpace(tell.Line(l.Reason())))
+		}
+	}
+	if len(found) == 0 {
+		return missing + ` (the protocol has no level "correctness")`
+	}
+	return strings.Join(found, "\n")
+}
