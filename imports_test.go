@@ -74,6 +74,7 @@ var allowed = map[string][]string{
 	"runtime/report/page":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/report":              {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime/report/ci":           {"gates", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/report", "runtime/store"},
+	"runtime/report/tree":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "plans", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger"},
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
 	"steps/ab": {
@@ -120,7 +121,7 @@ const measured = module + "engine/measure"
 
 // tellers may make sentences of facts, beside the command; nobody else may, since a
 // sentence is for people alone and whoever decides by one decides by its words.
-var tellers = []string{"runtime/report", "runtime/report/ci", "runtime/report/page"}
+var tellers = []string{"runtime/report", "runtime/report/ci", "runtime/report/page", "runtime/report/tree"}
 
 func TestWhoMakesSentences(t *testing.T) {
 	for name, may := range allowed {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/xml"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
@@ -27,14 +29,30 @@ import (
 )
 
 func newReportCommand(a *app) *cobra.Command {
-	var out, since, format string
+	var out, dir, since, format string
 	var force, pr bool
+	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "report [PLAN]",
-		Short: "Write the results as Markdown or as a page",
-		Long: "Writes gates, features with their evidence, the accepted stack and every launch as one Markdown page.\n--format html writes one file for a browser that needs nothing else: every launch as a point, the bounds that decided, distributions, power and clocks.\n--out replaces an older report, and only one that is as mxflow wrote it: notes of your own are kept, unless you say --force.\n\n" +
-			"--format junit is red exactly where an apply does not end with 0: fail and inconclusive are failures; error, invalid, locked\nand undecided are errors; what is waived, or what its gate does without, is skipped. --format github is for a step summary or a\ncomment. docs/ci.md shows both in a workflow.",
-		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
+		Short: "Write the results as Markdown, as a page, for CI or as files to commit",
+		Long: `Writes gates, features with their evidence, the accepted stack and every launch as
+one Markdown page. --format html writes one file for a browser that needs nothing
+else: every launch as a point, the bounds that decided, distributions, power and
+clocks. --out replaces an older report, and only one that is as mxflow wrote it:
+notes of your own are kept, unless you say --force.
+
+--dir writes a folder of files to commit: BENCHMARK_RESULTS.md, FEATURE_MATRIX.md,
+porting/FEATURE_<name>.md for each feature, UPSTREAM_TODOS.md, analysis/ and
+TEST_LOGS/. Text of your own stays in notes, improve, blocked_by and superseded_by
+of the plan's features, and between <!-- keep NAME --> and <!-- /keep --> in the
+files. A file that mxflow did not write is refused; --force only replaces its own.
+Written again without new results, no file changes.
+
+--format junit is red exactly where an apply does not end with 0: fail and
+inconclusive are failures; error, invalid, locked and undecided are errors; what is
+waived, or what its gate does without, is skipped. --format github is for a step
+summary or a comment. docs/ci.md shows both in a workflow.`,
+		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
@@ -48,28 +66,30 @@ func newReportCommand(a *app) *cobra.Command {
 				return fmt.Errorf("--format %s: there are %s", format, list(slices.Sorted(maps.Keys(reportFormats))))
 			case a.json && format != "md":
 				return fmt.Errorf("--json and --format %s are two formats: give one", format)
-			}
-			if pr {
-				if a.json || out != "" || since != "" || format != "md" {
-					return errors.New("--pr prints a page of its own: send it where you want it with > FILE, without --json, --out, --since and --format")
-				}
+			case pr && (a.json || out+dir != "" || since != "" || format != "md"):
+				return errors.New("--pr prints a page of its own: send it where you want it with > FILE, without --json, --out, --dir, --since and --format")
+			case a.json && out+dir != "":
+				return fmt.Errorf("--out and --dir are for pages; send --json where you want it with > %s", cmp.Or(out, "FILE"))
+			case dir != "" && (out != "" || since != "" || format != "md"):
+				return errors.New("--dir writes its own files: leave --out, --since and --format out")
+			case dir == "" && len(vars) > 0:
+				return errors.New("--var is for --dir, which reads the plan: add --dir, or leave it out")
+			case pr:
 				return ci.PullRequest(a.stdout, st)
-			}
-			if a.json && out != "" {
-				return fmt.Errorf("--out is for a page; send --json where you want it with > %s", out)
 			}
 			if a.json && since == "" {
 				a.printJSON(standingJSON(st))
 				return nil
 			}
-			if since != "" {
-				if format != "md" {
-					return fmt.Errorf("--since is Markdown or --json: leave --format %s out", format)
-				}
+			switch {
+			case dir != "":
+				return writeTree(a, args, vars, st, dir, force)
+			case since != "" && format != "md":
+				return fmt.Errorf("--since is Markdown or --json: leave --format %s out", format)
+			case since != "":
 				return reportSince(a, st, since, out)
-			}
-			if force && out == "" {
-				return errors.New("--force replaces the file of --out: name it")
+			case force && out == "":
+				return errors.New("--force replaces the file of --out, or those of --dir: name it")
 			}
 			if out == "" {
 				return f.write(a.stdout, st)
@@ -81,7 +101,9 @@ func newReportCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
 	c.Flags().StringVar(&since, "since", "", "what changed since this `MILESTONE`, instead of the page")
 	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask of a pull request that claims performance")
-	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it")
+	c.Flags().StringVar(&dir, "dir", "", "folder to write as files that a team commits")
+	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it, and changed files of --dir")
+	varFlag(c, &vars)
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

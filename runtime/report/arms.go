@@ -110,10 +110,14 @@ type Peak struct {
 	Base, NowBase Value
 }
 
-// Peaks are the metrics that people decide by, of each cell, in the order of tables.
+// Peaks are the metrics that people decide by, of each cell, in the order of tables, on
+// the engine under test: a rival beside which it was measured is no configuration of it.
 // Of a metric that no direction is better of, there is no best.
 func Peaks(st *store.Store) (peaks []Peak) {
 	arms := Arms(st)
+	if block := baselineBlock(st); block != "" {
+		arms = slices.DeleteFunc(arms, func(a *Arm) bool { return a.Block != block })
+	}
 	var all []*ledger.Launch
 	baseline := map[string]*Arm{}
 	var newest *Arm

@@ -63,6 +63,9 @@ func Measured(v Value) string {
 	case 1:
 		return tell.Number(v.Mean, v.Unit)
 	}
+	if v.Unit == "share" {
+		return tell.PlusMinus(100*v.Mean, 100*v.Std) + "%"
+	}
 	text := tell.PlusMinus(v.Mean, v.Std)
 	if v.Unit != "" && v.Unit != "count" {
 		text += " " + v.Unit

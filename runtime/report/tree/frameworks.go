@@ -1,0 +1,198 @@
+package tree
+
+import (
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+// side is a column of the table of frameworks: the first of its metrics that a launch
+// has.
+type side struct {
+	title   string
+	metrics []string
+	stat    string
+}
+
+// sides are what frameworks are held side by side by. Those of a workload stand below a
+// cell, the others are of a launch.
+var sides = []side{
+	{"TTFT", []string{"ttft"}, "median"},
+	{"Decode", []string{"tg"}, "median"},
+	{"E2E", []string{"e2e"}, "median"},
+	{"ITL p50", []string{"itl"}, "median"},
+	{"ITL p95", []string{"itl"}, "p95"},
+	{"Peak memory", []string{"gpu.memory_gb", "gpu.memory_in_use_gb", "engine.memory_gb"}, "max"},
+	{"Idle", []string{"gpu.idle_power_w"}, "median"},
+	{"Average", []string{"gpu.power_w"}, "median"},
+	{"Peak", []string{"gpu.peak_power_w"}, "median"},
+	{"tok/J", []string{"tokens_per_joule"}, "mean"},
+	{"KL", []string{"kl", "kl_divergence"}, "median"},
+	{"Perplexity", []string{"perplexity"}, "median"},
+	{"Argmax match", []string{"argmax_match"}, "median"},
+}
+
+// perConfiguration are the metrics that have a table of configurations and engines each.
+var perConfiguration = []side{
+	{"E2E throughput", []string{"tg_total"}, "mean"},
+	{"Decode throughput", []string{"tg"}, "median"},
+	{"Time between tokens, p50", []string{"itl"}, "median"},
+	{"Time between tokens, p95", []string{"itl"}, "p95"},
+	{"TTFT", []string{"ttft"}, "median"},
+}
+
+// frameworks are the engines of each comparison side by side, a table a cell.
+func (t *writer) frameworks() {
+	for _, d := range report.Standing(t.st) {
+		if len(d.Rows) == 0 || len(d.Effects) > 0 {
+			continue
+		}
+		var launches []*ledger.Launch
+		arms := map[string]*report.Arm{}
+		for _, id := range d.Launches {
+			l, ok := t.st.LaunchByID(id)
+			if !ok || !l.OK || len(l.Invalid) > 0 {
+				continue
+			}
+			launches = append(launches, l)
+			for _, r := range d.Rows {
+				if r.Name == l.Variant || r.Name == l.Block {
+					if arms[r.Name] == nil {
+						arms[r.Name] = &report.Arm{Variant: r.Name}
+					}
+					arms[r.Name].Launches = append(arms[r.Name].Launches, l)
+				}
+			}
+		}
+		var cells []string
+		for _, g := range report.Groups(launches) {
+			if g.Name == "engine" || g.Name == "gpu" {
+				continue
+			}
+			for _, cell := range g.Cells {
+				t.sideBySide(d.Decision, cell, arms)
+				cells = append(cells, cell)
+			}
+		}
+		t.byConfiguration(d.Decision, cells, arms)
+	}
+}
+
+// sideBySide is one table. Columns that no engine has are left out.
+func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*report.Arm) {
+	head, rows := []string{"Framework"}, [][]string{}
+	for _, r := range d.Rows {
+		rows = append(rows, []string{r.Name})
+	}
+	for _, s := range sides {
+		var column []string
+		any := false
+		for _, r := range d.Rows {
+			text := "–"
+			if arms[r.Name] != nil {
+				if v, ok := s.of(arms[r.Name], cell); ok {
+					text, any = report.Measured(v), true
+				}
+			}
+			column = append(column, text)
+		}
+		if !any {
+			continue
+		}
+		head = append(head, s.title)
+		for i := range rows {
+			rows[i] = append(rows[i], column[i])
+		}
+	}
+	head = append(head, "Decode speed-up", "Why there are no numbers")
+	for i, r := range d.Rows {
+		speed, why := "–", ""
+		for _, c := range r.Cells {
+			at, metric := measure.SplitAddress(c.Address)
+			if at != cell || metric != "tg" {
+				continue
+			}
+			switch {
+			case r.Reference:
+				speed = "1× (reference)"
+			case c.Speedup != nil:
+				speed = tell.Interval(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
+			}
+		}
+		if r.Verdict != verdict.Pass {
+			why = tell.Did(r.Verdict) + ": " + tell.Line(r.Why)
+		}
+		rows[i] = append(rows[i], speed, why)
+	}
+	t.line("Side by side, %s of %s:\n", cell, d.Node)
+	t.table(head, rows)
+}
+
+// leastConfigurations is from how many on a table has a row for each: fewer read well
+// side by side.
+const leastConfigurations = 3
+
+// byConfiguration is a table for each metric, with a row for each configuration and a
+// column for each engine or model.
+func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[string]*report.Arm) {
+	if len(cells) < leastConfigurations {
+		return
+	}
+	for _, s := range perConfiguration {
+		head := []string{"Configuration"}
+		for _, r := range d.Rows {
+			head = append(head, r.Name)
+		}
+		var rows [][]string
+		for _, cell := range cells {
+			row, any := []string{cell}, false
+			for _, r := range d.Rows {
+				text := "–"
+				if arms[r.Name] != nil {
+					if v, ok := s.of(arms[r.Name], cell); ok {
+						text, any = report.Measured(v), true
+					}
+				}
+				row = append(row, text)
+			}
+			if any {
+				rows = append(rows, row)
+			}
+		}
+		if len(rows) > 0 {
+			t.line("%s of %s:\n", s.title, d.Node)
+			t.table(head, rows)
+		}
+	}
+}
+
+// of is the first of the metrics that all launches of an arm have, by its name in the
+// cell, as what a command says it is, or of the launch as a whole.
+func (s side) of(a *report.Arm, cell string) (v report.Value, ok bool) {
+	for _, m := range s.metrics {
+		stats := []string{s.stat, "median"}
+		if s.stat == "p95" {
+			stats = stats[:1]
+		}
+		for _, stat := range stats {
+			for _, address := range []string{cell + "." + m, m} {
+				if v, ok = a.Of(address, stat); ok {
+					return v, true
+				}
+			}
+		}
+		for address, summary := range a.Launches[0].Metrics {
+			at, name := measure.SplitAddress(address)
+			found := at == cell && summary.As == m || strings.HasPrefix(address, plans.FoundRoot) && name == m
+			if v, ok = a.Of(address, s.stat); ok && found {
+				return v, true
+			}
+		}
+	}
+	return report.Value{}, false
+}

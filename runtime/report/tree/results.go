@@ -1,0 +1,346 @@
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+// mostColumns of metrics has a matrix; all others are in the sections.
+const mostColumns = 6
+
+// results writes BENCHMARK_RESULTS.md.
+func (t *writer) results() {
+	t.line("# Benchmark results of plan %s\n", t.plan.Name)
+	if t.plan.Summary != "" {
+		t.line("%s\n", t.plan.Summary)
+	}
+	t.line("Written by `mxflow report --dir`; text between keep marks is yours and stays.\n")
+	t.keep("summary")
+	t.parts(report.Headline, report.Gates, report.People, report.Again)
+	t.best()
+	t.line("## Comparison matrix\n")
+	t.comparison()
+	t.parts(report.TargetsPart, report.Compared)
+	t.frameworks()
+	t.milestones()
+	t.line("## Configurations\n")
+	t.configuration(ledger.Baseline)
+	for _, f := range t.plan.Features() {
+		for _, name := range t.variants(f.Name) {
+			t.configuration(name)
+		}
+	}
+	t.parts(report.StackPart, report.Predicted, report.Interacting, report.Starts)
+	t.runs()
+	t.keep("notes")
+}
+
+// variants are what of a feature may have been measured: it, or its alternatives.
+func (t *writer) variants(feature string) (names []string) {
+	f := t.plan.Feature(feature)
+	if len(f.Alternatives) == 0 {
+		return []string{feature}
+	}
+	for _, a := range f.Alternatives {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// best are the current numbers and the bests of all runs. A best that is below its
+// baseline is none, and says so.
+func (t *writer) best() {
+	t.line("## Best results\n")
+	var rows [][]string
+	for _, p := range t.peaks {
+		row := []string{p.Name(), report.Measured(p.Base), "–", "–", report.Measured(p.Value), report.ChangeWords(p.Value, p.Base), p.Arm.Variant, date(p.Arm.Launches[0].Started)}
+		if p.Now != nil {
+			row[2], row[3] = report.Measured(p.NowValue), report.ChangeWords(p.NowValue, p.NowBase)
+		}
+		switch {
+		case p.Arm.Variant == ledger.Baseline:
+			row[5] = "the baseline is the best"
+		case p.Base.BetterThan(p.Value):
+			row[5] += ": BELOW ITS BASELINE"
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		t.line("Nothing was measured yet.\n")
+		return
+	}
+	t.table([]string{"Metric", "Baseline", "Current", "Change", "Best of all runs", "Change", "Configuration", "Date"}, rows)
+	t.line("Current is the newest session of the accepted stack, or of the baseline while nothing is accepted. Changes are against the baseline of the")
+	t.line("same session, or its newest where that has none. The best of many runs is too good on average: what is demonstrated is in the gates.\n")
+}
+
+// columns are the metrics that a matrix has.
+func (t *writer) columns() []report.Peak { return t.peaks[:min(mostColumns, len(t.peaks))] }
+
+func (t *writer) comparison() {
+	head := []string{"Configuration"}
+	columns := t.columns()
+	for _, c := range columns {
+		title := c.Name()
+		if c.Unit != "" && c.Unit != "count" {
+			title += " (" + c.Unit + ")"
+		}
+		head = append(head, title)
+	}
+	values := func(name string) (row []string) {
+		for _, c := range columns {
+			text := "–"
+			if a := t.newest[name]; a != nil {
+				if v, ok := a.Of(c.Address, c.Stat); ok {
+					v.Unit = ""
+					text = report.Measured(v)
+				}
+			}
+			row = append(row, text)
+		}
+		return row
+	}
+	rows := [][]string{append(append([]string{ledger.Baseline}, values(ledger.Baseline)...), t.baselineOutput(), "reference")}
+	for _, f := range t.plan.Features() {
+		s := t.states[f.Name]
+		for _, name := range t.variants(f.Name) {
+			row := append([]string{string(t.link(f.Name, results))}, values(name)...)
+			if name != f.Name {
+				row[0] = name
+			}
+			rows = append(rows, append(row, s.output, s.word))
+		}
+	}
+	for _, target := range t.plan.Targets {
+		row := []string{target.Name}
+		for _, c := range columns {
+			text := "–"
+			cell, metric := measure.SplitAddress(c.Address)
+			if x, ok := target.Metrics[cell][metric]; ok && c.Stat == "median" {
+				text = tell.Number(x, "")
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, append(row, "–", "target, measured elsewhere"))
+	}
+	t.table(append(head, "Output", "Status"), rows)
+}
+
+func (t *writer) baselineOutput() string {
+	if d, _, ok := t.st.Latest(ledger.Baseline); ok {
+		return t.output(d)
+	}
+	return "–"
+}
+
+// milestones are the runs that people named, with what came since, and the features that
+// were accepted, each with what it brought.
+func (t *writer) milestones() {
+	t.line("## Milestones\n")
+	for _, m := range report.Milestones(t.st) {
+		t.line("### %s\n", m.Name)
+		t.line("Run `%s` of %s. %s\n", raw(m.Run), ledger.Minute(m.At), m.Note)
+		since, err := report.SinceMilestone(t.st, m.Name)
+		if err != nil {
+			t.err = cmp.Or(t.err, err)
+			continue
+		}
+		if since.Stack != nil {
+			table := report.DeltaTable(since.Stack.Deltas, since.Stack.Old.Title(), since.Stack.New.Title())
+			t.table(table.Head, table.Rows)
+		}
+	}
+	stack := report.AcceptedStack(t.st)
+	for i, a := range stack.Features {
+		brought := strings.Join(tell.Lines(a.Reasons), "; ")
+		t.line("%d. %s, %s on %s: %s", i+1, date(a.Time), t.link(a.Feature, results), a.On, brought)
+	}
+	if len(stack.Features) == 0 {
+		t.line("Nothing was accepted yet.")
+	}
+	t.line("")
+}
+
+// configuration is the section of one variant.
+func (t *writer) configuration(name string) {
+	a := t.newest[name]
+	if a == nil {
+		return
+	}
+	first := a.Launches[0]
+	t.line("### %s\n", name)
+	t.line("%s of session [%s](%s), %s, on %s.\n", tell.Launches(len(a.Launches)), a.Session, raw(logOf(a.Session)), date(first.Started), a.Block)
+	env := first.Fingerprint
+	if base := t.newest[ledger.Baseline]; base != nil && base != a {
+		env = differing(env, base.Launches[0].Fingerprint)
+		t.line("Environment: as the baseline's%s\n", map[bool]string{true: ".", false: ", but:"}[len(env) == 0])
+	} else {
+		t.line("Environment:\n")
+	}
+	if len(env) > 0 {
+		t.settings(env)
+	}
+	t.line("Engine:\n")
+	engine := maps.Clone(first.Engine)
+	if engine == nil {
+		engine = map[string]string{}
+	}
+	for knob, value := range first.Knobs {
+		engine["knob "+knob] = value
+	}
+	t.settings(engine)
+	if len(first.Observed) > 0 {
+		t.line("Observed at run time:\n")
+		seen := map[string]string{}
+		for _, l := range a.Launches {
+			for o := range l.Observed {
+				seen[o] = ledger.SaidBy(a.Launches, o)
+			}
+		}
+		t.settings(seen)
+	}
+	var sent, results, variance [][]string
+	for _, c := range first.Cells {
+		sent = append(sent, []string{c.Cell, report.Sent(a.Launches, c.Cell)})
+	}
+	t.table([]string{"Workload", "Sent"}, sent)
+	for _, p := range t.peaks {
+		v, ok := a.Of(p.Address, p.Stat)
+		if !ok {
+			continue
+		}
+		row := []string{v.Name(), report.Measured(v), "–", "–"}
+		if v.Low != nil {
+			row[2] = fmt.Sprintf("[%s, %s]", tell.Number(*v.Low, ""), tell.Number(*v.High, ""))
+		}
+		if base := t.inSession(a.Session, ledger.Baseline); base != nil && base != a {
+			if b, ok := base.Of(p.Address, p.Stat); ok {
+				row[3] = report.ChangeWords(v, b)
+			}
+		}
+		results = append(results, row)
+		if cv, ok := v.CV(); ok {
+			variance = append(variance, []string{v.Name(), tell.Number(v.Mean, v.Unit), tell.Number(v.Std, v.Unit), tell.Number(cv, "share"), varies(v, cv)})
+		}
+	}
+	t.table([]string{"Metric", "Mean ± std", "95% interval", "Against the baseline"}, results)
+	t.table([]string{"Variance", "Mean", "Std dev", "CV", "Notes"}, variance)
+	if name != ledger.Baseline {
+		t.answers(a)
+	}
+}
+
+// varies is what to note of how much a metric varies over launches.
+func varies(v report.Value, cv float64) string {
+	switch {
+	case cv > 0.1:
+		return "very noisy: few launches show only large effects"
+	case cv > 0.05:
+		return "noisy"
+	case cv == 0:
+		return "no launch differs"
+	case len(v.PerLaunch) < 4:
+		return "of few launches"
+	}
+	return ""
+}
+
+// inSession is another arm of a session; nil where it has none.
+func (t *writer) inSession(session, variant string) *report.Arm {
+	for _, a := range t.arms {
+		if a.Session == session && a.Variant == variant {
+			return a
+		}
+	}
+	return nil
+}
+
+// differing are the entries in which one environment is not another.
+func differing(is, was map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range is {
+		if was[k] != v {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// answers are what a variant and the one that it was held against said to the first
+// request that was measured, side by side, so that garbage is seen.
+func (t *writer) answers(a *report.Arm) {
+	var base *report.Arm
+	for _, other := range t.arms {
+		if other.Session == a.Session && other.Variant != a.Variant && (base == nil || other.Variant == ledger.Baseline) {
+			base = other
+		}
+	}
+	if base == nil {
+		return
+	}
+	own, was := t.firstAnswers(a.Launches[0]), t.firstAnswers(base.Launches[0])
+	var rows [][]string
+	for _, c := range a.Launches[0].Cells {
+		if own[c.Cell] != "" || was[c.Cell] != "" {
+			rows = append(rows, []string{c.Cell, was[c.Cell], own[c.Cell]})
+		}
+	}
+	t.table([]string{"Sample answers", base.Variant, a.Variant}, rows)
+}
+
+// mostAnswer is how much of an answer is shown, in bytes of whole runes.
+const mostAnswer = 240
+
+// firstAnswers are the beginnings of the first measured answers, by cell. Samples that
+// are gone show nothing.
+func (t *writer) firstAnswers(l *ledger.Launch) map[string]string {
+	out := map[string]string{}
+	if l.Samples == "" {
+		return out
+	}
+	samples, err := t.st.ReadSamples(l.Samples)
+	if err != nil {
+		return out
+	}
+	first := map[string]int{}
+	for _, s := range samples {
+		if at, has := first[s.Workload]; !s.Measured() || s.Err != "" || has && at <= s.Index {
+			continue
+		}
+		first[s.Workload] = s.Index
+		text := strings.Join(strings.Fields(s.Reasoning+" "+s.Text), " ")
+		if len(text) > mostAnswer {
+			text = strings.ToValidUTF8(text[:mostAnswer], "") + "…"
+		}
+		out[s.Workload] = text
+	}
+	return out
+}
+
+// runs is the log of sessions, the newest first.
+func (t *writer) runs() {
+	t.line("## Run log\n")
+	var order []string
+	of := map[string][]string{}
+	on := map[string]string{}
+	for _, a := range t.arms {
+		if of[a.Session] == nil {
+			order = append(order, a.Session)
+			on[a.Session] = date(a.Launches[0].Started)
+		}
+		of[a.Session] = append(of[a.Session], fmt.Sprintf("%s (%d)", a.Variant, len(a.Launches)))
+	}
+	var rows [][]string
+	for _, session := range slices.Backward(order) {
+		rows = append(rows, []string{fmt.Sprintf("[%s](%s)", session, logOf(session)), on[session], strings.Join(of[session], ", ")})
+	}
+	t.table([]string{"Session", "Date", "Configurations (launches)"}, rows)
+}

@@ -1,0 +1,247 @@
+// Package tree turns what a state directory holds, and what people wrote into its plan,
+// into the files that a team keeps beside its code: results, a page for each port, what is
+// left to do, and logs of runs. It decides nothing; its numbers are those of runtime/report.
+package tree
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// results is the file that all others lead to.
+const results = "BENCHMARK_RESULTS.md"
+
+// Files are all files of the tree.
+func Files(p *plans.Plan, st *store.Store, moved report.Moved) ([]File, error) {
+	if len(st.Runs()) == 0 {
+		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
+	}
+	t := &writer{plan: p, st: st, moved: moved, newest: map[string]*report.Arm{}, names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{}}
+	t.gather()
+	t.file(results, t.results)
+	for _, f := range p.Features() {
+		t.file(t.portOf(f.Name), func() { t.port(f) })
+	}
+	t.file("FEATURE_MATRIX.md", t.matrix)
+	t.todos()
+	t.analyses()
+	t.logs()
+	return t.files, t.err
+}
+
+type writer struct {
+	plan  *plans.Plan
+	st    *store.Store
+	moved report.Moved
+
+	arms []*report.Arm
+	// newest is the newest arm of a variant, and peaks the metrics that people decide by.
+	newest map[string]*report.Arm
+	peaks  []report.Peak
+	// names are the files of ports, by feature.
+	names  map[string]string
+	states map[string]state
+	// qualified are the launches that qualified a variant, by their node.
+	qualified map[string][]*ledger.Launch
+	claims    []report.Claim
+
+	files []File
+	b     strings.Builder
+	err   error
+}
+
+func (t *writer) gather() {
+	t.arms, t.peaks, t.claims = report.Arms(t.st), report.Peaks(t.st), report.Claims(t.st)
+	for _, a := range t.arms {
+		if t.plan.Baseline == nil || a.Block == t.plan.Baseline.Engine {
+			t.newest[a.Variant] = a
+		}
+	}
+	for _, l := range t.st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
+		t.qualified[l.Node] = append(t.qualified[l.Node], l)
+	}
+	taken := map[string]string{}
+	for _, f := range t.plan.Features() {
+		name := odd.ReplaceAllString(f.Name, "_")
+		// Names that differ in what a file's name may not hold, or in case alone, which
+		// some file systems do not tell apart, get what tells them apart.
+		if other, clash := taken[strings.ToLower(name)]; clash && other != f.Name || name != f.Name {
+			sum := sha256.Sum256([]byte(f.Name))
+			name += "-" + hex.EncodeToString(sum[:3])
+		}
+		taken[strings.ToLower(name)] = f.Name
+		t.names[f.Name] = "porting/FEATURE_" + name + ".md"
+	}
+	t.stand()
+}
+
+var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+func (t *writer) portOf(feature string) string { return t.names[feature] }
+
+// file makes a file of what a function writes.
+func (t *writer) file(path string, write func()) {
+	t.b.Reset()
+	write()
+	t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.b.String(), "\n") + "\n"})
+}
+
+// line writes a line of Markdown; texts of others are made inert.
+func (t *writer) line(format string, args ...any) {
+	for i, arg := range args {
+		if text, is := arg.(string); is {
+			args[i] = report.Inert(text)
+		}
+	}
+	fmt.Fprintf(&t.b, format+"\n", args...)
+}
+
+func (t *writer) table(head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	text := report.Table{Head: head, Rows: rows}.Markdown()
+	for _, row := range rows {
+		for _, cell := range row {
+			// Tables show nobody's links; a whole cell that leads within the tree is ours.
+			if within.MatchString(cell) {
+				text = strings.ReplaceAll(text, "| "+report.Inert(cell)+" |", "| "+cell+" |")
+			}
+		}
+	}
+	t.b.WriteString(text)
+}
+
+var within = regexp.MustCompile(`^\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|analysis/|TEST_LOGS/)?[A-Za-z0-9._#-]+\)$`)
+
+// raw is Markdown already.
+type raw string
+
+func (t *writer) parts(parts ...report.Part) {
+	if err := report.Sections(&t.b, t.st, t.moved, parts...); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+// settings are a block of YAML, sorted.
+func (t *writer) settings(values map[string]string) {
+	text, err := yaml.Marshal(values)
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+	t.b.WriteString("```yaml\n" + strings.ReplaceAll(string(text), "```", "'''"))
+	t.b.WriteString("```\n\n")
+}
+
+// keep is a region of people's own.
+func (t *writer) keep(name string) { t.line("<!-- keep %s -->\n<!-- /keep -->\n", name) }
+
+// state is where a feature stands.
+type state struct {
+	decided *store.Decided
+	// word is short: "pass", "TODO", "blocked by …"; output what its answers were:
+	// coherent, garbage or crashed.
+	word, output string
+}
+
+// stand works out where every feature of the plan stands.
+func (t *writer) stand() {
+	locked := map[string]verdict.Reason{}
+	decided := map[string]*store.Decided{}
+	for _, r := range report.Rows(t.st) {
+		if r.Gone {
+			continue
+		}
+		decided[r.Node] = r.Decided
+		if !r.Locked.IsZero() {
+			locked[r.Node] = r.Locked
+		}
+	}
+	now := time.Now()
+	for _, f := range t.plan.Features() {
+		node := "feature." + f.Name
+		s := state{decided: decided[node], output: "–"}
+		switch {
+		case s.decided != nil:
+			s.word = report.OverruledOf(s.decided.Decision, t.st.Waiver(node), now).Word()
+			if s.decided.Accepted {
+				s.word += ", accepted"
+			}
+			s.output = t.output(s.decided.Decision)
+		case len(f.BlockedBy) > 0:
+			s.word = "blocked by " + strings.Join(f.BlockedBy, "; ")
+		case !locked[node].IsZero():
+			s.word = "PENDING: " + tell.Line(locked[node])
+		default:
+			s.word = "TODO"
+		}
+		if f.SupersededBy != "" {
+			s.word += "; superseded by " + f.SupersededBy
+		}
+		t.states[f.Name] = s
+	}
+}
+
+// output is what became of a feature's own launches, the qualification with them: one
+// that died, or wrote garbage, counts however many did not.
+func (t *writer) output(d *ledger.Decision) string {
+	node := d.Node
+	if d.Feature != "" {
+		node += ".qualify"
+	}
+	launches := t.qualified[node]
+	for _, id := range d.Launches {
+		if l, ok := t.st.LaunchByID(id); ok && l.Variant == d.Feature {
+			launches = append(launches, l)
+		}
+	}
+	word := "–"
+	for _, l := range launches {
+		switch {
+		case l.Crashed():
+			return "crashed"
+		case len(l.Incoherent) > 0:
+			word = "garbage"
+		case l.OK && word == "–":
+			word = "coherent"
+		}
+	}
+	for _, level := range d.Levels {
+		if level.Name == "smoke" && level.Verdict != verdict.Pass && word == "coherent" {
+			word = "garbage"
+		}
+	}
+	return word
+}
+
+// link leads from the results to the page of a feature, or from one page to another.
+func (t *writer) link(feature, from string) raw {
+	to := t.names[feature]
+	if to == "" {
+		return raw(report.Inert(feature))
+	}
+	if strings.HasPrefix(from, "porting/") {
+		to = strings.TrimPrefix(to, "porting/")
+	}
+	return raw(fmt.Sprintf("[%s](%s)", feature, to))
+}
+
+func date(at time.Time) string { return at.UTC().Format("2006-01-02") }
+
+func logOf(session string) string {
+	return "TEST_LOGS/" + odd.ReplaceAllString(cmp.Or(session, "unknown"), "_") + ".yaml"
+}

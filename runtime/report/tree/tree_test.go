@@ -1,0 +1,175 @@
+package tree
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// made is a plan of so many features with what an apply would have recorded of it: each
+// was measured against the baseline, and the last is slower than it.
+func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	samples, err := st.WriteSamples([]measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it"}, {Workload: "chat", Index: 1, Text: "second"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	var all []*ledger.Record
+	add := func(r *ledger.Record) {
+		at = at.Add(time.Second)
+		r.Time, r.Run = at, "r1"
+		all = append(all, r)
+	}
+	p := &plans.Plan{Name: "p", Phases: []*plans.Phase{{Name: "one"}}}
+	nodes := []string{"baseline"}
+	for i := range features {
+		name := fmt.Sprintf("f%d", i)
+		p.Knobs = append(p.Knobs, &plans.Knob{Name: name, Default: "off", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on", Args: []string{"--" + name}}}})
+		p.Phases[0].Features = append(p.Phases[0].Features, &plans.Feature{
+			Name: name, Phase: "one", Set: map[string]string{name: "on"}, BuildsOn: plans.BuildsOn{Kind: plans.OnBaseline},
+			Criteria: []*plans.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0.1"}},
+		})
+		nodes = append(nodes, "feature."+name)
+	}
+	add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", PlanFile: "plan.hcl", Tool: "test", Nodes: append(nodes, "phase.one")}})
+	add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{Node: "baseline", Kind: "qualify", Attempt: 1, Verdict: verdict.Pass}})
+	for i, f := range p.Features() {
+		session := fmt.Sprintf("s-%d", i)
+		arms := map[string][]string{}
+		values := map[string][]float64{}
+		for k := range launches {
+			variant, tg := ledger.Baseline, 30+0.1*float64(k)
+			if k%2 == 1 {
+				variant, tg = f.Name, 40+float64(i)+0.1*float64(k)
+				if i == features-1 {
+					tg = 20 + 0.1*float64(k)
+				}
+			}
+			l := &ledger.Launch{
+				ID: fmt.Sprintf("%s.%s.%d", session, variant, k), Session: session, Purpose: ledger.ForBenchmark, Node: "feature." + f.Name + ".benchmark", Variant: variant,
+				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2, Order: 1 + k, Started: at, OK: true, Samples: samples,
+				Cells:       []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
+				Fingerprint: map[string]string{"gpu": "GB10"}, Observed: map[string]ledger.Observed{"attention": {Value: "FLASHINFER"}},
+				Metrics: map[string]measure.Summary{},
+			}
+			for _, m := range []string{"tg", "pp", "ttft", "e2e", "itl"} {
+				better := measure.Higher
+				if m != "tg" && m != "pp" {
+					better = measure.Lower
+				}
+				l.Metrics["chat."+m] = measure.Summary{Unit: "tok/s", Better: better, N: 10, Stats: map[string]float64{"median": tg, "p95": tg, "p99": 0.000035}}
+			}
+			arms[variant], values[variant] = append(arms[variant], l.ID), append(values[variant], tg)
+			add(&ledger.Record{Type: "launch", Launch: l})
+		}
+		gain, v := values[f.Name][0]/values[ledger.Baseline][0]-1, verdict.Pass
+		if i == features-1 {
+			v = verdict.Fail
+		}
+		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
+			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
+			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
+			Evidence: []ledger.Evidence{{Feature: f.Name, Candidate: ledger.Arm{Name: f.Name, Launches: arms[f.Name]}, Parent: ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline]}}},
+			Rules: []ledger.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []ledger.Input{{
+				Path: "chat.tg.gain", Value: &gain, N: launches / 2, BaseN: launches / 2, PerLaunch: values[f.Name], BasePerLaunch: values[ledger.Baseline],
+			}}}},
+		}})
+	}
+	add(&ledger.Record{Type: "end", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
+	if err := st.Append(all...); err != nil {
+		t.Fatal(err)
+	}
+	return p, st
+}
+
+// TestFiles: the tree holds what was measured and what people wrote, says what is better
+// than nothing, and is the same when it is made again.
+func TestFiles(t *testing.T) {
+	p, st := made(t, 3, 8)
+	one := p.Phases[0]
+	one.Features[0].Notes, one.Features[0].Improve = []string{"tile 64×128 | of M=1"}, []string{"fuse the scale"}
+	one.Features[0].SupersededBy = "f1"
+	one.Features = append(one.Features,
+		&plans.Feature{Name: "waits", Phase: "one", BlockedBy: []string{"upstream issue 1969"}, Criteria: []*plans.Rule{{Name: "c", Expr: "chat.tg.gain >= 0.5"}}},
+		&plans.Feature{Name: "todo", Phase: "one"}, &plans.Feature{Name: "ToDo", Phase: "one"}, &plans.Feature{Name: "a/../b", Phase: "one"})
+	one.Steps = []*plans.Block{{Kind: "upstream_todo", Name: "granularity", Attrs: map[string]any{"repo": "~/lib", "commit": "3f1c2ab", "file": "csrc/*.cuh", "snippet": "kScale = 128"}}}
+	files, err := Files(p, st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := map[string]string{}
+	for _, f := range files {
+		if text[f.Path] != "" || strings.Contains(f.Path, "../") {
+			t.Errorf("%s: there twice, or leads out", f.Path)
+		}
+		text[f.Path] = f.Text
+	}
+	for path, wants := range map[string][]string{
+		"BENCHMARK_RESULTS.md": {
+			"| chat.tg | 30.3 ± 0.26 tok/s | – | – | 41.4 ± 0.26 tok/s | +36.6% | f1 | 2026-01-02 |",
+			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26 |", "| coherent | pass; superseded by f1 |",
+			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail |",
+			"| chat.tg | 20.4 ± 0.26 tok/s | [19.99, 20.81] | -32.7% (worse) |",
+			`| chat | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "[s-2](TEST_LOGS/s-2.yaml)",
+		},
+		"porting/FEATURE_f0.md": {
+			"Superseded by [f1](FEATURE_f1.md).", "- tile 64×128 | of M=1", "- fuse the scale", "| `--f0` |",
+			"| decode: chat.tg.gain | 30.3 | `chat.tg.gain >= 0.1` | 40.4 (+33.7%) | pass |", "<!-- keep improve -->",
+		},
+		"porting/FEATURE_waits.md": {"Blocked by: upstream issue 1969", "| c | – | `chat.tg.gain >= 0.5` | – | not decided |"},
+		"FEATURE_MATRIX.md":        {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | on: `--f0` | coherent | pass; superseded by f1 |"},
+		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | not looked at yet |"},
+		"TEST_LOGS/s-0.yaml":       {"chat: pp32 tg8", "mean: 0.000035"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(text[path], want) {
+				t.Errorf("%s: no %q in\n%s", path, want, text[path])
+			}
+		}
+	}
+	again, err := Files(p, st, nil)
+	if err != nil || fmt.Sprint(again) != fmt.Sprint(files) {
+		t.Errorf("made again it is another: %v", err)
+	}
+}
+
+// BenchmarkTree writes the tree, and the one page, of 500 features with 5,000 launches.
+func BenchmarkTree(b *testing.B) {
+	p, st := made(b, 500, 10)
+	b.Run("page", func(b *testing.B) {
+		for b.Loop() {
+			if err := report.Markdown(io.Discard, st, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("tree", func(b *testing.B) { benchmarkTree(b, p, st) })
+}
+
+func benchmarkTree(b *testing.B, p *plans.Plan, st *store.Store) {
+	dir := b.TempDir()
+	for b.Loop() {
+		files, err := Files(p, st, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Write(dir, files, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

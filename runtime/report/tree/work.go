@@ -1,0 +1,238 @@
+package tree
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// todos writes UPSTREAM_TODOS.md where the plan follows notes on somebody else's code.
+func (t *writer) todos() {
+	var rows [][]string
+	for _, ph := range t.plan.Phases {
+		for _, s := range ph.Steps {
+			if s.Kind != "upstream_todo" {
+				continue
+			}
+			text := func(name string) string { return fmt.Sprint(s.Attrs[name]) }
+			today, when := "not looked at yet", "–"
+			if h := t.st.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
+				last := h[len(h)-1]
+				today, when = strings.Join(append([]string{string(last.Verdict)}, tell.Lines(last.Reasons)...), "\n"), date(last.Time)
+			}
+			rows = append(rows, []string{s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`", "`" + text("snippet") + "`", today, when})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	t.file("UPSTREAM_TODOS.md", func() {
+		t.line("# Upstream TODOs of plan %s\n", t.plan.Name)
+		t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Looked at"}, rows)
+		t.line("A note passes while its snippet is there, also at another place, and fails where it was changed or is gone: then look whether it is done.\n")
+		t.keep("notes")
+	})
+}
+
+// mostKernels of a part are listed.
+const mostKernels = 10
+
+// analyses writes a page for each engine of which profiles are on record, with the newest
+// of each variant.
+func (t *writer) analyses() {
+	type profiled struct {
+		launch *ledger.Launch
+		is     profile.Analysis
+	}
+	blocks := map[string]map[string]profiled{}
+	for _, l := range t.st.Launches(store.LaunchFilter{OK: true}) {
+		sum := l.Left["profile/analysis.json"]
+		if sum == "" {
+			continue
+		}
+		text, err := t.st.Get(sum)
+		p := profiled{launch: l}
+		if err != nil || json.Unmarshal(text, &p.is) != nil || p.is.Format != profile.Format {
+			continue // of another version of mxflow, or gone: mxflow audit says so
+		}
+		if blocks[l.Block] == nil {
+			blocks[l.Block] = map[string]profiled{}
+		}
+		blocks[l.Block][l.Variant] = p
+	}
+	for _, block := range slices.Sorted(maps.Keys(blocks)) {
+		t.file("analysis/"+strings.ToUpper(odd.ReplaceAllString(strings.ReplaceAll(block, ".", "_"), "_"))+"_ANALYSIS.md", func() {
+			t.line("# Profiles of %s\n", block)
+			for _, variant := range slices.Sorted(maps.Keys(blocks[block])) {
+				p := blocks[block][variant]
+				t.line("## %s\n", variant)
+				t.line("Launch %s, %s. `mxflow profile PLAN%s` shows all of it.\n", p.launch.ID, date(p.launch.Started), raw(map[bool]string{true: "", false: " FEATURE"}[variant == ledger.Baseline]))
+				for _, part := range p.is.Parts {
+					t.part(part)
+				}
+				if a := t.newest[variant]; a != nil {
+					for _, share := range report.Limits(a.Launches) {
+						t.line("- %s", tell.Line(share))
+					}
+				}
+			}
+			t.keep("notes")
+		})
+	}
+}
+
+func (t *writer) part(p profile.Part) {
+	title := p.Phase
+	if p.Requests > 0 {
+		title += fmt.Sprintf(", %d at once", p.Requests)
+	}
+	t.line("### %s\n", title)
+	per := func(us float64) string {
+		if x, known := p.Per(us); known {
+			return tell.Number(x, "µs")
+		}
+		return tell.Number(us, "µs in all")
+	}
+	row := func(name string, us float64, count int) []string {
+		share := "–"
+		if p.GPU > 0 {
+			share = tell.Number(us/p.GPU, "share")
+		}
+		return []string{name, per(us), share, fmt.Sprint(count)}
+	}
+	var rows [][]string
+	for _, c := range p.Categories {
+		rows = append(rows, row(c.Name, c.Total, c.Count))
+	}
+	each := "Per step"
+	if p.Phase == profile.Prefill {
+		each = "Per token"
+	}
+	t.table([]string{"Category", each, "Share of GPU time", "Launches"}, rows)
+	rows = nil
+	for i, k := range p.Kernels {
+		if i < mostKernels {
+			rows = append(rows, append(row("`"+k.Short+"`", k.Total, k.Count), k.Category))
+		}
+	}
+	t.table([]string{"Kernel", each, "Share of GPU time", "Launches", "Category"}, rows)
+	rows = nil
+	for _, w := range p.Waits {
+		rows = append(rows, []string{w.Cause, per(w.Total), fmt.Sprint(w.Count)})
+	}
+	t.table([]string{"GPU idle: what the host did", each, "Times"}, rows)
+}
+
+// logs writes a file for each session with what was sent and what came of it.
+func (t *writer) logs() {
+	of := map[string][]*report.Arm{}
+	for _, a := range t.arms {
+		of[a.Session] = append(of[a.Session], a)
+	}
+	for _, session := range slices.Sorted(maps.Keys(of)) {
+		l := log{Session: session, Plan: t.plan.Name, Date: of[session][0].Launches[0].Started.UTC().Format("2006-01-02 15:04:05 MST")}
+		for _, a := range of[session] {
+			l.Arms = append(l.Arms, t.arm(a))
+		}
+		text, err := yaml.Marshal(l)
+		if err != nil && t.err == nil {
+			t.err = fmt.Errorf("session %s: %w", session, err)
+		}
+		t.files = append(t.files, File{Path: logOf(session), Text: string(text)})
+	}
+}
+
+type (
+	log struct {
+		Session string
+		Plan    string
+		Date    string
+		Arms    []arm
+	}
+	arm struct {
+		Configuration string
+		Engine        string
+		Knobs         map[string]string `yaml:",omitempty"`
+		Started       map[string]string `yaml:"started_with,omitempty"`
+		Environment   map[string]string `yaml:",omitempty"`
+		Observed      map[string]string `yaml:",omitempty"`
+		Workload      map[string]string
+		Launches      []string
+		Results       map[string]result
+	}
+	result struct {
+		Unit      string `yaml:",omitempty"`
+		Stat      string
+		Mean      number
+		Std       number
+		PerLaunch []number `yaml:"per_launch,flow"`
+	}
+)
+
+func (t *writer) arm(a *report.Arm) arm {
+	first := a.Launches[0]
+	out := arm{
+		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: first.Engine, Environment: first.Fingerprint,
+		Observed: map[string]string{}, Workload: map[string]string{}, Results: map[string]result{},
+	}
+	for name := range first.Observed {
+		out.Observed[name] = ledger.SaidBy(a.Launches, name)
+	}
+	for _, c := range first.Cells {
+		out.Workload[c.Cell] = report.Sent(a.Launches, c.Cell)
+	}
+	for _, l := range a.Launches {
+		out.Launches = append(out.Launches, l.ID)
+	}
+	for address := range first.Metrics {
+		for _, stat := range []string{"median", "mean", "p95", "p99"} {
+			v, ok := a.Of(address, stat)
+			if !ok || stat == "mean" && len(first.Metrics[address].Stats) > 0 && has(first.Metrics[address], "median") {
+				continue
+			}
+			key := address
+			if stat != "median" && stat != "mean" {
+				key += "." + stat
+			}
+			r := result{Unit: v.Unit, Stat: stat, Mean: number(v.Mean), Std: number(v.Std)}
+			for _, x := range v.PerLaunch {
+				r.PerLaunch = append(r.PerLaunch, number(x))
+			}
+			out.Results[key] = r
+		}
+	}
+	return out
+}
+
+func has(s measure.Summary, stat string) bool {
+	_, ok := s.Stats[stat]
+	return ok
+}
+
+// number is written out, with six significant digits: people read these files, too.
+type number float64
+
+// MarshalYAML keeps powers of ten out.
+func (n number) MarshalYAML() (any, error) {
+	x, err := strconv.ParseFloat(strconv.FormatFloat(float64(n), 'g', 6, 64), 64)
+	if err != nil {
+		return nil, err
+	}
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: strconv.FormatFloat(x, 'f', -1, 64)}
+	if !strings.Contains(node.Value, ".") {
+		node.Tag = "!!int"
+	}
+	return node, nil
+}
