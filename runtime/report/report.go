@@ -305,14 +305,19 @@ func measuredFor(st *store.Store, d *ledger.Decision) (all []*ledger.Launch) {
 func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
 	all := measuredFor(st, d)
 	order, byVariant := grouped(all, func(l *ledger.Launch) string { return l.Variant })
+	parent := ""
+	if l := parentOf(st, d); l != nil {
+		parent = l.Variant
+	}
 	for _, g := range Groups(all) {
-		tables = append(tables, g.table(order, byVariant, all))
+		tables = append(tables, g.table(order, byVariant, all, parent))
 	}
 	return tables
 }
 
-// table has a row for each cell and variant.
-func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) Table {
+// table has a row for each cell and variant, with how each number changed against that
+// of the parent.
+func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch, parent string) Table {
 	workload := g.ByCell()
 	t := Table{Head: []string{"Variant", "Launches"}}
 	if workload {
@@ -328,12 +333,26 @@ func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all 
 				row = append([]string{cell, Sent(all, cell)}, row...)
 			}
 			for _, c := range g.Columns {
-				row = append(row, across(byVariant[v], c, cell))
+				text := across(byVariant[v], c, cell)
+				if change := changed(byVariant[v], byVariant[parent], c.Address(cell), c.Stat); v != parent && change != "–" {
+					text += "\n" + change
+				}
+				row = append(row, text)
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
+}
+
+// changed is how a metric of launches is other than that of their parent's.
+func changed(own, parent []*ledger.Launch, address, stat string) string {
+	v, ok := (&Arm{Launches: own}).Of(address, stat)
+	base, has := (&Arm{Launches: parent}).Of(address, stat)
+	if !ok || !has {
+		return "–"
+	}
+	return ChangeWords(v, base)
 }
 
 func medianOf(l *ledger.Launch, address string) string {
