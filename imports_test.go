@@ -75,6 +75,7 @@ var allowed = map[string][]string{
 	"runtime/report":              {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime/report/ci":           {"gates", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/report/tree":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "plans", "runtime/ledger", "runtime/report", "runtime/store"},
+	"runtime/export":              {"engine/measure", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger"},
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
 	"steps/ab": {

@@ -126,6 +126,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newAuditCommand(a),
 		newGraphCommand(a),
 		newReportCommand(a),
+		newExportCommand(a),
 		newVersionCommand(a),
 		newEngineCommand(a),
 		newExplainCommand(a),

@@ -1,0 +1,282 @@
+// Package export writes what a state directory holds in the formats that other tools read.
+// Launches that count are what is exported: they are the replicates. It decides nothing.
+package export
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Launch is one launch that counts, with its headline numbers.
+type Launch struct {
+	*ledger.Launch
+	Plan, Run string
+	Values    []Value
+}
+
+// Value is one number of a launch.
+type Value struct {
+	// Cell and Metric address it: "chat.c16", "ttft"; Stat is its statistic.
+	Cell, Metric, Stat string
+	Unit               string
+	Better             measure.Better
+	Value              float64
+}
+
+// Address is as rules have it: "chat.tg", "chat.itl.p99".
+func (v Value) Address() string {
+	address := v.Cell + "." + v.Metric
+	if v.Stat != "median" && v.Stat != "mean" {
+		address += "." + v.Stat
+	}
+	return address
+}
+
+// Formats are the names of all formats that are one stream of text, with what writes them.
+var Formats = map[string]func(io.Writer, []Launch) error{"csv": CSV, "benchstat": Benchstat, "prometheus": Prometheus, "otel": OTLP}
+
+// Launches are the measured launches that count, oldest first, of one variant if it is
+// named.
+func Launches(st *store.Store, variant string) ([]Launch, error) {
+	var all []Launch
+	var variants []string
+	for _, info := range st.Runs() {
+		run, err := st.Run(info.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range report.Counted(run.Launches) {
+			if l.Purpose != ledger.ForBenchmark {
+				continue
+			}
+			variants = append(variants, l.Variant)
+			if variant == "" || variant == l.Variant {
+				all = append(all, Launch{Launch: l, Plan: info.Plan, Run: info.ID})
+			}
+		}
+	}
+	slices.Sort(variants)
+	variants = slices.Compact(variants)
+	switch {
+	case len(variants) == 0:
+		return nil, fmt.Errorf("no launch that counts was measured here, so there is nothing to export: run mxflow apply first")
+	case len(all) == 0:
+		return nil, fmt.Errorf("no launch that counts is of %q: there are %s", variant, strings.Join(variants, ", "))
+	}
+	raw := make([]*ledger.Launch, len(all))
+	for i, l := range all {
+		raw[i] = l.Launch
+	}
+	for _, g := range report.Groups(raw) {
+		for _, cell := range g.Cells {
+			for _, c := range g.Columns {
+				for i, l := range all {
+					s, _ := c.Of(l.Launch, cell)
+					if v, has := s.Stats[c.Stat]; has {
+						all[i].Values = append(all[i].Values, Value{cmp.Or(c.Cell, cell), c.Metric, c.Stat, s.Unit, s.Better, v})
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// digits are all that a number has, as every tool reads them.
+func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// CSV has a row for each launch and a column for each number, empty where a launch does
+// not have it.
+func CSV(w io.Writer, launches []Launch) error {
+	head := []string{"time", "plan", "run", "session", "launch", "variant", "engine"}
+	columns := map[string]int{}
+	for _, l := range launches {
+		for _, v := range l.Values {
+			if _, known := columns[v.Address()]; !known {
+				columns[v.Address()], head = len(head), append(head, v.Address())
+			}
+		}
+	}
+	out := csv.NewWriter(w)
+	rows := [][]string{head}
+	for _, l := range launches {
+		row := append(make([]string, 0, len(head)), l.Started.UTC().Format(time.RFC3339Nano), l.Plan, l.Run, l.Session, l.ID, l.Variant, l.Block)
+		row = append(row, make([]string, len(head)-len(row))...)
+		for _, v := range l.Values {
+			row[columns[v.Address()]] = digits(v.Value)
+		}
+		rows = append(rows, row)
+	}
+	return out.WriteAll(rows)
+}
+
+// Benchstat is the text of Go benchmarks: a line for each launch and cell, each with all its
+// numbers. Launches of different sessions were not interleaved, so the session stands in
+// the configuration, by which benchstat keeps tables apart.
+func Benchstat(w io.Writer, launches []Launch) error {
+	var b strings.Builder
+	units := map[string]measure.Better{}
+	unit := func(v Value) string {
+		name := v.Metric
+		if v.Stat != "median" && v.Stat != "mean" {
+			name += "-" + v.Stat
+		}
+		if v.Unit != "" && v.Unit != "count" && !strings.HasSuffix(v.Metric, "_"+strings.ToLower(v.Unit)) {
+			name += "-" + v.Unit
+		}
+		return strings.Join(strings.Fields(name), "-")
+	}
+	for _, l := range launches {
+		for _, v := range l.Values {
+			units[unit(v)] = v.Better
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(units)) {
+		if better := units[u]; better != measure.Neither {
+			fmt.Fprintf(&b, "Unit %s better=%s\n", u, better)
+		}
+	}
+	config := map[string]string{}
+	for _, l := range launches {
+		for _, c := range [][2]string{{"plan", l.Plan}, {"engine", l.Block}, {"session", l.Session}} {
+			if config[c[0]] != c[1] {
+				fmt.Fprintf(&b, "%s: %s\n", c[0], oneWord(c[1]))
+				config[c[0]] = c[1]
+			}
+		}
+		for i, v := range l.Values {
+			if i == 0 || l.Values[i-1].Cell != v.Cell {
+				if i > 0 {
+					b.WriteByte('\n')
+				}
+				fmt.Fprintf(&b, "BenchmarkMxflow/cell=%s/variant=%s 1", oneWord(v.Cell), oneWord(l.Variant))
+			}
+			fmt.Fprintf(&b, "\t%s %s", digits(v.Value), unit(v))
+		}
+		if len(l.Values) > 0 {
+			b.WriteByte('\n')
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// oneWord is a name as a benchmark's may have it: no space, and no slash.
+func oneWord(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '/' {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// Prometheus is OpenMetrics text: for each variant the means of its newest session, as
+// gauges. They have no time: whoever scrapes says when.
+func Prometheus(w io.Writer, launches []Launch) error {
+	newest := map[string]string{}
+	for _, l := range launches {
+		newest[l.Block+" "+l.Variant] = l.Session
+	}
+	type point struct {
+		labels string
+		sum    float64
+		n      int
+	}
+	families := map[string][]*point{}
+	for _, l := range launches {
+		if newest[l.Block+" "+l.Variant] != l.Session {
+			continue
+		}
+		for _, v := range l.Values {
+			name := "mxflow_" + metricName(v.Metric)
+			labels := fmt.Sprintf(`plan=%s,engine=%s,variant=%s,cell=%s,stat=%s,unit=%s,session=%s`, label(l.Plan), label(l.Block), label(l.Variant), label(v.Cell), label(v.Stat), label(v.Unit), label(l.Session))
+			i := slices.IndexFunc(families[name], func(p *point) bool { return p.labels == labels })
+			if i < 0 {
+				i, families[name] = len(families[name]), append(families[name], &point{labels: labels})
+			}
+			families[name][i].sum += v.Value
+			families[name][i].n++
+		}
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		fmt.Fprintf(&b, "# TYPE %s gauge\n# HELP %s Mean over the launches of the newest session.\n", name, name)
+		for _, p := range families[name] {
+			fmt.Fprintf(&b, "%s{%s} %s\n", name, p.labels, digits(p.sum/float64(p.n)))
+		}
+	}
+	b.WriteString("# EOF\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func metricName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+func label(value string) string {
+	return `"` + labelEscapes.Replace(strings.ToValidUTF8(value, "�")) + `"`
+}
+
+// OTLP is the JSON of an OpenTelemetry ExportMetricsServiceRequest: a gauge for each metric,
+// a point for each launch. A collector takes it at /v1/metrics.
+func OTLP(w io.Writer, launches []Launch) error {
+	type object = map[string]any
+	attribute := func(key, value string) object {
+		return object{"key": key, "value": object{"stringValue": strings.ToValidUTF8(value, "�")}}
+	}
+	plans := map[string]map[string][]object{}
+	units := map[string]string{}
+	for _, l := range launches {
+		if plans[l.Plan] == nil {
+			plans[l.Plan] = map[string][]object{}
+		}
+		for _, v := range l.Values {
+			name := "mxflow." + v.Metric
+			units[name] = v.Unit
+			plans[l.Plan][name] = append(plans[l.Plan][name], object{
+				"asDouble": v.Value, "timeUnixNano": strconv.FormatInt(l.Started.Add(time.Duration(l.Seconds*float64(time.Second))).UnixNano(), 10),
+				"attributes": []object{
+					attribute("mxflow.variant", l.Variant), attribute("mxflow.engine", l.Block), attribute("mxflow.cell", v.Cell), attribute("mxflow.stat", v.Stat),
+					attribute("mxflow.run", l.Run), attribute("mxflow.session", l.Session), attribute("mxflow.launch", l.ID),
+				},
+			})
+		}
+	}
+	resources := []object{}
+	for _, plan := range slices.Sorted(maps.Keys(plans)) {
+		metrics := []object{}
+		for _, name := range slices.Sorted(maps.Keys(plans[plan])) {
+			metrics = append(metrics, object{"name": name, "unit": units[name], "gauge": object{"dataPoints": plans[plan][name]}})
+		}
+		resources = append(resources, object{
+			"resource":     object{"attributes": []object{attribute("service.name", "mxflow"), attribute("mxflow.plan", plan)}},
+			"scopeMetrics": []object{{"scope": object{"name": "mxflow"}, "metrics": metrics}},
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(object{"resourceMetrics": resources})
+}

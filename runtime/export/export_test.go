@@ -1,0 +1,125 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// recorded has two variants of a session, and one launch that does not count.
+func recorded(t *testing.T) *store.Store {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{Plan: "a \"b\"/c", PlanFile: "plan.hcl"}}}
+	for i, l := range []*ledger.Launch{
+		{ID: "l1", Variant: "baseline", OK: true}, {ID: "l2", Variant: "cache on", OK: true}, {ID: "l3", Variant: "cache on", OK: true}, {ID: "broken", Variant: "baseline"},
+	} {
+		l.Session, l.Purpose, l.Block, l.Started = "s-1", ledger.ForBenchmark, "vllm.x", at
+		l.Knobs = map[string]string{"cache": "on"}
+		l.Cells = []measure.CellRun{{Cell: "chat", Prompt: 8, Output: 8, Concurrency: 1}}
+		l.Metrics = map[string]measure.Summary{
+			"chat.tg":          {Unit: "tok/s", Better: measure.Higher, Stats: map[string]float64{"median": float64(10 + i)}},
+			"chat.itl":         {Unit: "ms", Better: measure.Lower, Stats: map[string]float64{"p99": 0.1}},
+			"engine.startup_s": {Unit: "s", Better: measure.Lower, Stats: map[string]float64{"median": 2, "max": 2}},
+		}
+		records = append(records, &ledger.Record{Type: "launch", Launch: l})
+	}
+	delete(records[2].Launch.Metrics, "chat.itl")
+	for _, r := range records {
+		r.Run, r.Time = "r1", at
+		if err := st.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return st
+}
+
+// TestExport: every launch that counts is there with its own numbers, and what a launch
+// does not have is empty or absent, never zero. The formats were read by pandas, benchstat,
+// prometheus/common, the protobuf JSON of OTLP and MLflow.
+func TestExport(t *testing.T) {
+	launches, err := Launches(recorded(t), "")
+	if err != nil || len(launches) != 3 {
+		t.Fatalf("%d launches, %v", len(launches), err)
+	}
+	text := map[string]string{}
+	for name, write := range Formats {
+		var b bytes.Buffer
+		if err := write(&b, launches); err != nil {
+			t.Fatal(err)
+		}
+		text[name] = b.String()
+	}
+	rows, err := csv.NewReader(strings.NewReader(text["csv"])).ReadAll()
+	if err != nil || len(rows) != 4 || strings.Join(rows[0][5:], " ") != "variant engine chat.tg chat.itl.p99 engine.startup_s" || rows[1][8] != "0.1" || rows[2][8] != "" || rows[3][7] != "12" {
+		t.Errorf("%v\n%s", err, text["csv"])
+	}
+	for format, wants := range map[string][]string{
+		"benchstat": {
+			"Unit tg-tok/s better=higher\n", "Unit itl-p99-ms better=lower\n", "plan: a_\"b\"_c\n", "session: s-1\n",
+			"BenchmarkMxflow/cell=chat/variant=baseline 1\t10 tg-tok/s\t0.1 itl-p99-ms\n", "BenchmarkMxflow/cell=chat/variant=cache_on 1\t11 tg-tok/s\n", "cell=engine/variant=cache_on 1\t2 startup_s\n",
+		},
+		"prometheus": {`mxflow_tg{plan="a \"b\"/c",engine="vllm.x",variant="cache on",cell="chat",stat="median",unit="tok/s",session="s-1"} 11.5` + "\n", "# TYPE mxflow_tg gauge\n", "\n# EOF\n"},
+		"otel":       {`"asDouble": 12`, `"timeUnixNano": "1767355200000000000"`},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(text[format], want) {
+				t.Errorf("%s: no %q in\n%s", format, want, text[format])
+			}
+		}
+	}
+	if !json.Valid([]byte(text["otel"])) {
+		t.Error(text["otel"])
+	}
+}
+
+// TestMLflow: a folder as MLflow has it, and none that is there already.
+func TestMLflow(t *testing.T) {
+	launches, err := Launches(recorded(t), "cache on")
+	if err != nil || len(launches) != 2 {
+		t.Fatal(len(launches), err)
+	}
+	dir := filepath.Join(t.TempDir(), "mlruns")
+	if err := MLflow(dir, launches); err != nil {
+		t.Fatal(err)
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*", "*", "metrics", "chat.tg"))
+	if len(found) != 1 {
+		t.Fatal(found)
+	}
+	if text, err := os.ReadFile(found[0]); err != nil || string(text) != "1767355200000 11 0\n1767355200000 12 1\n" {
+		t.Errorf("%q %v", text, err)
+	}
+	if err := MLflow(dir, launches); err == nil {
+		t.Error("an older store is written into")
+	}
+}
+
+func TestNothingToExport(t *testing.T) {
+	st := recorded(t)
+	if _, err := Launches(st, "nope"); err == nil || !strings.Contains(err.Error(), "there are baseline, cache on") {
+		t.Error(err)
+	}
+	empty, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer empty.Close()
+	if _, err := Launches(empty, ""); err == nil {
+		t.Error("nothing is exported without a word")
+	}
+}
