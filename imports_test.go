@@ -69,6 +69,7 @@ var allowed = map[string][]string{
 	"plans/cases":                 {"engine/measure", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/lint", "plans/load", "plans/redact", "plans/rules"},
 	"plans/convert":               {"plans", "plans/eval", "plans/lang", "plans/load", "plans/yamlbody"},
 	"plans/planstest":             {"gates/stats", "plans", "plans/lang"},
+	"runtime/signing":             {},
 	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "gates/verdict/code", "runtime/ledger"},
 	"runtime/report/page":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime/ledger", "runtime/report", "runtime/store"},
