@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -53,38 +54,45 @@ func (t *writer) frameworks() {
 			continue
 		}
 		var launches []*ledger.Launch
-		arms := map[string]*report.Arm{}
+		arms := map[string]*engine{}
 		for _, id := range d.Launches {
 			l, ok := t.st.LaunchByID(id)
 			if !ok || !l.OK || len(l.Invalid) > 0 {
 				continue
 			}
-			launches = append(launches, l)
 			for _, r := range d.Rows {
-				if r.Name == l.Variant || r.Name == l.Block {
-					if arms[r.Name] == nil {
-						arms[r.Name] = &report.Arm{Variant: r.Name}
-					}
-					arms[r.Name].Launches = append(arms[r.Name].Launches, l)
+				if r.Name != l.Variant && r.Name != l.Block {
+					continue
+				}
+				if arms[r.Name] == nil {
+					arms[r.Name] = &engine{}
+				}
+				if l.Purpose == ledger.ForBenchmark {
+					launches = append(launches, l)
+					arms[r.Name].measured.Launches = append(arms[r.Name].measured.Launches, l)
+				} else {
+					arms[r.Name].qualified.Launches = append(arms[r.Name].qualified.Launches, l)
 				}
 			}
 		}
 		var cells []string
 		for _, g := range report.Groups(launches) {
-			if g.Name == "engine" || g.Name == "gpu" {
-				continue
+			if !slices.Contains([]string{"command", "engine", "gpu"}, g.Name) {
+				cells = append(cells, g.Cells...)
 			}
-			for _, cell := range g.Cells {
-				t.sideBySide(d.Decision, cell, arms)
-				cells = append(cells, cell)
-			}
+		}
+		if len(cells) == 0 {
+			cells = []string{"command"}
+		}
+		for _, cell := range cells {
+			t.sideBySide(d.Decision, cell, arms)
 		}
 		t.byConfiguration(d.Decision, cells, arms)
 	}
 }
 
 // sideBySide is one table. Columns that no engine has are left out.
-func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*report.Arm) {
+func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*engine) {
 	head, rows := []string{"Framework"}, [][]string{}
 	for _, r := range d.Rows {
 		rows = append(rows, []string{r.Name})
@@ -139,7 +147,7 @@ const leastConfigurations = 3
 
 // byConfiguration is a table for each metric, with a row for each configuration and a
 // column for each engine or model.
-func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[string]*report.Arm) {
+func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[string]*engine) {
 	if len(cells) < leastConfigurations {
 		return
 	}
@@ -171,28 +179,59 @@ func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[st
 	}
 }
 
-// of is the first of the metrics that all launches of an arm have, by its name in the
-// cell, as what a command says it is, or of the launch as a whole.
-func (s side) of(a *report.Arm, cell string) (v report.Value, ok bool) {
+// engine is one of a comparison: what was measured of it, and what levels found of it
+// before.
+type engine struct{ measured, qualified report.Arm }
+
+// of is the first of the metrics that all measured launches have, by its name in the cell,
+// as what a command says it is, or of the launch as a whole; or that levels found.
+func (s side) of(e *engine, cell string) (v report.Value, ok bool) {
 	for _, m := range s.metrics {
-		stats := []string{s.stat, "median"}
-		if s.stat == "p95" {
-			stats = stats[:1]
-		}
-		for _, stat := range stats {
-			for _, address := range []string{cell + "." + m, m} {
-				if v, ok = a.Of(address, stat); ok {
+		for _, stat := range []string{s.stat, "median"} {
+			if s.stat == "p95" && stat != s.stat {
+				continue // no median is a percentile
+			}
+			addresses := []string{cell + "." + m, m}
+			if len(e.measured.Launches) > 0 {
+				addresses = append(addresses, asCommand(e.measured.Launches[0], m)...)
+			}
+			for _, address := range addresses {
+				if v, ok = e.measured.Of(address, stat); ok {
 					return v, true
 				}
 			}
 		}
-		for address, summary := range a.Launches[0].Metrics {
-			at, name := measure.SplitAddress(address)
-			found := at == cell && summary.As == m || strings.HasPrefix(address, plans.FoundRoot) && name == m
-			if v, ok = a.Of(address, s.stat); ok && found {
-				return v, true
+		for _, a := range []*report.Arm{&e.measured, &e.qualified} {
+			for _, address := range foundAs(a.Launches, m) {
+				if v, ok = a.Of(address, s.stat); ok {
+					return v, true
+				}
 			}
 		}
 	}
 	return report.Value{}, false
+}
+
+// asCommand are the addresses of a command's own numbers that the plan says are a metric.
+func asCommand(l *ledger.Launch, metric string) (addresses []string) {
+	for address, s := range l.Metrics {
+		if cell, name := measure.SplitAddress(address); cell == "command" && (s.As == metric || s.As == "" && name == metric) {
+			addresses = append(addresses, address)
+		}
+	}
+	slices.Sort(addresses)
+	return addresses
+}
+
+// foundAs are the addresses of numbers of that name that levels found.
+func foundAs(launches []*ledger.Launch, name string) (addresses []string) {
+	for _, l := range launches {
+		for address := range l.Metrics {
+			if _, last := measure.SplitAddress(address); strings.HasPrefix(address, plans.FoundRoot) && last == name {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
 }

@@ -113,10 +113,14 @@ func (t *writer) comparison() {
 		s := t.states[f.Name]
 		for _, name := range t.variants(f.Name) {
 			row := append([]string{string(t.link(f.Name, results))}, values(name)...)
+			output := s.output
 			if name != f.Name {
 				row[0] = name
+				if s.decided != nil {
+					output = t.output(s.decided.Decision, name)
+				}
 			}
-			rows = append(rows, append(row, s.output, s.word))
+			rows = append(rows, append(row, output, s.word))
 		}
 	}
 	for _, target := range t.plan.Targets {
@@ -136,7 +140,7 @@ func (t *writer) comparison() {
 
 func (t *writer) baselineOutput() string {
 	if d, _, ok := t.st.Latest(ledger.Baseline); ok {
-		return t.output(d)
+		return t.output(d, ledger.Baseline)
 	}
 	return "–"
 }

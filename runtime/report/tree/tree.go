@@ -181,7 +181,7 @@ func (t *writer) stand() {
 			if s.decided.Accepted {
 				s.word += ", accepted"
 			}
-			s.output = t.output(s.decided.Decision)
+			s.output = t.output(s.decided.Decision, f.Name)
 		case len(f.BlockedBy) > 0:
 			s.word = "blocked by " + strings.Join(f.BlockedBy, "; ")
 		case !locked[node].IsZero():
@@ -196,16 +196,16 @@ func (t *writer) stand() {
 	}
 }
 
-// output is what became of a feature's own launches, the qualification with them: one
+// output is what became of a variant's own launches, the qualification with them: one
 // that died, or wrote garbage, counts however many did not.
-func (t *writer) output(d *ledger.Decision) string {
+func (t *writer) output(d *ledger.Decision, variant string) string {
 	node := d.Node
 	if d.Feature != "" {
-		node += ".qualify"
+		node = "feature." + variant + ".qualify"
 	}
 	launches := t.qualified[node]
 	for _, id := range d.Launches {
-		if l, ok := t.st.LaunchByID(id); ok && l.Variant == d.Feature {
+		if l, ok := t.st.LaunchByID(id); ok && l.Variant == variant {
 			launches = append(launches, l)
 		}
 	}

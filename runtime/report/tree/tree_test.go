@@ -148,6 +148,61 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFrameworks: engines of a comparison stand side by side by what was measured of them,
+// a command by what the plan says its numbers are, and what levels found beside it. One
+// without numbers says why.
+func TestFrameworks(t *testing.T) {
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	summary := func(x float64, unit string) measure.Summary {
+		return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": x, "max": x, "mean": x}}
+	}
+	as := summary(156.6, "tok/s")
+	as.As = "tg"
+	launch := func(id, purpose, variant string, metrics map[string]measure.Summary, cells ...measure.CellRun) *ledger.Record {
+		return &ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{ID: id, Session: "s-1", Purpose: purpose, Node: "phase.p.step.compare.all", Variant: variant, Block: variant, OK: true, Metrics: metrics, Cells: cells}}
+	}
+	speedup := 1.94
+	records := []*ledger.Record{
+		{Type: "run", Run: "r1", RunStart: &ledger.RunStart{Plan: "p"}},
+		launch("q", ledger.ForQualification, "vllm.a", map[string]measure.Summary{"levels.quality.perplexity": summary(35.51, "")}),
+		launch("a", ledger.ForBenchmark, "vllm.a", map[string]measure.Summary{"chat.tg": summary(81, "tok/s"), "chat.ttft": summary(71, "ms"), "gpu.power_w": summary(185.3, "W")}, measure.CellRun{Cell: "chat"}),
+		launch("b", ledger.ForBenchmark, "command.mega", map[string]measure.Summary{"command.decode": as}),
+		{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+			Node: "phase.p.step.compare.all", Kind: ledger.KindStep, Phase: "p", Attempt: 1, Verdict: verdict.Pass, Launches: []string{"q", "a", "b"},
+			Rows: []verdict.Row{
+				{Name: "vllm.a", Verdict: verdict.Pass, Reference: true, N: 1, Cells: []verdict.Cell{{Address: "chat.tg", Mean: 81}}},
+				{Name: "command.mega", Verdict: verdict.Pass, N: 1, Cells: []verdict.Cell{{Address: "chat.tg", Mean: 156.6, Speedup: &speedup}}},
+				{Name: "sglang.c", Verdict: verdict.Error, Why: verdict.New(code.Broken, verdict.Text("error", "it never answered"))},
+			},
+		}},
+	}
+	for i, r := range records {
+		r.Time = time.Date(2026, 1, 2, 12, 0, i, 0, time.UTC)
+	}
+	if err := st.Append(records...); err != nil {
+		t.Fatal(err)
+	}
+	files, err := Files(&plans.Plan{Name: "p"}, st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| Framework | TTFT | Decode | Average | Perplexity | Decode speed-up | Why there are no numbers |",
+		"| vllm.a | 71 ms | 81 tok/s | 185.3 W | 35.51 | 1× (reference) |  |",
+		"| command.mega | – | 156.6 tok/s | – | – | 1.94× |  |",
+		"| sglang.c | – | – | – | – | – |",
+		"it never answered",
+	} {
+		if !strings.Contains(files[0].Text, want) {
+			t.Errorf("no %q in\n%s", want, files[0].Text)
+		}
+	}
+}
+
 // BenchmarkTree writes the tree, and the one page, of 500 features with 5,000 launches.
 func BenchmarkTree(b *testing.B) {
 	p, st := made(b, 500, 10)
