@@ -120,7 +120,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Tool: tool,
 		Guardian: a.guardian, Hard: hard,
-	}, q.watch)
+	}, &recorder{Observer: q.watch, dir: q.state})
 	switch {
 	case res != nil:
 		a.exit = res.Exit

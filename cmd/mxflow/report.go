@@ -140,7 +140,16 @@ var reportFormats = map[string]reportFormat{
 // writePage writes the page for a browser, with the phases drawn as the newest run's plan
 // has them where that can be compiled yet.
 func writePage(w io.Writer, st *store.Store) error {
-	var edges []page.Edge
+	m, err := page.Of(st, edgesOf(st))
+	if err != nil {
+		return err
+	}
+	return page.Write(w, m)
+}
+
+// edgesOf are those of the phases of the newest run's plan; none where it cannot be
+// compiled any more.
+func edgesOf(st *store.Store) (edges []page.Edge) {
 	if runs := st.Runs(); len(runs) > 0 {
 		if p := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID); p != nil {
 			for _, ph := range p.Phases {
@@ -150,11 +159,7 @@ func writePage(w io.Writer, st *store.Store) error {
 			}
 		}
 	}
-	m, err := page.Of(st, edges)
-	if err != nil {
-		return err
-	}
-	return page.Write(w, m)
+	return edges
 }
 
 // movedIn works out what features moved, of a state directory.

@@ -127,6 +127,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newGraphCommand(a),
 		newReportCommand(a),
 		newExportCommand(a),
+		newServeCommand(a),
 		newVersionCommand(a),
 		newEngineCommand(a),
 		newExplainCommand(a),

@@ -22,6 +22,7 @@ import (
 // names are those of page.js.
 type Figures struct {
 	Tests    []Test    `json:"tests"`
+	Sessions []Session `json:"sessions"`
 	Timeline []Decided `json:"timeline"`
 	Spreads  []Spread  `json:"spreads"`
 	Traces   []Trace   `json:"traces"`
@@ -49,6 +50,21 @@ type Test struct {
 	Values []float64 `json:"values"`
 	Base   []float64 `json:"base"`
 	Rounds []int     `json:"rounds"`
+}
+
+// Session is the speed of every launch of a session that is not decided yet.
+type Session struct {
+	Session string       `json:"session"`
+	Metric  string       `json:"metric"`
+	Unit    string       `json:"unit"`
+	Arms    []SessionArm `json:"arms"`
+}
+
+// SessionArm is one arm of it, by rounds.
+type SessionArm struct {
+	Arm    string    `json:"arm"`
+	Rounds []int     `json:"rounds"`
+	Values []float64 `json:"values"`
 }
 
 // Decided is one decision on the time line.
@@ -158,6 +174,37 @@ const (
 	// mostDecided is how many decisions the time line shows, the newest.
 	mostDecided = 2000
 )
+
+// session adds the newest session of a run where nothing rests on it yet.
+func (b *builder) session(v *store.RunView) {
+	var name string
+	for _, l := range v.Launches {
+		if l.Purpose == ledger.ForBenchmark {
+			name = l.Session
+		}
+	}
+	if name == "" || slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Session == name }) {
+		return
+	}
+	launches := b.st.Launches(store.LaunchFilter{Session: name, Purpose: ledger.ForBenchmark, OK: true})
+	s := Session{Session: name, Metric: speedOf(launches)}
+	for _, l := range launches {
+		m, ok := l.Metrics[s.Metric]
+		value, has := m.Stats["median"]
+		if !ok || !has || len(l.Invalid) > 0 {
+			continue
+		}
+		i := slices.IndexFunc(s.Arms, func(a SessionArm) bool { return a.Arm == l.Variant })
+		if i < 0 {
+			i, s.Arms = len(s.Arms), append(s.Arms, SessionArm{Arm: l.Variant})
+		}
+		s.Unit = m.Unit
+		s.Arms[i].Rounds, s.Arms[i].Values = append(s.Arms[i].Rounds, l.Ordinal), append(s.Arms[i].Values, value)
+	}
+	if len(s.Arms) > 0 {
+		b.Figures.Sessions = []Session{s}
+	}
+}
 
 // test adds the figure of a comparison of launches.
 func (b *builder) test(rule string, t *verdict.Test) (Figure, bool) {

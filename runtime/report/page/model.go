@@ -29,6 +29,8 @@ type Model struct {
 	Targets         []Table
 	TargetNotes     []string
 	Figures         Figures
+	// Revision is set on a page that follows a run: which state of the ledger it shows.
+	Revision string
 }
 
 // Fact is a name with its value.
@@ -133,6 +135,9 @@ func Of(st *store.Store, edges []Edge) (*Model, error) {
 	b := &builder{Model: m, st: st, now: time.Now(), left: mostRead}
 	b.rows(report.Rows(st))
 	b.figures()
+	if report.WorkOn(st).State == report.UnderWay {
+		b.session(view)
+	}
 	stack := report.AcceptedStack(st)
 	if len(stack.Features) > 0 {
 		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}

@@ -49,8 +49,13 @@ func hashes(texts ...string) string {
 
 var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
 	"minute": minute,
-	"policy": func() string { return policy },
-	"style":  func() template.HTML { return template.HTML("<style>" + style + "</style>") },
+	"policy": func(revision string) string {
+		if revision != "" {
+			return policy + "; connect-src 'self'"
+		}
+		return policy
+	},
+	"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
 	"scripts": func() template.HTML {
 		return template.HTML("<script>" + d3 + "</script>\n<script>" + plot + "</script>\n<script>" + script + "</script>")
 	},

@@ -2,7 +2,7 @@
 // Draws the figures of the page from its numbers, each when it comes into view. Text and
 // tables of the page stand in its HTML and need none of this.
 (() => {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  let figures = {};
   const own = "var(--accent)", base = "var(--base)";
   const tones = {pass: "var(--pass)", waived: "var(--pass)", fail: "var(--fail)", inconclusive: "var(--warn)", invalid: "var(--warn)", error: "var(--error)"};
   const shapes = {pass: "circle", waived: "circle", fail: "square", inconclusive: "diamond", invalid: "triangle", error: "hexagon"};
@@ -81,6 +81,15 @@
         }));
       }
       return out;
+    },
+    sessions(d, width) {
+      const lines = lined(d.arms), rows = lines.flatMap(([a, colour]) => a.values.map((y, i) => ({x: a.rounds[i], y, z: a.arm, colour})));
+      return [key(...lines.map(([a, colour]) => [a.arm, colour, colour === base])), Plot.plot({
+        width, height: 200, marginLeft: 58, marginBottom: 34, ariaLabel: `${d.metric} so far`,
+        x: {type: "point", domain: [...new Set(rows.map((r) => r.x))].sort((a, b) => a - b), label: "round", labelArrow: "none", tickSize: 0},
+        y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, ticks: 4, tickSize: 0, nice: true, tickFormat: num},
+        marks: [Plot.lineY(rows, {x: "x", y: "y", z: "z", stroke: "colour", strokeOpacity: 0.35}), Plot.dot(rows, {x: "x", y: "y", r: 4.2, fill: (r) => r.colour === base ? "none" : own, stroke: "colour", strokeWidth: 1.8, title: (r) => `${r.z}, round ${r.x}: ${num(r.y)}`})],
+      })];
     },
     timeline(all, width) {
       const nodes = [...new Set(all.map((d) => d.node))], tall = nodes.length > 40;
@@ -173,6 +182,7 @@
   const rowsOf = {
     tests: (d) => [["round", d.arm || "candidate"].concat(d.base?.length ? [d.against] : []), d.values.map((v, i) => [d.rounds[i] ?? i + 1, inUnit(d.unit)(v)].concat(d.base?.length ? [inUnit(d.unit)(d.base[i])] : []))
       .concat(d.estimate == null ? [] : [["estimate", inUnit(d.own)(d.estimate)], ["lower bound", inUnit(d.own)(d.low)], ["upper bound", inUnit(d.own)(d.high)], ["required", (d.more ? "≥ " : "≤ ") + inUnit(d.own)(d.threshold)]])],
+    sessions: (d) => [["round", "arm", titled(d.metric, d.unit)], d.arms.flatMap((a) => a.values.map((v, i) => [a.rounds[i], a.arm, num(v)]))],
     timeline: (all) => [["decided (UTC)", "node", "attempt", "verdict"], all.map((d) => [when(d.at), d.node, d.attempt, d.verdict])],
     spreads: (d) => [["at or below (ms)"].concat(d.arms.map((a) => a.arm)), [0, 10, 20, 30, 36, 40].map((i) => [num(100 * i / 40) + "%"].concat(d.arms.map((a) => num(a.q[i]))))],
     traces: (d) => [["seconds", "arm", titled(d.name, d.unit)], d.lines.flatMap((l) => l.at.map((t, i) => [num(t), [l.arm, l.source].filter(Boolean).join(" "), num(l.value[i])]))],
@@ -207,25 +217,57 @@
     }
     into.replaceChildren(...drawn);
   };
-  const all = [...document.querySelectorAll("figure[data-kind]")];
+  const every = () => [...document.querySelectorAll("figure[data-kind]")];
   const seen = new IntersectionObserver((entries) => entries.forEach((e) => e.isIntersecting && render(e.target)), {rootMargin: "300px"});
   const sized = new ResizeObserver((entries) => entries.forEach((e) => { const f = e.target.parentElement; if (f.drawn) render(f); }));
-  for (const f of all) {
-    seen.observe(f);
-    sized.observe(f.querySelector(".plot"));
-    f.querySelector(".numbers").addEventListener("toggle", function () { if (this.open) this.querySelector(".scroll").replaceChildren(table(rowsOf[f.dataset.kind](data(f)))); }, {once: true});
-  }
-  window.addEventListener("beforeprint", () => { document.querySelectorAll("details.feature").forEach((d) => { d.open = true; }); all.forEach(render); });
+  const begin = () => {
+    figures = JSON.parse(document.getElementById("figures").textContent);
+    for (const f of every()) {
+      seen.observe(f);
+      sized.observe(f.querySelector(".plot"));
+      f.querySelector(".numbers").addEventListener("toggle", function () { if (this.open) this.querySelector(".scroll").replaceChildren(table(rowsOf[f.dataset.kind](data(f)))); }, {once: true});
+    }
+    document.getElementById("theme").addEventListener("click", () => { theme = themes[(themes.indexOf(theme) + 1) % 3]; keep(theme); show(); });
+    show();
+  };
+  window.addEventListener("beforeprint", () => { document.querySelectorAll("details.feature").forEach((d) => { d.open = true; }); every().forEach(render); });
   // A link into a feature that is closed opens it.
   const follow = () => { const e = document.getElementById(decodeURIComponent(location.hash.slice(1))); if (e?.tagName === "DETAILS") e.open = true; };
   window.addEventListener("hashchange", follow);
   follow();
 
-  const button = document.getElementById("theme"), themes = ["system", "light", "dark"];
+  const themes = ["system", "light", "dark"];
   const keep = (t) => { try { localStorage.setItem("mxflow-theme", t); } catch { /* a file may have no storage */ } };
   const kept = () => { try { return localStorage.getItem("mxflow-theme"); } catch { return null; } };
   let theme = themes.includes(kept()) ? kept() : "system";
-  const show = () => { document.documentElement.dataset.theme = theme; button.textContent = "Theme: " + theme; };
-  button.addEventListener("click", () => { theme = themes[(themes.indexOf(theme) + 1) % 3]; keep(theme); show(); });
-  show();
+  const show = () => { document.documentElement.dataset.theme = theme; document.getElementById("theme").textContent = "Theme: " + theme; };
+  begin();
+
+  // A page that mxflow serve hands out follows the run: a line for what goes on, and the
+  // whole anew where something was recorded. What was opened or scrolled to stays.
+  const now = document.getElementById("now");
+  if (!now) return;
+  let shown = now.dataset.revision;
+  const renew = async (revision) => {
+    shown = revision;
+    const answer = await fetch(location.pathname, {cache: "no-store"});
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const opened = new Set([...document.querySelectorAll("details[id][open]")].map((d) => d.id)), known = new Set([...document.querySelectorAll("details[id]")].map((d) => d.id));
+    document.title = fresh.title;
+    for (const part of ["header", "nav", "main", "#figures"]) document.querySelector(part).replaceWith(fresh.querySelector(part));
+    document.querySelectorAll("details[id]").forEach((d) => { if (known.has(d.id)) d.open = opened.has(d.id); });
+    begin();
+  };
+  const source = new EventSource("events");
+  source.onmessage = (message) => {
+    const state = JSON.parse(message.data), bar = now.querySelector("progress");
+    now.hidden = !state.line;
+    now.querySelector("p").textContent = state.line;
+    bar.hidden = !(state.left > 0);
+    bar.max = state.made + state.left || 1;
+    bar.value = state.made;
+    if (state.revision !== shown) renew(state.revision);
+  };
+  source.onerror = () => { now.querySelector("p").textContent = "mxflow serve has ended: this is what it showed last."; };
 })();

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report/page"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+func newServeCommand(a *app) *cobra.Command {
+	var port int
+	c := &cobra.Command{
+		Use:   "serve [PLAN]",
+		Short: "Show the results and the run under way in a browser",
+		Long: `Serves the page of report --format html on 127.0.0.1, and keeps it up to date while an
+apply is under way: the launch and the stage of the engine's start, the numbers of each
+launch as it ends, each verdict as it is decided. The address has a random token: who does
+not know it sees nothing, and nobody can change anything. Ctrl-C ends it.
+
+It reads the state directory and needs no lock. While nobody looks it does nothing; for
+a page that is open it looks once a second whether something was recorded.`,
+		Example: "  mxflow serve plan.hcl\n  mxflow serve --port 8080 plan.hcl",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			st, err := a.reader(args)
+			if err != nil {
+				return err
+			}
+			dir := st.Dir()
+			st.Close()
+			listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if err != nil {
+				return fmt.Errorf("--port %d cannot be served on: %w. Choose another, or leave it out", port, err)
+			}
+			ctx, stop := context.WithCancel(c.Context())
+			defer stop()
+			go func() {
+				<-ending.Interrupts()
+				stop()
+			}()
+			s := newOnlooker(dir, listener.Addr().String())
+			fmt.Fprintf(a.stdout, "%s\nCtrl-C ends it.\n", s.url())
+			return s.serve(ctx, listener)
+		},
+	}
+	c.Flags().IntVar(&port, "port", 0, "port to serve on (default: a free one)")
+	return c
+}
+
+// look is how often an open page is brought up to date, and how often a page is made anew
+// at most.
+const look = time.Second
+
+// mostStreams is how many open pages are kept up to date.
+const mostStreams = 16
+
+// onlooker shows one state directory. It only reads.
+type onlooker struct {
+	dir, host, token string
+	streams          chan struct{}
+
+	mu sync.Mutex
+	// text is the page of a revision of the ledger, made at a time.
+	text     []byte
+	revision string
+	made     time.Time
+}
+
+func newOnlooker(dir, host string) *onlooker {
+	return &onlooker{dir: dir, host: host, token: rand.Text(), streams: make(chan struct{}, mostStreams)}
+}
+
+func (s *onlooker) url() string { return "http://" + s.host + "/" + s.token + "/" }
+
+// serve answers until ctx ends, which is no error.
+func (s *onlooker) serve(ctx context.Context, listener net.Listener) error {
+	web := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = web.Close() })
+	defer stop()
+	if err := web.Serve(listener); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// ServeHTTP answers who names this host and knows the token. A page of another site that
+// had its own name point here (DNS rebinding) names another host.
+func (s *onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, what, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	_, port, _ := net.SplitHostPort(s.host)
+	switch {
+	case r.Host != s.host && r.Host != "localhost:"+port:
+		http.Error(w, "this is not "+r.Host, http.StatusMisdirectedRequest)
+		return
+	case subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1:
+		http.NotFound(w, r)
+		return
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "nothing can be changed here", http.StatusMethodNotAllowed)
+		return
+	}
+	for name, value := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
+		w.Header().Set(name, value)
+	}
+	switch what {
+	case "":
+		s.page(w)
+	case "events":
+		s.events(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *onlooker) page(w http.ResponseWriter) {
+	text, err := s.current()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text)
+}
+
+// ledgerNow tells one state of the ledger from another without reading it.
+func (s *onlooker) ledgerNow() string {
+	info, err := os.Stat(store.LedgerPath(s.dir))
+	if err != nil {
+		return "gone"
+	}
+	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+}
+
+// current is the page as the ledger has it now, made at most once a second however many
+// ask for it.
+func (s *onlooker) current() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	revision := s.ledgerNow()
+	if s.text != nil && (revision == s.revision || time.Since(s.made) < look) {
+		return s.text, nil
+	}
+	st, err := store.OpenReadOnly(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	m, err := page.Of(st, edgesOf(st))
+	if err != nil {
+		return nil, err
+	}
+	m.Revision = revision
+	var text bytes.Buffer
+	if err := page.Write(&text, m); err != nil {
+		return nil, err
+	}
+	s.text, s.revision, s.made = text.Bytes(), revision, time.Now()
+	return s.text, nil
+}
+
+// shown is what an open page is told.
+type shown struct {
+	Revision string `json:"revision"`
+	// Line is what goes on now, empty where nothing does.
+	Line string `json:"line"`
+	Made int    `json:"made"`
+	Left int    `json:"left"`
+}
+
+// events tells an open page what goes on, whenever that changes.
+func (s *onlooker) events(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for told := ""; ; {
+		data, err := json.Marshal(s.now())
+		if err != nil {
+			return
+		}
+		if text := string(data); text != told {
+			told = text
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
+				return
+			}
+			if out.Flush() != nil {
+				return
+			}
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// now is how the run stands. A page that is older than the ledger is due anew.
+func (s *onlooker) now() shown {
+	state := shown{Revision: s.ledgerNow()}
+	held, by, err := store.AtWork(s.dir)
+	if err != nil || !held || by == nil || by.Run == nil {
+		return state
+	}
+	text, err := store.Progress(s.dir, *by.Run)
+	var ev runtime.Event
+	if err != nil || json.Unmarshal(text, &ev) != nil || ev.Type == "run_done" {
+		return state
+	}
+	state.Line, state.Made, state.Left = status(ev), ev.Made, ev.Left
+	if ev.Loading != nil {
+		state.Line = loadingWords(ev.Loading, ev.Seconds) + " · " + state.Line
+	}
+	state.Line += " · " + left(ev.ETALeast, ev.ETA)
+	return state
+}
+
+// recorder keeps the newest event of a run where mxflow serve reads it. It writes when a
+// node, a launch or a stage begins or ends, and nothing while a launch is measured.
+type recorder struct {
+	apply.Observer
+	dir string
+
+	mu  sync.Mutex
+	run string
+	// launch is the newest event with the place in the plan that later ones of it lack.
+	launch runtime.Event
+}
+
+func (r *recorder) Begin(s apply.Start) {
+	r.mu.Lock()
+	r.run = s.Run
+	r.mu.Unlock()
+	r.Observer.Begin(s)
+}
+
+func (r *recorder) Event(ev runtime.Event) {
+	r.keep(ev)
+	r.Observer.Event(ev)
+}
+
+func (r *recorder) keep(ev runtime.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch ev.Type {
+	case "launch_started", "level_started":
+		r.launch = ev
+	case "launch_ready", "stage_started":
+		// These say less of where they belong.
+		launch := r.launch
+		launch.Loading, launch.Seconds, launch.ETALeast, launch.ETA = ev.Loading, ev.Seconds, ev.ETALeast, ev.ETA
+		ev = launch
+	case "node_started", "node_done", "run_done":
+	default:
+		return
+	}
+	// Reasons, messages and lines of logs may hold what nobody should keep.
+	kept := runtime.Event{
+		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant,
+		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds, ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
+	}
+	if ev.Loading != nil && ev.Type != "launch_ready" {
+		kept.Loading = &runtime.Loading{Stage: ev.Loading.Stage, GPUMemory: ev.Loading.GPUMemory, GPUMemoryTotal: ev.Loading.GPUMemoryTotal}
+	}
+	said, err := json.Marshal(kept)
+	if err == nil {
+		err = store.KeepProgress(r.dir, r.run, said)
+	}
+	_ = err // it is for onlookers: a run does not end for want of them
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+// serving is a state directory with a run under way, and who shows it.
+func serving(t *testing.T) (*store.Store, *store.DirLock, *onlooker) {
+	dir := t.TempDir()
+	lock, err := store.Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Unlock() })
+	st, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	if err := lock.Begin("r1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Append(&ledger.Record{Type: "run", Run: "r1", Time: time.Now(), RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.RunDir("r1"); err != nil {
+		t.Fatal(err)
+	}
+	return st, lock, newOnlooker(dir, "127.0.0.1:4000")
+}
+
+// TestServeRefuses: who does not know the token, comes by another name, or wants to change
+// something gets nothing of what is on record.
+func TestServeRefuses(t *testing.T) {
+	_, _, s := serving(t)
+	for _, c := range []struct {
+		method, host, path string
+		status             int
+	}{
+		{"GET", "127.0.0.1:4000", "/" + s.token + "/", 200},
+		{"HEAD", "localhost:4000", "/" + s.token + "/", 200},
+		{"GET", "127.0.0.1:4000", "/", 404},
+		{"GET", "127.0.0.1:4000", "/" + s.token[1:] + "/", 404},
+		{"GET", "127.0.0.1:4000", "/" + s.token + "/../../etc/passwd", 404},
+		{"GET", "127.0.0.1:4000", "/" + s.token + "/ledger", 404},
+		{"POST", "127.0.0.1:4000", "/" + s.token + "/", 405},
+		{"DELETE", "127.0.0.1:4000", "/" + s.token + "/events", 405},
+		{"GET", "rebound.example:4000", "/" + s.token + "/", 421},
+		{"GET", "127.0.0.1", "/" + s.token + "/", 421},
+	} {
+		r := httptest.NewRequest(c.method, "http://x/", nil)
+		r.Host, r.URL.Path = c.host, c.path
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != c.status || c.status != 200 && strings.Contains(w.Body.String(), "tiny") {
+			t.Errorf("%s %s%s: %d, wanted %d: %.200s", c.method, c.host, c.path, w.Code, c.status, w.Body)
+		}
+		if strings.Contains(w.Body.String(), s.token) {
+			t.Errorf("%s %s says the token", c.method, c.path)
+		}
+	}
+}
+
+// TestServeFollows: an open page hears of the launch that goes on, in words, of what was
+// recorded as another revision, and of the end; and never what an engine wrote.
+func TestServeFollows(t *testing.T) {
+	st, lock, s := serving(t)
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	s.host = strings.TrimPrefix(web.URL, "http://")
+	if _, err := s.current(); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{dir: st.Dir()}
+	r.Observer = &plain{notes: notes{&app{stdout: t.Output(), stderr: t.Output()}}}
+	r.run = "r1"
+	answer, err := http.Get(s.url() + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	next := func() string {
+		for lines.Scan() {
+			if text, is := strings.CutPrefix(lines.Text(), "data: "); is {
+				return text
+			}
+		}
+		t.Fatal("the stream ended")
+		return ""
+	}
+	before := next()
+	if !strings.Contains(before, `"line":""`) {
+		t.Errorf("nothing goes on, and it says %s", before)
+	}
+	r.Event(runtime.Event{Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe", Launch: 3, Launches: 8, Made: 2, Left: 6})
+	r.Event(runtime.Event{Type: "stage_started", Loading: &runtime.Loading{Stage: "weights", Log: "password=hunter2"}, Seconds: 41})
+	if said := next(); !strings.Contains(said, "launch 3 of 8 (moe)") || !strings.Contains(said, "weights") || !strings.Contains(said, `"left":6`) {
+		t.Errorf("the start of a launch: %s", said)
+	}
+	if kept, err := os.ReadFile(filepath.Join(st.Dir(), "runs", "r1", "progress.json")); err != nil || strings.Contains(string(kept), "hunter2") {
+		t.Errorf("%s, %v", kept, err)
+	}
+	r.Event(runtime.Event{Type: "launch_ready"})
+	written := progressAt(t, st)
+	for range 3 {
+		r.Event(runtime.Event{Type: "request_done", Launch: 3, Request: 1, Requests: 8})
+	}
+	if progressAt(t, st) != written {
+		t.Error("something was written while a launch is measured")
+	}
+	next()
+	if err := st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 130}}); err != nil {
+		t.Fatal(err)
+	}
+	if said := next(); revisionOf(said) == revisionOf(before) {
+		t.Errorf("a record is no other revision: %s", said)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if said := next(); !strings.Contains(said, `"line":""`) {
+		t.Errorf("after the end it says %s", said)
+	}
+}
+
+func progressAt(t *testing.T, st *store.Store) time.Time {
+	info, err := os.Stat(filepath.Join(st.Dir(), "runs", "r1", "progress.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime()
+}
+
+func revisionOf(said string) string {
+	_, rest, _ := strings.Cut(said, `"revision":"`)
+	revision, _, _ := strings.Cut(rest, `"`)
+	return revision
+}
+
+var _ apply.Observer = &recorder{}
