@@ -1,13 +1,21 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 func newGraphCommand(a *app) *cobra.Command {
@@ -15,8 +23,8 @@ func newGraphCommand(a *app) *cobra.Command {
 	var format, direction string
 	c := &cobra.Command{
 		Use:     "graph [PLAN]",
-		Short:   "Print the graph of a plan as Mermaid or DOT",
-		Long:    "Prints what depends on what. A solid edge needs a pass, a dashed one only an end.",
+		Short:   "Print the graph of a plan as Mermaid, DOT or text",
+		Long:    "Prints what depends on what, and where it stands once something was applied: verdicts, locks. A solid edge needs a\npass, a dashed one only an end. An edge that follows from others is left out; --json has every one.",
 		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -24,7 +32,11 @@ func newGraphCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, g, err := a.load(path, load.Options{Inputs: vars})
+			res, g, err := a.load(path, load.Options{Inputs: vars})
+			if err != nil {
+				return err
+			}
+			states, err := a.states(path, res.Plan)
 			if err != nil {
 				return err
 			}
@@ -32,18 +44,21 @@ func newGraphCommand(a *app) *cobra.Command {
 			case direction != "TB" && direction != "LR":
 				return fmt.Errorf("--direction %s: there are TB (top to bottom) and LR (left to right)", direction)
 			case a.json:
-				a.printJSON(graphJSON(g))
+				a.printJSON(graphJSON(g, states))
+				return nil
+			case format == "text":
+				a.printGraph(g, states)
 				return nil
 			}
 			d, known := dialects[format]
 			if !known {
-				return fmt.Errorf("--format %s: there are mermaid and dot", format)
+				return fmt.Errorf("--format %s: there are mermaid, dot and text", format)
 			}
-			d.write(a.stdout, g, direction)
+			d.write(a.stdout, g, direction, states)
 			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "mermaid", "mermaid or dot")
+	c.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
 	c.Flags().StringVar(&direction, "direction", "TB", "TB, top to bottom, or LR, left to right")
 	varFlag(c, &vars)
 	a.jsonFlag(c, "print nodes and edges as JSON")
@@ -56,18 +71,20 @@ type jsonEdge struct {
 }
 
 type jsonNode struct {
-	ID    string     `json:"id"`
-	Kind  string     `json:"kind"`
-	Phase string     `json:"phase,omitempty"`
+	ID    string `json:"id"`
+	Kind  string `json:"kind"`
+	Phase string `json:"phase,omitempty"`
+	// State is its verdict or "locked"; empty where it has none.
+	State string     `json:"state,omitempty"`
 	Needs []jsonEdge `json:"needs"`
 }
 
 var modeNames = map[runtime.Mode]string{runtime.Passed: "passed", runtime.Decided: "decided", runtime.Ended: "ended", runtime.Settled: "settled"}
 
-func graphJSON(g *runtime.Graph) map[string]any {
+func graphJSON(g *runtime.Graph, states map[string]string) map[string]any {
 	nodes := []jsonNode{}
 	for _, n := range g.Nodes {
-		j := jsonNode{ID: n.ID, Kind: string(n.Kind), Phase: n.Phase, Needs: []jsonEdge{}}
+		j := jsonNode{ID: n.ID, Kind: string(n.Kind), Phase: n.Phase, State: states[n.ID], Needs: []jsonEdge{}}
 		for _, e := range unique(n.Needs) {
 			j.Needs = append(j.Needs, jsonEdge{e.On, modeNames[e.Mode]})
 		}
@@ -92,8 +109,11 @@ func unique(needs []runtime.Need) []runtime.Need {
 // dialect is how a language of graphs writes one: what stands around phases, nodes and
 // edges. A node is its number and its ID; an edge has both of each end.
 type dialect struct {
-	begin, end           string
-	phase, phaseEnd      string
+	begin, end      string
+	phase, phaseEnd string
+	// state is what an ID has behind it in a node, and coloured what gives a node its
+	// colour, a line each.
+	state, coloured      string
 	node, gate           string
 	needsPass, needsLess string
 }
@@ -101,19 +121,21 @@ type dialect struct {
 var dialects = map[string]dialect{
 	"mermaid": {
 		begin: "flowchart %s\n", phase: "  subgraph phase_%[1]s [phase %[1]s]\n", phaseEnd: "  end\n",
-		node: "n%[1]d[\"%[2]s\"]\n", gate: "n%[1]d{{\"%[2]s\"}}\n",
+		state: "<br>%s", coloured: "  style n%[1]d fill:%[3]s,color:#000\n",
+		node: "n%[1]d[\"%[2]s%[3]s\"]\n", gate: "n%[1]d{{\"%[2]s%[3]s\"}}\n",
 		needsPass: "  n%[1]d --> n%[3]d\n", needsLess: "  n%[1]d -.-> n%[3]d\n",
 	},
 	"dot": {
 		begin: "digraph plan {\n  rankdir = %s\n  node [shape = box]\n", end: "}\n",
 		phase: "  subgraph \"cluster_%[1]s\" {\n    label = \"phase %[1]s\"\n", phaseEnd: "  }\n",
-		node: "%[2]q\n", gate: "%[2]q [shape = hexagon]\n",
+		state: "\n%s", coloured: "  %[2]q [style = filled, fillcolor = %[3]q]\n",
+		node: "%[2]q [label = %[4]q]\n", gate: "%[2]q [label = %[4]q, shape = hexagon]\n",
 		needsPass: "  %[2]q -> %[4]q\n", needsLess: "  %[2]q -> %[4]q [style = dashed]\n",
 	},
 }
 
 // write writes a graph, a phase at a time, those nodes first that have none.
-func (d dialect) write(w io.Writer, g *runtime.Graph, direction string) {
+func (d dialect) write(w io.Writer, g *runtime.Graph, direction string, states map[string]string) {
 	fmt.Fprintf(w, d.begin, direction)
 	index, nodes := map[string]int{}, map[string][]*runtime.Node{}
 	var phases []string
@@ -135,14 +157,18 @@ func (d dialect) write(w io.Writer, g *runtime.Graph, direction string) {
 			if n.Kind == runtime.KindGate || n.Kind == runtime.KindPhase {
 				shape = d.gate
 			}
-			fmt.Fprintf(w, indent+shape, index[n.ID], n.ID)
+			state := ""
+			if s := states[n.ID]; s != "" {
+				state = fmt.Sprintf(d.state, s)
+			}
+			fmt.Fprintf(w, indent+shape, index[n.ID], n.ID, state, n.ID+state)
 		}
 		if phase != "" {
 			fmt.Fprint(w, d.phaseEnd)
 		}
 	}
 	for _, n := range g.Nodes {
-		for _, e := range unique(n.Needs) {
+		for _, e := range g.Reduced(n) {
 			arrow := d.needsPass
 			if e.Mode != runtime.Passed {
 				arrow = d.needsLess
@@ -150,5 +176,60 @@ func (d dialect) write(w io.Writer, g *runtime.Graph, direction string) {
 			fmt.Fprintf(w, arrow, index[e.On], e.On, index[n.ID], n.ID)
 		}
 	}
+	for _, n := range g.Nodes {
+		if colour := stateColours[states[n.ID]]; colour != "" {
+			fmt.Fprintf(w, d.coloured, index[n.ID], n.ID, colour)
+		}
+	}
 	fmt.Fprint(w, d.end)
+}
+
+// stateColours are pale, so that black text can be read on them in both themes.
+var stateColours = map[string]string{
+	"pass": "#b7e4c7", "fail": "#f4b6b6", "invalid": "#e0c3fc", "error": "#f4b6b6", "inconclusive": "#ffe8a3", "locked": "#d9d9d9",
+	"fail, waived": "#bde0fe", "inconclusive, waived": "#bde0fe", "invalid, waived": "#bde0fe",
+}
+
+// states are how the nodes of a plan stand by what was applied, by ID; nil where nothing
+// was, or where another plan was.
+func (a *app) states(path string, p *plans.Plan) (map[string]string, error) {
+	st, err := store.OpenReadOnly(a.stateDir(path))
+	if errors.Is(err, fs.ErrNotExist) && a.state == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	if err := apply.SamePlan(st, p); err != nil {
+		fmt.Fprintf(a.stderr, "note: shown without verdicts: %v\n", err)
+		return nil, nil
+	}
+	states := map[string]string{}
+	for _, r := range report.Rows(st) {
+		switch {
+		case r.Decided != nil:
+			states[r.Node] = report.OverruledOf(r.Decided.Decision, st.Waiver(r.Node), time.Now()).Word()
+		case !r.Locked.IsZero():
+			states[r.Node] = "locked"
+		}
+	}
+	return states, nil
+}
+
+// printGraph prints a line for each node: how it stands and what it waits for.
+func (a *app) printGraph(g *runtime.Graph, states map[string]string) {
+	var rows [][]string
+	for _, n := range g.Nodes {
+		var needs []string
+		for _, e := range g.Reduced(n) {
+			text := e.On
+			if e.Mode == runtime.Passed {
+				text += " (pass)"
+			}
+			needs = append(needs, text)
+		}
+		rows = append(rows, []string{n.ID, states[n.ID], strings.Join(needs, ", ")})
+	}
+	a.printTable([]string{"node", "state", "needs"}, rows)
 }
