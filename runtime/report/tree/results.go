@@ -278,8 +278,9 @@ func differing(is, was map[string]string) map[string]string {
 	return out
 }
 
-// answers are what a variant and the one that it was held against said to the first
-// request that was measured, side by side, so that garbage is seen.
+// answers are what a variant and the one that it was held against said, side by side, so
+// that garbage is seen: to one prompt where both were asked the same, which most workloads
+// avoid, since a cache would answer.
 func (t *writer) answers(a *report.Arm) {
 	var base *report.Arm
 	for _, other := range t.arms {
@@ -290,23 +291,44 @@ func (t *writer) answers(a *report.Arm) {
 	if base == nil {
 		return
 	}
-	own, was := t.firstAnswers(a.Launches[0]), t.firstAnswers(base.Launches[0])
+	own, was := t.answersOf(a.Launches[0]), t.answersOf(base.Launches[0])
 	var rows [][]string
 	for _, c := range a.Launches[0].Cells {
-		if own[c.Cell] != "" || was[c.Cell] != "" {
-			rows = append(rows, []string{c.Cell, was[c.Cell], own[c.Cell]})
+		mine, theirs := own[c.Cell], was[c.Cell]
+		if len(mine) == 0 && len(theirs) == 0 {
+			continue
 		}
+		row := []string{c.Cell, "each to its own prompt", beginning(theirs, 0), beginning(mine, 0)}
+		for i, s := range mine {
+			if at := slices.IndexFunc(theirs, func(o measure.Sample) bool { return o.PromptSum == s.PromptSum && s.PromptSum != "" }); at >= 0 {
+				row = []string{c.Cell, "to one prompt", beginning(theirs, at), beginning(mine, i)}
+				break
+			}
+		}
+		rows = append(rows, row)
 	}
-	t.table([]string{"Sample answers", base.Variant, a.Variant}, rows)
+	t.table([]string{"Sample answers", "Asked", base.Variant, a.Variant}, rows)
 }
 
 // mostAnswer is how much of an answer is shown, in bytes of whole runes.
 const mostAnswer = 240
 
-// firstAnswers are the beginnings of the first measured answers, by cell. Samples that
-// are gone show nothing.
-func (t *writer) firstAnswers(l *ledger.Launch) map[string]string {
-	out := map[string]string{}
+// beginning is that of one answer.
+func beginning(answers []measure.Sample, at int) string {
+	if at >= len(answers) {
+		return "–"
+	}
+	text := strings.Join(strings.Fields(answers[at].Reasoning+" "+answers[at].Text), " ")
+	if len(text) > mostAnswer {
+		text = strings.ToValidUTF8(text[:mostAnswer], "") + "…"
+	}
+	return text
+}
+
+// answersOf are the measured answers of a launch by cell, in the order in which they were
+// asked for. Samples that are gone show nothing.
+func (t *writer) answersOf(l *ledger.Launch) map[string][]measure.Sample {
+	out := map[string][]measure.Sample{}
 	if l.Samples == "" {
 		return out
 	}
@@ -314,17 +336,13 @@ func (t *writer) firstAnswers(l *ledger.Launch) map[string]string {
 	if err != nil {
 		return out
 	}
-	first := map[string]int{}
 	for _, s := range samples {
-		if at, has := first[s.Workload]; !s.Measured() || s.Err != "" || has && at <= s.Index {
-			continue
+		if s.Measured() && s.Err == "" {
+			out[s.Workload] = append(out[s.Workload], s)
 		}
-		first[s.Workload] = s.Index
-		text := strings.Join(strings.Fields(s.Reasoning+" "+s.Text), " ")
-		if len(text) > mostAnswer {
-			text = strings.ToValidUTF8(text[:mostAnswer], "") + "…"
-		}
-		out[s.Workload] = text
+	}
+	for _, of := range out {
+		slices.SortStableFunc(of, func(a, b measure.Sample) int { return cmp.Compare(a.Index, b.Index) })
 	}
 	return out
 }

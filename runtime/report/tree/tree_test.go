@@ -24,7 +24,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	samples, err := st.WriteSamples([]measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it"}, {Workload: "chat", Index: 1, Text: "second"}})
+	samples, err := st.WriteSamples([]measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"}, {Workload: "chat", Index: 1, Text: "second"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 			v = verdict.Fail
 		}
 		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
-			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
+			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
 			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
 			Evidence: []ledger.Evidence{{Feature: f.Name, Candidate: ledger.Arm{Name: f.Name, Launches: arms[f.Name]}, Parent: ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline]}}},
 			Rules: []ledger.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []ledger.Input{{
@@ -125,7 +125,7 @@ func TestFiles(t *testing.T) {
 			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26 |", "| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail |",
 			"| chat.tg | 20.4 ± 0.26 tok/s | [19.99, 20.81] | -32.7% (worse) |",
-			`| chat | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "[s-2](TEST_LOGS/s-2.yaml)",
+			`| chat | to one prompt | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "[s-2](TEST_LOGS/s-2.yaml)",
 		},
 		"porting/FEATURE_f0.md": {
 			"Superseded by [f1](FEATURE_f1.md).", "- tile 64×128 | of M=1", "- fuse the scale", "| `--f0` |",
