@@ -62,6 +62,7 @@ var allowed = map[string][]string{
 	"plans/design":                {},
 	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/design", "plans/redact"},
 	"plans/lang":                  {"plans", "plans/redact", "plans/yamlbody"},
+	"plans/seal":                  {"plans"},
 	"plans/rules":                 {"engine/measure", "gates/verdict", "plans", "plans/lang", "plans/yamlbody"},
 	"plans/eval":                  {"engine/measure", "plans", "plans/lang", "plans/redact", "plans/yamlbody"},
 	"plans/lint":                  {"engine/measure", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/rules"},

@@ -100,7 +100,7 @@ func canonicalPhase(ph *Phase) *Phase {
 		c.Features[i] = &feature
 	}
 	if ph.Gate != nil {
-		c.Gate = &Gate{Rules: canonicalRules(ph.Gate.Rules)}
+		c.Gate = &Gate{Rules: canonicalRules(ph.Gate.Rules), Range: ph.Gate.Range}
 	}
 	return &c
 }
@@ -125,7 +125,7 @@ func canonicalConfirm(list []*Feature) (confirm []*Feature) {
 func canonicalRules(rules []*Rule) []*Rule {
 	list := sortedBy(rules, func(r *Rule) string { return r.Name })
 	for i, r := range list {
-		list[i] = &Rule{Name: r.Name, Expr: strings.TrimSpace(r.Expr)}
+		list[i] = &Rule{Name: r.Name, Expr: strings.TrimSpace(r.Expr), Range: r.Range}
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,8 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, wait bool
+	var onSeen, wait, underSeal bool
+	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
 		Short: "Start the engine, measure, decide rules, unlock phases",
@@ -29,6 +31,9 @@ kill or an interruption, apply resumes where it stopped. Changed thresholds are
 decided again from recorded launches, without measuring, unless they were relaxed
 after those launches were seen: what would then pass is measured anew. With
 --on-seen-data it is decided by what is there, and marked so wherever it is shown.
+
+With --sealed it refuses what is not as the seal beside the plan has it (mxflow seal),
+naming what moved.
 
 With --target only the named nodes and what they depend on are run. Of the rest, recorded
 outcomes that still hold are kept; a gate that is left out counts as inconclusive.
@@ -61,6 +66,22 @@ interrupted.`,
 					return err
 				}
 			}
+			bound, err := proposing()
+			if err != nil {
+				return err
+			}
+			if underSeal || bound {
+				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
+					return errors.New("--sealed: a sealed plan is not measured again until it passes, nor decided on seen data; remove --rerun and --on-seen-data")
+				}
+				s, err := readSeal(q.path, key)
+				if err != nil {
+					return err
+				}
+				holdTo(s, sealFile(q.path), &q)
+			} else if key != "" {
+				return errors.New("--key is the key of a seal: add --sealed")
+			}
 			q.wait, q.watch, q.report = wait, newProgress(a), a.reportStreamed
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
@@ -76,6 +97,8 @@ interrupted.`,
 	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
 	onSeenFlag(c, &onSeen)
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is at work on the state directory")
+	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what is not as plan.seal beside the plan has it (see mxflow seal)")
+	c.Flags().StringVar(&key, "key", "", "public key of who sealed, or its `file` (default: your own)")
 	a.jsonFlag(c, "stream events as JSON, one object a line")
 	return c
 }
@@ -102,6 +125,9 @@ type applying struct {
 	onSeen        bool
 	// reviewed refuses what is not what was reviewed; nil where nothing was.
 	reviewed func(*load.Result, *store.Store) error
+	// sealDigest and budget are set where a seal holds.
+	sealDigest string
+	budget     *budget
 	// wait is set to wait for another apply on the state directory.
 	wait  bool
 	watch apply.Observer
@@ -117,8 +143,13 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	}
 	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
 	defer release()
+	if q.budget != nil {
+		limited, done := q.budget.watch(soft, &q)
+		defer done()
+		soft = limited
+	}
 	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Tool: tool,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Tool: tool,
 		Guardian: a.guardian, Hard: hard,
 	}, &recorder{Observer: q.watch, dir: q.state})
 	switch {

@@ -103,6 +103,8 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version, // which makes --version
+
+		PersistentPreRunE: refuseRole,
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
@@ -111,6 +113,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newTestCommand(a),
 		newPlanCommand(a),
 		newApplyCommand(a),
+		newSealCommand(a),
 		newABCommand(a),
 		newBenchCommand(a),
 		newImportCommand(a),

@@ -58,6 +58,8 @@ type RunStart struct {
 	Draws string `json:"draws,omitempty"`
 	// Inputs are what the plan was compiled with beside its files.
 	Inputs *Inputs `json:"inputs,omitempty"`
+	// Seal is the digest of the seal that the plan was held against.
+	Seal string `json:"seal,omitempty"`
 }
 
 // End closes a run.

@@ -44,6 +44,8 @@ type Options struct {
 	// Reviewed, where set, refuses to go on where what was reviewed is not what would run.
 	// The state directory is locked then.
 	Reviewed func(*load.Result, *store.Store) error
+	// Seal is the digest of the seal that Reviewed holds the plan against, for the record.
+	Seal string
 	// Wait is set to wait while another apply holds the state directory.
 	Wait bool
 	// Tool is the program with its version, for the record.
@@ -235,7 +237,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	start := &ledger.RunStart{
 		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
-		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData,
+		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData, Seal: r.Seal,
 	}
 	lab.Draws, start.Draws = ledger.NewDraws()
 	for _, n := range r.Graph.Nodes {

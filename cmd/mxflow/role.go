@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// roleVariable names the variable that says who runs mxflow.
+const roleVariable = "MXFLOW_ROLE"
+
+// roleProposer may propose and measure, and neither judge nor overrule.
+const roleProposer = "proposer"
+
+// proposerCommands are all that a proposer may run; what is added to mxflow is not among
+// them until it is listed here.
+var proposerCommands = []string{
+	"", "__complete", "__completeNoDesc", "ab", "apply", "audit", "audit replay", "audit verify", "bench", "compare", "completion bash", "completion fish",
+	"completion powershell", "completion zsh", "console", "convert", "engine check", "engine kinds", "engine serve", "env", "explain", "fmt", "graph", "guard",
+	"help", "history", "import", "plan", "profile", "profile diff", "report", "schema", "show", "status", "test", "validate", "version",
+}
+
+// proposing reports whether a proposer runs mxflow. A role that is none is an error: a
+// misspelt guard rail guards nothing.
+func proposing() (bool, error) {
+	switch role := os.Getenv(roleVariable); role {
+	case "":
+		return false, nil
+	case roleProposer:
+		return true, nil
+	default:
+		return false, fmt.Errorf("%s=%s: there is no such role; unset it, or set it to %s", roleVariable, role, roleProposer)
+	}
+}
+
+// refuseRole ends commands that are not for who runs mxflow.
+func refuseRole(c *cobra.Command, _ []string) error {
+	is, err := proposing()
+	if err != nil || !is {
+		return err
+	}
+	name := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
+	if !slices.Contains(proposerCommands, name) {
+		return fmt.Errorf("%s=%s may not run %s; ask the person who sealed the plan", roleVariable, roleProposer, c.CommandPath())
+	}
+	return nil
+}

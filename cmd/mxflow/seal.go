@@ -1,0 +1,246 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/plans/load"
+	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/signing"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+func newSealCommand(a *app) *cobra.Command {
+	var vars []load.Given
+	var limits planseal.Limits
+	var by, out, suite string
+	c := &cobra.Command{
+		Use:   "seal [PLAN]",
+		Short: "Sign the rules of a plan, with limits for who proposes ports",
+		Long: `Signs what a plan judges by: rules, workloads, protocols, decision, targets, engines,
+steps, and the files that their commands name. apply --sealed then refuses whatever
+is not so any more, with file, line, old and new value. Left open are the values of
+the knobs named by --knob, except for the default, the sources of the engines named
+by --source, and as many new features as --features says. A new feature has the
+criteria, protocol and parent of a sealed feature of its phase (or builds on what was
+accepted), and sets only these knobs.
+
+The key is made on first use, in mxflow/signing.key in the folder of your
+configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for apply
+--sealed --key.`,
+		Example: "  mxflow seal --by kim --knob gemm --features 5 --launches 200 --hours 8 plan.hcl\n  mxflow apply --sealed plan.hcl",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if strings.TrimSpace(by) == "" {
+				return errors.New("--by is missing: who seals the plan")
+			}
+			path, err := a.planOf(args)
+			if err != nil {
+				return err
+			}
+			loaded, _, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
+			if err != nil {
+				return err
+			}
+			s, err := planseal.Of(loaded.Plan, limits)
+			if err != nil {
+				return err
+			}
+			s.By, s.Time = by, time.Now().UTC()
+			text, err := s.Text()
+			if err != nil {
+				return err
+			}
+			file, err := signing.Path()
+			if err != nil {
+				return err
+			}
+			key, err := signing.Open(file)
+			if err != nil {
+				return err
+			}
+			signed, err := key.Sign(text)
+			if err != nil {
+				return err
+			}
+			out = cmp.Or(out, sealFile(path))
+			if err := replaceFile(out, signed); err != nil {
+				return err
+			}
+			if a.json {
+				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance()})
+				return nil
+			}
+			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
+			if n := limits.Features; n > 0 {
+				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each: one that gains nothing passes with a chance of at most %.3g%%.\n", count(n, "proposed feature"), 100*s.FalsePass, 100*s.Chance())
+			}
+			return nil
+		},
+	}
+	varFlag(c, &vars)
+	suiteFlag(c, &suite)
+	c.Flags().StringVar(&by, "by", "", "who seals (required)")
+	c.Flags().StringVar(&out, "out", "", "write the seal to this `file` (default: plan.seal beside the plan)")
+	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or knob.value, that may be changed (repeatable)")
+	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "engine, as kind.name, whose source may be changed (repeatable)")
+	c.Flags().IntVar(&limits.Features, "features", 0, "how many features may be proposed")
+	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all sealed applies may make (0: no limit)")
+	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches may take (0: no limit)")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+func sealFile(plan string) string { return filepath.Join(planDir(plan), "plan.seal") }
+
+// readSeal is the seal beside a plan, signed by the holder of a public key: as text, in a
+// file, or where none is named that of this user.
+func readSeal(plan, key string) (*planseal.Seal, error) {
+	file := sealFile(plan)
+	signed, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("no seal: %w; a person writes one with mxflow seal %s", err, plan)
+	}
+	if key == "" {
+		own, err := signing.Path()
+		if err != nil {
+			return nil, err
+		}
+		if key, err = signing.Public(own); err != nil {
+			return nil, fmt.Errorf("no public key to verify %s with: %w; pass --key", file, err)
+		}
+	} else if text, err := os.ReadFile(key); err == nil {
+		key = string(text)
+	}
+	text, err := signing.Verify(signed, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; nothing was started", file, err)
+	}
+	s, err := planseal.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, nil
+}
+
+// holdTo makes an apply refuse whatever is not as s has it, and end where the launches or
+// hours of its limits are used up.
+func holdTo(s *planseal.Seal, file string, q *applying) {
+	was := q.reviewed
+	budget := &budget{limits: s.Limits}
+	q.sealDigest = s.Digest
+	q.reviewed = func(loaded *load.Result, st *store.Store) error {
+		if was != nil {
+			if err := was(loaded, st); err != nil {
+				return err
+			}
+		}
+		moved, err := s.Moved(loaded.Plan)
+		if err != nil {
+			return err
+		}
+		if len(moved) > 0 {
+			return fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, movedLines(moved))
+		}
+		return budget.begin(spent(st))
+	}
+	q.budget = budget
+}
+
+func movedLines(moved []planseal.Moved) string {
+	var lines []string
+	for _, m := range moved {
+		line := fmt.Sprintf("  %s:%d: %s: sealed %s, now %s", m.File, m.Line, m.Path, cmp.Or(m.Was, "absent"), cmp.Or(m.Is, "absent"))
+		if m.Limit != "" {
+			line = fmt.Sprintf("  %s:%d: %s = %s exceeds the limit %s", m.File, m.Line, m.Path, m.Is, m.Limit)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// spending is what sealed applies took so far.
+type spending struct {
+	Launches int     `json:"launches"`
+	Hours    float64 `json:"hours"`
+}
+
+// spent counts launches of sealed applies, under whichever seal: a new one begins no new
+// budget by itself, a person raises the limit.
+func spent(st *store.Store) (s spending) {
+	under := map[string]bool{}
+	for _, r := range st.Records() {
+		switch {
+		case r.RunStart != nil:
+			under[r.Run] = r.RunStart.Seal != ""
+		case r.Launch != nil && under[r.Run]:
+			s.Launches, s.Hours = s.Launches+1, s.Hours+r.Launch.Seconds/3600
+		}
+	}
+	return s
+}
+
+// budget ends an apply where the launches or hours that a seal allows are used up.
+type budget struct {
+	apply.Observer
+	limits planseal.Limits
+	end    context.CancelCauseFunc
+
+	mu    sync.Mutex
+	spent spending
+	timer *time.Timer
+}
+
+var errSpent = errors.New("the budget of the seal is used up; a person seals again with more --launches or --hours")
+
+func (b *budget) begin(s spending) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent = s
+	if b.limits.Launches > 0 && s.Launches >= b.limits.Launches || b.limits.Hours > 0 && s.Hours >= b.limits.Hours {
+		return fmt.Errorf("%d launches and %.2g hours were made of %d launches and %.2g hours: %w", s.Launches, s.Hours, b.limits.Launches, b.limits.Hours, errSpent)
+	}
+	if b.limits.Hours > 0 {
+		b.timer = time.AfterFunc(time.Duration((b.limits.Hours-s.Hours)*float64(time.Hour)), func() { b.end(errSpent) })
+	}
+	return nil
+}
+
+// Event counts launches: the one beyond the limit ends the run, and counts for nothing.
+func (b *budget) Event(ev runtime.Event) {
+	if ev.Type == "launch_started" {
+		b.mu.Lock()
+		b.spent.Launches++
+		over := b.limits.Launches > 0 && b.spent.Launches > b.limits.Launches
+		b.mu.Unlock()
+		if over {
+			b.end(errSpent)
+		}
+	}
+	b.Observer.Event(ev)
+}
+
+// watch is ctx until the budget is used up.
+func (b *budget) watch(ctx context.Context, q *applying) (context.Context, func()) {
+	ctx, b.end = context.WithCancelCause(ctx)
+	b.Observer, q.watch = q.watch, b
+	return ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.timer != nil {
+			b.timer.Stop()
+		}
+		b.end(nil)
+	}
+}

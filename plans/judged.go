@@ -1,0 +1,91 @@
+package plans
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// Judged is one thing that a plan says, by its path.
+type Judged struct {
+	// Path is as in a Difference, Value as a plan would write it, sensitive parts marked.
+	Path, Value string
+	// At is the block that it stands in.
+	At Range
+}
+
+// Judged are all things that a plan says and its digest covers, in the order of its
+// blocks. What is empty, zero or false is left out.
+func (p *Plan) Judged() []Judged {
+	c := p.canonical()
+	c.Decision = p.Decision // written out, also where it is the usual one
+	w := lister{hide: redact.New(p.Hidden)}
+	w.value("", reflect.ValueOf(c), p.Range)
+	return w.found
+}
+
+// lister walks a plan as differ does.
+type lister struct {
+	hide  *redact.Redactor
+	found []Judged
+}
+
+func (w *lister) value(path string, v reflect.Value, at Range) {
+	v = bare(v)
+	switch {
+	case !v.IsValid():
+	case v.Kind() == reflect.Struct:
+		if own, ok := fieldOf(v, "Range").(Range); ok && own != (Range{}) {
+			at = own
+		}
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == "-" || !field.IsExported() {
+				continue
+			}
+			w.value(below(path, snake(field.Name)), v.Field(i), at)
+		}
+		return
+	case v.Kind() == reflect.Map:
+		w.named(path, entries(v), at)
+		return
+	case v.Kind() == reflect.Slice && blocks(v):
+		w.named(path, listed(v), at)
+		return
+	case v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0:
+		return
+	}
+	if v.IsValid() {
+		w.found = append(w.found, Judged{path, w.hide.Text(written(v)), at})
+	}
+}
+
+func (w *lister) named(path string, all map[string]reflect.Value, at Range) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		path, v := below(path, name), bare(all[name])
+		switch {
+		case !v.IsValid():
+			w.found = append(w.found, Judged{path, "null", at}) // which unsets, unlike nothing
+		case v.IsZero() && v.Kind() != reflect.Struct:
+			w.found = append(w.found, Judged{path, fmt.Sprintf("%q", fmt.Sprint(v.Interface())), at})
+		default:
+			// A block that says nothing but its name is there too.
+			n := len(w.found)
+			w.value(path, v, at)
+			if len(w.found) == n {
+				w.found = append(w.found, Judged{path, written(v), at})
+			}
+		}
+	}
+}
+
+func fieldOf(v reflect.Value, name string) any {
+	if f := v.FieldByName(name); f.IsValid() && f.CanInterface() {
+		return f.Interface()
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+// Package seal holds a plan against what a person signed: rules, workloads, protocols,
+// decision, targets and engines stay as they were, while a proposer may add features and
+// values of the knobs that the seal names. It signs nothing and reads no keys.
+package seal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Format names seals.
+const Format = "mxflow.seal/1"
+
+// Seal is what a person signs.
+type Seal struct {
+	Format string    `json:"format"`
+	Plan   string    `json:"plan"`
+	By     string    `json:"by"`
+	Time   time.Time `json:"time"`
+	// Digest is the SHA-256 over the judged parts, in hex.
+	Digest string `json:"digest"`
+	Limits Limits `json:"limits"`
+	// FalsePass is the plan's, for one proposal.
+	FalsePass float64 `json:"false_pass"`
+	Judged    []Part  `json:"judged"`
+}
+
+// Part is one thing that a plan says, and where.
+type Part struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+}
+
+// Limits are what a proposer may do.
+type Limits struct {
+	// Knobs are those whose values may be added and changed, all but the default. A knob
+	// may stand with one value: "gemm.fast".
+	Knobs []string `json:"knobs,omitempty"`
+	// Sources are engines ("kind.name") whose source may be changed.
+	Sources []string `json:"sources,omitempty"`
+	// Features are how many may be proposed.
+	Features int `json:"features"`
+	// Launches and Hours are what all applies under the seal may take; 0 is no limit.
+	Launches int     `json:"launches,omitempty"`
+	Hours    float64 `json:"hours,omitempty"`
+}
+
+// Moved is one thing that is not as it was sealed.
+type Moved struct {
+	Path string `json:"path"`
+	// Was and Is are as a plan would write them, empty where there is nothing.
+	Was  string `json:"was,omitempty"`
+	Is   string `json:"is,omitempty"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Limit is the limit of the seal that it exceeds, empty where none bears on it.
+	Limit string `json:"limit,omitempty"`
+}
+
+// Of seals a plan as it is.
+func Of(p *plans.Plan, limits Limits) (*Seal, error) {
+	for _, k := range limits.Knobs {
+		name, value, one := strings.Cut(k, ".")
+		knob := p.Knob(name)
+		switch {
+		case knob == nil:
+			return nil, fmt.Errorf("the plan has no knob %q; it has: %s", name, strings.Join(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name }), ", "))
+		case one && value == knob.Default:
+			return nil, fmt.Errorf("%s is the default of knob %s, which the baseline has, so it stays sealed; name another value", value, name)
+		}
+	}
+	for _, e := range limits.Sources {
+		if p.Engine(e) == nil {
+			return nil, fmt.Errorf("the plan has no engine %q (kind.name)", e)
+		}
+	}
+	if limits.Features < 0 || limits.Launches < 0 || limits.Hours < 0 || math.IsNaN(limits.Hours) || math.IsInf(limits.Hours, 0) {
+		return nil, errors.New("limits of a seal are finite and not negative")
+	}
+	s := &Seal{Format: Format, Plan: p.Name, Limits: limits, FalsePass: falsePass(p), Judged: []Part{}}
+	all, err := parts(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range all {
+		if !s.free(p, j.Path) {
+			s.Judged = append(s.Judged, j)
+		}
+	}
+	s.Digest = digest(s.Judged)
+	return s, nil
+}
+
+// Read is a seal from its text.
+func Read(text []byte) (*Seal, error) {
+	s := &Seal{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("not a seal: %w", err)
+	}
+	switch {
+	case s.Format != Format:
+		return nil, fmt.Errorf("seal format is %q, this mxflow reads %s; seal again", s.Format, Format)
+	case s.Digest != digest(s.Judged) || len(s.Judged) == 0:
+		return nil, errors.New("the digest of the seal is not that of what it lists; seal again")
+	}
+	return s, nil
+}
+
+// Text is a seal as Read reads it.
+func (s *Seal) Text() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	err := enc.Encode(s)
+	return b.Bytes(), err
+}
+
+// Chance bounds the chance that any proposal passes that gains nothing.
+func (s *Seal) Chance() float64 { return math.Min(1, float64(s.Limits.Features)*s.FalsePass) }
+
+// Moved is what the plan says otherwise than it was sealed, beyond the limits.
+func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {
+	all, err := parts(p)
+	if err != nil {
+		return nil, err
+	}
+	was, is := byPath(s.Judged), byPath(all)
+	var moved []Moved
+	if p.Name != s.Plan {
+		moved = append(moved, Moved{Path: "plan", Was: s.Plan, Is: p.Name, File: p.Range.File, Line: p.Range.Start.Line})
+	}
+	for _, j := range s.Judged {
+		if now, there := is[j.Path]; !there {
+			moved = append(moved, Moved{Path: j.Path, Was: j.Value, File: j.File, Line: j.Line})
+		} else if now.Value != j.Value {
+			moved = append(moved, Moved{Path: j.Path, Was: j.Value, Is: now.Value, File: now.File, Line: now.Line})
+		}
+	}
+	proposed := s.Proposed(p)
+	for _, j := range all {
+		if _, sealed := was[j.Path]; sealed || s.free(p, j.Path) || slices.ContainsFunc(proposed, func(f *plans.Feature) bool { return strings.HasPrefix(j.Path, pathOf(f)+".") }) {
+			continue
+		}
+		moved = append(moved, Moved{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line})
+	}
+	for i, f := range proposed {
+		if i >= s.Limits.Features {
+			moved = append(moved, Moved{Path: pathOf(f), Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: fmt.Sprintf("features = %d", s.Limits.Features)})
+			continue
+		}
+		moved = append(moved, s.beyond(f, is)...)
+	}
+	return moved, nil
+}
+
+// Proposed are the features that the seal does not have.
+func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
+	sealed := s.features()
+	for _, f := range p.Features() {
+		if !slices.Contains(sealed, pathOf(f)) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// beyond is what a proposed feature has that none may: it sets knobs of the limits alone,
+// and is judged and compared as a sealed feature of its phase is.
+func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
+	path := pathOf(f)
+	own := below(is, path)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		j := own[name]
+		knob, sets := strings.CutPrefix(name, "set.")
+		if name == "choose.knob" {
+			knob, sets = strings.Trim(j.Value, `"`), true
+		}
+		if sets && !s.mayTurn(knob) {
+			moved = append(moved, Moved{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line, Limit: fmt.Sprintf("knobs = [%s]", strings.Join(s.Limits.Knobs, ", "))})
+		}
+	}
+	var nearest []Moved
+	for _, like := range s.features() {
+		if !strings.HasPrefix(like, "phase."+f.Phase+".feature.") {
+			continue
+		}
+		differs := otherwise(below(byPath(s.Judged), like), own, path)
+		if len(differs) == 0 {
+			return moved
+		}
+		if nearest == nil || len(differs) < len(nearest) {
+			nearest = differs
+		}
+	}
+	if nearest == nil {
+		nearest = []Moved{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
+	}
+	return append(moved, nearest...)
+}
+
+// otherwise is where a proposed feature is judged otherwise than a sealed one.
+func otherwise(like, own map[string]Part, path string) (moved []Moved) {
+	names := maps.Clone(like)
+	maps.Copy(names, own)
+	onAccepted := own["builds_on.kind"].Value == fmt.Sprintf("%q", plans.OnAccepted)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		free := slices.ContainsFunc([]string{"name", "summary", "phase", "priority", "set", "hypothesis", "choose"}, func(root string) bool {
+			return name == root || strings.HasPrefix(name, root+".")
+		})
+		if free || onAccepted && strings.HasPrefix(name, "builds_on.") || like[name].Value == own[name].Value {
+			continue
+		}
+		at := own[name]
+		if at.File == "" {
+			at = own["name"]
+		}
+		moved = append(moved, Moved{Path: path + "." + name, Was: like[name].Value, Is: own[name].Value, File: at.File, Line: at.Line})
+	}
+	return moved
+}
+
+// mayTurn reports whether a proposed feature may set a knob.
+func (s *Seal) mayTurn(knob string) bool {
+	return slices.ContainsFunc(s.Limits.Knobs, func(k string) bool { name, _, _ := strings.Cut(k, "."); return name == knob })
+}
+
+// free reports whether a proposer may change what stands at a path.
+func (s *Seal) free(p *plans.Plan, path string) bool {
+	for _, k := range s.Limits.Knobs {
+		name, value, one := strings.Cut(k, ".")
+		knob := p.Knob(name)
+		at, of := strings.CutPrefix(path, "knob."+name+".value.")
+		if !of || knob == nil || at == knob.Default || strings.HasPrefix(at, knob.Default+".") {
+			continue
+		}
+		if !one || at == value || strings.HasPrefix(at, value+".") {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Limits.Sources, func(e string) bool {
+		return strings.HasPrefix(path, "engine."+e+".source")
+	})
+}
+
+// features are the paths of those that are sealed.
+func (s *Seal) features() (paths []string) {
+	for _, j := range s.Judged {
+		if parts := strings.Split(j.Path, "."); len(parts) >= 5 && parts[0] == "phase" && parts[2] == "feature" && parts[4] == "name" {
+			paths = append(paths, strings.Join(parts[:4], "."))
+		}
+	}
+	return paths
+}
+
+// parts are what a plan says, and the digests of the files that its commands name.
+func parts(p *plans.Plan) (list []Part, err error) {
+	for _, j := range p.Judged() {
+		list = append(list, Part{j.Path, j.Value, filepath.ToSlash(j.At.File), j.At.Start.Line})
+	}
+	seen := map[string]bool{}
+	for _, block := range commands(p) {
+		for _, word := range plans.AnyList(block.Attrs["command"]) {
+			name, _ := word.(string)
+			path := p.PathOf(name)
+			info, err := os.Stat(path)
+			if name == "" || seen[path] || err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			seen[path] = true
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			sum := sha256.Sum256(text)
+			list = append(list, Part{"file." + filepath.ToSlash(name), hex.EncodeToString(sum[:]), filepath.ToSlash(block.Range.File), block.Range.Start.Line})
+		}
+	}
+	return list, nil
+}
+
+// commands are the blocks whose programs judge: levels, steps, and engines that measure
+// themselves.
+func commands(p *plans.Plan) (blocks []*plans.Block) {
+	for _, q := range p.Protocols {
+		blocks = append(blocks, q.Levels...)
+	}
+	for _, ph := range p.Phases {
+		blocks = append(blocks, ph.Steps...)
+	}
+	for _, e := range p.Engines {
+		if e.IsCommand() && e.Process != nil {
+			var words []any
+			for _, w := range e.Process.Command {
+				words = append(words, w)
+			}
+			blocks = append(blocks, &plans.Block{Attrs: map[string]any{"command": words}, Range: e.Range})
+		}
+	}
+	return blocks
+}
+
+func falsePass(p *plans.Plan) float64 {
+	if p.Decision != nil {
+		return p.Decision.FalsePass
+	}
+	return plans.UsualDecision().FalsePass
+}
+
+func pathOf(f *plans.Feature) string { return "phase." + f.Phase + ".feature." + f.Name }
+
+func digest(judged []Part) string {
+	h := sha256.New()
+	fmt.Fprintln(h, Format)
+	for _, j := range judged {
+		fmt.Fprintf(h, "%q %q\n", j.Path, j.Value)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func byPath(list []Part) map[string]Part {
+	out := make(map[string]Part, len(list))
+	for _, j := range list {
+		out[j.Path] = j
+	}
+	return out
+}
+
+// below are the parts below a path, by what stands behind it.
+func below(all map[string]Part, path string) map[string]Part {
+	out := map[string]Part{}
+	for p, j := range all {
+		if name, ok := strings.CutPrefix(p, path+"."); ok {
+			out[name] = j
+		}
+	}
+	return out
+}
