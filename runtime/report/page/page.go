@@ -30,6 +30,9 @@ var (
 	body string
 )
 
+// Style is the look of mxflow's pages.
+var Style = template.CSS(style)
+
 // plotStyle is what Plot puts into each of its drawings.
 const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n  max-width: 100%;\n}\n" +
 	":where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n  white-space: pre;\n}"

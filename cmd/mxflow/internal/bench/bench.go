@@ -37,6 +37,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/steps/record"
 )
 
@@ -472,7 +473,7 @@ var panels = []struct{ title, metric, corrected string }{
 
 // The size of a panel and of the space around its axes, in pixels.
 const (
-	panelWidth, panelHeight  = 680, 230
+	leastWidth, panelHeight  = 680, 230
 	marginLeft, marginRight  = 70, 20
 	marginTop, marginBottom  = 30, 30
 	ringRadius, plusArm      = 3, 6
@@ -514,8 +515,18 @@ func (r *Result) plot(on canvas) (n int) {
 	return n
 }
 
+// width is that of the panels: as wide as it takes for the cells' names to stand beside
+// each other.
+func (r *Result) width() int {
+	longest := 0
+	for _, c := range r.Cells {
+		longest = max(longest, len(c.short())+2)
+	}
+	return max(leastWidth, marginLeft+marginRight+len(r.Cells)*longest*letterWidth)
+}
+
 func (r *Result) panel(on canvas, at int, title, metric string, top float64) {
-	left, right, base := marginLeft, panelWidth-marginRight, at+panelHeight-marginBottom
+	left, right, base := marginLeft, r.width()-marginRight, at+panelHeight-marginBottom
 	step := tickStep(top / 4)
 	ticks := math.Ceil(top / step)
 	y := func(v float64) int {
@@ -579,13 +590,13 @@ func (r *Result) Picture(path string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	if filepath.Ext(path) == ".png" {
-		on := pixels{image.NewRGBA(image.Rect(0, 0, panelWidth, n*panelHeight))}
+		on := pixels{image.NewRGBA(image.Rect(0, 0, r.width(), n*panelHeight))}
 		draw.Draw(on, on.Bounds(), image.White, image.Point{}, draw.Src)
 		r.plot(on)
 		err := png.Encode(&out, on)
 		return out.Bytes(), err
 	}
-	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0%[1]d %d\" font-family=\"monospace\" font-size=\"12\">\n", panelWidth, n*panelHeight, n*panelHeight)
+	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0%[1]d %d\" font-family=\"monospace\" font-size=\"12\" role=\"img\" aria-label=\"speeds and latencies of each cell\">\n", r.width(), n*panelHeight, n*panelHeight)
 	r.plot(vectors{&out})
 	out.WriteString("</svg>\n")
 	return out.Bytes(), nil
@@ -595,16 +606,16 @@ func (r *Result) Picture(path string) ([]byte, error) {
 type vectors struct{ *bytes.Buffer }
 
 func (w vectors) line(x0, y0, x1, y1 int, shade uint8) {
-	fmt.Fprintf(w, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"rgb(%[5]d,%[5]d,%[5]d)\"/>\n", x0, y0, x1, y1, shade)
+	fmt.Fprintf(w, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"currentColor\" stroke-opacity=\"%.2f\"/>\n", x0, y0, x1, y1, 1-float64(shade)/255)
 }
 
 func (w vectors) ring(x, y int) {
-	fmt.Fprintf(w, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"none\" stroke=\"black\"/>\n", x, y, ringRadius)
+	fmt.Fprintf(w, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"none\" stroke=\"currentColor\"/>\n", x, y, ringRadius)
 }
 
 func (w vectors) text(x, y int, anchor float64, s string) {
 	where := map[float64]string{0: "start", 0.5: "middle", 1: "end"}[anchor]
-	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y, where, html.EscapeString(s))
+	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" fill=\"currentColor\">%s</text>\n", x, y, where, html.EscapeString(s))
 }
 
 // pixels draws an image; its lines are level or upright.
@@ -635,41 +646,42 @@ var benchPage = template.Must(template.New("bench").Parse(`<!doctype html>
 <head>
 <meta charset="utf-8">
 <title>{{.Model}}: mxflow bench</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid #ddd; white-space: nowrap }
+{{.Style}}
+td, th { white-space: nowrap; text-align: right }
 th:first-child, td:first-child { text-align: left }
-.invalid { color: #a40000; font-weight: 600 }
-svg { max-width: 100%; height: auto }
+.invalid { font-weight: 600 }
+.scroll, body > p { margin-top: .8rem }
 </style>
 </head>
 <body>
 <h1>{{.Model}}</h1>
 <p>{{.URL}} ({{.Engine}}), {{.Started.Format "2006-01-02 15:04 MST"}}, {{.Tool}}, seed {{.Seed}}</p>
-{{range .Tables}}<table>
+{{range .Tables}}<div class="scroll" tabindex="0" role="region" aria-label="Results"><table>
 <thead><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr></thead>
 <tbody>
 {{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
 {{end}}</tbody>
-</table>
+</table></div>
 {{end}}{{range .Words}}<p{{if and (ge (len .) 8) (eq (slice . 0 8) "invalid:")}} class="invalid"{{end}}>{{.}}</p>
-{{end}}{{.Plots}}
-</body>
+{{end}}{{with .Plots}}<div class="scroll" tabindex="0" role="region" aria-label="Plots">{{.}}</div>
+{{end}}</body>
 </html>
 `))
 
 func (r *Result) html(w io.Writer) error {
-	page := struct {
+	shown := struct {
 		*Result
 		Tables []drawn
 		Words  []string
 		Plots  template.HTML
-	}{Result: r, Tables: r.tables(), Words: r.words()}
+		Style  template.CSS
+	}{Result: r, Style: page.Style, Tables: r.tables(), Words: r.words()}
 	if picture, err := r.Picture(".svg"); err == nil {
-		page.Plots = template.HTML(picture)
+		shown.Plots = template.HTML(picture)
 	}
-	return benchPage.Execute(w, page)
+	return benchPage.Execute(w, shown)
 }
 
 // unreadable looks for answers that do not read as text. An answer that ended by

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"image/png"
 	"math"
 	"slices"
@@ -100,9 +101,9 @@ func TestBenchMarkdown(t *testing.T) {
 
 | model | test | t/s | 95% interval | window t/s | phase t/s | peak t/s | ttft ms | tpot ms | e2e ms |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  |  | 0.25 ± 1e-05 |  |  |
+| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  |  | 0.25 ± 0.00001 |  |  |
 | org/m\|x? | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |  |
-| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  |  | 0.25 ± 1e-05 |  |  |
+| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  |  | 0.25 ± 0.00001 |  |  |
 | org/m\|x? | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |  |
 
 | model | cell | goodput req/s | accept_length |
@@ -227,7 +228,7 @@ func TestBenchPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := png.Decode(bytes.NewReader(pixels)); err != nil || p.Bounds().Dx() != panelWidth || p.Bounds().Dy()%panelHeight != 0 {
+	if p, err := png.Decode(bytes.NewReader(pixels)); err != nil || p.Bounds().Dx() != leastWidth || p.Bounds().Dy()%panelHeight != 0 {
 		t.Errorf("%v", err)
 	}
 	for least, want := range map[float64]float64{0.9: 1, 1.2: 2, 2.5: 5, 7: 10, 0.03: 0.05, 1: 1} {
@@ -289,5 +290,17 @@ func TestBenchRowsOfSeveralPrompts(t *testing.T) {
 	}
 	if want := []string{"pp64 @ d128", "tg32 after pp64 @ d128", "pp512 @ d128", "tg32 after pp512 @ d128"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestWidth: the names of cells stand beside each other, however many there are.
+func TestWidth(t *testing.T) {
+	r := &Result{}
+	for i := range 12 {
+		r.Cells = append(r.Cells, Cell{Label: fmt.Sprint(i), Prompt: 2048, Output: 128, Depth: 4096, Concurrency: i + 2})
+		room := (r.width() - marginLeft - marginRight) / len(r.Cells)
+		if name := r.Cells[i].short(); room <= len(name)*letterWidth {
+			t.Errorf("%d cells: %d px for %q", i+1, room, name)
+		}
 	}
 }
