@@ -99,8 +99,10 @@ func (v Value) BetterThan(o Value) bool {
 
 // Peak is a metric at its best, beside the baseline.
 type Peak struct {
-	// Arm has the best value of all runs, and Now the newest of the accepted stack, or
-	// of the baseline while nothing is accepted; nil where that was not measured.
+	// Arm has the best value of all runs of what is not the baseline, even where the
+	// baseline is better; of the baseline where nothing else has the metric. Now is the
+	// newest of the accepted stack, or of the baseline while nothing is accepted; nil
+	// where that was not measured.
 	Arm *Arm
 	Value
 	Now      *Arm
@@ -139,7 +141,12 @@ func Peaks(st *store.Store) (peaks []Peak) {
 	for _, m := range decidedBy(all) {
 		var b Peak
 		for _, a := range arms {
-			if v, ok := a.Of(m.address, m.stat); ok && v.Better != "" && v.Better != "neither" && (b.Arm == nil || v.BetterThan(b.Value)) {
+			v, ok := a.Of(m.address, m.stat)
+			if !ok || v.Better == "" || v.Better == "neither" {
+				continue
+			}
+			of, last := a.Variant == ledger.Baseline, b.Arm != nil && b.Arm.Variant == ledger.Baseline
+			if b.Arm == nil || last && !of || of == last && v.BetterThan(b.Value) {
 				b.Arm, b.Value = a, v
 			}
 		}

@@ -67,7 +67,7 @@ func (t *writer) best() {
 		}
 		switch {
 		case p.Arm.Variant == ledger.Baseline:
-			row[5] = "the baseline is the best"
+			row[5] = "only the baseline has it"
 		case p.Base.BetterThan(p.Value):
 			row[5] += ": BELOW ITS BASELINE"
 		}

@@ -148,6 +148,18 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestBelowBaseline: the best of what was tried is no best where the baseline is better.
+func TestBelowBaseline(t *testing.T) {
+	p, st := made(t, 1, 8)
+	files, err := Files(p, st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "| 20.4 ± 0.26 tok/s | -32.7% (worse): BELOW ITS BASELINE | f0 |"; !strings.Contains(files[0].Text, want) {
+		t.Errorf("no %q in\n%s", want, files[0].Text)
+	}
+}
+
 // TestFrameworks: engines of a comparison stand side by side by what was measured of them,
 // a command by what the plan says its numbers are, and what levels found beside it. One
 // without numbers says why.
