@@ -23,6 +23,7 @@ import (
 func newABCommand(a *app) *cobra.Command {
 	var q ab.Question
 	var rerun, dryRun bool
+	format := ""
 	c := &cobra.Command{
 		Use:   "ab --a COMMAND --b COMMAND",
 		Short: "Is B faster than A? Starts both in turn, and answers with known error rates",
@@ -55,11 +56,17 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 			if c.Flags().Changed("launches") && q.Launches == 0 {
 				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
 			}
+			if err := knownFormat(format, "md"); err != nil {
+				return err
+			}
+			if format != "" && (a.json || q.AURL != "" || q.BURL != "") {
+				return errors.New("--format md shows a verdict: there is none of servers that run already (--a-url), and --json is another format")
+			}
 			q.CommandLine = abLine(c.Flags())
 			if err := q.Check(); err != nil {
 				return err
 			}
-			return runAB(c.Context(), a, &q, rerun, dryRun)
+			return runAB(c.Context(), a, &q, format, rerun, dryRun)
 		},
 	}
 	f := c.Flags()
@@ -94,11 +101,12 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringVar(&q.WritePlan, "write-plan", "", "write the plan that does the same there")
 	f.BoolVar(&dryRun, "dry-run", false, "print the plan and start nothing")
 	f.BoolVar(&rerun, "rerun", false, "measure all of it again")
+	f.StringVar(&format, "format", "", "md: Markdown for a pull request, with the progress on standard error (default: text)")
 	a.jsonFlag(c, "stream events as JSON, one object a line; the last one is the result")
 	return c
 }
 
-func runAB(ctx context.Context, a *app, q *ab.Question, rerun, dryRun bool) error {
+func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dryRun bool) error {
 	at, err := q.Place(a.state)
 	if err != nil {
 		return err
@@ -127,7 +135,14 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, dryRun bool) erro
 		return err
 	}
 	// The plan is mxflow's own, so that its warnings point where nobody looks.
-	run := applying{path: at.Plan, state: at.State, watch: newProgress(a), report: func(res *lang.Findings) {
+	told := a
+	if format == "md" {
+		// What is pasted is on standard output alone.
+		beside := *a
+		beside.stdout = a.stderr
+		told = &beside
+	}
+	run := applying{path: at.Plan, state: at.State, watch: newProgress(told), report: func(res *lang.Findings) {
 		if !res.OK() {
 			a.reportStreamed(res)
 		}
@@ -138,8 +153,8 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, dryRun bool) erro
 	}
 	switch {
 	case !running:
-		show := &abShow{Observer: run.watch, app: a, q: q, at: at}
-		if run.watch = show; !a.json {
+		show := &abShow{Observer: run.watch, app: a, q: q, at: at, format: format}
+		if run.watch = show; !a.json && format == "" {
 			show.begin()
 		}
 	case !a.json:
@@ -153,7 +168,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, dryRun bool) erro
 
 // abShown are flags that say how a comparison is shown or how far it goes, and not what
 // is asked.
-var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "json", "state"}
+var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "json", "format", "state"}
 
 // abLine is the command line again, as a person would write it, with what is asked.
 func abLine(flags *pflag.FlagSet) string {

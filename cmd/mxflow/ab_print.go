@@ -29,6 +29,8 @@ type abShow struct {
 	*app
 	q  *ab.Question
 	at ab.Place
+	// format is "md", or empty.
+	format string
 }
 
 func (s *abShow) begin() {
@@ -52,6 +54,10 @@ func (s *abShow) End(res *apply.Result) {
 	conclude(r, s.q, res.End)
 	if s.json {
 		s.printLine(r)
+		return
+	}
+	if s.format == "md" {
+		s.markdown(r)
 		return
 	}
 	s.print(r, res.Took)

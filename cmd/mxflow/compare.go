@@ -79,7 +79,11 @@ func knownFormat(format string, known ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("--format %s: there are %s", format, list(known))
+	verb := "are"
+	if len(known) == 1 {
+		verb = "is"
+	}
+	return fmt.Errorf("--format %s: there %s %s", format, verb, list(known))
 }
 
 // list is several words as a sentence names them: "a, b and c".

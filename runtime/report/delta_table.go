@@ -98,7 +98,7 @@ func DeltaNotes(deltas []Delta) (notes []string) {
 		}
 	}
 	if tested > 0 {
-		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each metric by itself: of %d metrics that did not change, one in 20 shows p ≤ 0.05. ~ marks what the launches do not show. Nothing is decided here.", tested))
+		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each metric by itself: of %d metrics that did not change, one in 20 shows p ≤ 0.05. ~ marks what the launches do not show. No verdict rests on this table.", tested))
 	}
 	return notes
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/steps/ab"
+)
+
+// markdown shows a comparison as one pastes it into a pull request: what print shows, as
+// far as somebody else needs it.
+func (s *abShow) markdown(r *ab.Result) {
+	word := strings.ToUpper(string(r.Verdict))
+	if word == "" {
+		word = "OPEN"
+	}
+	line := func(format string, args ...any) { fmt.Fprintf(s.stdout, format+"\n", args...) }
+	line("**%s** %s\n", word, report.Inert(r.Said))
+	if r.A.Value != nil && r.B.Value != nil && r.Change != nil {
+		change := tell.Interval(*r.Change, r.Low, r.High, "ratio")
+		switch {
+		case !r.Verdict.Decided() && r.Verdict != verdict.Inconclusive:
+			change = tell.Number(*r.Change, "ratio") + ", which does not count"
+		case r.Low != nil:
+			change += " (decision bounds)"
+		}
+		line("%s: A %s, B %s, %s. Claim: %s.\n", s.q.Label(), tell.Number(*r.A.Value, r.Unit), tell.Number(*r.B.Value, r.Unit), change, r.Claim)
+	}
+	list := func(texts []string) {
+		for _, text := range texts {
+			line("- %s", report.Inert(imported.Printable(strings.ReplaceAll(text, "\n", " "))))
+		}
+		if len(texts) > 0 {
+			line("")
+		}
+	}
+	list(tell.Lines(r.Reasons))
+	machine, _ := report.Environments(report.Counted(r.A.All), report.Counted(r.B.All))
+	if deltas := report.Deltas(r.A.All, r.B.All, len(machine) == 0); len(deltas) > 0 {
+		fmt.Fprint(s.stdout, report.DeltaTable(deltas, "A", "B").Markdown())
+		list(report.DeltaNotes(deltas))
+	}
+	rows := [][]string{}
+	for _, pair := range [][2]string{
+		{"A", inCode(s.q.Arms[0].Text)},
+		{"B", inCode(s.q.Arms[1].Text)},
+		{"load", sentWords(s.q)},
+		{"both", sharedWords(r, s.q)},
+		{"machine", imported.Printable(machineWords(append(r.A.All[:len(r.A.All):len(r.A.All)], r.B.All...)))},
+		{"test", testWords(r.Test)},
+		{"reproduce", inCode(s.q.CommandLine)},
+	} {
+		if pair[1] != "" {
+			rows = append(rows, pair[:])
+		}
+	}
+	fmt.Fprint(s.stdout, report.Table{Head: []string{"", ""}, Rows: rows}.Markdown())
+	rows = nil
+	for _, d := range r.Differs {
+		intended := d.Intended
+		if intended == "" {
+			intended = "not declared"
+		}
+		rows = append(rows, []string{d.What, imported.Printable(d.A), imported.Printable(d.B), intended})
+	}
+	if len(rows) > 0 {
+		fmt.Fprint(s.stdout, report.Table{Head: []string{"What differs", "A", "B", "Intended"}, Rows: rows}.Markdown())
+	}
+	list(toKnow(r))
+}
+
+// inCode is a command as Markdown keeps it.
+func inCode(command string) string {
+	return "`" + strings.ReplaceAll(oneLine(command), "`", "'") + "`"
+}
