@@ -20,7 +20,7 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, wait, underSeal bool
+	var onSeen, wait, serve, underSeal bool
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
@@ -82,7 +82,7 @@ interrupted.`,
 			} else if key != "" {
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
-			q.wait, q.watch, q.report = wait, newProgress(a), a.reportStreamed
+			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a), a.reportStreamed
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
@@ -96,6 +96,7 @@ interrupted.`,
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
 	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
 	onSeenFlag(c, &onSeen)
+	c.Flags().BoolVar(&serve, "serve", false, "show the run in a browser until it ends, as mxflow serve does")
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is at work on the state directory")
 	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what is not as plan.seal beside the plan has it (see mxflow seal)")
 	c.Flags().StringVar(&key, "key", "", "public key of who sealed, or its `file` (default: your own)")
@@ -129,7 +130,9 @@ type applying struct {
 	sealDigest string
 	budget     *budget
 	// wait is set to wait for another apply on the state directory.
-	wait  bool
+	wait bool
+	// serve is set to show the run in a browser.
+	serve bool
 	watch apply.Observer
 	// report prints what is wrong with the plan.
 	report func(*lang.Findings)
@@ -141,6 +144,10 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	watch := &recorder{Observer: q.watch, dir: q.state}
+	if q.serve {
+		watch.serve = func() func() { return a.serveBeside(q.state) }
+	}
 	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
 	defer release()
 	if q.budget != nil {
@@ -151,7 +158,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Tool: tool,
 		Guardian: a.guardian, Hard: hard,
-	}, &recorder{Observer: q.watch, dir: q.state})
+	}, watch)
 	switch {
 	case res != nil:
 		a.exit = res.Exit

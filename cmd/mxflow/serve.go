@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +28,7 @@ import (
 
 func newServeCommand(a *app) *cobra.Command {
 	var port int
+	var child bool
 	c := &cobra.Command{
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the run under way in a browser",
@@ -50,8 +54,14 @@ a page that is open it looks once a second whether something was recorded.`,
 			}
 			ctx, stop := context.WithCancel(c.Context())
 			defer stop()
+			interrupts := ending.Interrupts()
 			go func() {
-				<-ending.Interrupts()
+				if child {
+					// It ends with the apply that started it, however that ends.
+					_, _ = io.Copy(io.Discard, os.Stdin)
+				} else {
+					<-interrupts
+				}
 				stop()
 			}()
 			s := newOnlooker(dir, listener.Addr().String())
@@ -60,6 +70,8 @@ a page that is open it looks once a second whether something was recorded.`,
 		},
 	}
 	c.Flags().IntVar(&port, "port", 0, "port to serve on (default: a free one)")
+	c.Flags().BoolVar(&child, "child", false, "end when standard input does")
+	_ = c.Flags().MarkHidden("child")
 	return c
 }
 
@@ -244,6 +256,9 @@ func (s *onlooker) now() shown {
 type recorder struct {
 	apply.Observer
 	dir string
+	// serve, where set, shows the run from its begin to its end; done ends that.
+	serve func() (done func())
+	done  func()
 
 	mu  sync.Mutex
 	run string
@@ -256,6 +271,16 @@ func (r *recorder) Begin(s apply.Start) {
 	r.run = s.Run
 	r.mu.Unlock()
 	r.Observer.Begin(s)
+	if r.serve != nil {
+		r.done = r.serve()
+	}
+}
+
+func (r *recorder) End(res *apply.Result) {
+	r.Observer.End(res)
+	if r.done != nil {
+		r.done()
+	}
 }
 
 func (r *recorder) Event(ev runtime.Event) {
@@ -291,4 +316,38 @@ func (r *recorder) keep(ev runtime.Event) {
 		err = store.KeepProgress(r.dir, r.run, said)
 	}
 	_ = err // it is for onlookers: a run does not end for want of them
+}
+
+// serveBeside starts mxflow serve on a state directory, in a process of its own, so that the
+// measuring client shares neither scheduler nor garbage collector with it. It ends with
+// this process, since its standard input does.
+func (a *app) serveBeside(dir string) (done func()) {
+	fail := func(err error) func() {
+		fmt.Fprintf(a.stderr, "note: --serve does not serve: %v\n", err)
+		return func() {}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fail(err)
+	}
+	c := exec.Command(program, "serve", "--child", "--state", dir)
+	c.Stderr = a.stderr
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return fail(err)
+	}
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		return fail(err)
+	}
+	if err := c.Start(); err != nil {
+		return fail(err)
+	}
+	if address, err := bufio.NewReader(stdout).ReadString('\n'); err == nil {
+		fmt.Fprint(a.stderr, "serving "+address)
+	}
+	return func() {
+		_ = stdin.Close()
+		_ = c.Wait()
+	}
 }
