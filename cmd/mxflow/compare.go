@@ -103,7 +103,13 @@ func (a *app) printPair(p report.Pair, format string) error {
 	if format == "csv" {
 		return report.DeltaCSV(a.stdout, p.Deltas)
 	}
-	t := report.DeltaTable(p.Deltas, p.Old.Title(), p.New.Title())
+	// The sessions stand above: heads with them would take a terminal's width.
+	fmt.Fprintf(a.stdout, "%s\n\n", p.Title())
+	old, new := p.Old.Variant, p.New.Variant
+	if old == new {
+		old, new = p.Old.Session, p.New.Session
+	}
+	t := report.DeltaTable(p.Deltas, old, new)
 	bullet := "\n"
 	if format == "md" {
 		fmt.Fprint(a.stdout, t.Markdown())

@@ -95,11 +95,19 @@ func (a *app) printHistory(h *report.History) {
 		for len(marks) > 0 {
 			mark()
 		}
-		a.printTable([]string{"session began", "session", "launches", "value", tell.Number(low, h.Unit) + " to " + tell.Number(high, h.Unit)}, rows)
+		a.printTable([]string{"session began", "session", "launches", "value", span(low, high, h.Unit)}, rows)
 	}
 	if changed {
 		fmt.Fprintln(a.stdout, "\n"+a.broken(0, "A change between sessions is a flag and decides nothing: machine, driver and engine may differ. To decide, measure both in one session."))
 	}
+}
+
+// span heads the plot: both of its ends, once where they are one.
+func span(low, high float64, unit string) string {
+	if low == high {
+		return tell.Number(low, unit)
+	}
+	return tell.Number(low, "") + " to " + tell.Number(high, unit)
 }
 
 func seriesTitle(s report.Series) string {

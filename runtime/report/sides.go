@@ -35,6 +35,14 @@ type PairSide struct {
 // Title is "kv_cache (s-818b7c67db)".
 func (s PairSide) Title() string { return fmt.Sprintf("%s (%s)", s.Variant, s.Session) }
 
+// Title says what is compared, and where its launches are from.
+func (p Pair) Title() string {
+	if p.Old.Session == p.New.Session {
+		return fmt.Sprintf("%s and %s in session %s", p.Old.Variant, p.New.Variant, p.Old.Session)
+	}
+	return p.Old.Title() + " and " + p.New.Title()
+}
+
 // side is what a name means: launches, by variant.
 type side struct {
 	asked     string
