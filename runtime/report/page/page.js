@@ -135,7 +135,7 @@
       const rows = d.names.flatMap((name, i) => [{name, arm: "before", v: d.before[i]}, {name, arm: "after", v: d.after[i]}]);
       return [key(["before", base, true], ["after", own]), Plot.plot({
         width, height: 50 + 34 * d.names.length, marginLeft: 108, marginRight: 58, marginBottom: 30, ariaLabel: `Kernel time in ${d.part}`,
-        x: {label: "µs per step", labelArrow: "none", tickSize: 0, ticks: 4, grid: true, tickFormat: num}, y: {axis: null, domain: ["before", "after"]},
+        x: {label: d.part === "prefill" ? "µs per token" : "µs per step", labelArrow: "none", tickSize: 0, ticks: 4, grid: true, tickFormat: num}, y: {axis: null, domain: ["before", "after"]},
         fy: {label: null, domain: d.names, axis: "left", padding: 0.25},
         marks: [
           Plot.barX(rows, {x: "v", y: "arm", fy: "name", fill: (r) => r.arm === "after" ? own : "none", stroke: (r) => r.arm === "after" ? own : base, inset: 0.5}),
