@@ -144,21 +144,9 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	watch := &recorder{Observer: q.watch, dir: q.state}
-	if q.serve {
-		watch.serve = func() func() { return a.serveBeside(q.state) }
-	}
 	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
 	defer release()
-	if q.budget != nil {
-		limited, done := q.budget.watch(soft, &q)
-		defer done()
-		soft = limited
-	}
-	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Tool: tool,
-		Guardian: a.guardian, Hard: hard,
-	}, watch)
+	res, err := q.run(soft, hard, a, loaded, g)
 	switch {
 	case res != nil:
 		a.exit = res.Exit
@@ -166,4 +154,21 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 		a.exit = verdict.ExitInterrupted
 	}
 	return res, err
+}
+
+// run applies what was loaded until soft ends, or the budget of a seal is used up.
+func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result, error) {
+	if q.budget != nil {
+		limited, done := q.budget.watch(soft, &q)
+		defer done()
+		soft = limited
+	}
+	watch := &recorder{Observer: q.watch, dir: q.state}
+	if q.serve {
+		watch.serve = func() func() { return a.serveBeside(q.state) }
+	}
+	return apply.Run(soft, apply.Options{
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Tool: tool,
+		Guardian: a.guardian, Hard: hard,
+	}, watch)
 }

@@ -167,18 +167,22 @@ type plannedJSON struct {
 	Sends *apply.Sent `json:"sends,omitempty"`
 }
 
+func plannedJSONOf(p *plans.Plan, n runtime.Planned) plannedJSON {
+	j := plannedJSON{Node: n.Node.ID, Action: string(n.Action), Because: n.Because, Verdict: string(n.Verdict), If: n.If, Locked: n.Locked, Overruled: n.Overruled, Launches: n.Launches, Least: sure(n.Launches), Notes: n.Notes}
+	if !n.Locked.IsZero() {
+		j.Action = "locked"
+	}
+	if s := apply.SentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
+		j.Sends = &s
+	}
+	return j
+}
+
 func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []plans.Difference) {
 	if a.json {
 		nodes := []plannedJSON{}
 		for _, n := range preview {
-			j := plannedJSON{Node: n.Node.ID, Action: string(n.Action), Because: n.Because, Verdict: string(n.Verdict), If: n.If, Locked: n.Locked, Overruled: n.Overruled, Launches: n.Launches, Least: sure(n.Launches), Notes: n.Notes}
-			if !n.Locked.IsZero() {
-				j.Action = "locked"
-			}
-			if s := apply.SentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
-				j.Sends = &s
-			}
-			nodes = append(nodes, j)
+			nodes = append(nodes, plannedJSONOf(p, n))
 		}
 		a.printJSON(map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0})
 		return

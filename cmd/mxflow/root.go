@@ -114,6 +114,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newPlanCommand(a),
 		newApplyCommand(a),
 		newSealCommand(a),
+		newMCPCommand(a),
 		newABCommand(a),
 		newBenchCommand(a),
 		newImportCommand(a),

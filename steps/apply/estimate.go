@@ -86,16 +86,17 @@ func (k *Known) span(l piece) (low, high float64) {
 		// They were paced otherwise: the clock comes on top of what they took.
 		return low + l.pace, high + l.pace
 	}
+	engine := engineKey(l.Engine, l.Model)
 	starts := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Start > 0 })
 	if len(starts) == 0 {
-		starts = k.those(func(t took) bool { return t.like(l) && t.Start > 0 })
+		starts = k.those(func(t took) bool { return t.Engine == engine && t.Start > 0 })
 	}
 	low = l.pace
 	if len(starts) > 0 {
 		start, _ := within(starts, func(t took) float64 { return t.Start })
 		low += start
 	}
-	others := k.those(func(t took) bool { return t.like(l) && t.Purpose == l.Purpose && t.Work == l.Work })
+	others := k.those(func(t took) bool { return t.Engine == engine && t.Purpose == l.Purpose && t.Work == l.Work })
 	if len(others) > 0 {
 		_, high = within(others, func(t took) float64 { return t.Seconds })
 		high = max(high*asFast, low)

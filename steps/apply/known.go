@@ -30,9 +30,6 @@ type took struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// like reports whether the engine is that of a planned launch.
-func (t took) like(l piece) bool { return t.Engine == engineKey(l.Engine, l.Model) }
-
 func engineKey(kind, model string) string { return runtime.ShortID(kind, model) }
 
 func tookOf(l *ledger.Launch) took {

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/steps"
+)
+
+type featureAsk struct {
+	Phase   string            `json:"phase"`
+	Name    string            `json:"name"`
+	Set     map[string]string `json:"set" jsonschema:"values of knobs that the candidate differs in from its parent"`
+	Like    string            `json:"like,omitempty" jsonschema:"the sealed feature of the phase whose criteria it has; its first where empty"`
+	Summary string            `json:"summary,omitempty"`
+	Metric  string            `json:"metric,omitempty" jsonschema:"of the hypothesis, such as chat.tg"`
+	Expect  string            `json:"expect,omitempty" jsonschema:"such as +10%"`
+	Because string            `json:"because,omitempty"`
+}
+
+type valueAsk struct {
+	Knob     string            `json:"knob"`
+	Value    string            `json:"value"`
+	Env      map[string]string `json:"env,omitempty"`
+	Settings map[string]any    `json:"settings,omitempty"`
+	Args     []string          `json:"args,omitempty"`
+	// Source and Ref are the engine's source and the revision of it.
+	Source     string   `json:"source,omitempty" jsonschema:"name of the engine's source that ref is a revision of"`
+	Ref        string   `json:"ref,omitempty"`
+	MustSee    []string `json:"must_see" jsonschema:"globs of log lines that prove that the value took effect"`
+	MustNotSee []string `json:"must_not_see,omitempty"`
+}
+
+// proposedAnswer says that a proposal is in the plan, or what the seal has against it.
+type proposedAnswer struct {
+	Written bool   `json:"written"`
+	File    string `json:"file"`
+	// Refused is what goes beyond the seal, Diagnostics what is wrong with the plan that
+	// it would make.
+	Refused     []planseal.Moved `json:"refused,omitempty"`
+	Diagnostics any              `json:"diagnostics,omitempty"`
+	Next        []nextCall       `json:"next,omitempty"`
+}
+
+// word is what a proposal may be called: it ends up between quotes in a plan.
+var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+func (s *agentServer) proposeFeature(_ context.Context, ask featureAsk) (any, error) {
+	if !word.MatchString(ask.Name) {
+		return nil, fmt.Errorf("name %q: a feature is called by a word of letters, digits, _ and -", ask.Name)
+	}
+	next := []nextCall{{Tool: "qualify", Of: ask.Name, Code: "proposed"}, {Tool: "plan", Of: ask.Name, Code: "proposed"}}
+	return s.propose(next, func(body *hclwrite.Body) error {
+		phase := body.FirstMatchingBlock("phase", []string{ask.Phase})
+		if phase == nil {
+			return fmt.Errorf("phase %q is not written in %s", ask.Phase, s.path)
+		}
+		var like *hclwrite.Block
+		for _, b := range phase.Body().Blocks() {
+			if b.Type() != "feature" || len(b.Labels()) != 1 {
+				continue
+			}
+			if b.Labels()[0] == ask.Name {
+				return fmt.Errorf("phase %s has a feature %q: choose another name", ask.Phase, ask.Name)
+			}
+			if like == nil && (ask.Like == "" || b.Labels()[0] == ask.Like) {
+				like = b
+			}
+		}
+		if like == nil {
+			return fmt.Errorf("phase %s has no feature %q to be judged like", ask.Phase, ask.Like)
+		}
+		file, diags := hclwrite.ParseConfig(like.BuildTokens(nil).Bytes(), s.path, hcl.InitialPos)
+		if diags.HasErrors() {
+			return diags
+		}
+		own := file.Body().Blocks()[0]
+		own.SetLabels([]string{ask.Name})
+		for _, name := range []string{"summary", "priority", "notes", "improve", "blocked_by", "superseded_by", "choose", "prefer", "set"} {
+			own.Body().RemoveAttribute(name)
+		}
+		for _, b := range own.Body().Blocks() {
+			if b.Type() == "hypothesis" {
+				own.Body().RemoveBlock(b)
+			}
+		}
+		if ask.Summary != "" {
+			own.Body().SetAttributeValue("summary", cty.StringVal(ask.Summary))
+		}
+		own.Body().SetAttributeValue("set", texts(ask.Set))
+		if ask.Metric != "" {
+			h := own.Body().AppendNewBlock("hypothesis", nil).Body()
+			h.SetAttributeValue("metric", cty.StringVal(ask.Metric))
+			h.SetAttributeValue("expect", cty.StringVal(ask.Expect))
+			h.SetAttributeValue("because", cty.StringVal(ask.Because))
+		}
+		phase.Body().AppendNewline()
+		phase.Body().AppendBlock(own)
+		return nil
+	})
+}
+
+func (s *agentServer) proposeValue(_ context.Context, ask valueAsk) (any, error) {
+	if !word.MatchString(ask.Value) {
+		return nil, fmt.Errorf("value %q: a value is called by a word of letters, digits, _ and -", ask.Value)
+	}
+	return s.propose([]nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
+		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
+		if knob == nil {
+			return fmt.Errorf("knob %q is not written in %s", ask.Knob, s.path)
+		}
+		if old := knob.Body().FirstMatchingBlock("value", []string{ask.Value}); old != nil {
+			knob.Body().RemoveBlock(old)
+		}
+		v := knob.Body().AppendNewBlock("value", []string{ask.Value}).Body()
+		if len(ask.Env) > 0 {
+			v.SetAttributeValue("env", texts(ask.Env))
+		}
+		if len(ask.Settings) > 0 {
+			settings := map[string]cty.Value{}
+			for name, value := range ask.Settings {
+				is, err := plainValue(value)
+				if err != nil {
+					return fmt.Errorf("settings.%s: %w", name, err)
+				}
+				settings[name] = is
+			}
+			v.SetAttributeValue("settings", cty.ObjectVal(settings))
+		}
+		if len(ask.Args) > 0 {
+			v.SetAttributeValue("args", textList(ask.Args))
+		}
+		if ask.Ref != "" {
+			v.AppendNewBlock("source", []string{ask.Source}).Body().SetAttributeValue("ref", cty.StringVal(ask.Ref))
+		}
+		if len(ask.MustSee) > 0 {
+			v.AppendNewBlock("must_see", nil).Body().SetAttributeValue("log", textList(ask.MustSee))
+		}
+		if len(ask.MustNotSee) > 0 {
+			v.AppendNewBlock("must_not_see", nil).Body().SetAttributeValue("log", textList(ask.MustNotSee))
+		}
+		return nil
+	})
+}
+
+// propose writes the plan as edit leaves it, where the seal allows that.
+func (s *agentServer) propose(next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.job.running() {
+		return nil, errRunning
+	}
+	is, err := s.seal()
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(s.path); err != nil || !info.Mode().IsRegular() || lang.IsYAML(s.path) {
+		return nil, fmt.Errorf("%s: proposals are written into a plan that is one file in HCL; edit it by hand, and apply checks it against the seal", s.path)
+	}
+	src, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, err
+	}
+	file, diags := hclwrite.ParseConfig(src, s.path, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if err := edit(file.Body()); err != nil {
+		return nil, err
+	}
+	text, problems := convert.Format(s.path, file.Bytes())
+	if problems != nil {
+		return nil, errors.New(problems.Diagnostics.Error())
+	}
+	res := load.Bytes(s.path, text, steps.Registry(), load.Options{Inputs: s.vars, Guard: s.app.guard()})
+	s.app.hide(res.Plan.Secrets())
+	out := proposedAnswer{File: s.path}
+	if !res.OK() {
+		out.Diagnostics, _ = few(res.DiagnosticsJSON())
+		return out, nil
+	}
+	if out.Refused, err = is.Moved(res.Plan); err != nil || len(out.Refused) > 0 {
+		out.Next = []nextCall{{Tool: "status", Code: "refused"}}
+		return out, err
+	}
+	if err := replaceFile(s.path, text); err != nil {
+		return nil, err
+	}
+	out.Written, out.Next = true, next
+	return out, nil
+}
+
+func texts(m map[string]string) cty.Value {
+	values := map[string]cty.Value{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		values[name] = cty.StringVal(m[name])
+	}
+	return cty.ObjectVal(values)
+}
+
+func textList(list []string) cty.Value {
+	var values []cty.Value
+	for _, t := range list {
+		values = append(values, cty.StringVal(t))
+	}
+	return cty.TupleVal(values)
+}
+
+func plainValue(v any) (cty.Value, error) {
+	switch v := v.(type) {
+	case string:
+		return cty.StringVal(v), nil
+	case bool:
+		return cty.BoolVal(v), nil
+	case float64:
+		return cty.NumberFloatVal(v), nil
+	case nil:
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	}
+	return cty.NilVal, fmt.Errorf("%v is neither text, number, true or false, nor null", v)
+}

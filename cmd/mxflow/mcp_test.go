@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// agent is a coding agent that has nothing but the tools of mxflow mcp.
+type agent struct {
+	*mcp.ClientSession
+	t   testing.TB
+	dir string
+}
+
+// newAgent serves a plan to an agent, sealed with what the flags allow.
+func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
+	t.Helper()
+	a := &agent{t: t, dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(a.dir, "plan.hcl"), plan, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if len(sealFlags) > 0 {
+		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), "plan.hcl")...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", "plan.hcl")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	a.ClientSession = session
+	return a
+}
+
+func (a *agent) command(args ...string) *exec.Cmd {
+	c := exec.Command(program, args...)
+	c.Dir, c.Env = a.dir, append(os.Environ(), "HOME="+a.dir, "XDG_CONFIG_HOME="+a.dir, "MXFLOW_SIGNING_KEY=")
+	return c
+}
+
+// call is the answer of a tool, decoded into an A; the error is the tool's.
+func call[A any](a *agent, tool string, args any) (answer A, err error) {
+	a.t.Helper()
+	res, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return answer, err
+	}
+	text := res.Content[0].(*mcp.TextContent).Text
+	if res.IsError {
+		return answer, fmt.Errorf("%s: %s", tool, text)
+	}
+	if len(text) > 64<<10 {
+		a.t.Errorf("%s answers with %d bytes", tool, len(text))
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		a.t.Fatalf("%s: %v in %s", tool, err, text)
+	}
+	return answer, nil
+}
+
+// must is call where the tool has to work.
+func must[A any](a *agent, tool string, args any) A {
+	a.t.Helper()
+	answer, err := call[A](a, tool, args)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return answer
+}
+
+type object = map[string]any
+
+func agentPlan(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/plans/agent.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
+func TestAgentPorts(t *testing.T) {
+	began := time.Now()
+	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches", "40", "--hours", "1")
+	value := must[proposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+	feature := must[proposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+50%", "because": "most experts are not needed"})
+	if !value.Written || !feature.Written {
+		t.Fatalf("%+v, %+v", value, feature)
+	}
+	plan := must[planAnswer](a, "plan", object{"node": "routed"})
+	if plan.Launches == 0 || plan.LeastLaunches == 0 {
+		t.Errorf("plan: %+v", plan)
+	}
+	done := a.runs("qualify", object{"feature": "routed"})
+	if done.State != "done" || done.Exit == nil || len(done.Nodes) == 0 || done.Nodes[0].Verdict != "pass" {
+		t.Fatalf("qualify: %+v", done)
+	}
+	if done = a.runs("apply", object{"target": []string{"routed"}}); done.State != "done" || done.Made == 0 {
+		t.Fatalf("apply: %+v", done)
+	}
+	status := must[statusAnswer](a, "status", object{})
+	if len(status.Stack) != 1 || status.Stack[0] != "routed" || status.Seal == nil || status.Seal.Spent.Launches == 0 {
+		t.Errorf("status: %+v %+v", status, status.Seal)
+	}
+	if why := must[explainAnswer](a, "explain", object{"node": "routed"}); why.Verdict != "pass" || len(why.Reasons) == 0 {
+		t.Errorf("explain: %+v", why)
+	}
+	if took := time.Since(began); took > 2*time.Minute {
+		t.Errorf("took %s", took)
+	}
+	t.Logf("from proposal to accepted in %s, %d launches", time.Since(began).Round(time.Second), status.Seal.Spent.Launches)
+}
+
+// runs begins an apply and waits for its end.
+func (a *agent) runs(tool string, args any) jobAnswer {
+	a.t.Helper()
+	j := must[jobAnswer](a, tool, args)
+	for j.State == "running" {
+		j = must[jobAnswer](a, "progress", object{"wait_seconds": 60})
+	}
+	return j
+}
+
+// TestAgentIsRefused: what an agent must not do is no tool, or is refused with what moved,
+// and the plan stays as it was.
+func TestAgentIsRefused(t *testing.T) {
+	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1")
+	tools, err := a.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		for _, forbidden := range []string{"waive", "retract", "rerun", "seal", "rule", "gc", "ledger", "milestone"} {
+			if strings.Contains(tool.Name, forbidden) {
+				t.Errorf("there is a tool %s", tool.Name)
+			}
+		}
+	}
+	kept, err := os.ReadFile(filepath.Join(a.dir, "plan.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, try := range map[string]struct {
+		tool   string
+		args   object
+		path   string // of what moved; empty where the tool fails
+		begins string // the beginning of its error
+	}{
+		"the default of a knob":   {"propose_value", object{"knob": "moe", "value": "all", "env": object{"MXFLOW_EMBEDDED_MOE": "all", "SLOW": "1"}, "must_see": []string{"*using kernel moe_all_experts_mxfp4*"}}, "knob.moe.value.all.env.SLOW", ""},
+		"a knob that is not open": {"propose_value", object{"knob": "other", "value": "x", "must_see": []string{"*"}}, "", `knob "other" is not written`},
+		"an expression as a name": {"propose_feature", object{"phase": "port", "name": `x" { }`, "set": object{"moe": "also_all"}}, "", "name "},
+		"a sealed feature's name": {"propose_feature", object{"phase": "port", "name": "control", "set": object{"moe": "also_all"}}, "", "phase port has a feature"},
+		"rerun":                   {"apply", object{"rerun": []string{"all"}}, "", "validating"},
+		"another plan":            {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
+		"a tool that is none":     {"waive", object{"gate": "port"}, "", "unknown tool"},
+	} {
+		got, err := call[proposedAnswer](a, try.tool, try.args)
+		switch {
+		case try.path == "" && (err == nil || !strings.Contains(err.Error(), try.begins)):
+			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, try.begins)
+		case try.path != "" && (err != nil || got.Written || len(got.Refused) == 0):
+			t.Errorf("%s: %+v, %v, want it refused", name, got, err)
+		case try.path != "":
+			found := false
+			for _, m := range got.Refused {
+				found = found || m.Path == try.path
+			}
+			if !found {
+				t.Errorf("%s: refused for %+v, want %s", name, got.Refused, try.path)
+			}
+		}
+	}
+	if now, err := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); err != nil || string(now) != string(kept) {
+		t.Errorf("the plan was changed: %v\n%s", err, now)
+	}
+	// What is interpolated in a plan is text in a proposal: nothing is read by it.
+	if got := must[proposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
+		t.Errorf("%+v", got)
+	}
+	if now, _ := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); !strings.Contains(string(now), `$${file(`) {
+		t.Errorf("an expression was written:\n%s", now)
+	}
+	// A rule that is changed beside the agent's tools stops the apply.
+	if err := os.WriteFile(filepath.Join(a.dir, "plan.hcl"), []byte(strings.Replace(string(kept), ">= 0.2", ">= -0.9", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"apply", "qualify"} {
+		args := object{}
+		if tool == "qualify" {
+			args["feature"] = "control"
+		}
+		if got := must[proposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
+			t.Errorf("%s: %+v", tool, got)
+		}
+	}
+	if got := must[statusAnswer](a, "status", object{}); len(got.Moved) != 1 {
+		t.Errorf("status: %+v", got)
+	}
+	// Without a seal there is nothing but reading.
+	if err := os.Remove(filepath.Join(a.dir, "plan.seal")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := call[jobAnswer](a, "apply", object{}); err == nil || !strings.Contains(err.Error(), "no seal") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	must[validAnswer](a, "validate", object{})
+	if got := must[namesAnswer](a, "kinds", object{}); len(got.Names) < 5 {
+		t.Errorf("kinds: %v", got)
+	}
+	if got := must[namesAnswer](a, "schema", object{}); len(got.Names) < 5 {
+		t.Errorf("schema: %v", got)
+	}
+	must[object](a, "schema", object{"name": "knob"})
+}
+
+// BenchmarkMCP asks about a plan of 1,000 features with a knob each.
+func BenchmarkMCP(b *testing.B) {
+	a := newAgent(b, []byte(planWithAKnobEach(1000)))
+	for _, tool := range []string{"validate", "plan", "status"} {
+		b.Run(tool, func(b *testing.B) {
+			for b.Loop() {
+				must[object](a, tool, object{})
+			}
+		})
+	}
+}
