@@ -203,7 +203,7 @@ var exampleLaunches = map[string]struct{ qualification, arms, references int }{
 	// baseline and three ports; one session of the baseline and the two that are measured.
 	"sglang": {4, 3, 1},
 	// Four servers and a script, four times.
-	"frameworks": {5, 5, 4},
+	"frameworks": {5, 5, 1},
 	// baseline, two ports confirmed on two more models each, one on top of both.
 	"generation": {1 + (1+2+2)*2 + 1, 3*2*2 + 2, 0},
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
@@ -23,7 +24,7 @@ import (
 
 // CompareSchema is what a comparison of engines is written as in a plan.
 var CompareSchema = plans.Schema{
-	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is qualified first by the levels of a protocol. Passes when every row was measured, but for those that `optional` names. The gate of its phase, and of those after it, reads rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
+	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is qualified first by the levels of a protocol, against the reference where a level compares. Passes when every row was measured, but for those that `optional` names. The gate of its phase, and of those after it, reads rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
 	Example: `step "compare" "frameworks" {
   engines   = [engine.embedded.plain, engine.embedded.cached]
   reference = engine.embedded.plain
@@ -210,6 +211,9 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 			launches = append(launches, qualifying(v, it.protocol))
 		}
 	}
+	if v := it.variants[0]; !it.launched(v) && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
+		launches = append(launches, planned(v, ledger.ForReference, ""))
+	}
 	for _, sl := range it.slots {
 		if it.existing(sl) == nil {
 			launches = append(launches, planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads)))
@@ -375,7 +379,16 @@ func (c *comparison) launched(v *variant.Variant) bool {
 
 // qualify runs the levels of the protocol in a launch of their own.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
-	levels, launch, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, levels.Parent{}, nil, out)
+	parent, err := c.parent(ctx, s, it, v, out)
+	if ctx.Err() != nil {
+		return err
+	} else if err != nil {
+		// Without the reference's answers nothing is known of its own.
+		e.Broken, e.Cause = verdict.Error, verdict.OfError(err)
+		out.Levels = append(out.Levels, ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{e.Cause}})
+		return nil
+	}
+	levels, launch, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, parent, nil, out)
 	if err != nil {
 		return err
 	}
@@ -391,6 +404,21 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
+}
+
+// parent is what the levels hold a row against: the reference, and for the reference a
+// launch of its own, which shows how far its launches are apart.
+func (c *compare) parent(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, out *ledger.Decision) (levels.Parent, error) {
+	reference, many := it.variants[0], 2
+	var parent levels.Parent
+	if v == reference {
+		many = 1
+	} else if all := c.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}); len(all) > 0 {
+		parent.Qualified = all[len(all)-1]
+	}
+	var err error
+	parent.Answered, err = levels.References(ctx, s, &c.lab.Lab, it.protocol, reference, many, out)
+	return parent, err
 }
 
 // died notes a row of a matrix whose engine died.
