@@ -77,7 +77,7 @@ const asFast = 2
 // known. A launch with the same load and purpose says most. One of another variant of
 // that engine bounds it; and one with another load says how long a start takes.
 func (k *Known) span(l piece) (low, high float64) {
-	same := k.those(func(t took) bool { return t.Purpose == l.Purpose && t.Work == l.Work && t.Variant == l.VariantKey })
+	same := k.those(ofVariant(l.VariantKey), func(t took) bool { return t.Purpose == l.Purpose && t.Work == l.Work })
 	if len(same) > 0 {
 		low, high = within(same, func(t took) float64 { return t.Seconds })
 		if l.Paced == 0 || high > l.pace {
@@ -87,16 +87,17 @@ func (k *Known) span(l piece) (low, high float64) {
 		return low + l.pace, high + l.pace
 	}
 	engine := engineKey(l.Engine, l.Model)
-	starts := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Start > 0 })
+	started := func(t took) bool { return t.Start > 0 }
+	starts := k.those(ofVariant(l.VariantKey), started)
 	if len(starts) == 0 {
-		starts = k.those(func(t took) bool { return t.Engine == engine && t.Start > 0 })
+		starts = k.those(ofEngine(engine), started)
 	}
 	low = l.pace
 	if len(starts) > 0 {
 		start, _ := within(starts, func(t took) float64 { return t.Start })
 		low += start
 	}
-	others := k.those(func(t took) bool { return t.Engine == engine && t.Purpose == l.Purpose && t.Work == l.Work })
+	others := k.those(lookup{engine: engine, purpose: l.Purpose, work: l.Work}, func(took) bool { return true })
 	if len(others) > 0 {
 		_, high = within(others, func(t took) float64 { return t.Seconds })
 		high = max(high*asFast, low)

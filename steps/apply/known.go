@@ -46,7 +46,9 @@ func (t took) sound() bool {
 
 // Known are launches that were made before.
 type Known struct {
-	all []took
+	// by are they by what they are looked up by: of a plan of a thousand features each
+	// is, among thousands that are known.
+	by map[lookup][]took
 	// file is where launches of all plans of this machine are noted; empty is nowhere.
 	file string
 }
@@ -67,23 +69,43 @@ func KnownTo(st *store.Store) *Known {
 	}
 	if st != nil {
 		for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
-			if t := tookOf(l); t.sound() && !slices.Contains(k.all, t) {
-				k.all = append(k.all, t)
+			if t := tookOf(l); t.sound() && !slices.Contains(k.by[ofVariant(t.Variant)], t) {
+				k.note(t)
 			}
 		}
 	}
 	return k
 }
 
-func (k *Known) those(are func(took) bool) (list []took) {
-	for _, t := range k.all {
+// lookup is what launches have in common.
+type lookup struct{ engine, variant, purpose, work string }
+
+func ofVariant(key string) lookup { return lookup{variant: key} }
+func ofEngine(key string) lookup  { return lookup{engine: key} }
+
+func (k *Known) note(t took) {
+	if k.by == nil {
+		k.by = map[lookup][]took{}
+	}
+	for _, key := range []lookup{ofVariant(t.Variant), ofEngine(t.Engine), {engine: t.Engine, purpose: t.Purpose, work: t.Work}} {
+		k.by[key] = append(k.by[key], t)
+	}
+}
+
+// those are the newest that have something in common, oldest first.
+func (k *Known) those(key lookup, are func(took) bool) (list []took) {
+	// As fast as now: not what it was many launches ago.
+	const newest = 30
+	for _, t := range slices.Backward(k.by[key]) {
+		if len(list) == newest {
+			break
+		}
 		if are(t) {
 			list = append(list, t)
 		}
 	}
-	// As fast as now: not what it was many launches ago.
-	const newest = 30
-	return list[max(0, len(list)-newest):]
+	slices.Reverse(list)
+	return list
 }
 
 func (k *Known) read() {
@@ -106,7 +128,7 @@ func (k *Known) read() {
 	for line := range bytes.Lines(text) {
 		var t took
 		if json.Unmarshal(line, &t) == nil && t.sound() {
-			k.all = append(k.all, t)
+			k.note(t)
 		}
 	}
 }
@@ -118,7 +140,7 @@ func (k *Known) add(l *ledger.Launch) {
 	if !l.OK || !t.sound() {
 		return
 	}
-	k.all = append(k.all, t)
+	k.note(t)
 	line, err := json.Marshal(t)
 	if err != nil || k.file == "" || os.MkdirAll(filepath.Dir(k.file), 0o700) != nil {
 		return
