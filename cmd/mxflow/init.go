@@ -24,14 +24,15 @@ import (
 
 func newInitCommand(a *app) *cobra.Command {
 	var kind string
-	var yaml bool
+	var yaml, agent bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a starter plan",
 		Long: `Writes a plan.hcl for an engine, with comments that explain each part. The one
 for the embedded engine runs as is; the others say what to fill in. It goes into
 the current folder, or into DIR, which is created if it does not exist. An
-existing plan is never overwritten.
+existing plan is never overwritten. With --agent it writes AGENTS.md and SKILL.md
+instead, which tell a coding agent how to propose ports for a sealed plan.
 
 Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # for vLLM; openai for any other server\n  mxflow init --yaml               # the same in YAML",
@@ -41,12 +42,43 @@ Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 			if len(args) > 0 {
 				dir = args[0]
 			}
+			if agent {
+				return scaffoldAgent(a, dir)
+			}
 			return scaffold(a, kind, dir, yaml)
 		},
 	}
 	c.Flags().StringVar(&kind, "engine", "embedded", "kind of engine: "+strings.Join(kindNames(), " or "))
 	c.Flags().BoolVar(&yaml, "yaml", false, "write a plan.yaml instead")
+	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
+	c.MarkFlagsMutuallyExclusive("agent", "engine")
+	c.MarkFlagsMutuallyExclusive("agent", "yaml")
 	return c
+}
+
+// scaffoldAgent tells a coding agent how to work with a plan that lies in a folder. Neither
+// file is written where one of them is there.
+func scaffoldAgent(a *app, dir string) error {
+	names := []string{"AGENTS.md", "SKILL.md"}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or move it first", filepath.Join(dir, name))
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := scaffolds.ReadFile("scaffold/agent/" + name)
+		if err != nil {
+			return err
+		}
+		if err := createFile(filepath.Join(dir, name), text); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  mxflow seal --by NAME --knob KNOB --features 3 plan.hcl\n  mxflow mcp plan.hcl\n", strings.Join(names, " and "))
+	return nil
 }
 
 func kindNames() (names []string) {

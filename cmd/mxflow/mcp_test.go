@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // agent is a coding agent that has nothing but the tools of mxflow mcp.
@@ -223,14 +225,17 @@ func TestAgentIsRefused(t *testing.T) {
 	must[object](a, "schema", object{"name": "knob"})
 }
 
-// BenchmarkMCP asks about a plan of 1,000 features with a knob each.
+// BenchmarkMCP asks about plans of 1,000 features: of a few knobs, and with a knob each.
 func BenchmarkMCP(b *testing.B) {
-	a := newAgent(b, []byte(planWithAKnobEach(1000)))
-	for _, tool := range []string{"validate", "plan", "status"} {
-		b.Run(tool, func(b *testing.B) {
-			for b.Loop() {
-				must[object](a, tool, object{})
-			}
-		})
+	for name, plan := range map[string][]byte{"few": planstest.LargePlan(1000), "each": []byte(planWithAKnobEach(1000))} {
+		a := newAgent(b, plan)
+		must[object](a, "validate", object{}) // reads the plan, as the first call of all does
+		for _, tool := range []string{"validate", "plan", "status"} {
+			b.Run(name+"/"+tool, func(b *testing.B) {
+				for b.Loop() {
+					must[object](a, tool, object{})
+				}
+			})
+		}
 	}
 }
