@@ -70,6 +70,9 @@ interrupted.`,
 			if err != nil {
 				return err
 			}
+			if bound && (a.state != "" || key != "") {
+				return fmt.Errorf("%s=%s applies to the state directory beside the plan, under the key of this user; remove --state and --key", roleVariable, roleProposer)
+			}
 			if underSeal || bound {
 				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
 					return errors.New("--sealed: a sealed plan is not measured again until it passes, nor decided on seen data; remove --rerun and --on-seen-data")
