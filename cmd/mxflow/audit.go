@@ -41,18 +41,22 @@ when.`,
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
-	c.AddCommand(newVerifyCommand(a), newReplayCommand(a))
+	c.AddCommand(newVerifyCommand(a), newReplayCommand(a), newSignCommand(a), newKeyCommand(a))
 	return c
 }
 
 func newVerifyCommand(a *app) *cobra.Command {
+	var key, root string
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Recompute the whole ledger and check every byte of it",
-		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that none
-was removed since the last checkpoint, and that every artifact a record names is
-there and unchanged. Exit status 2 when anything is wrong.`,
-		Args: cobra.MaximumNArgs(1),
+		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that a known
+key signed all of it, and that every artifact a record names is there and unchanged.
+With --root, a tree hash that was kept elsewhere must be one that this ledger had:
+that finds what even the holder of the key rewrote. Exit status 2 when anything is
+wrong, or not signed.`,
+		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
 			if err != nil {
@@ -66,14 +70,23 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 			if err != nil {
 				return a.fail(verdict.ExitFail, err)
 			}
+			by, err := signedBy(checked, key)
+			if err != nil {
+				return a.fail(verdict.ExitFail, err)
+			}
+			if root != "" {
+				if _, err := ledger.SizeAt(st.LedgerPath(), root); err != nil {
+					return a.fail(verdict.ExitFail, err)
+				}
+			}
 			artifacts, missing := verifyArtifacts(st)
 			if a.json {
-				a.printJSON(map[string]any{"ledger": checked, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
+				a.printJSON(map[string]any{"ledger": checked, "signed_by": by, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
 			} else {
 				for _, m := range missing {
 					fmt.Fprintln(a.stdout, m)
 				}
-				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s\n", filepath.Clean(st.LedgerPath()), count(checked.Records, "record"), checked.Root, count(artifacts, "artifact"))
+				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s, signed by %s\n", filepath.Clean(st.LedgerPath()), count(checked.Records, "record"), checked.Root, count(artifacts, "artifact"), by)
 			}
 			if len(missing) > 0 {
 				return a.fail(verdict.ExitFail, fmt.Errorf("%s missing or changed", count(len(missing), "artifact")))
@@ -90,6 +103,8 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 			return nil
 		},
 	}
+	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
+	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

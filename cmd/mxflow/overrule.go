@@ -50,6 +50,19 @@ func oneLineFlag(flag, text string, most int, what string) (string, error) {
 // to record what a person decided. It is refused while an apply is at work there:
 // what is overruled might change under the hands of both.
 func writer(a *app, args []string) (st *store.Store, done func(), err error) {
+	if st, done, err = opened(a, args); err != nil {
+		return nil, nil, err
+	}
+	if signer := a.signer(); signer != nil {
+		if err := st.SignWith(signer, false); err != nil {
+			fmt.Fprintln(a.stderr, "note:", err)
+		}
+	}
+	return st, done, nil
+}
+
+// opened is writer for who signs what is there.
+func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	seen, err := a.reader(args)
 	if err != nil {
 		return nil, nil, err

@@ -112,16 +112,9 @@ func readSeal(plan, key string) (*planseal.Seal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no seal: %w; a person writes one with mxflow seal %s", err, plan)
 	}
-	if key == "" {
-		own, err := signing.Path()
-		if err != nil {
-			return nil, err
-		}
-		if key, err = signing.Public(own); err != nil {
-			return nil, fmt.Errorf("no public key to verify %s with: %w; pass --key", file, err)
-		}
-	} else if text, err := os.ReadFile(key); err == nil {
-		key = string(text)
+	key, err = publicKey(key, file)
+	if err != nil {
+		return nil, err
 	}
 	text, err := signing.Verify(signed, key)
 	if err != nil {

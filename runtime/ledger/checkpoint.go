@@ -15,6 +15,7 @@ import (
 type checkpoint struct {
 	size int64 // leaves, header included
 	root tlog.Hash
+	text []byte // of the file, with its signature
 }
 
 // checkpointPath is where the checkpoint of the ledger at path lies.
@@ -62,17 +63,43 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	if err != nil {
 		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is whole, remove the checkpoint file and the next append writes it anew"}
 	}
-	return &checkpoint{size, root}, nil
+	return &checkpoint{size, root, text}, nil
 }
 
 // writeCheckpoint replaces the checkpoint. It is not fsynced: a crash may leave
 // an older one, which is as good.
-func writeCheckpoint(path string, size int64, root tlog.Hash) error {
+func writeCheckpoint(path string, text []byte) error {
 	aside := checkpointPath(path) + ".new"
-	if err := os.WriteFile(aside, []byte(formatCheckpoint(size, root)), 0o644); err != nil {
+	if err := os.WriteFile(aside, text, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(aside, checkpointPath(path))
+}
+
+// Signer signs checkpoints as signed notes (golang.org/x/mod/sumdb/note).
+type Signer interface {
+	// Sign is the text, which ends with a newline, with a signature below.
+	Sign(text []byte) ([]byte, error)
+	// Verify is the text of what this signer signed.
+	Verify(signed []byte) ([]byte, error)
+}
+
+// SignWith signs the checkpoint that there is and those to come. Where the ledger was
+// found with records and without a checkpoint of this signer, it signs nothing, since it
+// would vouch for whatever somebody cut off or rewrote; adopt is a person who does.
+func (l *Ledger) SignWith(s Signer, adopt bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.state.records) > 0 && !adopt {
+		if l.found == nil {
+			return fmt.Errorf("ledger %s: there was no %s, so records may have been cut off, and nothing is signed from here on. Compare with a copy; where it is whole, sign it: mxflow audit sign", l.path, checkpointPath(l.path))
+		}
+		if _, err := s.Verify(l.found.text); err != nil {
+			return fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is signed from here on. Find out whose it is; where the ledger is whole, sign it: mxflow audit sign", l.path, err)
+		}
+	}
+	l.signer = s
+	return l.stamp()
 }
 
 // compare reports whether the ledger that was read still holds all that the

@@ -56,6 +56,9 @@
 //	<number of leaves, header included, decimal>
 //	<root, base64>
 //
+// Below follow an empty line and an Ed25519 signature, as golang.org/x/mod/sumdb/note
+// writes them, where the ledger was given a Signer (docs/audit-format.md).
+//
 // It is replaced (written aside, renamed) after a batch is on disk, at most once
 // a second and when the ledger is closed, and not fsynced itself: a crash may
 // leave it behind the file, or empty, which is harmless. If it is ahead of the
@@ -69,6 +72,4 @@
 // refuses the new lines by name of the field. Renaming or removing a field,
 // reordering fields, or giving one another meaning needs mxflow-ledger/3.
 // Version 1 kept reasons as sentences and was never released; nothing reads it.
-// Signatures may follow the checkpoint's three lines after an empty line, as in
-// golang.org/x/mod/sumdb/note; version 2 does not read further than the third.
 package ledger

@@ -31,6 +31,9 @@ type Ledger struct {
 	notices []string
 	broken  error // why nothing is appended any more
 
+	signer Signer      // of checkpoints, nil for none
+	found  *checkpoint // what there was when it was opened
+
 	stamped time.Time // when an append last replaced the checkpoint
 	behind  bool      // whether the checkpoint has not seen all records
 }
@@ -66,7 +69,7 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	l := &Ledger{path: path, file: f}
+	l := &Ledger{path: path, file: f, found: cp}
 	if err := l.load(f, cp); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -169,12 +172,23 @@ func (l *Ledger) put(b []byte) error {
 // checkpoint replaces the checkpoint. The records are on disk already, so that
 // a failure is no more than a notice.
 func (l *Ledger) checkpoint() {
-	if err := writeCheckpoint(l.path, l.state.tree.n, l.state.root); err != nil {
+	if err := l.stamp(); err != nil {
 		n := fmt.Sprintf("ledger %s: its checkpoint is not up to date, so a removed record might go unnoticed: %v", l.path, err)
 		if !slices.Contains(l.notices, n) {
 			l.notices = append(l.notices, n)
 		}
 	}
+}
+
+func (l *Ledger) stamp() error {
+	text := []byte(formatCheckpoint(l.state.tree.n, l.state.root))
+	if l.signer != nil {
+		var err error
+		if text, err = l.signer.Sign(text); err != nil {
+			return err
+		}
+	}
+	return writeCheckpoint(l.path, text)
 }
 
 // Close closes the file and brings the checkpoint up to date. Everything appended is on disk already.

@@ -20,11 +20,11 @@ type Snapshot struct{ s *scanned }
 // Read reads and verifies a ledger without a lock, also while another process
 // appends: an unfinished last line is left out. Damage is a *DamageError.
 func Read(path string) (*Snapshot, error) {
-	s, err := readOnce(path)
+	s, _, err := readOnce(path)
 	if _, ok := errors.AsType[*DamageError](err); ok {
 		// A writer that takes a failed write back and then writes something
 		// else can be seen half before and half after; not twice.
-		s, err = readOnce(path)
+		s, _, err = readOnce(path)
 	}
 	if err != nil {
 		return nil, err
@@ -32,22 +32,22 @@ func Read(path string) (*Snapshot, error) {
 	return &Snapshot{s}, nil
 }
 
-func readOnce(path string) (*scanned, error) {
+func readOnce(path string) (*scanned, *checkpoint, error) {
 	// The checkpoint first: the file can then only be ahead of it.
 	cp, err := readCheckpoint(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer f.Close()
 	s, err := scan(f, path)
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
-	return s, cp.compare(path, s)
+	return s, cp, cp.compare(path, s)
 }
 
 // Records are all records in order, numbered from 0. They must not be changed.
@@ -190,6 +190,9 @@ type Report struct {
 	Root tlog.Hash `json:"root"`
 	// Checkpoint is the size that the checkpoint file has seen, 0 without one.
 	Checkpoint int64 `json:"checkpoint"`
+	// Note is the text of the checkpoint with its signature, nil without one. That the
+	// signature is somebody's is for the caller to find out.
+	Note []byte `json:"-"`
 	// Notices are true of a ledger that verifies, and worth knowing.
 	Notices []string `json:"notices,omitempty"`
 }
@@ -199,7 +202,7 @@ type Report struct {
 // torn tail is an error too. The report tells how far it came.
 func Verify(path string) (Report, error) {
 	rep := Report{Path: path}
-	s, err := readOnce(path)
+	s, cp, err := readOnce(path)
 	if s != nil {
 		rep.Bytes, rep.Size, rep.Root, rep.Records = s.good, s.tree.n, s.root, len(s.records)
 	}
@@ -212,14 +215,8 @@ func Verify(path string) (Report, error) {
 	if s.tree.n == 0 {
 		return rep, &DamageError{Path: path, Problem: "is empty: not even a header", Hint: hintTorn}
 	}
-	cp, err := readCheckpoint(path)
-	if err != nil {
-		return rep, err
-	}
-	if cp == nil {
-		rep.Notices = append(rep.Notices, fmt.Sprintf("there is no %s, so it cannot be told whether records were cut off at the end", checkpointPath(path)))
-	} else {
-		rep.Checkpoint = cp.size
+	if cp != nil {
+		rep.Checkpoint, rep.Note = cp.size, cp.text
 	}
 	rep.count(s.records)
 	return rep, nil
@@ -248,6 +245,28 @@ func (rep *Report) count(records []*Record) {
 					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s rests on launch %s, which no line before it holds", i+2, r.Decision.Node, id))
 				}
 			}
+		}
+	}
+}
+
+// SizeAt is how many leaves a ledger that verifies had when its tree hash was root.
+func SizeAt(path, root string) (size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for in := bufio.NewReaderSize(f, 64<<10); ; {
+		line, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return 0, fmt.Errorf("ledger %s never had the tree hash %s: history was rewritten, cut off, or the hash is of another ledger", path, root)
+		}
+		if err != nil {
+			return 0, err
+		}
+		size++
+		if _, is, err := parseLine(line); err == nil && is == root {
+			return size, nil
 		}
 	}
 }

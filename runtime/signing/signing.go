@@ -147,6 +147,9 @@ func (k *Key) Sign(text []byte) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, k.Signer)
 }
 
+// Verify is the text of a note that this key signed.
+func (k *Key) Verify(signed []byte) ([]byte, error) { return Verify(signed, k.Public) }
+
 // Verify is the text of a signed note that the holder of a public key signed.
 func Verify(signed []byte, public string) ([]byte, error) {
 	verifier, err := note.NewVerifier(strings.TrimSpace(public))

@@ -94,6 +94,14 @@ func (s *Store) Append(recs ...*ledger.Record) error {
 	return nil
 }
 
+// SignWith signs the ledger's checkpoints from now on (ledger.Ledger.SignWith).
+func (s *Store) SignWith(by ledger.Signer, adopt bool) error {
+	if s.readOnly {
+		return errReadOnly
+	}
+	return s.ledger.SignWith(by, adopt)
+}
+
 // CleanWith sets what every record goes through before it is appended: the last
 // place to take out what must not be kept.
 func (s *Store) CleanWith(clean func(*ledger.Record)) {

@@ -50,6 +50,8 @@ type Options struct {
 	Wait bool
 	// Tool is the program with its version, for the record.
 	Tool string
+	// Signer, which may be nil, signs what the ledger came to.
+	Signer ledger.Signer
 	// Guardian, which may be nil, ends what runs when mxflow is killed.
 	Guardian engine.Guardian
 	// Hard ends what goes on after ctx has ended: stopping engines in order.
@@ -107,6 +109,11 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 		return nil, err
 	}
 	defer st.Close()
+	if o.Signer != nil {
+		if err := st.SignWith(o.Signer, false); err != nil {
+			watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", err.Error())))
+		}
+	}
 	for _, n := range st.Notices() {
 		watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", n)))
 	}
