@@ -21,7 +21,7 @@ var (
 	//go:embed browser/d3.min.js
 	d3 string
 	//go:embed browser/plot.min.js
-	plot string
+	plotFile string
 	//go:embed page.js
 	script string
 	//go:embed page.css
@@ -29,6 +29,11 @@ var (
 	//go:embed page.html
 	body string
 )
+
+// plot is the library with its two invisible characters (a soft hyphen and a space of no
+// width, both in strings) written as escapes: what a terminal is printed replaces such
+// characters, and a script that was changed is not run.
+var plot = strings.NewReplacer("\u00ad", `\u00ad`, "\u200b", `\u200b`).Replace(plotFile)
 
 // Style is the look of mxflow's pages.
 var Style = template.CSS(style)

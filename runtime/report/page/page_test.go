@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -59,6 +60,18 @@ func TestNothingInjects(t *testing.T) {
 	}
 	if !strings.Contains(text, "default-src &#39;none&#39;") || strings.Contains(policy, "unsafe") {
 		t.Error("the policy lets more in than the page has")
+	}
+}
+
+// TestScriptsAreGraphic: a page that goes to standard output keeps its scripts to the byte,
+// or a browser refuses them by their hash.
+func TestScriptsAreGraphic(t *testing.T) {
+	for name, text := range map[string]string{"d3": d3, "plot": plot, "page.js": script, "page.css": style} {
+		for at, r := range text {
+			if r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
+				t.Errorf("%s has %U at byte %d", name, r, at)
+			}
+		}
 	}
 }
 
