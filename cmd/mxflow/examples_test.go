@@ -196,16 +196,16 @@ var exampleLaunches = map[string]struct{ qualification, arms, references int }{
 	// baseline and four ports; one session of the baseline and the two that are measured.
 	"protocol": {5, 3, 1},
 	// Two protocols' baseline, wip, five ports of which one chooses among three, and four cells
-	// of the matrix, which are measured twice; a reference of each parent.
-	"mxfp4_v2": {2 + 1 + 4 + 3 + 3, 2 + 4*2 + 4 + 2, 4},
+	// of the matrix, which are measured twice; a reference of each parent and of the matrix.
+	"mxfp4_v2": {2 + 1 + 4 + 3 + 3, 2 + 4*2 + 4 + 2, 5},
 	// baseline and three ports, one on top of the other; a reference of each parent.
 	"llamacpp": {4, 2 + 2 + 2, 3},
 	// baseline and three ports; one session of the baseline and the two that are measured.
 	"sglang": {4, 3, 1},
 	// Four servers and a script, four times.
 	"frameworks": {5, 5, 1},
-	// baseline, two ports confirmed on two more models each, one on top of both.
-	"generation": {1 + (1+2+2)*2 + 1, 3*2*2 + 2, 0},
+	// baseline, three ports of two arms, of which the first is confirmed on two more models.
+	"generation": {1 + 3 + 2*2, 3*2 + 2*2, 0},
 }
 
 // checkLaunches compares the launches in an example's state with what its levels

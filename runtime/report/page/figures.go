@@ -281,7 +281,7 @@ func (b *builder) spreads(arms []ledger.Arm) (out []Figure) {
 			continue
 		}
 		b.Figures.Spreads = append(b.Figures.Spreads, spread)
-		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution over requests"})
+		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in all launches"})
 	}
 	return out
 }

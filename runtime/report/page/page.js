@@ -34,7 +34,10 @@
   const arms = (d) => d.against && d.base && d.base.length ? [[d.arm || "candidate", own], [d.against, base, true]] : [[d.arm || "candidate", own]];
   const cut = (name, most) => name.length > most ? name.slice(0, Math.max(1, most - 1)) + "…" : name;
   // clock is the label of a time: of a day where days lie between the first and the last.
-  const clock = (times) => d3.utcFormat(d3.max(times) - d3.min(times) > 36 * 36e5 ? "%b %-d" : "%H:%M");
+  const clock = (times) => {
+    const span = d3.max(times) - d3.min(times);
+    return d3.utcFormat(span > 36 * 36e5 ? "%b %-d" : span > 6e5 ? "%H:%M" : "%H:%M:%S");
+  };
   // apart are the points whose names do not stand on each other.
   const apart = (points, width, height) => {
     const x = d3.scaleLinear(d3.extent(points, (p) => p.x), [0, width]), y = d3.scaleLinear(d3.extent(points, (p) => p.y), [0, height]), kept = [];
@@ -119,7 +122,7 @@
       return [key(...lines.map(([a, colour]) => [`${a.arm} (${a.n})`, colour, colour === base])), Plot.plot({
         width, height: 200, marginLeft: 44, marginBottom: 34, ariaLabel: `Distribution of ${d.metric}`,
         x: {label: "ms", labelArrow: "none", type: wide ? "log" : "linear", ticks: 5, tickSize: 0, tickFormat: num, grid: true, nice: !wide},
-        y: {label: "requests at or below", labelArrow: "none", tickFormat: "%", ticks: 4, tickSize: 0, domain: [0, 1], grid: true},
+        y: {label: "share at or below", labelArrow: "none", tickFormat: "%", ticks: 4, tickSize: 0, domain: [0, 1], grid: true},
         marks: [Plot.line(rows, {x: "x", y: "p", z: "arm", stroke: "colour", strokeWidth: 1.8, strokeDasharray: undefined})],
       })];
     },
