@@ -125,6 +125,7 @@ func TestReport(t *testing.T) {
 	}
 	for script, says := range map[string]string{
 		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\n/bin/cat " + recorded + " > \"$2\"\n": "",
+
 		"#!/bin/sh\necho no licence\nexit 3\n":                                          "nsys export: exit status 3\nno licence",
 		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\necho text > \"$2\"\n": "as nsys exports it: not a profile",
 	} {
