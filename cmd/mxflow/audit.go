@@ -47,13 +47,15 @@ when.`,
 
 func newVerifyCommand(a *app) *cobra.Command {
 	var key, root string
+	var size int
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Recompute the whole ledger and check every byte of it",
 		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that a known
 key signed all of it, and that every artifact a record names is there and unchanged.
 With --root, a tree hash that was kept elsewhere must be one that this ledger had:
-that finds what even the holder of the key rewrote. Exit status 2 when anything is
+that finds what even the holder of the key rewrote. With --size, it must have that many
+records: that finds an older copy put in its place. Exit status 2 when anything is
 wrong, or not signed.`,
 		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
@@ -78,6 +80,9 @@ wrong, or not signed.`,
 				if _, err := ledger.SizeAt(st.LedgerPath(), root); err != nil {
 					return a.fail(verdict.ExitFail, err)
 				}
+			}
+			if checked.Records < size {
+				return a.fail(verdict.ExitFail, fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", filepath.Clean(st.LedgerPath()), count(checked.Records, "record"), size))
 			}
 			artifacts, missing := verifyArtifacts(st)
 			if a.json {
@@ -105,6 +110,7 @@ wrong, or not signed.`,
 	}
 	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
 	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had")
+	c.Flags().IntVar(&size, "size", 0, "`records` that the ledger must have, or more")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

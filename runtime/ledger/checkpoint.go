@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -66,14 +67,21 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	return &checkpoint{size, root, text}, nil
 }
 
-// writeCheckpoint replaces the checkpoint. It is not fsynced: a crash may leave
-// an older one, which is as good.
+// writeCheckpoint replaces the checkpoint and makes it durable: where one with a
+// signature was lost in a crash, nobody could tell that nothing was cut off.
 func writeCheckpoint(path string, text []byte) error {
-	aside := checkpointPath(path) + ".new"
-	if err := os.WriteFile(aside, text, 0o644); err != nil {
+	aside, err := os.OpenFile(checkpointPath(path)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
 		return err
 	}
-	return os.Rename(aside, checkpointPath(path))
+	_, err = aside.Write(text)
+	if err := errors.Join(err, aside.Sync(), aside.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(aside.Name(), checkpointPath(path)); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
 }
 
 // Signer signs checkpoints as signed notes (golang.org/x/mod/sumdb/note).

@@ -59,11 +59,11 @@
 // Below follow an empty line and an Ed25519 signature, as golang.org/x/mod/sumdb/note
 // writes them, where the ledger was given a Signer (docs/audit-format.md).
 //
-// It is replaced (written aside, renamed) after a batch is on disk, at most once
-// a second and when the ledger is closed, and not fsynced itself: a crash may
-// leave it behind the file, or empty, which is harmless. If it is ahead of the
-// file, records were removed; if the file's root at its size is another one,
-// history was rewritten. Both are errors.
+// It is replaced (written aside, fsynced, renamed, its folder fsynced) after a batch
+// is on disk, at most once a second and when the ledger is closed: a crash may
+// leave it behind the file, which is harmless. If it is ahead of the file, records
+// were removed; if the file's root at its size is another one, history was
+// rewritten. Both are errors.
 //
 // # How it may evolve
 //

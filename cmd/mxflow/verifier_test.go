@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/mxflow/mxflow/runtime/signing"
+)
+
+// recordCopy is a state directory that a test may damage, and the key that signed it.
+type recordCopy struct {
+	t      *testing.T
+	dir    string
+	key    *signing.Key
+	ledger string
+}
+
+// forged are leaves as a ledger whose hashes are right, and its last root.
+func forged(t *testing.T, leaves ...string) (text string, root tlog.Hash) {
+	t.Helper()
+	var hashes []tlog.Hash
+	read := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		var out []tlog.Hash
+		for _, i := range indexes {
+			out = append(out, hashes[i])
+		}
+		return out, nil
+	})
+	var b strings.Builder
+	for i, leaf := range leaves {
+		stored, err := tlog.StoredHashes(int64(i), []byte(leaf), read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, stored...)
+		if root, err = tlog.TreeHash(int64(i)+1, read); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s\t%s\n", leaf, root)
+	}
+	return b.String(), root
+}
+
+func (c *recordCopy) leaves() []string {
+	c.t.Helper()
+	var out []string
+	for line := range strings.Lines(c.ledger) {
+		leaf, _, _ := strings.Cut(line, "\t")
+		out = append(out, leaf)
+	}
+	return out
+}
+
+// forge replaces the ledger by these leaves, with right hashes and, where a key is given,
+// a checkpoint that it signed.
+func (c *recordCopy) forge(key *signing.Key, leaves ...string) {
+	c.t.Helper()
+	text, root := forged(c.t, leaves...)
+	c.write("ledger", text)
+	if key != nil {
+		signed, err := key.Sign(fmt.Appendf(nil, "mxflow-ledger/2\n%d\n%s\n", len(leaves), root))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.write("ledger.checkpoint", string(signed))
+	}
+}
+
+func (c *recordCopy) write(name, text string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *recordCopy) remove(name string) {
+	c.t.Helper()
+	if err := os.Remove(filepath.Join(c.dir, name)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// artifacts are the paths of all artifacts.
+func (c *recordCopy) artifacts() []string {
+	c.t.Helper()
+	found, err := filepath.Glob(filepath.Join(c.dir, "artifacts", "sha256", "??", "*"))
+	if err != nil || len(found) < 2 {
+		c.t.Fatalf("%d artifacts, %v", len(found), err)
+	}
+	return found
+}
+
+// edited is the first leaf with something in it, replaced.
+func (c *recordCopy) edited(was, is string) []string {
+	c.t.Helper()
+	leaves := c.leaves()
+	for i := len(leaves) - 1; i >= 0; i-- {
+		if strings.Contains(leaves[i], was) {
+			leaves[i] = strings.Replace(leaves[i], was, is, 1)
+			return leaves
+		}
+	}
+	c.t.Fatalf("no record has %s", was)
+	return nil
+}
+
+// TestIndependentVerifier: a verifier in another language, written from
+// docs/audit-format.md, comes to the same answer as audit verify.
+func TestIndependentVerifier(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 on this machine:", err)
+	}
+	home := t.TempDir()
+	dir := filepath.Join(home, "work")
+	plan, err := os.ReadFile(filepath.Join("testdata", "plans", "tiny.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "plan.hcl"), plan, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	environment := append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(home, "config"), signing.Environment+"=")
+	call := func(name string, args ...string) (int, string) {
+		t.Helper()
+		var out bytes.Buffer
+		c := exec.Command(name, args...)
+		c.Env, c.Stdout, c.Stderr = environment, &out, &out
+		err := c.Run()
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return c.ProcessState.ExitCode(), out.String()
+	}
+	if status, out := call(program, "apply", filepath.Join(dir, "plan.hcl"), "--var", "launches=2"); status == 1 || status == 4 {
+		t.Fatalf("apply: %d\n%s", status, out)
+	}
+	key, err := signing.Open(filepath.Join(home, "config", "mxflow", "signing.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := signing.Open(filepath.Join(home, "stranger.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs(filepath.Join("testdata", "audit", "verify.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(dir, stateName, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(whole), "\n"), "\n")
+	_, last, _ := strings.Cut(lines[len(lines)-1], "\t")
+	size := fmt.Sprint(len(lines) - 1)
+
+	older := func(c *recordCopy) { c.forge(key, c.leaves()[:len(lines)-2]...) }
+	seed := regexp.MustCompile(`"draw":\{"seed":"[0-9a-f]`)
+	for _, c := range []struct {
+		name  string
+		do    func(*recordCopy)
+		flags []string
+		ok    bool
+	}{
+		{"nothing", func(*recordCopy) {}, nil, true},
+		{"nothing, with root and size", func(*recordCopy) {}, []string{"--root", last, "--size", size}, true},
+		{"a verdict edited, hashes recomputed", func(c *recordCopy) { c.forge(nil, c.edited(`"verdict":"pass"`, `"verdict":"fail"`)...) }, nil, false},
+		{"the same, signed by somebody else", func(c *recordCopy) { c.forge(stranger, c.edited(`"verdict":"pass"`, `"verdict":"fail"`)...) }, nil, false},
+		{"the same, signed with the key", func(c *recordCopy) { c.forge(key, c.edited(`"verdict":"pass"`, `"verdict":"fail"`)...) }, nil, true},
+		{"the same, against a root kept elsewhere", func(c *recordCopy) { c.forge(key, c.edited(`"verdict":"pass"`, `"verdict":"fail"`)...) }, []string{"--root", last}, false},
+		{"the tail cut", func(c *recordCopy) { c.forge(nil, c.leaves()[:len(lines)-2]...) }, nil, false},
+		{"the tail cut, no checkpoint", func(c *recordCopy) { older(c); c.remove("ledger.checkpoint") }, nil, false},
+		{"the tail cut, an older checkpoint", older, nil, true},
+		{"the same, against a root", older, []string{"--root", last}, false},
+		{"the same, against a size", older, []string{"--size", size}, false},
+		{"a checkpoint of before", func(c *recordCopy) { older(c); c.write("ledger", c.ledger) }, nil, false},
+		{"no line feed at the end", func(c *recordCopy) { c.write("ledger", strings.TrimSuffix(c.ledger, "\n")) }, nil, false},
+		{"a leaf changed", func(c *recordCopy) { c.write("ledger", strings.Replace(c.ledger, `"ok":true`, `"ok":tru `, 1)) }, nil, false},
+		{"a record twice", func(c *recordCopy) { l := c.leaves(); c.forge(key, append(l, l[len(l)-1])...) }, nil, false},
+		{"a duplicate key", func(c *recordCopy) { c.forge(key, c.edited(`"type":"end"`, `"type":"end","type":"end"`)...) }, nil, false},
+		{"a verdict that is none", func(c *recordCopy) {
+			c.forge(key, c.edited(`"attempt":1,"verdict":"pass"`, `"attempt":1,"verdict":"passed"`)...)
+		}, nil, false},
+		{"texts drawn from something else", func(c *recordCopy) {
+			leaves := c.leaves()
+			i := slices.IndexFunc(leaves, seed.MatchString)
+			leaves[i] = seed.ReplaceAllString(leaves[i], `"draw":{"seed":"g`)
+			c.forge(key, leaves...)
+		}, nil, false},
+		{"two artifacts exchanged", func(c *recordCopy) {
+			found := c.artifacts()
+			if err := errors.Join(os.Rename(found[0], found[0]+"-"), os.Rename(found[1], found[0]), os.Rename(found[0]+"-", found[1])); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, false},
+		{"an artifact gone", func(c *recordCopy) {
+			if err := os.Remove(c.artifacts()[0]); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, false},
+	} {
+		copied := &recordCopy{t: t, dir: filepath.Join(t.TempDir(), stateName), key: key, ledger: string(whole)}
+		if err := os.CopyFS(copied.dir, os.DirFS(filepath.Join(dir, stateName))); err != nil {
+			t.Fatal(err)
+		}
+		c.do(copied)
+		args := append([]string{"--key", key.Public}, c.flags...)
+		status, out := call(program, append([]string{"audit", "verify", "--json", "--state", copied.dir}, args...)...)
+		again, independent := call(python, append([]string{script, copied.dir}, args...)...)
+		if (status == 0) != c.ok || status != again {
+			t.Errorf("%s: mxflow %d, verify.py %d, want ok %t\n%s%s", c.name, status, again, c.ok, out, independent)
+			continue
+		}
+		if !c.ok {
+			continue
+		}
+		var ours struct {
+			Artifacts int
+			Ledger    struct {
+				Records int
+				Root    string
+			}
+		}
+		var theirs struct {
+			Records, Artifacts int
+			Root               string
+		}
+		if err := errors.Join(json.Unmarshal([]byte(out), &ours), json.Unmarshal([]byte(independent), &theirs)); err != nil {
+			t.Fatal(err)
+		}
+		if ours.Artifacts != theirs.Artifacts || ours.Ledger.Records != theirs.Records || ours.Ledger.Root != theirs.Root {
+			t.Errorf("%s: mxflow says %+v, verify.py %+v", c.name, ours, theirs)
+		}
+	}
+}
