@@ -560,8 +560,8 @@ func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 	if b.raw == "" {
 		return nil
 	}
-	samples, samplesErr := store.SamplesParquet(taken.Samples)
-	series, seriesErr := store.SeriesParquet(taken.Series)
+	samples, samplesErr := store.SamplesParquet(store.Origin{}, taken.Samples)
+	series, seriesErr := store.SeriesParquet(store.Origin{}, taken.Series)
 	cells, cellsErr := json.MarshalIndent(taken.Cells, "", "  ")
 	err := errors.Join(samplesErr, seriesErr, cellsErr)
 	// The samples come last: where they are, the others are too.

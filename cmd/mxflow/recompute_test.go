@@ -161,10 +161,10 @@ func keep(t *testing.T, st *store.Store, arch string, r measure.Recording, l *le
 	}
 	var err error
 	if len(r.Samples) > 0 {
-		l.Samples, err = st.WriteSamples(r.Samples)
+		err = st.WriteSamples("r1", l, r.Samples)
 	}
 	if err == nil && len(r.Series) > 0 {
-		l.Series, err = st.WriteSeries(r.Series)
+		err = st.WriteSeries("r1", l, r.Series)
 	}
 	if err == nil {
 		err = st.Append(

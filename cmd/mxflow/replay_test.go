@@ -88,6 +88,8 @@ type recordedState struct {
 	sealed bool
 	// block is the plan's engine of the launches, where they name it.
 	block string
+	// exchanged launches name the raw data of the other arm.
+	exchanged bool
 }
 
 func newRecordedState(t testing.TB) *recordedState {
@@ -173,10 +175,6 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 		})
 	}
 	r.Cells = []measure.CellRun{{Cell: "chat", From: 0, To: 40 * time.Second}}
-	sum, err := s.st.WriteSamples(r.Samples)
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	metrics := measure.Evaluate(r)
 	gb := 2.0 + 0.01*float64(order)
 	metrics["engine.memory_gb"] = measure.Summary{Unit: "GB", Better: measure.Lower, N: 1, Stats: map[string]float64{"median": gb, "mean": gb, "min": gb, "max": gb}}
@@ -184,11 +182,21 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 		crashed := s.crashes[fmt.Sprintf("%s.%s.%d", session, arm, round)]
 		metrics["engine.crashes"] = measure.Summary{Unit: "count", Better: measure.Lower, N: 1, Stats: map[string]float64{"median": crashed, "mean": crashed, "min": crashed, "max": crashed}}
 	}
-	s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
+	l := &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
 		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
-		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Samples: sum, Metrics: metrics,
-	}})
+		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Metrics: metrics,
+	}
+	of := *l
+	if s.exchanged {
+		of.VariantKey = map[string]string{"baseline": "routed", "routed": "baseline"}[arm]
+		of.ID = fmt.Sprintf("%s.%s.%d", session, of.VariantKey, round)
+	}
+	if err := s.st.WriteSamples(fmt.Sprintf("run-%d", s.run), &of, r.Samples); err != nil {
+		s.t.Fatal(err)
+	}
+	l.Samples = of.Samples
+	s.append(&ledger.Record{Type: "launch", Launch: l})
 }
 
 // broken records a launch that broke.
@@ -501,6 +509,13 @@ func TestAuditReplay(t *testing.T) {
 				if err := os.WriteFile(artifactOf(t, s, l.Samples), []byte("forged"), 0o644); err != nil {
 					t.Fatal(err)
 				}
+			},
+		},
+		{
+			name: "raw data of the other arm", exit: 4, want: []string{"evidence missing", "the raw samples named by launch s-1.routed.1 are of another launch: mxflow.launch is s-1.baseline.1, not s-1.routed.1"},
+			record: func(s *recordedState) {
+				s.exchanged = true
+				once(s)
 			},
 		},
 		{

@@ -16,6 +16,7 @@ var replayPhrases = phrases{
 	code.NoRawData:        "launch {subject} has no raw data to decide from",
 	code.RawUnread:        "{of}: {error}",
 	code.RawUnnamed:       "its record names no raw data",
+	code.RawOfAnother:     "the {of} named by launch {subject} are of another launch: {key} is {found}{found!absent}, not {wanted}{wanted!empty}",
 
 	code.PlanUnrecorded:    "its run did not record its plan",
 	code.PlanTextless:      "its run did not keep the plan's text",

@@ -10,6 +10,10 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // parquetKind is one kind of file that raw data are kept in. A column may be
@@ -23,9 +27,44 @@ type parquetKind struct {
 	version string
 }
 
+// Origin is the launch that a file was taken in. It is written into the file: one that is
+// named by another launch's record is told by it, whatever its digest.
+type Origin struct {
+	Run, Launch string
+	// Arm is the key of the variant that was launched.
+	Arm string
+}
+
+// keys are where a file says so.
+func (o Origin) keys() [][2]string {
+	return [][2]string{{"mxflow.run", o.Run}, {"mxflow.launch", o.Launch}, {"mxflow.arm", o.Arm}}
+}
+
+// check is a *verdict.Fault where a file is of another launch.
+func (o Origin) check(what string, lookup func(key string) (string, bool)) error {
+	for _, want := range o.keys() {
+		if found, _ := lookup(want[0]); found != want[1] {
+			return &verdict.Fault{Reason: verdict.New(
+				code.RawOfAnother, verdict.Text("of", what), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]), verdict.Text("found", found),
+			).On(o.Launch)}
+		}
+	}
+	return nil
+}
+
+// origin is what the files of a launch say.
+func (s *Store) origin(of *ledger.Launch) Origin {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return Origin{s.view.runOf[of.ID], of.ID, of.VariantKey}
+}
+
 // writeParquet is a file of rows, the same bytes for the same rows.
-func writeParquet[R any](k parquetKind, rows []R, more ...parquet.WriterOption) ([]byte, error) {
+func writeParquet[R any](k parquetKind, of Origin, rows []R, more ...parquet.WriterOption) ([]byte, error) {
 	var buf bytes.Buffer
+	for _, key := range of.keys() {
+		more = append(more, parquet.KeyValueMetadata(key[0], key[1]))
+	}
 	options := append([]parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
 		parquet.CreatedBy("mxflow", strings.TrimPrefix(k.key, "mxflow."), k.version),
@@ -46,7 +85,7 @@ func writeParquet[R any](k parquetKind, rows []R, more ...parquet.WriterOption) 
 // the Parquet library trusts what a file says about itself, and a damaged one
 // has made it read outside of its memory, which no recover catches. Artifacts
 // of a stranger's state directory are not for it.
-func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) error) (err error) {
+func readParquet[R any](k parquetKind, of Origin, data []byte, atOnce int, use func(*R) error) (err error) {
 	defer func() {
 		// Some of what it trusts ends in a panic, which an error is better than.
 		if p := recover(); p != nil {
@@ -66,6 +105,9 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 		return fmt.Errorf("a Parquet file, but not of mxflow's %s", k.what)
 	} else if v != k.version {
 		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
+	}
+	if err := of.check(k.what, f.Lookup); err != nil {
+		return err
 	}
 	r := parquet.NewGenericReader[R](f)
 	defer r.Close()
@@ -87,8 +129,8 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 }
 
 // putAs stores values as the file that encode makes of them.
-func putAs[T any](s *Store, values []T, encode func([]T) ([]byte, error)) (sum string, err error) {
-	data, err := encode(values)
+func putAs[T any](s *Store, of Origin, values []T, encode func(Origin, []T) ([]byte, error)) (sum string, err error) {
+	data, err := encode(of, values)
 	if err != nil {
 		return "", err
 	}
@@ -96,12 +138,12 @@ func putAs[T any](s *Store, values []T, encode func([]T) ([]byte, error)) (sum s
 }
 
 // getAs is the way back; there are no values where there is an error.
-func getAs[T any](s *Store, sum string, decode func([]byte) ([]T, error)) ([]T, error) {
+func getAs[T any](s *Store, of Origin, sum string, decode func(Origin, []byte) ([]T, error)) ([]T, error) {
 	data, err := s.Get(sum)
 	if err != nil {
 		return nil, err
 	}
-	values, err := decode(data)
+	values, err := decode(of, data)
 	if err != nil {
 		return nil, fmt.Errorf("artifact %s: %w", sum, err)
 	}

@@ -7,25 +7,28 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // samplesKind are files of raw samples.
-var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "2"}
+var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "3"}
 
-// WriteSamples stores raw samples as a Parquet artifact, the same bytes for the
-// same samples. They come back from ReadSamples as they were, except that Sent
+// WriteSamples stores the raw samples of a launch of a run as a Parquet artifact, the same
+// bytes for the same samples, and names it in the launch's record. They come back from ReadSamples as they were, except that Sent
 // is in UTC without a monotonic reading, and an empty list of events is nil.
-func (s *Store) WriteSamples(samples []measure.Sample) (sum string, err error) {
-	return putAs(s, samples, SamplesParquet)
+func (s *Store) WriteSamples(run string, of *ledger.Launch, samples []measure.Sample) (err error) {
+	of.Samples, err = putAs(s, Origin{run, of.ID, of.VariantKey}, samples, SamplesParquet)
+	return err
 }
 
-// ReadSamples returns the samples that WriteSamples stored under a digest.
-func (s *Store) ReadSamples(sum string) ([]measure.Sample, error) {
-	return getAs(s, sum, decodeSamples)
+// ReadSamples returns the samples that a launch of the ledger names. Those of another launch are a
+// *verdict.Fault (code.RawOfAnother).
+func (s *Store) ReadSamples(of *ledger.Launch) ([]measure.Sample, error) {
+	return getAs(s, s.origin(of), of.Samples, decodeSamples)
 }
 
 // SamplesParquet is the file that WriteSamples keeps, for who has no store.
-func SamplesParquet(samples []measure.Sample) ([]byte, error) {
+func SamplesParquet(of Origin, samples []measure.Sample) ([]byte, error) {
 	rows := make([]sampleRow, len(samples))
 	for i, sample := range samples {
 		row, err := toRow(sample)
@@ -34,11 +37,11 @@ func SamplesParquet(samples []measure.Sample) ([]byte, error) {
 		}
 		rows[i] = row
 	}
-	return writeParquet(samplesKind, rows, parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool, 6 blank"))
+	return writeParquet(samplesKind, of, rows, parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool, 6 blank"))
 }
 
-func decodeSamples(data []byte) (samples []measure.Sample, err error) {
-	err = readParquet(samplesKind, data, 64, func(row *sampleRow) error {
+func decodeSamples(of Origin, data []byte) (samples []measure.Sample, err error) {
+	err = readParquet(samplesKind, of, data, 64, func(row *sampleRow) error {
 		sample, err := row.sample()
 		samples = append(samples, sample)
 		return err

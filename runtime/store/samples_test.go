@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // inventSample fills every field, so that one that has no column comes back
@@ -53,15 +57,11 @@ func TestSamplesRoundTrip(t *testing.T) {
 		for range rng.IntN(4) * rng.IntN(60) {
 			want = append(want, inventSample(t, rng))
 		}
-		sum, err := st.WriteSamples(want)
-		if err != nil {
-			t.Fatal(err)
+		l, again := &ledger.Launch{ID: "l", VariantKey: "v"}, &ledger.Launch{ID: "l", VariantKey: "v"}
+		if err := errors.Join(st.WriteSamples("", l, want), st.WriteSamples("", again, want)); err != nil || again.Samples != l.Samples {
+			t.Fatalf("seed %d: the same samples are other bytes: %s and %s, %v", seed, l.Samples, again.Samples, err)
 		}
-		again, err := st.WriteSamples(want)
-		if err != nil || again != sum {
-			t.Fatalf("seed %d: the same samples are other bytes: %s and %s, %v", seed, sum, again, err)
-		}
-		got, err := st.ReadSamples(sum)
+		got, err := st.ReadSamples(l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,14 +87,14 @@ func TestSamplesHaveEveryField(t *testing.T) {
 
 func TestSamplesRefused(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, err := s.WriteSamples([]measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
+	if err := s.WriteSamples("", &ledger.Launch{}, []measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
 		t.Error("stored a time that does not fit")
 	}
 	sum, err := s.Put([]byte("no parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadSamples(sum); err == nil || !strings.Contains(err.Error(), sum) {
+	if _, err := s.ReadSamples(&ledger.Launch{Samples: sum}); err == nil || !strings.Contains(err.Error(), sum) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -102,11 +102,11 @@ func TestSamplesRefused(t *testing.T) {
 // Damaged samples never reach the Parquet library.
 func TestDamagedSamples(t *testing.T) {
 	s := open(t, t.TempDir())
-	sum, err := s.WriteSamples([]measure.Sample{{Workload: "chat", Events: []measure.Event{{At: 1}}}})
-	if err != nil {
+	l := &ledger.Launch{ID: "l"}
+	if err := s.WriteSamples("", l, []measure.Sample{{Workload: "chat", Events: []measure.Event{{At: 1}}}}); err != nil {
 		t.Fatal(err)
 	}
-	path, err := s.ArtifactPath(sum)
+	path, err := s.ArtifactPath(l.Samples)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,55 @@ func TestDamagedSamples(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ReadSamples(sum); err == nil || !strings.Contains(err.Error(), "other bytes") {
+		if _, err := s.ReadSamples(l); err == nil || !strings.Contains(err.Error(), "other bytes") {
 			t.Fatalf("byte %d: got %v", i, err)
+		}
+	}
+}
+
+// TestRawDataOfAnother: a file that another launch's record names is refused, whatever its
+// digest, and so is one that names nobody.
+func TestRawDataOfAnother(t *testing.T) {
+	s := open(t, t.TempDir())
+	make := func(run, id, arm string) *ledger.Launch {
+		l := launch(run, id, arm, 1, true)
+		if err := errors.Join(
+			s.WriteSamples(run, l.Launch, []measure.Sample{{Workload: "chat"}}),
+			s.WriteSeries(run, l.Launch, []measure.Series{{Name: measure.GPUPower, At: []time.Duration{1}, Value: []float64{1}}}),
+		); err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, l)
+		return l.Launch
+	}
+	own := make("r1", "s.a.1", "a")
+	if _, err := s.ReadSamples(own); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.ReadSeries(own); err != nil {
+		t.Error(err)
+	}
+	nobodys := &ledger.Launch{}
+	if err := s.WriteSamples("", nobodys, nil); err != nil {
+		t.Fatal(err)
+	}
+	for key, other := range map[string]*ledger.Launch{"mxflow.launch": make("r1", "s.a.2", "a"), "mxflow.run": nobodys} {
+		forged := *own
+		forged.Samples, forged.Series = other.Samples, other.Series
+		_, err := s.ReadSamples(&forged)
+		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Code != code.RawOfAnother || f.Reason.Args["key"].Text != key {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	// The arms' roles exchanged: the record says another key than the file.
+	exchanged := *own
+	exchanged.VariantKey = "b"
+	for _, read := range []func(*ledger.Launch) error{
+		func(l *ledger.Launch) error { _, err := s.ReadSamples(l); return err },
+		func(l *ledger.Launch) error { _, err := s.ReadSeries(l); return err },
+	} {
+		if f, ok := errors.AsType[*verdict.Fault](read(&exchanged)); !ok || f.Reason.Args["found"].Text != "a" || f.Reason.Args["wanted"].Text != "b" {
+			t.Error(read(&exchanged))
 		}
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // seriesKind are files of what was sampled beside requests.
-var seriesKind = parquetKind{key: "mxflow.series", what: "sampled series", version: "1"}
+var seriesKind = parquetKind{key: "mxflow.series", what: "sampled series", version: "2"}
 
 // seriesRow is the schema of sampled series: one row a reading, Parquet with
 // zstd, so that a notebook filters by name and plots. series counts the series of
@@ -24,20 +25,22 @@ type seriesRow struct {
 	Value  float64 `parquet:"value"`
 }
 
-// WriteSeries stores series as a Parquet artifact, the same bytes for the same
-// series. They come back from ReadSeries as they were and in their order, but
+// WriteSeries stores what was sampled in a launch of a run as a Parquet artifact, the same
+// bytes for the same series, and names it in the launch's record. They come back from ReadSeries as they were and in their order, but
 // for those without readings, which say nothing.
-func (s *Store) WriteSeries(series []measure.Series) (sum string, err error) {
-	return putAs(s, series, SeriesParquet)
+func (s *Store) WriteSeries(run string, of *ledger.Launch, series []measure.Series) (err error) {
+	of.Series, err = putAs(s, Origin{run, of.ID, of.VariantKey}, series, SeriesParquet)
+	return err
 }
 
-// ReadSeries returns the series that WriteSeries stored under a digest.
-func (s *Store) ReadSeries(sum string) ([]measure.Series, error) {
-	return getAs(s, sum, decodeSeries)
+// ReadSeries returns the series that a launch of the ledger names. Those of another launch are a
+// *verdict.Fault (code.RawOfAnother).
+func (s *Store) ReadSeries(of *ledger.Launch) ([]measure.Series, error) {
+	return getAs(s, s.origin(of), of.Series, decodeSeries)
 }
 
 // SeriesParquet is the file that WriteSeries keeps.
-func SeriesParquet(series []measure.Series) ([]byte, error) {
+func SeriesParquet(of Origin, series []measure.Series) ([]byte, error) {
 	var rows []seriesRow
 	n := int32(0)
 	for _, s := range series {
@@ -51,11 +54,11 @@ func SeriesParquet(series []measure.Series) ([]byte, error) {
 			n++
 		}
 	}
-	return writeParquet(seriesKind, rows)
+	return writeParquet(seriesKind, of, rows)
 }
 
-func decodeSeries(data []byte) (series []measure.Series, err error) {
-	err = readParquet(seriesKind, data, 1024, func(r *seriesRow) error {
+func decodeSeries(of Origin, data []byte) (series []measure.Series, err error) {
+	err = readParquet(seriesKind, of, data, 1024, func(r *seriesRow) error {
 		n := int32(len(series))
 		switch {
 		case r.Series == n:

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 func TestSeriesRoundTrip(t *testing.T) {
@@ -26,14 +28,11 @@ func TestSeriesRoundTrip(t *testing.T) {
 			}
 			want = append(want, s)
 		}
-		sum, err := st.WriteSeries(want)
-		if err != nil {
-			t.Fatal(err)
+		l, again := &ledger.Launch{ID: "l"}, &ledger.Launch{ID: "l"}
+		if err := errors.Join(st.WriteSeries("", l, want), st.WriteSeries("", again, want)); err != nil || again.Series != l.Series {
+			t.Fatalf("seed %d: the same series are other bytes: %s and %s, %v", seed, l.Series, again.Series, err)
 		}
-		if again, err := st.WriteSeries(want); err != nil || again != sum {
-			t.Fatalf("seed %d: the same series are other bytes: %s and %s, %v", seed, sum, again, err)
-		}
-		got, err := st.ReadSeries(sum)
+		got, err := st.ReadSeries(l)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: %d series of %d came back, %v", seed, len(got), len(want), err)
 		}
@@ -42,21 +41,20 @@ func TestSeriesRoundTrip(t *testing.T) {
 
 func TestSeriesRefused(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, err := s.WriteSeries([]measure.Series{{Name: "gpu.power_w", At: []time.Duration{1, 2}, Value: []float64{1}}}); err == nil || !strings.Contains(err.Error(), "gpu.power_w") {
+	l := &ledger.Launch{}
+	if err := s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w", At: []time.Duration{1, 2}, Value: []float64{1}}}); err == nil || !strings.Contains(err.Error(), "gpu.power_w") {
 		t.Errorf("uneven series: %v", err)
 	}
-	samples, err := s.WriteSamples([]measure.Sample{{Workload: "chat"}})
-	if err != nil {
+	if err := s.WriteSamples("", l, []measure.Sample{{Workload: "chat"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadSeries(samples); err == nil || !strings.Contains(err.Error(), "not of mxflow's sampled series") {
+	if _, err := s.ReadSeries(&ledger.Launch{Series: l.Samples}); err == nil || !strings.Contains(err.Error(), "not of mxflow's sampled series") {
 		t.Errorf("samples read as series: %v", err)
 	}
-	empty, err := s.WriteSeries([]measure.Series{{Name: "gpu.power_w"}})
-	if err != nil {
+	if err := s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.ReadSeries(empty); err != nil || len(got) != 0 {
+	if got, err := s.ReadSeries(l); err != nil || len(got) != 0 {
 		t.Errorf("a series without readings came back as %v, %v", got, err)
 	}
 	for name, rows := range map[string][]seriesRow{
@@ -65,21 +63,21 @@ func TestSeriesRefused(t *testing.T) {
 		"below zero":    {{Series: -1, Name: "a"}},
 		"changes names": {{Series: 0, Name: "a"}, {Series: 0, Name: "b"}},
 	} {
-		data, err := writeParquet(seriesKind, rows)
+		data, err := writeParquet(seriesKind, Origin{}, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := decodeSeries(data); err == nil || got != nil {
+		if got, err := decodeSeries(Origin{}, data); err == nil || got != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 	newer := seriesKind
 	newer.version = "9"
-	data, err := writeParquet(newer, []seriesRow{{Name: "a"}})
+	data, err := writeParquet(newer, Origin{}, []seriesRow{{Name: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeSeries(data); err == nil || !strings.Contains(err.Error(), "version 9, and this mxflow reads 1: use a newer mxflow") {
+	if _, err := decodeSeries(Origin{}, data); err == nil || !strings.Contains(err.Error(), "version 9, and this mxflow reads 2: use a newer mxflow") {
 		t.Errorf("a newer version: %v", err)
 	}
 }

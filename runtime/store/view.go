@@ -14,6 +14,7 @@ type view struct {
 	history  map[string][]Decided // by node, oldest first
 	launches []*ledger.Launch
 	byID     map[string]*ledger.Launch
+	runOf    map[string]string // of a launch, by its ID
 	waived   []Waived
 	waivers  map[string]*ledger.Waiver // the newest by node
 	runs     []*RunView                // in order of their first record
@@ -21,7 +22,7 @@ type view struct {
 }
 
 func newView() *view {
-	return &view{history: map[string][]Decided{}, byID: map[string]*ledger.Launch{}, waivers: map[string]*ledger.Waiver{}, runByID: map[string]*RunView{}}
+	return &view{history: map[string][]Decided{}, byID: map[string]*ledger.Launch{}, runOf: map[string]string{}, waivers: map[string]*ledger.Waiver{}, runByID: map[string]*RunView{}}
 }
 
 // add takes in the next record.
@@ -43,7 +44,7 @@ func (v *view) add(r *ledger.Record) {
 	case r.Launch != nil:
 		run.Launches = append(run.Launches, r.Launch)
 		v.launches = append(v.launches, r.Launch)
-		v.byID[r.Launch.ID] = r.Launch
+		v.byID[r.Launch.ID], v.runOf[r.Launch.ID] = r.Launch, r.Run
 	case r.Decision != nil:
 		d := Decided{Decision: r.Decision, Record: at, Run: r.Run, Time: r.Time}
 		run.Decisions = append(run.Decisions, d)

@@ -85,8 +85,10 @@ type Started struct {
 	Inst   engine.Instance
 	Client *openai.Client
 	Record *ledger.Launch
-	Lab    *Lab
-	Began  time.Time
+	// Run is the run that makes the launch.
+	Run   string
+	Lab   *Lab
+	Began time.Time
 	// first is the answer to the first request, nil where there was none.
 	first *measure.Sample
 	// API is the endpoint that the engine answers at.
@@ -123,7 +125,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
 	}
-	st := &Started{Record: record, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
+	st := &Started{Record: record, Run: s.Run, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
 	v, err := l.provide(ctx, s, v, record)
 	if err == nil {
 		st.GPU, err = l.gpuBefore(ctx, s, v)

@@ -65,12 +65,12 @@ func keep(st *launch.Started, taken Taken) (err error) {
 	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
 	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
 	if len(taken.Samples) > 0 {
-		if st.Record.Samples, err = st.Lab.Store.WriteSamples(taken.Samples); err != nil {
+		if err = st.Lab.Store.WriteSamples(st.Run, r, taken.Samples); err != nil {
 			return fmt.Errorf("raw samples cannot be kept: %w", err)
 		}
 	}
 	if len(taken.Series) > 0 {
-		if st.Record.Series, err = st.Lab.Store.WriteSeries(taken.Series); err != nil {
+		if err = st.Lab.Store.WriteSeries(st.Run, r, taken.Series); err != nil {
 			return fmt.Errorf("what was sampled beside the requests cannot be kept: %w", err)
 		}
 	}

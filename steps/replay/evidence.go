@@ -177,12 +177,12 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 // recordingOf reads what a launch was evaluated from.
 func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err error) {
 	if l.Samples != "" {
-		if r.Samples, err = st.ReadSamples(l.Samples); err != nil {
+		if r.Samples, err = st.ReadSamples(l); err != nil {
 			return r, unread("samples", err)
 		}
 	}
 	if l.Series != "" {
-		if r.Series, err = st.ReadSeries(l.Series); err != nil {
+		if r.Series, err = st.ReadSeries(l); err != nil {
 			return r, unread("series", err)
 		}
 	}
@@ -193,6 +193,9 @@ func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err er
 // unread is the error of raw data that cannot be read; files that are gone stay known
 // as such.
 func unread(of string, err error) error {
+	if _, ok := errors.AsType[*verdict.Fault](err); ok {
+		return err // which says what is wrong with them
+	}
 	return errors.Join(&verdict.Fault{Reason: verdict.New(code.RawUnread, verdict.Text("of", of), verdict.Err(err))}, err)
 }
 

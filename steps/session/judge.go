@@ -242,7 +242,7 @@ func (l *Lab) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []mea
 		if launch.Samples == "" {
 			continue
 		}
-		all, err := l.Store.ReadSamples(launch.Samples)
+		all, err := l.Store.ReadSamples(launch)
 		if err != nil {
 			return nil, fmt.Errorf("the answers of launch %s: %w", launch.ID, err)
 		}

@@ -29,25 +29,25 @@ func TestValid(t *testing.T) {
 	}
 	t.Cleanup(func() { kept.Close() })
 	from := 0
-	answers := func(text string) string {
+	answers := func(text string) []measure.Sample {
 		var samples []measure.Sample
 		for i := range 8 {
 			samples = append(samples, measure.Sample{Workload: "chat", Index: from + i, Text: text + strings.Repeat(" again", i), Events: []measure.Event{{}}})
 		}
-		sum, err := kept.WriteSamples(samples)
-		if err != nil {
-			t.Fatal(err)
+		return samples
+	}
+	has := func(samples []measure.Sample) func(*ledger.Launch) {
+		return func(l *ledger.Launch) {
+			if err := kept.WriteSamples("", l, samples); err != nil {
+				t.Fatal(err)
+			}
 		}
-		return sum
 	}
 	sound := answers("The ferry takes twelve cars across the river, or eleven and the priest, and none on a Sunday when it freezes.")
 	broken := answers("!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!")
 	from = 8
 	others := answers("The ferry takes twelve cars across the river.")
-	nothing, err := kept.WriteSamples([]measure.Sample{{Workload: "chat", Index: 16}, {Workload: "chat", Index: 17}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nothing := []measure.Sample{{Workload: "chat", Index: 16}, {Workload: "chat", Index: 17}}
 	short := func(missing float64) func(*ledger.Launch) {
 		return func(l *ledger.Launch) {
 			l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}}
@@ -61,7 +61,8 @@ func TestValid(t *testing.T) {
 		return func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ByEvents: byEvents}} }
 	}
 	garbage := func(l *ledger.Launch) {
-		l.Samples, l.Incoherent = broken, []verdict.Reason{verdict.New(code.Garbage, verdict.Int("request", 0)).On("chat")}
+		has(broken)(l)
+		l.Incoherent = []verdict.Reason{verdict.New(code.Garbage, verdict.Int("request", 0)).On("chat")}
 	}
 	vs := []*variant.Variant{{Name: "baseline", Key: "p"}, {Name: "fast", Key: "c"}}
 	for _, c := range []struct {
@@ -75,7 +76,7 @@ func TestValid(t *testing.T) {
 		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "1 launch per arm"},
 		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch per arm"},
 		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline are not readable text"},
-		{"two answers, and no text in them", "baseline", nil, func(l *ledger.Launch) { l.Samples = nothing }, verdict.Invalid, "worse than those of baseline (2 of 2)"},
+		{"two answers, and no text in them", "baseline", nil, has(nothing), verdict.Invalid, "worse than those of baseline (2 of 2)"},
 		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not checked"},
 		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
 		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
@@ -89,11 +90,17 @@ func TestValid(t *testing.T) {
 		{"only the candidate's engine counts its tokens", "off", cells(true), cells(false), verdict.Invalid, "tokens of fast were counted by the engine, some of baseline as stream events"},
 		{"nobody's engine counts tokens", "off", cells(true), cells(true), verdict.Pass, "1 launch per arm"},
 		{"the parent's answers were never kept", "baseline", func(l *ledger.Launch) { l.Samples = "" }, nil, verdict.Invalid, "no answers of baseline to chat are recorded"},
-		{"other prompts", "baseline", nil, func(l *ledger.Launch) { l.Samples = others }, verdict.Pass, "1 launch per arm"},
+		{"other prompts", "baseline", nil, has(others), verdict.Pass, "1 launch per arm"},
+		{"raw answers of another launch", "baseline", nil, func(l *ledger.Launch) {
+			l.ID = "c.2"
+			has(sound)(l)
+			l.ID = "c.1"
+		}, "", "the raw samples named by launch c.1 are of another launch: mxflow.launch is c.2, not c.1"},
 		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
 	} {
 		launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {
-			l := &ledger.Launch{ID: key + ".1", VariantKey: key, OK: true, Samples: sound}
+			l := &ledger.Launch{ID: key + ".1", VariantKey: key, OK: true}
+			has(sound)(l)
 			if change != nil {
 				change(l)
 			}

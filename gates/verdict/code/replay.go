@@ -12,6 +12,9 @@ const (
 	// error.
 	RawUnread  Code = "replay.raw_unread"
 	RawUnnamed Code = "replay.raw_unnamed"
+	// RawOfAnother: the file of raw data that the launch Subject names says that it is of
+	// another one. Args: of ("raw samples"), key, wanted, found (empty: it does not say).
+	RawOfAnother Code = "replay.raw_of_another"
 )
 
 // What became of the recorded plan. Where a plan needs what no run records, args say

@@ -252,7 +252,7 @@ func (b *builder) spreads(arms []ledger.Arm) (out []Figure) {
 			if !ok || !l.OK || l.Samples == "" {
 				continue
 			}
-			samples, err := b.st.ReadSamples(l.Samples)
+			samples, err := b.st.ReadSamples(l)
 			if err != nil {
 				continue
 			}
@@ -318,7 +318,7 @@ func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 		if !ok || l.Series == "" {
 			continue
 		}
-		series, err := b.st.ReadSeries(l.Series)
+		series, err := b.st.ReadSeries(l)
 		if err != nil {
 			continue
 		}

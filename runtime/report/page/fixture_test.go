@@ -74,11 +74,10 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 		power.At, power.Value = append(power.At, time.Duration(i)*100*time.Millisecond), append(power.Value, 320+tg/2+30*math.Sin(float64(i)/9))
 		clock.At, clock.Value = append(clock.At, time.Duration(i)*100*time.Millisecond), append(clock.Value, 1900-10*math.Cos(float64(i)/20))
 	}
-	var err error
-	if l.Samples, err = s.st.WriteSamples(samples); err != nil {
+	if err := s.st.WriteSamples("r1", l, samples); err != nil {
 		s.t.Fatal(err)
 	}
-	if l.Series, err = s.st.WriteSeries([]measure.Series{power, clock}); err != nil {
+	if err := s.st.WriteSeries("r1", l, []measure.Series{power, clock}); err != nil {
 		s.t.Fatal(err)
 	}
 	moe := 4200 - 10*tg

@@ -332,7 +332,7 @@ func (t *writer) answersOf(l *ledger.Launch) map[string][]measure.Sample {
 	if l.Samples == "" {
 		return out
 	}
-	samples, err := t.st.ReadSamples(l.Samples)
+	samples, err := t.st.ReadSamples(l)
 	if err != nil {
 		return out
 	}

@@ -24,10 +24,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	samples, err := st.WriteSamples([]measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"}, {Workload: "chat", Index: 1, Text: "second"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := []measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"}, {Workload: "chat", Index: 1, Text: "second"}}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	var all []*ledger.Record
 	add := func(r *ledger.Record) {
@@ -62,7 +59,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 			}
 			l := &ledger.Launch{
 				ID: fmt.Sprintf("%s.%s.%d", session, variant, k), Session: session, Purpose: ledger.ForBenchmark, Node: "feature." + f.Name + ".benchmark", Variant: variant,
-				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2, Order: 1 + k, Started: at, OK: true, Samples: samples,
+				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2, Order: 1 + k, Started: at, OK: true,
 				Cells:       []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
 				Fingerprint: map[string]string{"gpu": "GB10"}, Observed: map[string]ledger.Observed{"attention": {Value: "FLASHINFER"}},
 				Metrics: map[string]measure.Summary{},
@@ -73,6 +70,9 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 					better = measure.Lower
 				}
 				l.Metrics["chat."+m] = measure.Summary{Unit: "tok/s", Better: better, N: 10, Stats: map[string]float64{"median": tg, "p95": tg, "p99": 0.000035}}
+			}
+			if err := st.WriteSamples("r1", l, samples); err != nil {
+				t.Fatal(err)
 			}
 			arms[variant], values[variant] = append(arms[variant], l.ID), append(values[variant], tg)
 			add(&ledger.Record{Type: "launch", Launch: l})
