@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +29,7 @@ Waivers and retractions stand where they happened: who, why and, of a waiver, un
 when.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := a.reader(args)
+			st, err := a.evidence(args)
 			if err != nil {
 				return err
 			}
@@ -41,7 +39,7 @@ when.`,
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
-	c.AddCommand(newVerifyCommand(a), newReplayCommand(a), newSignCommand(a), newKeyCommand(a))
+	c.AddCommand(newVerifyCommand(a), newReplayCommand(a), newExportRecordCommand(a), newProveCommand(a), newConsistencyCommand(a), newSignCommand(a), newRotateCommand(a), newKeyCommand(a))
 	return c
 }
 
@@ -49,18 +47,18 @@ func newVerifyCommand(a *app) *cobra.Command {
 	var key, root string
 	var size int
 	c := &cobra.Command{
-		Use:   "verify [PLAN]",
+		Use:   "verify [PLAN|FILE]",
 		Short: "Recompute the whole ledger and check every byte of it",
 		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that a known
 key signed all of it, and that every artifact a record names is there and unchanged.
 With --root, a tree hash that was kept elsewhere must be one that this ledger had:
 that finds what even the holder of the key rewrote. With --size, it must have that many
-records: that finds an older copy put in its place. Exit status 2 when anything is
-wrong, or not signed.`,
+records: that finds an older copy put in its place. FILE is what audit export wrote. Exit
+status 2 when anything is wrong, or not signed.`,
 		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := a.reader(args)
+			st, err := a.evidence(args)
 			if err != nil {
 				if _, ok := errors.AsType[*ledger.DamageError](err); ok {
 					return a.fail(verdict.ExitFail, err)
@@ -68,21 +66,21 @@ wrong, or not signed.`,
 				return err
 			}
 			defer st.Close()
-			checked, err := ledger.Verify(st.LedgerPath())
-			if err != nil {
-				return a.fail(verdict.ExitFail, err)
-			}
-			by, err := signedBy(checked, key)
+			checked, by, err := verified(st, key)
 			if err != nil {
 				return a.fail(verdict.ExitFail, err)
 			}
 			if root != "" {
-				if _, err := ledger.SizeAt(st.LedgerPath(), root); err != nil {
-					return a.fail(verdict.ExitFail, err)
+				at, err := stateNamed(st, root)
+				if err == nil {
+					_, err = ledger.Consistent(st.LedgerPath(), at, nil)
+				}
+				if err != nil {
+					return a.fail(verdict.ExitFail, fmt.Errorf("%s: %w", st.LedgerName(), err))
 				}
 			}
 			if checked.Records < size {
-				return a.fail(verdict.ExitFail, fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", filepath.Clean(st.LedgerPath()), count(checked.Records, "record"), size))
+				return a.fail(verdict.ExitFail, fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), count(checked.Records, "record"), size))
 			}
 			artifacts, missing := verifyArtifacts(st)
 			if a.json {
@@ -91,7 +89,7 @@ wrong, or not signed.`,
 				for _, m := range missing {
 					fmt.Fprintln(a.stdout, m)
 				}
-				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s, signed by %s\n", filepath.Clean(st.LedgerPath()), count(checked.Records, "record"), checked.Root, count(artifacts, "artifact"), by)
+				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(), count(checked.Records, "record"), checked.Root, count(artifacts, "artifact"), by)
 			}
 			if len(missing) > 0 {
 				return a.fail(verdict.ExitFail, fmt.Errorf("%s missing or changed", count(len(missing), "artifact")))
@@ -100,6 +98,9 @@ wrong, or not signed.`,
 				return nil
 			}
 			intact := "Everything is intact."
+			for _, k := range checked.Keys {
+				fmt.Fprintf(a.stdout, "note: record %d %s\n", k.Record, keyChanged(k))
+			}
 			for _, n := range checked.Notices {
 				fmt.Fprintln(a.stdout, "note:", n)
 				intact = "What is recorded is intact."
@@ -109,7 +110,7 @@ wrong, or not signed.`,
 		},
 	}
 	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
-	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had")
+	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had, or the file of a checkpoint that was kept")
 	c.Flags().IntVar(&size, "size", 0, "`records` that the ledger must have, or more")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -117,38 +118,37 @@ wrong, or not signed.`,
 
 // verifyArtifacts reads every artifact that a record names.
 func verifyArtifacts(st *store.Store) (n int, bad []string) {
-	seen := map[string]bool{}
-	check := func(sum, what string) {
-		if sum == "" || seen[sum] {
-			return
-		}
-		seen[sum] = true
+	for _, named := range st.Named() {
 		n++
-		if _, err := st.Get(sum); err != nil {
-			bad = append(bad, fmt.Sprintf("%s: %v", what, err))
-		}
-	}
-	for i, r := range st.Records() {
-		switch {
-		case r.RunStart != nil:
-			check(r.RunStart.PlanSource, fmt.Sprintf("record %d, plan of run %s", i, r.Run))
-			for _, name := range slices.Sorted(maps.Keys(r.RunStart.PlanSources)) {
-				check(r.RunStart.PlanSources[name], fmt.Sprintf("record %d, file %s of the plan of run %s", i, name, r.Run))
-			}
-		case r.Launch != nil:
-			l := r.Launch
-			for _, k := range [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}} {
-				check(k[0], fmt.Sprintf("record %d, %s of launch %s", i, k[1], l.ID))
-			}
-			for _, path := range slices.Sorted(maps.Keys(l.Left)) {
-				check(l.Left[path], fmt.Sprintf("record %d, %s of launch %s", i, path, l.ID))
-			}
-			for _, name := range slices.Sorted(maps.Keys(l.Trees)) {
-				check(l.Trees[name].Diff, fmt.Sprintf("record %d, changes to source tree %s of launch %s", i, name, l.ID))
-			}
+		if _, err := st.Get(named.Sum); err != nil {
+			bad = append(bad, fmt.Sprintf("record %d, %s: %v", named.Record, named.What, err))
 		}
 	}
 	return n, bad
+}
+
+// evidence is reader, also of an export of a state directory.
+func (a *app) evidence(args []string) (*store.Store, error) {
+	if len(args) == 0 || !store.IsArchive(args[0]) {
+		return a.reader(args)
+	}
+	st, err := store.OpenArchive(args[0])
+	if err != nil {
+		return nil, a.fail(verdict.ExitFail, err)
+	}
+	return st, nil
+}
+
+// verified is a ledger that is whole and signed, and who signed it.
+func verified(st *store.Store, key string) (rep ledger.Report, by string, err error) {
+	if rep, err = ledger.Verify(st.LedgerPath()); err != nil {
+		return rep, "", err
+	}
+	rep.Path = st.LedgerName()
+	if by, err = signedBy(rep, key); err != nil && st.ArchivedKey() != "" {
+		err = fmt.Errorf("%w. The file says, which proves nothing, that the key is %s", err, st.ArchivedKey())
+	}
+	return rep, by, err
 }
 
 // audited is a decision and, of one that a feature is confirmed by, the engine that

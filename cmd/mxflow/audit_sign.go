@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func newSignCommand(a *app) *cobra.Command {
@@ -18,8 +18,9 @@ func newSignCommand(a *app) *cobra.Command {
 		Use:   "sign [PLAN]",
 		Short: "Sign a ledger that your key has not signed",
 		Long: `Signs the ledger as it is, and with that says that it is whole: one from before there
-were signatures, one whose checkpoint is gone, or one that another key signed. Compare it
-with a copy first. apply signs by itself only what your key has signed before.`,
+were signatures, one whose checkpoint is gone, or one that another key signed, which the
+ledger then records. Compare it with a copy first. apply signs by itself only what your
+key has signed before.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			key, err := ownKey()
@@ -34,10 +35,77 @@ with a copy first. apply signs by itself only what your key has signed before.`,
 			if err := st.SignWith(key, true); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "Signed %s with %s+%08x.\n", filepath.Clean(st.LedgerPath()), key.Name(), key.KeyHash())
+			fmt.Fprintf(a.stdout, "Signed %s with %s+%08x.\n", st.LedgerName(), key.Name(), key.KeyHash())
 			return nil
 		},
 	}
+}
+
+func newRotateCommand(a *app) *cobra.Command {
+	var from string
+	c := &cobra.Command{
+		Use:   "rotate [PLAN]",
+		Short: "Give the ledger to a new key",
+		Long: `Makes a new key in the place of yours, which is kept beside it, and records in the
+ledger that the old one signed the new one over: who verifies with the old public key
+is led to the new one. Run it again for each other ledger that the old key signed;
+your key then stays as it is.
+
+--from names the old key's file where yours is in MXFLOW_SIGNING_KEY. Where the old
+key is lost, audit sign takes the ledger over, and others have to be told.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, done, err := opened(a, args)
+			if err != nil {
+				return err
+			}
+			defer done()
+			old, now, err := rotated(st, from)
+			if err != nil {
+				return err
+			}
+			if err := st.Rotate(old, now); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "%s belongs to %s now, signed over by %s.\n", st.LedgerName(), keyName(now.Public), keyName(old.Public))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "private key `file` that signed the ledger until now")
+	return c
+}
+
+// rotated is the key that signed a ledger, and the one to sign it from now on: a new one,
+// or that of this user where it is not the one that signed.
+func rotated(st *store.Store, from string) (old, now *signing.Key, err error) {
+	if now, err = ownKey(); err != nil {
+		return nil, nil, err
+	}
+	rep, err := ledger.Verify(st.LedgerPath())
+	if err != nil {
+		return nil, nil, err
+	}
+	if from != "" {
+		old, err = signing.File(from)
+		return old, now, err
+	}
+	file, err := signing.Path()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; name the old key with --from", err)
+	}
+	if _, err := now.Verify(rep.Note); err == nil {
+		return signing.Rotate(file)
+	}
+	retired, err := signing.Retired(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, old := range retired {
+		if _, err := old.Verify(rep.Note); err == nil {
+			return old, now, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%s: neither your key nor one that you had before signed its checkpoint: name the file of the one that did (--from), or where that is lost take it over: mxflow audit sign", st.LedgerName())
 }
 
 func newKeyCommand(a *app) *cobra.Command {
@@ -99,26 +167,36 @@ func publicKey(given, file string) (string, error) {
 	return key, nil
 }
 
+// keyChanged says what became of a key.
+func keyChanged(k ledger.KeyChange) string {
+	if k.Handover == "" {
+		return "gives the ledger to the key " + keyName(k.Public) + ", without the signature of the one before"
+	}
+	return "gives the ledger to the key " + keyName(k.Public) + ", signed by the one before"
+}
+
+// keyName is how people tell a public key: its name and hash.
+func keyName(public string) string {
+	name, rest, _ := strings.Cut(public, "+")
+	hash, _, _ := strings.Cut(rest, "+")
+	return name + "+" + hash
+}
+
 // signedBy is who signed all that a ledger holds; anything less is an error.
 func signedBy(rep ledger.Report, given string) (string, error) {
-	checkpoint := filepath.Clean(rep.Path) + ".checkpoint"
+	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
 	if rep.Note == nil {
-		return "", fmt.Errorf("there is no checkpoint (%s): records may have been cut off at the end. Compare with a copy; where the ledger is whole, sign it: mxflow audit sign", checkpoint)
+		return "", fmt.Errorf("there is no %s: records may have been cut off at the end. Compare with a copy; where the ledger is whole, sign it: mxflow audit sign", checkpoint)
 	}
 	key, err := publicKey(given, checkpoint)
 	if err != nil {
 		return "", err
 	}
-	if _, err := signing.Verify(rep.Note, key); err != nil {
+	if key, err = rep.SignedBy(strings.TrimSpace(key), signing.Verify); err != nil {
 		return "", fmt.Errorf("%s: %w. Pass the key of who signed (--key); where nobody did and the ledger is whole, sign it: mxflow audit sign", checkpoint, err)
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
 		return "", fmt.Errorf("%s: %s at the end not signed. While an apply is running, ask again when it has finished; if it was killed, the next apply signs", checkpoint, count(n, "record"))
 	}
-	// NewVerifier has checked the form: name, hash, key.
-	parts := strings.SplitN(strings.TrimSpace(key), "+", 3)
-	if len(parts) < 3 {
-		return "", errors.New("not a public key")
-	}
-	return parts[0] + "+" + parts[1], nil
+	return keyName(key), nil
 }

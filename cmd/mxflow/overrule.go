@@ -63,6 +63,9 @@ func writer(a *app, args []string) (st *store.Store, done func(), err error) {
 
 // opened is writer for who signs what is there.
 func opened(a *app, args []string) (st *store.Store, done func(), err error) {
+	if len(args) > 0 && store.IsArchive(args[0]) {
+		return nil, nil, fmt.Errorf("%s is an export, and nothing is recorded in one: name the plan", args[0])
+	}
 	seen, err := a.reader(args)
 	if err != nil {
 		return nil, nil, err

@@ -32,14 +32,14 @@ type replayFlags struct {
 func newReplayCommand(a *app) *cobra.Command {
 	var flags replayFlags
 	c := &cobra.Command{
-		Use:   "replay [PLAN]",
+		Use:   "replay [PLAN|FILE]",
 		Short: "Decide every recorded feature and gate again from raw data, and compare",
 		Long: `Decides every recorded decision about features and gates again, also those that
 others took the place of: metrics from the raw samples that were kept, rules from
 the plan that the run recorded, launch-to-launch variance from the launches before the session.
 Every verdict of a rule or a comparison has to come out the same, and every number
 bit for bit (within 1e-9 where it was recorded on another architecture). Nothing is
-started and nothing is written.
+started and nothing is written. FILE is what audit export wrote.
 
 Exit status: 0 everything agrees; 2 something came out otherwise, which is listed;
 3 nothing could be decided again, or not all that stands: its plan cannot be compiled
@@ -72,7 +72,7 @@ plan has the variables and the suite that are given now.`,
 			if flags.changed != "" && flags.node != "" {
 				return errors.New("--plan and --node do not go together: a changed plan is decided as a whole, since what a gate reads follows from its features")
 			}
-			st, err := a.reader(stateBeside(a, args, flags.changed))
+			st, err := a.evidence(stateBeside(a, args, flags.changed))
 			if err != nil {
 				var damage *ledger.DamageError
 				if errors.As(err, &damage) || errors.Is(err, errLedgerGone) {

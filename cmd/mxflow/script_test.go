@@ -100,6 +100,7 @@ func TestScript(t *testing.T) {
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.
 			e.Setenv("PLANS", plans)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("VERIFY", filepath.Join(filepath.Dir(plans), "audit", "verify.py"))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))

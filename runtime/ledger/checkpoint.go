@@ -90,24 +90,8 @@ type Signer interface {
 	Sign(text []byte) ([]byte, error)
 	// Verify is the text of what this signer signed.
 	Verify(signed []byte) ([]byte, error)
-}
-
-// SignWith signs the checkpoint that there is and those to come. Where the ledger was
-// found with records and without a checkpoint of this signer, it signs nothing, since it
-// would vouch for whatever somebody cut off or rewrote; adopt is a person who does.
-func (l *Ledger) SignWith(s Signer, adopt bool) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.state.records) > 0 && !adopt {
-		if l.found == nil {
-			return fmt.Errorf("ledger %s: there was no %s, so records may have been cut off, and nothing is signed from here on. Compare with a copy; where it is whole, sign it: mxflow audit sign", l.path, checkpointPath(l.path))
-		}
-		if _, err := s.Verify(l.found.text); err != nil {
-			return fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is signed from here on. Find out whose it is; where the ledger is whole, sign it: mxflow audit sign", l.path, err)
-		}
-	}
-	l.signer = s
-	return l.stamp()
+	// PublicKey is what others verify with.
+	PublicKey() string
 }
 
 // compare reports whether the ledger that was read still holds all that the

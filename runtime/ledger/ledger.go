@@ -123,6 +123,10 @@ func (l *Ledger) load(f *os.File, cp *checkpoint) error {
 func (l *Ledger) Append(recs ...*Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.append(recs...)
+}
+
+func (l *Ledger) append(recs ...*Record) error {
 	if l.broken != nil {
 		return fmt.Errorf("ledger %s: takes no more records: %w", l.path, l.broken)
 	}

@@ -193,6 +193,8 @@ type Report struct {
 	// Note is the text of the checkpoint with its signature, nil without one. That the
 	// signature is somebody's is for the caller to find out.
 	Note []byte `json:"-"`
+	// Keys are the changes of keys, in order.
+	Keys []KeyChange `json:"keys,omitempty"`
 	// Notices are true of a ledger that verifies, and worth knowing.
 	Notices []string `json:"notices,omitempty"`
 }
@@ -219,7 +221,8 @@ func Verify(path string) (Report, error) {
 		rep.Checkpoint, rep.Note = cp.size, cp.text
 	}
 	rep.count(s.records)
-	return rep, nil
+	rep.Keys, err = s.keys()
+	return rep, err
 }
 
 func (rep *Report) count(records []*Record) {
@@ -249,24 +252,25 @@ func (rep *Report) count(records []*Record) {
 	}
 }
 
-// SizeAt is how many leaves a ledger that verifies had when its tree hash was root.
-func SizeAt(path, root string) (size int64, err error) {
+// StateAt is a ledger that verifies as it was when its tree hash was root.
+func StateAt(path, root string) (at State, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return at, err
 	}
 	defer f.Close()
 	for in := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return 0, fmt.Errorf("ledger %s never had the tree hash %s: history was rewritten, cut off, or the hash is of another ledger", path, root)
+			return at, fmt.Errorf("the ledger never had the tree hash %s: history was rewritten, cut off, or the hash is of another ledger", root)
 		}
 		if err != nil {
-			return 0, err
+			return at, err
 		}
-		size++
+		at.Size++
 		if _, is, err := parseLine(line); err == nil && is == root {
-			return size, nil
+			at.Root, err = tlog.ParseHash(root)
+			return at, err
 		}
 	}
 }

@@ -73,6 +73,47 @@ func Public(path string) (string, error) {
 
 func publicPath(path string) string { return strings.TrimSuffix(path, ".key") + ".pub" }
 
+// retiredPath is where Rotate keeps a key.
+func retiredPath(path string, k *Key) string {
+	return fmt.Sprintf("%s-%08x.key", strings.TrimSuffix(path, ".key"), k.KeyHash())
+}
+
+// Rotate puts a new key in the place of that of the file, which is kept beside it: other
+// ledgers are still to be signed over.
+func Rotate(path string) (old, now *Key, err error) {
+	if os.Getenv(Environment) != "" {
+		return nil, nil, fmt.Errorf("%s holds the key: set it to the new one, and name the file of the old one", Environment)
+	}
+	if old, err = load(path); err != nil {
+		return nil, nil, err
+	}
+	kept := retiredPath(path, old)
+	if err := os.Rename(path, kept); err != nil {
+		return nil, nil, err
+	}
+	if err := os.Rename(publicPath(path), publicPath(kept)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	now, err = create(path)
+	return old, now, err
+}
+
+// Retired are the keys that Rotate kept.
+func Retired(path string) (out []*Key, err error) {
+	found, err := filepath.Glob(strings.TrimSuffix(path, ".key") + "-*.key")
+	for _, file := range found {
+		key, err := load(file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, key)
+	}
+	return out, err
+}
+
+// File is the key of a file that a person names.
+func File(path string) (*Key, error) { return load(path) }
+
 func load(path string) (*Key, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -146,6 +187,9 @@ func parse(text string) (*Key, error) {
 func (k *Key) Sign(text []byte) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, k.Signer)
 }
+
+// PublicKey is Public.
+func (k *Key) PublicKey() string { return k.Public }
 
 // Verify is the text of a note that this key signed.
 func (k *Key) Verify(signed []byte) ([]byte, error) { return Verify(signed, k.Public) }

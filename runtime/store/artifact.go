@@ -87,7 +87,7 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	}
 	data, err := s.read(sum)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("artifact %s is not in this state directory (it may have been removed to keep to the quota): %w", sum, err)
+		return nil, fmt.Errorf("artifact %s is not in this state directory (it may have been removed to keep to the quota): %w", sum, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("artifact %s: %w", sum, err)

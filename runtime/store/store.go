@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,9 @@ type Store struct {
 
 	// clean takes out of a record what must not be kept; see CleanWith.
 	clean func(*ledger.Record)
+
+	// archive is the file that a reader's directory was unpacked from; empty for others.
+	archive string
 
 	noticesMu sync.Mutex
 	notices   []string
@@ -102,6 +106,14 @@ func (s *Store) SignWith(by ledger.Signer, adopt bool) error {
 	return s.ledger.SignWith(by, adopt)
 }
 
+// Rotate gives the ledger that one key signed to another (ledger.Ledger.Rotate).
+func (s *Store) Rotate(old, by ledger.Signer) error {
+	if s.readOnly {
+		return errReadOnly
+	}
+	return s.ledger.Rotate(old, by)
+}
+
 // CleanWith sets what every record goes through before it is appended: the last
 // place to take out what must not be kept.
 func (s *Store) CleanWith(clean func(*ledger.Record)) {
@@ -122,6 +134,9 @@ func (s *Store) Dir() string { return string(s.dir) }
 
 // LedgerPath is the ledger's file, for ledger.Verify.
 func (s *Store) LedgerPath() string { return s.dir.ledger() }
+
+// LedgerName is how people know the ledger: by its path, or that of its archive.
+func (s *Store) LedgerName() string { return cmp.Or(s.archive, filepath.Clean(s.dir.ledger())) }
 
 // RunDir is the folder that a run writes to while it goes, created by writers.
 func (s *Store) RunDir(run string) (string, error) {
@@ -157,6 +172,9 @@ func (s *Store) notice(format string, args ...any) {
 
 // Close closes the files. Everything appended is on disk already.
 func (s *Store) Close() error {
+	if s.archive != "" {
+		return os.RemoveAll(string(s.dir))
+	}
 	if s.ledger == nil {
 		return nil
 	}

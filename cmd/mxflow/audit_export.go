@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+func newExportRecordCommand(a *app) *cobra.Command {
+	var key, out string
+	c := &cobra.Command{
+		Use:   "export [PLAN]",
+		Short: "Write the whole record as one file that a stranger verifies and replays",
+		Long: `Writes the ledger, its signed checkpoint, the public key and every artifact that a
+record names (plans, samples, logs) as one tar file. Elsewhere, audit verify FILE --key
+checks it and audit replay FILE decides everything in it again. What does not verify is
+not written. Logs and plans are in it as they were kept: look before you publish.`,
+		Example: "  mxflow audit export -o port.tar plan.hcl\n  mxflow audit verify --key kim.pub port.tar\n  mxflow audit replay port.tar",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, err := a.reader(args)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			known, err := publicKey(key, st.LedgerName())
+			if err != nil {
+				return err
+			}
+			checked, by, err := verified(st, known)
+			if err != nil {
+				return a.fail(verdict.ExitFail, err)
+			}
+			public := known
+			for _, k := range checked.Keys {
+				public = k.Public
+			}
+			if out == "" {
+				runs := st.Runs()
+				out = runs[len(runs)-1].Plan + ".tar"
+			}
+			size, err := exportTo(out, st, public)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out, count(checked.Records, "record"), checked.Root, float64(size)/1e6, by)
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "new `file` (default: the plan's name with .tar)")
+	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
+	return c
+}
+
+// exportTo writes a new file whole or not at all.
+func exportTo(path string, st *store.Store, public string) (size int64, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	err = st.Export(f, public)
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return 0, err
+	}
+	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+		return 0, fmt.Errorf("--out: %s is there already: name another file, or remove it", path)
+	} else if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Key is a record by which another key signs the ledger from here on.
+type Key struct {
+	// Public is the key as signed notes write it: "mxflow+1a2b3c4d+…".
+	Public string `json:"public"`
+	// Handover is the note by which the key before signed this one over, at this place
+	// of this ledger (handover). It is empty where a person took the ledger over without
+	// that key: who verifies by it has to be told of this one.
+	Handover string `json:"handover,omitempty"`
+}
+
+func (k *Key) check() error {
+	if k.Public == "" {
+		return errors.New("is a change of keys without a key")
+	}
+	return nil
+}
+
+// handover is what a key signs when it gives a ledger of so many leaves to another.
+func handover(size int64, root tlog.Hash, public string) string {
+	return fmt.Sprintf("mxflow-key/1\n%d\n%s\n%s\n", size, root, public)
+}
+
+// KeyChange is a Key and where it stands.
+type KeyChange struct {
+	// Record counts from 0.
+	Record int `json:"record"`
+	*Key
+	text string // that the key before must have signed
+}
+
+func (s *scanned) keys() (out []KeyChange, err error) {
+	for i, r := range s.records {
+		if r.Key != nil {
+			root, err := s.tree.rootAt(int64(i) + 1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, KeyChange{Record: i, Key: r.Key, text: handover(int64(i)+1, root, r.Key.Public)})
+		}
+	}
+	return out, nil
+}
+
+// SignedBy is the key that signed all of a ledger, for who knows a key: that one, or the
+// last of a chain in which each signed the next one over. verify is signing.Verify.
+func (rep *Report) SignedBy(known string, verify func(note []byte, public string) ([]byte, error)) (string, error) {
+	var broken error
+	for _, k := range rep.Keys {
+		text, err := verify([]byte(k.Handover), known)
+		switch {
+		case k.Handover != "" && err == nil && string(text) == k.text, k.Public == known:
+			known, broken = k.Public, nil
+		default:
+			broken = fmt.Errorf("record %d gives the ledger to the key %s, which the key that you know did not sign", k.Record, k.Public)
+		}
+	}
+	if broken != nil {
+		return "", broken
+	}
+	_, err := verify(rep.Note, known)
+	return known, err
+}
+
+// SignWith signs the checkpoint that there is and those to come. Where the ledger was
+// found with records and without a checkpoint of this signer, it signs nothing, since it
+// would vouch for whatever somebody cut off or rewrote; adopt is a person who does, on
+// record.
+func (l *Ledger) SignWith(s Signer, adopt bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.mayContinue(s)
+	if err != nil && !adopt {
+		return fmt.Errorf("ledger %s: %w, so nothing is signed from here on. Where it is whole: mxflow audit rotate if you changed your key, else audit sign", l.path, err)
+	}
+	if err != nil {
+		if err := l.changeKey(&Key{Public: s.PublicKey()}); err != nil {
+			return err
+		}
+	}
+	l.signer = s
+	return l.stamp()
+}
+
+// Rotate gives a ledger that old signed to another key, on record.
+func (l *Ledger) Rotate(old, s Signer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayContinue(old); err != nil {
+		return fmt.Errorf("ledger %s: %w", l.path, err)
+	}
+	note, err := old.Sign([]byte(handover(l.state.tree.n, l.state.root, s.PublicKey())))
+	if err != nil {
+		return err
+	}
+	if err := l.changeKey(&Key{Public: s.PublicKey(), Handover: string(note)}); err != nil {
+		return err
+	}
+	l.signer = s
+	return l.stamp()
+}
+
+// mayContinue is why a signer must not sign what was found.
+func (l *Ledger) mayContinue(s Signer) error {
+	switch {
+	case len(l.state.records) == 0:
+		return nil
+	case l.found == nil:
+		return fmt.Errorf("there was no %s, so records may have been cut off: compare with a copy", checkpointPath(l.path))
+	}
+	if _, err := s.Verify(l.found.text); err != nil {
+		return fmt.Errorf("its checkpoint has %w: find out whose it is", err)
+	}
+	// Who signed before a change of keys does not sign after it.
+	for _, r := range slices.Backward(l.state.records) {
+		if r.Key != nil && r.Key.Public != s.PublicKey() {
+			return fmt.Errorf("it was given to the key %s", r.Key.Public)
+		}
+		if r.Key != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// changeKey records another key, as of the newest run.
+func (l *Ledger) changeKey(k *Key) error {
+	if len(l.state.records) == 0 {
+		return nil
+	}
+	run := l.state.records[len(l.state.records)-1].Run
+	return l.append(&Record{Type: "key", Time: time.Now(), Run: run, Key: k})
+}

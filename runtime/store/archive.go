@@ -1,0 +1,245 @@
+package store
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// An archive is a state directory as one file that a stranger verifies and replays: a tar
+// file with the ledger as far as it is signed, its checkpoint, the public key of who
+// signed, and the artifacts that records name. Nothing in it is compressed, so it unpacks
+// to no more than its size.
+const (
+	archivedLedger     = "ledger"
+	archivedCheckpoint = "ledger.checkpoint"
+	archivedKey        = "signing.pub"
+)
+
+var archivedArtifact = regexp.MustCompile(`^artifacts/sha256/([0-9a-f]{2})/([0-9a-f]{62})$`)
+
+// Named is an artifact that a record names.
+type Named struct {
+	Sum string
+	// Record counts from 0; What says what the artifact is to it.
+	Record int
+	What   string
+}
+
+// Named are all artifacts that records name, each once, in the order of the ledger.
+func (s *Store) Named() (out []Named) {
+	seen := map[string]bool{"": true}
+	for i, r := range s.Records() {
+		name := func(sum, format string, args ...any) {
+			if !seen[sum] {
+				seen[sum] = true
+				out = append(out, Named{sum, i, fmt.Sprintf(format, args...)})
+			}
+		}
+		switch {
+		case r.RunStart != nil:
+			name(r.RunStart.PlanSource, "plan of run %s", r.Run)
+			for _, file := range slices.Sorted(maps.Keys(r.RunStart.PlanSources)) {
+				name(r.RunStart.PlanSources[file], "file %s of the plan of run %s", file, r.Run)
+			}
+		case r.Launch != nil:
+			l := r.Launch
+			for _, k := range [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}} {
+				name(k[0], "%s of launch %s", k[1], l.ID)
+			}
+			for _, at := range slices.Sorted(maps.Keys(l.Left)) {
+				name(l.Left[at], "%s of launch %s", at, l.ID)
+			}
+			for _, tree := range slices.Sorted(maps.Keys(l.Trees)) {
+				name(l.Trees[tree].Diff, "changes to source tree %s of launch %s", tree, l.ID)
+			}
+		}
+	}
+	return out
+}
+
+// Export writes the signed part of the ledger, and all that it names, as an archive.
+func (s *Store) Export(w io.Writer, key string) error {
+	text, checkpoint, records, err := ledger.Signed(s.dir.ledger())
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(w)
+	add := func(name string, data []byte) error {
+		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o444, Format: tar.FormatUSTAR}); err != nil {
+			return err
+		}
+		_, err := out.Write(data)
+		return err
+	}
+	if err := errors.Join(add(archivedLedger, text), add(archivedCheckpoint, checkpoint), add(archivedKey, []byte(key+"\n"))); err != nil {
+		return err
+	}
+	for _, n := range s.Named() {
+		if n.Record >= records {
+			break
+		}
+		data, err := s.Get(n.Sum)
+		if err != nil {
+			return fmt.Errorf("record %d, %s: %w", n.Record, n.What, err)
+		}
+		if err := add(path.Join("artifacts/sha256", n.Sum[:2], n.Sum[2:]), data); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// IsArchive reports whether a file looks like an archive.
+func IsArchive(file string) bool {
+	f, err := openRegular(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, 5)
+	_, err = f.ReadAt(magic, 257)
+	return err == nil && string(magic) == "ustar"
+}
+
+// OpenArchive opens an archive for reading. It is unpacked into a folder of its own, which
+// Close removes. Whatever Export would not have written is refused.
+func OpenArchive(file string) (*Store, error) {
+	in, err := openRegular(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	dir, err := os.MkdirTemp("", "mxflow-archive-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := unpack(in, dir)
+	if err == nil {
+		err = endsAsWritten(in)
+	}
+	if damage, ok := errors.AsType[*ledger.DamageError](err); ok {
+		damage.Path = "of it"
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), os.RemoveAll(dir))
+	}
+	s.archive = file
+	return s, nil
+}
+
+// endsAsWritten is an error where the mark at the end of an archive is missing: the rest
+// of it may be, too, and tar reads on as if nothing were.
+func endsAsWritten(f *os.File) error {
+	end := make([]byte, 1024)
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.ReadAt(end, info.Size()-int64(len(end)))
+	}
+	if err == nil && len(bytes.Trim(end, "\x00")) > 0 {
+		err = errors.New("it is cut off")
+	}
+	return err
+}
+
+func unpack(in io.Reader, dir string) (*Store, error) {
+	artifacts, err := unpackFiles(in, dir)
+	if err != nil {
+		return nil, fmt.Errorf("not an export of mxflow, or damaged: %w", err)
+	}
+	s, err := OpenReadOnly(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.Named() {
+		delete(artifacts, n.Sum)
+	}
+	for sum := range artifacts {
+		return nil, fmt.Errorf("it holds artifact %s, which no record names", sum)
+	}
+	return s, nil
+}
+
+// unpackFiles writes what an archive holds below dir, and returns its artifacts.
+func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error) {
+	artifacts = map[string]bool{}
+	in := tar.NewReader(r)
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		sum := ""
+		if part := archivedArtifact.FindStringSubmatch(h.Name); part != nil {
+			sum = part[1] + part[2]
+			artifacts[sum] = true
+		} else if !slices.Contains([]string{archivedLedger, archivedCheckpoint, archivedKey}, h.Name) {
+			return nil, fmt.Errorf("it holds %q, which no export has", h.Name)
+		}
+		// A sparse file would unpack to more than it takes in the archive.
+		if h.Typeflag != tar.TypeReg || len(h.PAXRecords) > 0 {
+			return nil, fmt.Errorf("%s is no plain file (type %q)", h.Name, h.Typeflag)
+		}
+		if err := unpackFile(in, filepath.Join(dir, filepath.FromSlash(h.Name)), sum); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Name, err)
+		}
+	}
+	block := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(block)
+		if len(bytes.Trim(block[:n], "\x00")) > 0 {
+			return nil, errors.New("something follows its end")
+		}
+		if errors.Is(err, io.EOF) {
+			return artifacts, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unpackFile writes one file, whose name is new; an artifact is what its digest says.
+func unpackFile(in io.Reader, to, sum string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(f, h), in)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); sum != "" && got != sum {
+		return fmt.Errorf("it holds other bytes, with the digest %s", got)
+	}
+	return nil
+}
+
+// ArchivedKey is the public key that an archive says signed it, for people to compare: it
+// proves nothing.
+func (s *Store) ArchivedKey() string {
+	if s.archive == "" {
+		return ""
+	}
+	text, _ := os.ReadFile(filepath.Join(string(s.dir), archivedKey))
+	return string(bytes.TrimSpace(text))
+}
