@@ -3,7 +3,9 @@ package gates
 import (
 	"slices"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -32,6 +34,18 @@ func (s share) divided(op string, n int) share {
 	}
 	s.parts = append(slices.Clone(s.parts), part)
 	return s
+}
+
+// Tried is which try at a feature a measurement is, and what of the chance of a false pass
+// is left for it.
+func Tried(feature string, try int, falsePass float64) verdict.Reason {
+	rate, left := stats.Rung(falsePass, try)
+	bound, most := stats.Bound(falsePass)
+	args := []verdict.Arg{verdict.Int("try", try), verdict.Num("of", falsePass, "share"), verdict.Num("bound", bound, "share")}
+	if !left {
+		return verdict.New(code.TriesSpent, append(args, verdict.Int("tries", most))...).On(feature)
+	}
+	return verdict.New(code.Tried, append(args, verdict.Num("rate", rate, "share"))...).On(feature)
 }
 
 // shares divides the budget among the comparisons of rules that all have to

@@ -66,8 +66,14 @@ func (d *decider) most(in *plans.Input) int {
 
 // design is where a test of an input looks, and how sure it must be.
 func (d *decider) design(in *plans.Input, recorded bool) (stats.Design, error) {
-	most := d.most(in)
-	return stats.Offer(d.settings.FalsePass, d.settings.FalseFail, min(d.settings.Min, most), most, recorded)
+	most, falsePass := d.most(in), d.settings.FalsePass
+	if f := d.feature(in); f != nil && f.Try > 1 {
+		left := false
+		if falsePass, left = stats.Rung(falsePass, f.Try); !left {
+			return stats.Design{}, fault(Tried(in.Feature, f.Try, d.settings.FalsePass))
+		}
+	}
+	return stats.Offer(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, recorded)
 }
 
 // rule decides one rule.

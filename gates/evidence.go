@@ -43,6 +43,10 @@ type Feature struct {
 	// they are set they stand in the place of the settings'.
 	Noise map[string]verdict.Noise
 	Max   int
+	// Try is how often it was measured against its parent until it passes, with this
+	// time: each has less of the chance of a false pass than the one before. 0 and 1 are
+	// the same.
+	Try int
 }
 
 // base is the arm that a candidate is held against.

@@ -33,6 +33,9 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	if err != nil {
 		return "", nil, err
 	}
+	if f := d.feature(c.Input); f != nil && f.Try > 1 {
+		sh.parts = append(slices.Clone(sh.parts), verdict.Share{Of: verdict.ShareTry, N: f.Try})
+	}
 	t := describe(c, r, p)
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
 	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, floor.SD, floor.DF

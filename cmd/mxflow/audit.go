@@ -226,7 +226,7 @@ func printDecision(a *app, d audited) {
 	}
 	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, tell.Line(d.Because), d.Run, atSecond(d.Time))
 	if len(d.Rules) > 0 {
-		for _, line := range tell.Lines(d.OnSeen()) {
+		for _, line := range tell.Lines(d.Marks()) {
 			fmt.Fprintf(a.stdout, "  %s\n", line)
 		}
 	}

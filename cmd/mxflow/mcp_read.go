@@ -173,7 +173,7 @@ func (s *agentServer) status(context.Context, nothing) (any, error) {
 	if err != nil {
 		out.NoSeal = err.Error()
 	} else {
-		out.Seal = &sealAnswer{Limits: is.Limits, Proposed: []string{}, Chance: is.Chance()}
+		out.Seal = &sealAnswer{Limits: is.Limits, Proposed: []string{}, Chance: is.Chance(allTries(is))}
 		for _, f := range is.Proposed(loaded.Plan) {
 			out.Seal.Proposed = append(out.Seal.Proposed, f.Name)
 		}

@@ -232,6 +232,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}) {
 		ev.Noise = map[string]verdict.Noise{address: n}
 	}
+	ev.Try = decide.Tries(s.st.Records(), "routed", "routed", "baseline", session, "w")
 	return ev
 }
 
@@ -259,6 +260,9 @@ func (s *recordedState) decide(session string) {
 			joined = append(joined, r.Verdict)
 		}
 		d.Verdict = verdict.Join(joined...)
+		if ev.Try > 1 {
+			d.Reasons = append(d.Reasons, gates.Tried("routed", ev.Try, statistics.FalsePass))
+		}
 		if kind == "feature" {
 			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))
 		}
@@ -324,6 +328,28 @@ func TestReplayMissesNoise(t *testing.T) {
 		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
 		if exit != c.exit || !strings.Contains(evenly(out), c.want) {
 			t.Errorf("forgets %v: exit status %d, want %d with %q\n%s%s", c.forgets, exit, c.exit, c.want, out, errs)
+		}
+	}
+}
+
+// TestReplayMissesTries: a try that is recorded as the first had more of the chance of a
+// false pass than was left, and does not agree.
+func TestReplayMissesTries(t *testing.T) {
+	for _, forgets := range []bool{false, true} {
+		s := newRecordedState(t)
+		s.apply(planWith(tenPercent, tenPercent), nil)
+		s.session("s-1", steadyBase, slower)
+		s.decide("s-1")
+		s.session("s-2", steadyBase, slower)
+		s.tamper = func(d *ledger.Decision) {
+			if forgets {
+				d.Evidence[0].Try = 0
+			}
+		}
+		s.decide("s-2")
+		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
+		if forgets != (exit == 2) || forgets != strings.Contains(evenly(out), "try of routed 1 2") {
+			t.Errorf("forgets %v: exit status %d\n%s%s", forgets, exit, out, errs)
 		}
 	}
 }

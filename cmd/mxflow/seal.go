@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
@@ -79,12 +80,13 @@ configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for 
 				return err
 			}
 			if a.json {
-				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance()})
+				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance(allTries(s))})
 				return nil
 			}
 			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
 			if n := limits.Features; n > 0 {
-				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each: one that gains nothing passes with a chance of at most %.3g%%.\n", count(n, "proposed feature"), 100*s.FalsePass, 100*s.Chance())
+				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
+					count(n, "proposed feature"), 100*s.FalsePass, 100*allTries(s), 100*s.Chance(allTries(s)))
 			}
 			return nil
 		},
@@ -100,6 +102,12 @@ configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for 
 	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches may take (0: no limit)")
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+// allTries is the chance that a feature that gains nothing passes in any of its tries.
+func allTries(s *planseal.Seal) float64 {
+	bound, _ := stats.Bound(s.FalsePass)
+	return bound
 }
 
 func sealFile(plan string) string { return filepath.Join(planDir(plan), "plan.seal") }

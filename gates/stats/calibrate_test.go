@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -92,4 +93,49 @@ func decideDrawn(reps []boundaryLooks, looks []int, pass, fail float64) (passed,
 		}
 	}
 	return passed / float64(len(reps)), failed / float64(len(reps))
+}
+
+// TestCalibrateRare prints levels for rates of which TestCalibrate sees too few cases. It
+// lets nothing end a test but a pass, so what it prints is on the safe side.
+func TestCalibrateRare(t *testing.T) {
+	if os.Getenv("MXFLOW_CALIBRATE") == "" {
+		t.Skip("takes minutes: set MXFLOW_CALIBRATE=1")
+	}
+	const times = 2_000_000
+	rates := []float64{0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005}
+	for _, looks := range [][]int{{3, 4, 6, 8}, {3, 4, 6, 8, 12}} {
+		levels := make([]float64, len(rates))
+		for i := range levels {
+			levels[i] = 1
+		}
+		for i, ratio := range sdRatios[2:] {
+			rng := rand.New(rand.NewPCG(uint64(i), 8))
+			last := looks[len(looks)-1]
+			q := Question{Candidate: make([]float64, last), Base: make([]float64, last)}
+			var least []float64
+			for range times {
+				for i := range last {
+					q.Candidate[i], q.Base[i] = ratio*rng.NormFloat64(), rng.NormFloat64()
+				}
+				p := 1.0
+				for _, n := range looks {
+					l, err := q.look(n, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					p = min(p, l.PPass)
+				}
+				if p < 0.01 {
+					least = append(least, p)
+				}
+			}
+			slices.Sort(least)
+			for j, rate := range rates {
+				level := least[int(rate*times)]
+				t.Logf("to %2d, ratio %2.0f: false pass %.4f: %.3g", last, ratio, rate, level)
+				levels[j] = min(levels[j], level)
+			}
+		}
+		t.Logf("to %2d: false pass %v: levels %.3g", looks[len(looks)-1], rates, levels)
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// leastLaunches is the fewest launches an arm of which a t-test is made.
-const leastLaunches = 3
+// LeastLaunches is the fewest launches an arm of which a t-test is made.
+const LeastLaunches = 3
 
 var errSpread = errors.New("the launches lie too far apart to compute their spread")
 

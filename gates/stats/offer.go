@@ -26,14 +26,18 @@ type level struct{ rate, short, long float64 }
 
 // The levels that keep to an error rate at the boundary for candidate to base
 // standard deviations of 1/20 to 20. TestCalibrate works them out (each look at
-// 3, 4, 6, 8 and 12, 200,000 repetitions a ratio); here they are rounded down,
+// 3, 4, 6, 8 and 12, 200,000 repetitions a ratio), below 0.005 TestCalibrateRare; here they are rounded down,
 // to the reference's where that has some: passLevels of 0.01 and failLevels of
 // 0.05. What one rate needs depends on the other by 1% at most, and fewer or
 // later looks only need less, which TestOffered shows with the last look anywhere
 // from 3 to 12.
 var (
 	passLevels = []level{
+		{0.0001, 0.0000018, 0.0000018},
+		{0.0002, 0.0000056, 0.0000054},
+		{0.0005, 0.000022, 0.000021},
 		{0.001, 0.00007, 0.00006},
+		{0.002, 0.0002, 0.00016},
 		{0.005, 0.00073, 0.00063},
 		{0.01, 0.002, 0.0016},
 		{0.02, 0.005, 0.0039},
@@ -47,6 +51,29 @@ var (
 	}
 )
 
+// Rung is the false pass rate of a try at what was tried before: with each try that did
+// not pass one step down the rates that are offered, each of which is half of the next or
+// less. Past the lowest there is none: false.
+func Rung(falsePass float64, try int) (rate float64, left bool) {
+	if try <= 1 {
+		return falsePass, true
+	}
+	i := slices.IndexFunc(passLevels, func(l level) bool { return math.Abs(l.rate-falsePass) < 1e-12 }) - (try - 1)
+	if i < 0 {
+		return 0, false
+	}
+	return passLevels[i].rate, true
+}
+
+// Bound is how often a change that does nothing passes at most, however often it is tried,
+// and how many of these tries can pass.
+func Bound(falsePass float64) (bound float64, tries int) {
+	for rate, left := falsePass, true; left; rate, left = Rung(falsePass, tries+1) {
+		bound, tries = bound+rate, tries+1
+	}
+	return bound, tries
+}
+
 // Offer is the design that keeps to the error rates with launches an arm between
 // min and max. It returns an error that says what is offered where nothing was
 // calibrated. recorded says whether launch noise is recorded: without it, the
@@ -55,7 +82,7 @@ var (
 // With min 1 there is a look at 1, which only screens. Where max is less than
 // Design.First, no look can decide but that one.
 func Offer(falsePass, falseFail float64, min, max int, recorded bool) (Design, error) {
-	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: leastLaunches}
+	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: LeastLaunches}
 	switch {
 	case min < 1:
 		return Design{}, fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", min)

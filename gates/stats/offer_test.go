@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func TestNotOffered(t *testing.T) {
 		least, most          int
 		says                 string
 	}{
-		{0.03, 0.05, 3, 8, "false_pass = 0.03 is not calibrated: offered are 0.001, 0.005, 0.01, 0.02, 0.05"},
+		{0.03, 0.05, 3, 8, "false_pass = 0.03 is not calibrated: offered are 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05"},
 		{0.01, 0.06, 3, 8, "false_fail = 0.06 is not calibrated: offered are 0.01, 0.02, 0.05, 0.1"},
 		{0.1, 0.05, 3, 8, "false_pass"},
 		{0, 0.05, 3, 8, "false_pass"},
@@ -101,5 +102,68 @@ func TestOffered(t *testing.T) {
 		f := failLevels[min(i, len(failLevels)-1)]
 		prove(p.rate, f.rate, 3, usualLaunches)
 		prove(p.rate, f.rate, 3, MostLaunches)
+	}
+}
+
+// TestRung: each rate that is offered is half of the next or less, so all tries together
+// pass at most twice as often as the first, and somewhere none is left.
+func TestRung(t *testing.T) {
+	for i, l := range passLevels {
+		if i > 0 && passLevels[i-1].rate > l.rate/2 {
+			t.Errorf("%v is more than half of %v", passLevels[i-1].rate, l.rate)
+		}
+		bound, tries := Bound(l.rate)
+		if tries != i+1 || bound > 2*l.rate {
+			t.Errorf("%v: %d tries, bound %v", l.rate, tries, bound)
+		}
+		if rate, left := Rung(l.rate, tries+1); left || rate != 0 {
+			t.Errorf("%v: try %d has %v", l.rate, tries+1, rate)
+		}
+	}
+	if rate, left := Rung(0.01, 3); rate != 0.002 || !left {
+		t.Errorf("try 3 at 0.01: %v, %v", rate, left)
+	}
+	if _, left := Rung(0.03, 2); left {
+		t.Error("a second try at a rate that is not offered")
+	}
+}
+
+// TestRetries: a change that does nothing and is tried again until it passes, ten times,
+// passes at most at the bound; without the steps down it would pass five times as often.
+func TestRetries(t *testing.T) {
+	const falsePass = 0.01
+	bound, _ := Bound(falsePass)
+	for _, ratio := range []float64{1, 8} {
+		rng := rand.New(rand.NewPCG(uint64(ratio), 9))
+		retried := func(rung func(try int) (float64, bool)) (rate float64) {
+			for range times() {
+				for try := 1; try <= 10; try++ {
+					of, left := rung(try)
+					if !left {
+						break
+					}
+					d, err := Offer(of, 0.05, 3, usualLaunches, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s := scenario{ratio: ratio}
+					q := s.question(d)
+					s.draw(&q, rng)
+					if outcome, _, err := q.run(d, nil); err != nil {
+						t.Fatal(err)
+					} else if outcome == Passed {
+						rate++
+						break
+					}
+				}
+			}
+			return rate / float64(times())
+		}
+		spent := retried(func(try int) (float64, bool) { return Rung(falsePass, try) })
+		anew := retried(func(int) (float64, bool) { return falsePass, true })
+		t.Logf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f where each has the first one's rate", ratio, spent, bound, anew)
+		if spent > within(bound, times()) || anew < 2*spent {
+			t.Errorf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f without steps", ratio, spent, bound, anew)
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // It is that of one look at n, but where the reference has worked it out with the
 // looks before n: those need 1 to 4% less.
 func Resolvable(n int, level, power float64, single bool) float64 {
-	if n < leastLaunches || !(level > 0 && level < 1) || !(power > 0 && power < 1) {
+	if n < LeastLaunches || !(level > 0 && level < 1) || !(power > 0 && power < 1) {
 		return math.Inf(1)
 	}
 	key := resolvableKey{n, level, power, single}

@@ -110,7 +110,7 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 		if n > have {
 			return Open, looks, nil
 		}
-		l, err := q.look(n, n >= max(d.First, leastLaunches))
+		l, err := q.look(n, n >= max(d.First, LeastLaunches))
 		if err != nil {
 			return Open, looks, err
 		}

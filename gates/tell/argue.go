@@ -63,6 +63,7 @@ var arguePhrases = phrases{
 	code.ShareAll:          "fail α split over {n} conditions",
 	code.ShareOne:          "pass α split over {n} conditions, one of which must hold",
 	code.ShareAlternatives: "pass α split over {n} alternatives",
+	code.ShareTry:          "pass α of try {n}",
 	code.Estimated:         "estimate {estimate}, interval {low} to {high}",
 	code.Ranged:            "launches of {arm} have {values}{against?, those of {against} {base}}",
 	code.RangeBetween:      "so {relation?the {relation} of any two launches}{relation!every launch} is between {low} and {high}, and the limit is {limit}{relation?. A limit in between is inconclusive}",

@@ -60,6 +60,9 @@ var graphPhrases = phrases{
 	code.OnSeenData:      "decided on seen data: {causes}",
 	code.RestsOnSeenData: "rests on {subject}, which was decided on seen data",
 
+	code.Tried:      "try {try} of {subject} against its parent: false pass at most {rate} (first try {of}, all tries together {bound})",
+	code.TriesSpent: "try {try} of {subject} against its parent: {tries} tries used up its false pass rate of {of}, so no result passes; propose another change as another feature",
+
 	code.Waived:          "waived by {by} until {until}: {reason}",
 	code.WaiverRevoked:   "waiver revoked by {by}: {reason}",
 	code.WaiverExpired:   "waiver by {by} expired {until} ({reason})",

@@ -20,8 +20,8 @@ func TestJSON(t *testing.T) {
 			`{"code":"level","subject":"kernels","verdict":"fail","causes":[{"code":"broken","args":{"error":"a \"brace\" } in <it>"},"text":"a \"brace\" } in <it>"}],"text":"level kernels failed: a \"brace\" } in <it>"}`,
 		},
 		"in a list": {
-			map[string]any{"reasons": []verdict.Reason{verdict.New(code.MeasuredAgain, verdict.Int("n", 2))}},
-			`{"reasons":[{"code":"again.measured","args":{"n":2},"text":"measured 2 times from scratch at this revision: the chance of a wrong verdict is up to 2 times the stated one"}]}`,
+			map[string]any{"reasons": []verdict.Reason{verdict.New(code.ShareTry, verdict.Int("n", 2))}},
+			`{"reasons":[{"code":"argued.share_try","args":{"n":2},"text":"pass α of try 2"}]}`,
 		},
 		"a number": {
 			verdict.New(code.OtherUnit, verdict.Num("unit", 1.5, "GB")).On("l"),

@@ -41,7 +41,6 @@ var reportPhrases = phrases{
 	code.OtherSession:     "measured in different sessions: what drifted between them is in the changes, and the bounds do not cover it",
 	code.LeftOut:          "{launches|launch|launches} of {subject} left out: failed, invalid or incoherent",
 
-	code.MeasuredAgain: "measured {n} times from scratch at this revision: the chance of a wrong verdict is up to {n} times the stated one",
 	code.Moved:         "rules changed after the data were seen: {causes} (attempt {attempt}: {verdict}). The stated error rates no longer apply to what changed",
 	code.RuleDropped:   "{subject} ({expr}) no longer decides",
 	code.RuleAdded:     "{subject} ({expr}) is new",

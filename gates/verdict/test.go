@@ -123,7 +123,7 @@ type Share struct {
 
 // Reason is the division as a fact.
 func (s Share) Reason() Reason {
-	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives}[s.Of], Int("n", s.N))
+	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives, ShareTry: code.ShareTry}[s.Of], Int("n", s.N))
 }
 
 // ShareOf is what the parts of a division are of.
@@ -136,6 +136,8 @@ const (
 	ShareOne ShareOf = "one"
 	// ShareAlternatives: candidates for one place, which divide the level of pass.
 	ShareAlternatives ShareOf = "alternatives"
+	// ShareTry: the N-th try, whose level of pass is less than that of the one before.
+	ShareTry ShareOf = "try"
 )
 
 // Stop is why a test ended.

@@ -131,8 +131,9 @@ func (s *Seal) Text() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Chance bounds the chance that any proposal passes that gains nothing.
-func (s *Seal) Chance() float64 { return math.Min(1, float64(s.Limits.Features)*s.FalsePass) }
+// Chance bounds the chance that any proposal passes that gains nothing, where that of each
+// is at most this.
+func (s *Seal) Chance(each float64) float64 { return math.Min(1, float64(s.Limits.Features)*each) }
 
 // Moved is what the plan says otherwise than it was sealed, beyond the limits.
 func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {

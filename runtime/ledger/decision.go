@@ -204,6 +204,9 @@ type Evidence struct {
 	Session string                   `json:"session,omitempty"`
 	Max     int                      `json:"max,omitempty"`
 	Noise   map[string]verdict.Noise `json:"noise,omitempty"`
+	// Try is how often the feature was measured against its parent until it passes, with
+	// this time; absent for the first.
+	Try int `json:"try,omitempty"`
 }
 
 // Arm is a variant and the IDs of its launches, in the order of their rounds.
@@ -233,11 +236,12 @@ func (d *Decision) SameOutcome(o *Decision) bool {
 		slices.EqualFunc(d.Rules, o.Rules, func(a, b verdict.Rule) bool { return a.Name == b.Name && a.Verdict == b.Verdict })
 }
 
-// OnSeen is what a decision says of rules that were relaxed after its launches were seen.
-func (d *Decision) OnSeen() (said []verdict.Reason) {
+// Marks are what a reader of a verdict has to know of it: that rules were relaxed after its
+// launches were seen, and that it is not the first try.
+func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Reasons {
 		switch r.Code {
-		case code.Withheld, code.OnSeenData, code.RestsOnSeenData:
+		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent:
 			said = append(said, r)
 		}
 	}

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/tell"
@@ -77,29 +75,5 @@ func TestMovedBack(t *testing.T) {
 	base, own = s.launches("s-2", "baseline", set(), 20, 21), s.launches("s-2", "cache", set("cache=on"), 30, 31)
 	if moved := store.Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.02")); len(moved) > 0 {
 		t.Errorf("other launches: %q", tell.Lines(moved))
-	}
-}
-
-// A candidate that others are measured on later was not measured again.
-func TestStartsOf(t *testing.T) {
-	s := newStory(t)
-	s.nodes = []string{"feature.cache"}
-	s.begin("r1")
-	base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
-	s.launches("s-2", "cache", set("cache=on"), 30, 31)
-	s.launches("s-2", "moe", set("moe=routed"), 40, 41)
-	if starts := s.st.StartsOf(s.again(own, base, "chat.tg.gain >= 0.05")); len(starts) != 1 {
-		t.Errorf("sessions %v, want s-1 alone", starts)
-	}
-	s.launches("s-3", "baseline", set(), 20, 21)
-	own = s.launches("s-3", "cache", set("cache=on"), 30, 31)
-	d := s.again(own, base, "chat.tg.gain >= 0.05")
-	if starts := s.st.StartsOf(d); len(starts) != 2 || starts[1] != "s-3" {
-		t.Errorf("sessions %v, want s-1 and s-3", starts)
-	}
-	s.end("r1")
-	var out bytes.Buffer
-	if err := Markdown(&out, s.st, nil); err != nil || !strings.Contains(out.String(), "| feature.cache | pass | measured 2 times from scratch") {
-		t.Errorf("%v: the page does not say so:\n%s", err, out.String())
 	}
 }

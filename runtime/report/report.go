@@ -135,7 +135,7 @@ func (p *page) features() {
 
 func (p *page) feature(d *ledger.Decision) {
 	p.para("## Feature %s: %s", d.Feature, OverruledOf(d, nil, p.now).Word())
-	for _, line := range tell.Lines(d.OnSeen()) {
+	for _, line := range tell.Lines(d.Marks()) {
 		p.para("%s.", line)
 	}
 	if r := d.Retraction; r != nil {

@@ -14,49 +14,17 @@ import (
 const usualMost = 8
 
 // DecidedAgain says what a reader of a decision has to know of those before it:
-// how often the candidate was measured from the start, and which rules and error
-// rates were others when its launches were seen first. The error rates hold for
+// which try it is, and which rules and error rates were others when its launches were
+// seen first. The error rates hold for
 // rules that stand before the launches; one that was moved afterwards may have
 // been moved to where they lie.
 func (st *Store) DecidedAgain(d Decided) (reasons []verdict.Reason) {
-	if starts := st.StartsOf(d); len(starts) > 1 {
-		reasons = append(reasons, verdict.New(code.MeasuredAgain, verdict.Int("n", len(starts))))
+	for _, r := range d.Reasons {
+		if r.Code == code.Tried || r.Code == code.TriesSpent {
+			reasons = append(reasons, r)
+		}
 	}
 	return append(reasons, Moved(st.History(d.Node), d)...)
-}
-
-// StartsOf are the sessions in which a candidate of a decision was measured with
-// the same work, up to when it was made: each is another chance of an error. Of
-// several candidates it is the one with the most. Sessions in which it was what
-// others were measured against, which are launched after it was accepted, are none.
-func (st *Store) StartsOf(d Decided) (most []string) {
-	type revision struct{ variant, work string }
-	sessions := map[revision][]string{}
-	parent := map[string]string{} // by session: its first launch is one of the parent
-	for i, r := range st.Records() {
-		l := r.Launch
-		if i >= d.Record {
-			break
-		}
-		if l == nil || l.Purpose != ledger.ForBenchmark {
-			continue
-		}
-		if parent[l.Session] == "" {
-			parent[l.Session] = l.VariantKey
-		}
-		rev := revision{l.VariantKey, l.Work}
-		if parent[l.Session] != l.VariantKey && !slices.Contains(sessions[rev], l.Session) {
-			sessions[rev] = append(sessions[rev], l.Session)
-		}
-	}
-	for _, ev := range d.Evidence {
-		for _, id := range ev.Candidate.Launches {
-			if l, ok := st.LaunchByID(id); ok && len(sessions[revision{l.VariantKey, l.Work}]) > len(most) {
-				most = sessions[revision{l.VariantKey, l.Work}]
-			}
-		}
-	}
-	return most
 }
 
 // Moved compares a decision with those before it that saw some of its launches.

@@ -20,7 +20,7 @@ import (
 
 // Version is part of every decision key. It changes when the way of deciding does, so
 // that verdicts of the old way are decided again.
-const Version = "6"
+const Version = "7"
 
 // View is what a decision sees besides the plan.
 type View struct {

@@ -148,6 +148,7 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
+	ev.Try = Tries(v.records(), f.Name, a.Candidate.Key, a.Parent.Key, session, work)
 }
 
 // qualified adds the launches that qualified the arms, where a level of the protocol
@@ -272,7 +273,7 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	return ledger.Evidence{
 		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root), References: others,
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
-		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise),
+		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try,
 	}
 }
 
@@ -284,7 +285,7 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 	for _, e := range kept {
 		f := &gates.Feature{
 			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
-			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise),
+			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise), Try: e.Try,
 			References: map[plans.Against]*gates.Arm{plans.Root: {}},
 		}
 		type keptArm struct {

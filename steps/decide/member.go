@@ -249,9 +249,17 @@ func (m *Member) NextLook(v *View, session, work string) int {
 // differed before, and warns of thresholds that are closer to no change at all.
 func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reason) {
 	d := v.Plan.Decision
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, true)
-	if err != nil || m.Most < 3 {
-		return nil
+	falsePass, left := d.FalsePass, true
+	if try := Tries(v.records(), m.Feature.Name, m.Arms.Candidate.Key, m.Arms.Parent.Key, session, work); try > 1 {
+		notes = append(notes, gates.Tried(ReadAs(m.Feature), try, d.FalsePass))
+		falsePass, left = stats.Rung(d.FalsePass, try)
+	}
+	if !left || m.Most < 3 {
+		return notes
+	}
+	design, err := stats.Offer(falsePass, d.FalseFail, min(d.Min, m.Most), m.Most, true)
+	if err != nil {
+		return notes
 	}
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
 	said := map[string]bool{}

@@ -83,7 +83,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		}
 	}
 	var variants []string
-	work := ""
+	var candidate, parent, work string
 	for _, id := range d.Launches {
 		l, ok := v.launch(id)
 		if !ok {
@@ -93,14 +93,15 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 			continue
 		}
 		if l.Variant == ev.Candidate.Name {
-			ev.Candidate.Launches = append(ev.Candidate.Launches, Measured(l))
+			candidate, ev.Candidate.Launches = l.VariantKey, append(ev.Candidate.Launches, Measured(l))
 		}
 		if l.Variant == ev.Parent.Name {
-			ev.Parent.Launches = append(ev.Parent.Launches, Measured(l))
+			parent, ev.Parent.Launches = l.VariantKey, append(ev.Parent.Launches, Measured(l))
 		}
 		variants, work, out.Launches = append(variants, l.VariantKey), l.Work, append(out.Launches, id)
 	}
 	ev.Max = len(ev.Candidate.Launches)
+	ev.Try = Tries(v.records(), row.Engine, candidate, parent, d.Session, work)
 	if v.Records != nil && ph.Gate != nil {
 		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))

@@ -253,6 +253,28 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 	}
 }
 
+// checkTries counts again how often what was measured had been tried before, from what the
+// ledger holds: a try that counts as the first has more of the chance of a false pass.
+func (r *Replay) checkTries(out *Replayed, d store.Decided) {
+	if d.Statistics.Version != decide.Version {
+		return // others counted in another way, or not at all
+	}
+	for _, ev := range d.Evidence {
+		if len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
+			continue
+		}
+		candidate, ok := r.store.LaunchByID(ev.Candidate.Launches[0])
+		parent, there := r.store.LaunchByID(ev.Parent.Launches[0])
+		if !ok || !there {
+			continue // which is said of the evidence
+		}
+		out.Numbers++
+		if again := decide.Tries(r.store.Records(), ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); again != ev.Try {
+			out.differ("decision", "try of "+ev.Feature, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, again)))
+		}
+	}
+}
+
 // reading are the compiled rules by which the noise of a piece of evidence was
 // looked up: those of a gate that read its feature, and all of a feature's own.
 func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.Rule) {

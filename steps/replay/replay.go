@@ -162,6 +162,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 	}
 	rules := r.rulesOf(d, ev)
 	r.checkNoise(&out, d, rules)
+	r.checkTries(&out, d)
 	if out.Rules = rules.from; rules.from == RulesGone {
 		out.Why = rules.why
 		r.checkTests(&out, d)

@@ -61,6 +61,14 @@ const (
 	RestsOnSeenData Code = "on_seen_data.below"
 )
 
+// Features that are measured again until they pass. Args: try (from 1), rate and of (the
+// chances of a false pass of this try and of the first), bound (of all tries together);
+// tries (how many there are) in place of the rate where none is left.
+const (
+	Tried      Code = "tried"
+	TriesSpent Code = "tried.spent"
+)
+
 // What people decided over the heads of gates. Args: by, reason, and until (a time).
 const (
 	Waived          Code = "waiver.covers"

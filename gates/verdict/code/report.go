@@ -60,8 +60,6 @@ const (
 
 // What was asked otherwise before.
 const (
-	// MeasuredAgain: the candidate was measured from the start so often. Args: n.
-	MeasuredAgain Code = "again.measured"
 	// Moved: the decision of that attempt saw launches of this one and came to Verdict,
 	// by what its causes name. Args: attempt.
 	Moved         Code = "again.moved"

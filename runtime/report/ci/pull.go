@@ -43,6 +43,9 @@ const missing = "**missing**"
 
 func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) {
 	p.line("## %s: %s\n", report.Inert(d.Feature), d.Verdict)
+	for _, mark := range d.Marks() {
+		p.line("%s\n", report.Inert(tell.Sentence(mark)))
+	}
 	pair := report.PairOf(st, d)
 	if pair == nil {
 		p.line("No launches of both sides are on record, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Reasons)))

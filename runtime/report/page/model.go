@@ -195,7 +195,7 @@ func (b *builder) mark(d *ledger.Decision) Mark {
 }
 
 func (b *builder) feature(d *ledger.Decision) {
-	f := Feature{Name: d.Feature, Phase: d.Phase, Mark: b.mark(d), Accepted: d.Accepted, Notes: tell.Lines(d.OnSeen()), Findings: tell.Lines(d.Findings)}
+	f := Feature{Name: d.Feature, Phase: d.Phase, Mark: b.mark(d), Accepted: d.Accepted, Notes: tell.Lines(d.Marks()), Findings: tell.Lines(d.Findings)}
 	if h := d.Hypothesis; h != nil {
 		f.Hypothesis = strings.TrimSpace(fmt.Sprintf("%s %s", h.Metric, h.Expect))
 		if h.Because != "" {

@@ -33,9 +33,6 @@ type Explanation struct {
 	Locked verdict.Reason `json:"locked,omitzero"`
 	// Attempts are all decisions about the node, oldest first.
 	Attempts []attempt `json:"attempts,omitempty"`
-	// Starts are the sessions in which the candidate was measured at this
-	// revision up to the decision: each of them is another chance of an error.
-	Starts []string `json:"sessions,omitempty"`
 	// Engines are the plan's engines that the launches were started on.
 	Engines []string `json:"engines,omitempty"`
 	// Sessions are the orders in which launches were started.
@@ -92,7 +89,6 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	}
 	d := history[at]
 	e.Decision = &d
-	e.Starts = st.StartsOf(d)
 	if d.Retraction == nil {
 		// A decision that was withdrawn reads no launch.
 		e.Sessions, e.Notes = ordersOf(st, d)

@@ -105,8 +105,8 @@ func (p *page) head(e *Explanation) {
 		}
 	}
 	p.linef("  decided   %s, run %s, attempt %d (%s)", d.Time.Local().Format(time.DateTime), d.Run, d.Attempt, tell.Line(d.Because))
-	for _, line := range tell.Lines(d.OnSeen()) {
-		p.linef("  note      %s", line)
+	for _, line := range tell.Lines(d.Marks()) {
+		p.entry("note", "%s", line)
 	}
 	if s := d.Statistics; s != nil {
 		share := ""
@@ -115,13 +115,6 @@ func (p *page) head(e *Explanation) {
 		}
 		p.entry("errors", "a false pass in at most %s%s, a false fail in at most %s; %s per arm",
 			tell.Number(s.FalsePass, "share"), share, tell.Number(s.FalseFail, "share"), launchRange(d.Decision))
-	}
-	switch n := len(e.Starts); n {
-	case 0:
-	case 1:
-		p.linef("  measured  once at this revision, in session %s", e.Starts[0])
-	default:
-		p.entry("measured", "%d times from the start at this revision, in sessions %s: the chance of an error is up to %d times that of one", n, verdict.And(e.Starts), n)
 	}
 	if len(e.Engines) > 0 {
 		p.linef("  engine    %s", verdict.And(e.Engines))
