@@ -159,6 +159,9 @@ func logProbWords(l kinds.LogProbs) string {
 		return "no"
 	}
 	words := fmt.Sprintf("top %d", l.Top)
+	if l.Chat {
+		words += " in chats"
+	}
 	if l.Setting != "" {
 		words += ", or as " + l.Setting + " says"
 	}

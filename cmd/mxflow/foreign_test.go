@@ -29,8 +29,10 @@ type foreignEngine struct {
 	// this machine has none.
 	part, program string
 	// block is the body of its engine block, knob the knob whose second value is
-	// under test. {program} and {model} are replaced.
+	// under test. {program}, {gguf}, {folder} and {dir} are replaced. prepare makes of
+	// the GGUF file what the engine serves.
 	kind, block, knob string
+	prepare           func(t *testing.T, program, dir, gguf string)
 	// observed must have been seen in each launch.
 	observed []string
 	// honest are ports for TestHonest, of which testdata/plans/honest_KIND.hcl knows.
@@ -154,7 +156,66 @@ func foreignEngines() []foreignEngine {
 			roughly: true,
 			honest:  []string{"attention", "format", "batching", "compiled"},
 		},
+		{
+			part: "ollama", program: os.Getenv("MXFLOW_TEST_OLLAMA"), kind: "ollama", prepare: createInOllama,
+			block: `
+  model = "tiny"
+  process { command = ["{program}", "serve"] }
+  settings = {
+    max_model_len = 1024
+    max_num_seqs  = 2
+    models_dir    = "{dir}/models"
+    threads       = 1
+  }`,
+			knob: `
+  default = "off"
+  value "off" {
+    settings = { attention_backend = "off" }
+    must_see { observed = { attention = "off" } }
+  }
+  value "on" {
+    settings = { attention_backend = "on" }
+    must_see { observed = { attention = "on" } }
+  }
+  changes = ["attention"]`,
+			observed: []string{
+				"attention", "quantization", "kv_capacity_tokens", "kv_cache_dtype", "weights_gb", "version", "llama_cpp", "slots", "keep_alive", "model_loads",
+			},
+			roughly: true,
+		},
 	}
+}
+
+// createInOllama makes the model "tiny" by a Modelfile, as its users do: with a server
+// of its own, since that is what writes models.
+func createInOllama(t *testing.T, program, dir, gguf string) {
+	modelfile := filepath.Join(dir, "Modelfile")
+	if err := os.WriteFile(modelfile, []byte("FROM "+gguf+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	port, release, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	ollama := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(program, args...)
+		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_MODELS="+filepath.Join(dir, "models"), fmt.Sprintf("OLLAMA_HOST=127.0.0.1:%d", port))
+		return cmd
+	}
+	server := ollama("serve")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Process.Signal(syscall.SIGTERM); _ = server.Wait() }()
+	var out []byte
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		out, err = ollama("create", "tiny", "-f", modelfile).CombinedOutput()
+		if err == nil {
+			return
+		}
+	}
+	t.Fatalf("ollama create: %v\n%s", err, out)
 }
 
 const foreignPlan = `plan "foreign" {}
@@ -231,6 +292,9 @@ func (f foreignEngine) run(t *testing.T) {
 	if err := errors.Join(model.WriteGGUF(gguf), model.WriteHuggingFace(folder)); err != nil {
 		t.Fatal(err)
 	}
+	if f.prepare != nil {
+		f.prepare(t, f.program, dir, gguf)
+	}
 	values := []string{}
 	for line := range strings.SplitSeq(f.knob, "\n") {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), `value "`); ok {
@@ -240,7 +304,7 @@ func (f foreignEngine) run(t *testing.T) {
 	text := strings.NewReplacer(
 		"{kind}", f.kind, "{block}", f.block, "{knob}", f.knob, "{answer}", tinymodel.Answer(10), "{on}", values[1], "{limits}", f.limits,
 	).Replace(foreignPlan)
-	text = strings.NewReplacer("{program}", f.program, "{gguf}", gguf, "{folder}", folder).Replace(text)
+	text = strings.NewReplacer("{program}", f.program, "{gguf}", gguf, "{folder}", folder, "{dir}", dir).Replace(text)
 	plan := filepath.Join(dir, "plan.hcl")
 	if err := os.WriteFile(plan, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -259,7 +323,7 @@ func (f foreignEngine) run(t *testing.T) {
 type foreignLaunch struct {
 	ID       string                    `json:"id"`
 	Observed map[string]map[string]any `json:"observed"`
-	Notes    []string                  `json:"notes"`
+	Notes    []json.RawMessage         `json:"notes"`
 	Cells    []measure.CellRun         `json:"cells"`
 	Metrics  map[string]struct {
 		Stats map[string]float64 `json:"stats"`
@@ -291,7 +355,7 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 			seen = append(seen, fmt.Sprintf("%s=%v", name, l.Observed[name]["value"]))
 		}
 		slices.Sort(seen)
-		t.Logf("launch %s: %s; notes %q", l.ID, strings.Join(seen, " "), l.Notes)
+		t.Logf("launch %s: %s; notes %s", l.ID, strings.Join(seen, " "), l.Notes)
 		for _, want := range f.observed {
 			if l.Observed[want] == nil {
 				t.Errorf("launch %s did not observe %s", l.ID, want)

@@ -68,11 +68,15 @@ type RecordedStream struct {
 	Events  string            `yaml:"events"`
 }
 
-// RecordedCrash is one way to break: While "starting", or on the first "request".
+// RecordedCrash is one way to break: While "starting", when a page "loads" the model, or
+// on the first "request".
 type RecordedCrash struct {
 	While  string `yaml:"while"`
 	Log    string `yaml:"log"`
 	Status int    `yaml:"status"`
+	// Answer is what a server says that survives what broke: with status 500 to the page
+	// that loads, as all of the stream to a request.
+	Answer string `yaml:"answer"`
 	// Class and Line are what must be recognised: the class, and part of the line.
 	Class string `yaml:"class"`
 	Line  string `yaml:"line"`
@@ -253,6 +257,12 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"detail":"Not Found"}`)
 		return
 	}
+	if page.Loads && p.crash != nil && p.crash.While == "loads" {
+		p.die()
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprint(w, p.crash.Answer)
+		return
+	}
 	if page.Loads {
 		p.load()
 	}
@@ -285,7 +295,11 @@ func (p *player) stream(w http.ResponseWriter, s RecordedStream, request map[str
 		}
 	}
 	if p.crash != nil && p.crash.While == "request" {
-		os.Exit(p.die())
+		status := p.die()
+		if p.crash.Answer == "" {
+			os.Exit(status)
+		}
+		s.Events = p.crash.Answer
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	flush := http.NewResponseController(w).Flush

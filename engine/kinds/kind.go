@@ -354,6 +354,9 @@ type LogProbs struct {
 	// Prompt says how those of a prompt's tokens are asked for: "prompt_logprobs", or
 	// "echo", which completions alone have; empty where they cannot be.
 	Prompt string
+	// Chat says that answers have them in chats alone, and completions without a word
+	// have none.
+	Chat bool
 }
 
 // Most is how many of the likeliest tokens an engine with these settings can be asked

@@ -32,26 +32,9 @@ func init() {
 		Version:      Pattern{Path: "/props", JQ: ".build_info"},
 		Info:         []string{"/v1/models", "/slots"},
 		Observe:      llamacppObserve,
-		Crashes: []Signature{
-			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
-			{"failed to allocate compute*buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
-			{"ErrorOutOfDeviceMemory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs."},
-			{"CUDA error:", "crash", "A CUDA call or kernel failed; the line and the ones after it say which."},
-			{"ROCm error", "crash", "A ROCm call or kernel failed; the line and the ones after it say which."},
-			{"GGML_ASSERT(", "crash", "A check inside ggml failed, which is a mistake in this build or an operation that the model does not allow."},
-			{"failed to allocate buffer for kv cache", "oom", "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
-			{"quantized V cache requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
-			{"quantized V cache was requested, but this requires Flash Attention", "config", "A quantised kv_cache_dtype needs flash attention, and llama.cpp chose not to use it: set attention_backend to \"on\"."},
-			{"V cache quantization requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
-			{"failed to load model", "config", "The model cannot be loaded: the line above says why (no such file, no GGUF, an architecture that this build does not know)."},
-			{"error loading model", "config", "The model cannot be loaded: the line says why (no such file, no GGUF, an architecture that this build does not know)."},
-			{"error: invalid argument:", "config", "This build does not know a flag that it was given; see the line for which."},
-			{"error while handling argument", "config", "A flag has a value that this build does not take; see the line for which."},
-			{"CUDA driver version is insufficient", "driver", "The driver is older than the CUDA that this build needs: install a newer driver, or another build."},
-			{"couldn't bind HTTP server socket", "config", "The port is taken."},
-		},
-		Harmless: []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"},
-		Stages:   llamacppStages,
+		Crashes:      llamacppCrashes,
+		Harmless:     llamacppHarmless,
+		Stages:       llamacppStages,
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--metrics"},
 			Names: map[string][]string{
@@ -76,8 +59,28 @@ func init() {
 	})
 }
 
-// A model that drafts is loaded after the one that it drafts for, and logs the same
-// lines: of the model that is served, the first one speaks.
+// llamacppCrashes are those of kind ollama too, which runs llama-server.
+var llamacppCrashes = []Signature{
+	{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
+	{"failed to allocate compute*buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
+	{"ErrorOutOfDeviceMemory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs."},
+	{"CUDA error:", "crash", "A CUDA call or kernel failed; the line and the ones after it say which."},
+	{"ROCm error", "crash", "A ROCm call or kernel failed; the line and the ones after it say which."},
+	{"GGML_ASSERT(", "crash", "A check inside ggml failed, which is a mistake in this build or an operation that the model does not allow."},
+	{"failed to allocate buffer for kv cache", "oom", "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
+	{"quantized V cache requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+	{"quantized V cache was requested, but this requires Flash Attention", "config", "A quantised kv_cache_dtype needs flash attention, and llama.cpp chose not to use it: set attention_backend to \"on\"."},
+	{"V cache quantization requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+	{"failed to load model", "config", "The model cannot be loaded: the line above says why (no such file, no GGUF, an architecture that this build does not know)."},
+	{"error loading model", "config", "The model cannot be loaded: the line says why (no such file, no GGUF, an architecture that this build does not know)."},
+	{"error: invalid argument:", "config", "This build does not know a flag that it was given; see the line for which."},
+	{"error while handling argument", "config", "A flag has a value that this build does not take; see the line for which."},
+	{"CUDA driver version is insufficient", "driver", "The driver is older than the CUDA that this build needs: install a newer driver, or another build."},
+	{"couldn't bind HTTP server socket", "config", "The port is taken."},
+}
+
+var llamacppHarmless = []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"}
+
 // llamacppStages: a draft model is loaded after the model, and has stages of its own.
 var llamacppStages = []StageLines{
 	{Weights, []string{`loading (?:draft )?model`, `load_tensors:`}},
@@ -86,6 +89,8 @@ var llamacppStages = []StageLines{
 	{Serving, []string{`model loaded`}},
 }
 
+// A model that drafts is loaded after the one that it drafts for, and logs the same
+// lines: of the model that is served, the first one speaks.
 var llamacppObserve = []Pattern{
 	{
 		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Whether flash attention is on.",
@@ -93,7 +98,7 @@ var llamacppObserve = []Pattern{
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
 	{Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Path: "/props", JQ: ".model_ftype"},
-	{Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Type of the file's weights, in builds that show it in their log alone.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
+	{Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Type of the file's weights, in builds that show it in their log alone.", Log: []string{`print_info: file type\s+= (?:\(guessed\) )?(?P<value>.+?)\s*$`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
 	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of one slot.", Path: "/props", JQ: ".default_generation_settings.n_ctx"},

@@ -83,9 +83,8 @@ func TestLlamacppDraftsAreAskedFor(t *testing.T) {
 	}
 }
 
-// llama.cpp words the same thing differently in different builds.
+// llama.cpp words the same thing differently in different builds, also where Ollama runs it.
 func TestLlamacppOldAndNewWords(t *testing.T) {
-	k, _ := kinds.Lookup("llamacpp")
 	tests := map[string]struct {
 		log, name, want, class string
 	}{
@@ -95,6 +94,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"attention, another op":   {log: "llama_context: flash_attn = disabled\nresolve_fused_ops: fused Gated Delta Net (chunked) enabled\n", name: "attention", want: "off"},
 		"graph, older":            {log: "llama_context: graph splits = 2 (with bs=512), 3 (with bs=1)\n", name: "graph_splits", want: "2"},
 		"graph, newer":            {log: "sched_reserve: graph: nodes = 80, splits = 1, input objects = 4, input tensors = 6\n", name: "graph_splits", want: "1"},
+		"weights, guessed":        {log: "print_info: file type   = (guessed) all F32\n", name: "quantization", want: "all F32"},
 		"no speculation":          {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
 		"speculation":             {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},
 		"quantised values":        {log: "llama_init_from_model: V cache quantization requires flash_attn\n", class: "config"},
@@ -106,18 +106,21 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return p.Name != tc.name })
-		for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
-			if o.Missing == "" {
-				got = shown(o.Value)
+		for _, kind := range []string{"llamacpp", "ollama"} {
+			k, _ := kinds.Lookup(kind)
+			got := ""
+			fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return p.Name != tc.name || len(p.Log) == 0 })
+			for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
+				if o.Missing == "" {
+					got = shown(o.Value)
+				}
 			}
-		}
-		if got != tc.want {
-			t.Errorf("%s: %s is %q, want %q", name, tc.name, got, tc.want)
-		}
-		if d, _ := k.Diagnose(path); d.Class != tc.class {
-			t.Errorf("%s: diagnosed as %q, want class %q", name, d, tc.class)
+			if got != tc.want {
+				t.Errorf("%s, %s: %s is %q, want %q", kind, name, tc.name, got, tc.want)
+			}
+			if d, _ := k.Diagnose(path); d.Class != tc.class {
+				t.Errorf("%s, %s: diagnosed as %q, want class %q", kind, name, d, tc.class)
+			}
 		}
 	}
 }

@@ -1,15 +1,18 @@
 package kinds
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Ollama 0.9 to 0.33. Since 0.30 or so it runs llama-server for each model; its
-// log then holds that server's lines too.
+// Ollama 0.9 to 0.33; 0.33.0 ran on a CPU. Since 0.30 or so it runs llama-server for
+// each model and hands its own environment on. Its log holds that server's lines too.
 
 func init() {
 	register(Kind{
 		Name: "ollama",
 		Doc: "Ollama, started as `ollama serve`. It answers at once and loads a model when one is asked for, so ready is when " +
-			"the plan's model was loaded. The model must have been pulled: mxflow pulls none.",
+			"the plan's model was loaded. The model must be there (`ollama pull`, or `ollama create` from a GGUF file): mxflow pulls none.",
 		Example: `engine "ollama" "local" {
   model = "gpt-oss:20b"
 
@@ -31,50 +34,43 @@ func init() {
 			{Path: "/api/version"},
 			{
 				Path: "/api/generate", Body: `{"model":"{model}","stream":false}`, Contains: `"done":true`, Slow: true,
-				Final: []int{400, 404, 500}, Hint: "pull the model first (ollama pull), or correct its name",
+				Final: []int{400, 404, 500}, Hint: "a model that is not there comes by ollama pull or ollama create; why one cannot be loaded is in the log",
 			},
 			{Path: "/api/ps", Contains: `"name"`},
 		},
 		Version: Pattern{Path: "/api/version", JQ: ".version"},
 		Info:    []string{"/api/ps", "/v1/models"},
 		Stages:  llamacppStages,
-		Observe: []Pattern{
-			{
-				Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on.",
-				Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`, `enabling flash attention`},
-				Words: map[string]string{"1": "on", "enabled": "on", "true": "on", "0": "off", "disabled": "off"},
-			},
-			{Name: "quantization", Type: TypeString, Doc: "Type of the model's weights.", Path: "/api/ps", JQ: ".models[0].details.quantization_level"},
-			{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
-			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of the model that is loaded.", Path: "/api/ps", JQ: ".models[0].context_length"},
-			{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Memory of the model that is loaded, KV cache included.", Path: "/api/ps", JQ: ".models[0].size"},
-			{Name: "gpu_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Of that, what lies on the GPU.", Path: "/api/ps", JQ: ".models[0].size_vram"},
-			{Name: "gpu_layers", Type: TypeNumber, Chosen: true, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
-			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
-		},
-		Crashes: []Signature{
-			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower max_model_len or max_num_seqs, or take a smaller model."},
+		Observe: append(ollamaObserve, slices.DeleteFunc(slices.Clone(llamacppObserve), func(p Pattern) bool { return len(p.Log) == 0 })...),
+		// What Ollama itself logs follows from what the llama-server logged before.
+		Crashes: slices.Concat([]Signature{
+			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower max_model_len or max_num_seqs, quantise the KV cache, or take a smaller model."},
 			{"model requires more system memory", "oom", "The host has too little memory for the model: take a smaller one, or lower max_model_len."},
-			{"CUDA error", "crash", "A CUDA call or kernel failed; the line and the ones after it say which."},
-			{"GGML_ASSERT(", "crash", "A check inside ggml failed, which is a mistake in this version or an operation that the model does not allow."},
-			{"error loading model", "config", "The model cannot be loaded: the line says why."},
 			{"address already in use", "config", "Another Ollama runs already: stop its service, or measure it as an endpoint."},
+		}, llamacppCrashes, []Signature{
 			{"llama runner process has terminated", "crash", "The process that holds the model ended; the reason stands further up."},
 			{"llama-server process has terminated", "crash", "The process that holds the model ended; the reason stands further up."},
-		},
-		Harmless: []string{"the full capacity of the model will not be utilized", "couldn't open config file"},
-		Ask:      Ask{LogProbs: LogProbs{Top: 20}, Usage: true},
+			{"llama-server process no longer running", "crash", "The process that holds the model ended while it answered: the line says by which signal. Ollama started another one."},
+			{"model runner has unexpectedly stopped", "crash", "The process that holds the model ended while it answered."},
+			{"invalid environment variable, using default", "config", "Ollama does not take the value of a variable and uses its default; the line names it."},
+			{"requested context size too large for model", "config", "The model was trained for a shorter context, which Ollama uses: set max_model_len to no more than that."},
+		}),
+		Harmless: append([]string{"couldn't open config file"}, llamacppHarmless...),
+		Ask:      Ask{LogProbs: LogProbs{Top: 20, Chat: true}, Usage: true},
 
 		DefaultReadyTimeout: 10 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
-			{Name: "max_model_len", Type: TypeNumber, Whole: true, Env: "OLLAMA_CONTEXT_LENGTH", Default: "by GPU memory: 4096 to 262144", Doc: "Longest sequence of one request, in tokens."},
+			{Name: "max_model_len", Type: TypeNumber, Whole: true, Env: "OLLAMA_CONTEXT_LENGTH", Default: "by GPU memory: 4096 to 262144", Doc: "Longest sequence of one request, in tokens. Ollama takes no more than the model was trained for, and cuts longer prompts without an error."},
 			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Env: "OLLAMA_NUM_PARALLEL", Default: "1", Doc: "Sequences at once; others wait."},
 			{Name: "max_queue", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_QUEUE", Default: "512", Doc: "Requests that may wait; further ones are refused."},
-			{Name: "attention_backend", Type: TypeString, Env: "OLLAMA_FLASH_ATTENTION", Choices: []string{"on", "off"}, Words: map[string]string{"on": "1", "off": "0"}, Default: "by GPU and model", Doc: "Flash attention."},
+			{Name: "max_loaded_models", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_LOADED_MODELS", Default: "3 for each GPU", Doc: "Models that are loaded at once."},
+			{Name: "attention_backend", Type: TypeString, Env: "OLLAMA_FLASH_ATTENTION", Choices: []string{"on", "off"}, Words: map[string]string{"on": "1", "off": "0"}, Default: "auto", Doc: "Flash attention."},
 			{Name: "kv_cache_dtype", Type: TypeString, Env: "OLLAMA_KV_CACHE_TYPE", Choices: []string{"f16", "q8_0", "q4_0"}, Default: "f16", Doc: "Type of keys and values in the KV cache; needs flash attention."},
 			{Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}}, Off: &Effect{}, Default: "false", Doc: "Run without CUDA graphs."},
-			{Name: "keep_alive", Type: TypeString, Env: "OLLAMA_KEEP_ALIVE", Default: "-1: for ever", Doc: "How long a model stays loaded without requests."},
+			{Name: "threads", Type: TypeNumber, Whole: true, Env: "LLAMA_ARG_THREADS", Default: "the machine's cores", Doc: "CPU threads, in versions that run llama-server (0.30 on)."},
+			{Name: "fit", Type: TypeBool, On: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "on"}}, Off: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "off"}}, Default: "true", Doc: "Change what is not set so that it fits into memory, in versions that run llama-server. Off where arms are compared."},
+			{Name: "keep_alive", Type: TypeString, Env: "OLLAMA_KEEP_ALIVE", Default: "-1: for ever", Doc: "How long a model stays loaded without requests. What is no duration becomes 5m."},
 			{Name: "spread_gpus", Type: TypeBool, Env: "OLLAMA_SCHED_SPREAD", Default: "false", Doc: "Spread the model over all GPUs."},
 			{Name: "gpu_overhead_bytes", Type: TypeNumber, Whole: true, Env: "OLLAMA_GPU_OVERHEAD", Default: "0", Doc: "Memory that is left free on each GPU, in bytes."},
 			{Name: "models_dir", Type: TypeString, Env: "OLLAMA_MODELS", Default: "~/.ollama/models", Doc: "Folder of the models that were pulled."},
@@ -82,4 +78,23 @@ func init() {
 			{Name: "log_level", Type: TypeString, Env: "OLLAMA_DEBUG", Choices: []string{"info", "debug", "trace"}, Words: map[string]string{"info": "0", "debug": "1", "trace": "2"}, Default: "info", Doc: "What is logged."},
 		},
 	})
+}
+
+// ollamaObserve is what Ollama shows beside what its llama-server logs. The pages are
+// Ollama's own, so its type of the weights is not taken: it is "unknown" of files that
+// llama.cpp knows.
+var ollamaObserve = []Pattern{
+	{Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on, in versions without llama-server.", Log: []string{`(?P<value>enabling) flash attention`}, Words: map[string]string{"enabling": "on"}},
+	{Name: "llama_cpp", Type: TypeString, Doc: "Build of the llama-server, which is a program beside Ollama's own.", Log: []string{`\bbuild:? (?P<value>\d+ \(\w+\)) with `}},
+	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of the model that is loaded.", Path: "/api/ps", JQ: ".models[0].context_length"},
+	{Name: "slots", Type: TypeNumber, Chosen: true, Doc: "Sequences at once.", Log: []string{`initializing(?: slots)?, n_slots = (?P<value>\d+)`}},
+	{
+		Name: "keep_alive", Type: TypeString, Doc: "How long a model stays loaded without requests.", Log: []string{`OLLAMA_KEEP_ALIVE:(?P<value>\S+)`},
+		Words: map[string]string{"2562047h47m16.854775807s": "-1"},
+	},
+	// A llama-server that ended is replaced without a word to the client.
+	{Name: "model_loads", Type: TypeCount, Doc: "How often a model was loaded: more than 1 means again, inside of the measurement.", Log: []string{`msg="loaded runners"`}},
+	{Name: "truncated_prompts", Type: TypeCount, Doc: "Prompts that Ollama cut to fit the context.", Log: []string{`msg="truncating input prompt"`}},
+	{Name: "loaded_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Memory of the model that is loaded, KV cache included.", Path: "/api/ps", JQ: ".models[0].size"},
+	{Name: "gpu_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Of that, what lies on the GPU.", Path: "/api/ps", JQ: ".models[0].size_vram"},
 }

@@ -52,7 +52,7 @@ func TestRecordedStages(t *testing.T) {
 		"vllm":         {kinds.WarmUp, kinds.KVCache, kinds.WarmUp},
 		"sglang":       {kinds.Weights, kinds.KVCache, kinds.Graphs, kinds.Serving},
 		"llamacpp":     {kinds.Weights, kinds.KVCache, kinds.WarmUp, kinds.Serving},
-		"ollama":       {kinds.Weights, kinds.KVCache},
+		"ollama":       {kinds.Weights, kinds.KVCache, kinds.WarmUp, kinds.Serving},
 		"tabbyapi":     {kinds.Weights, kinds.Serving},
 		"transformers": {kinds.Weights},
 		"trtllm":       {kinds.Weights, kinds.KVCache, kinds.WarmUp, kinds.Graphs, kinds.KVCache, kinds.Serving},

@@ -98,7 +98,11 @@ func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
 		ws = append(ws, p.Workload(name))
 	}
-	return c.AskOf(ws)
+	chats := slices.ContainsFunc(p.Engines, func(e *plans.Engine) bool {
+		k, _ := kinds.Lookup(e.Kind)
+		return k.Ask.LogProbs.Chat
+	})
+	return c.AskOf(ws, chats)
 }
 
 func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {

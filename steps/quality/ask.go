@@ -56,10 +56,14 @@ const (
 )
 
 // AskOf is what a level asks: at the lengths and concurrencies that it names, or else
-// at those of the workloads, the least and the greatest among them.
-func (s *Settings) AskOf(ws []*plans.Workload) Ask {
+// at those of the workloads, the least and the greatest among them. In chats alone, where
+// an engine that is held against others gives log-probabilities nowhere else.
+func (s *Settings) AskOf(ws []*plans.Workload, chats bool) Ask {
 	var cells []Cell
 	add := func(c Cell) {
+		if chats {
+			c.API = openai.Chat
+		}
 		if !slices.Contains(cells, c) {
 			cells = append(cells, c)
 		}
@@ -74,7 +78,7 @@ func (s *Settings) AskOf(ws []*plans.Workload) Ask {
 		}
 	}
 	if len(cells) == 0 {
-		cells = []Cell{{API: openai.Completions, PromptTokens: usualPrompt, Concurrency: 1}}
+		add(Cell{API: openai.Completions, PromptTokens: usualPrompt, Concurrency: 1})
 	}
 	if len(s.PromptTokens)+len(s.Concurrency) > 0 {
 		given := cells
