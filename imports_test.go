@@ -73,7 +73,7 @@ var allowed = map[string][]string{
 	"runtime/signing":             {},
 	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "gates/verdict/code", "runtime/ledger"},
-	"runtime/report/page":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime/ledger", "runtime/report", "runtime/store"},
+	"runtime/report/page":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/report":              {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime/report/ci":           {"gates", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/report/tree":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "plans", "runtime/ledger", "runtime/report", "runtime/store"},

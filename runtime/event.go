@@ -31,7 +31,9 @@ type Event struct {
 	Request  int `json:"request,omitempty"`
 	Requests int `json:"requests,omitempty"`
 	// Loading is how a start comes along.
-	Loading *Loading         `json:"loading,omitempty"`
+	Loading *Loading `json:"loading,omitempty"`
+	// Look is where the tests of Feature stand, in looked.
+	Look    *Look            `json:"look,omitempty"`
 	Action  Action           `json:"action,omitempty"`
 	Verdict string           `json:"verdict,omitempty"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
@@ -69,4 +71,16 @@ type Loading struct {
 	// that is not known.
 	GPUMemory      float64 `json:"gpu_memory_gb,omitempty"`
 	GPUMemoryTotal float64 `json:"gpu_memory_total_gb,omitempty"`
+}
+
+// Look is where the tests of a feature stand after a round of its session.
+type Look struct {
+	// Launches are those of each arm that count, of at most Most. Next is how many the
+	// next look takes; 0 where no more are made for it.
+	Launches int `json:"launches"`
+	Most     int `json:"most"`
+	Next     int `json:"next,omitempty"`
+	// Rules are those that were asked, as far as a set of them that launches could still
+	// settle; those of the last look that asked. None before the first look.
+	Rules []verdict.Rule `json:"rules,omitempty"`
 }

@@ -166,7 +166,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		defer done()
 		soft = limited
 	}
-	watch := &recorder{Observer: q.watch, dir: q.state}
+	watch := &recorder{Observer: q.watch, app: a, dir: q.state}
 	if q.serve {
 		watch.serve = func() func() { return a.serveBeside(q.state) }
 	}

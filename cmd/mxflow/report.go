@@ -140,7 +140,8 @@ var reportFormats = map[string]reportFormat{
 // writePage writes the page for a browser, with the phases drawn as the newest run's plan
 // has them where that can be compiled yet.
 func writePage(w io.Writer, st *store.Store) error {
-	m, err := page.Of(st, edgesOf(st))
+	at, _ := atWork(st.Dir())
+	m, err := page.Of(st, edgesOf(st), at.Looks)
 	if err != nil {
 		return err
 	}

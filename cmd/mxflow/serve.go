@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,8 +35,10 @@ func newServeCommand(a *app) *cobra.Command {
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the run under way in a browser",
 		Long: `Serves the page of report --format html on 127.0.0.1, and keeps it up to date while an
-apply is under way: the launch and the stage of the engine's start, the numbers of each
-launch as it ends, each verdict as it is decided. The address has a random token: who does
+apply is under way: the launch and the stage of the engine's start with the last line of
+its log, the numbers of each launch as it ends, after each round where the tests stand
+(the look of how many, the bounds against what is required, the chance that more launches
+decide), each verdict as it is decided. The address has a random token: who does
 not know it sees nothing, and nobody can change anything. Ctrl-C ends it.
 
 It reads the state directory and needs no lock. While nobody looks it does nothing; for
@@ -92,6 +96,13 @@ type onlooker struct {
 	text     []byte
 	revision string
 	made     time.Time
+	// took is what launches took until then, by node and variant.
+	took map[string]took
+}
+
+type took struct {
+	launches int
+	seconds  float64
 }
 
 func newOnlooker(dir, host string) *onlooker {
@@ -151,13 +162,20 @@ func (s *onlooker) page(w http.ResponseWriter) {
 	_, _ = w.Write(text)
 }
 
-// ledgerNow tells one state of the ledger from another without reading it.
-func (s *onlooker) ledgerNow() string {
+// revisionNow tells one state of the ledger, and of the looks at a session, from another
+// without reading the ledger.
+func (s *onlooker) revisionNow() string {
 	info, err := os.Stat(store.LedgerPath(s.dir))
 	if err != nil {
 		return "gone"
 	}
-	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+	revision := fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+	if at, underWay := atWork(s.dir); underWay {
+		for _, l := range at.Looks {
+			revision += fmt.Sprintf("-%d", l.Time.UnixNano())
+		}
+	}
+	return revision
 }
 
 // current is the page as the ledger has it now, made at most once a second however many
@@ -165,7 +183,7 @@ func (s *onlooker) ledgerNow() string {
 func (s *onlooker) current() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	revision := s.ledgerNow()
+	revision := s.revisionNow()
 	if s.text != nil && (revision == s.revision || time.Since(s.made) < look) {
 		return s.text, nil
 	}
@@ -174,11 +192,19 @@ func (s *onlooker) current() ([]byte, error) {
 		return nil, err
 	}
 	defer st.Close()
-	m, err := page.Of(st, edgesOf(st))
+	var looks []runtime.Event
+	if at, underWay := atWork(s.dir); underWay {
+		looks = at.Looks
+	}
+	m, err := page.Of(st, edgesOf(st), looks)
 	if err != nil {
 		return nil, err
 	}
-	m.Revision = revision
+	m.Revision, s.took = revision, map[string]took{}
+	for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
+		of := s.took[l.Node+" "+l.Variant]
+		s.took[l.Node+" "+l.Variant] = took{of.launches + 1, of.seconds + l.Seconds}
+	}
 	var text bytes.Buffer
 	if err := page.Write(&text, m); err != nil {
 		return nil, err
@@ -190,10 +216,16 @@ func (s *onlooker) current() ([]byte, error) {
 // shown is what an open page is told.
 type shown struct {
 	Revision string `json:"revision"`
-	// Line is what goes on now, empty where nothing does.
+	// Line is what goes on now, empty where nothing does; Log the last line of an engine
+	// that starts.
 	Line string `json:"line"`
+	Log  string `json:"log,omitempty"`
 	Made int    `json:"made"`
 	Left int    `json:"left"`
+	// Gone is how long the launch in hand goes on, Takes what launches of its variant took
+	// on average; 0 where none was made.
+	Gone  int `json:"gone,omitempty"`
+	Takes int `json:"takes,omitempty"`
 }
 
 // events tells an open page what goes on, whenever that changes.
@@ -233,28 +265,59 @@ func (s *onlooker) events(w http.ResponseWriter, r *http.Request) {
 
 // now is how the run stands. A page that is older than the ledger is due anew.
 func (s *onlooker) now() shown {
-	state := shown{Revision: s.ledgerNow()}
-	held, by, err := store.AtWork(s.dir)
-	if err != nil || !held || by == nil || by.Run == nil {
+	state := shown{Revision: s.revisionNow()}
+	at, underWay := atWork(s.dir)
+	if !underWay {
 		return state
 	}
-	text, err := store.Progress(s.dir, *by.Run)
-	var ev runtime.Event
-	if err != nil || json.Unmarshal(text, &ev) != nil || ev.Type == "run_done" {
-		return state
+	state.Line, state.Made, state.Left = status(at.Event), at.Made, at.Left
+	if at.Loading != nil {
+		state.Line, state.Log = loadingWords(at.Loading, at.Seconds)+" · "+state.Line, at.Loading.Log
 	}
-	state.Line, state.Made, state.Left = status(ev), ev.Made, ev.Left
-	if ev.Loading != nil {
-		state.Line = loadingWords(ev.Loading, ev.Seconds) + " · " + state.Line
+	if !at.Began.IsZero() {
+		s.mu.Lock()
+		of := s.took[at.Node+" "+at.Variant]
+		s.mu.Unlock()
+		if gone := time.Since(at.Began).Seconds(); of.launches > 0 {
+			takes := of.seconds / float64(of.launches)
+			state.Gone, state.Takes = int(min(gone, takes)), int(math.Ceil(takes))
+			state.Line += " · " + rough(gone) + " of about " + rough(takes)
+		} else {
+			state.Line += " · " + rough(gone)
+		}
 	}
-	state.Line += " · " + left(ev.ETALeast, ev.ETA)
+	state.Line += " · " + left(at.ETALeast, at.ETA)
 	return state
 }
 
-// recorder keeps the newest event of a run where mxflow serve reads it. It writes when a
-// node, a launch or a stage begins or ends, and nothing while a launch is measured.
+// progress is what a run under way says of itself.
+type progress struct {
+	runtime.Event
+	// Began is when the launch in hand did; absent while there is none.
+	Began time.Time `json:"began,omitzero"`
+	// Looks are where the tests of the sessions under way stand, one a feature.
+	Looks []runtime.Event `json:"looks,omitempty"`
+}
+
+// atWork is what the run under way on a state directory said of itself last.
+func atWork(dir string) (at progress, underWay bool) {
+	held, by, err := store.AtWork(dir)
+	if err != nil || !held || by == nil || by.Run == nil {
+		return at, false
+	}
+	text, err := store.Progress(dir, *by.Run)
+	if err != nil || json.Unmarshal(text, &at) != nil || at.Type == "run_done" {
+		return at, false
+	}
+	return at, true
+}
+
+// recorder keeps where a run is for mxflow serve to read. It writes when a node, a launch
+// or a stage begins or ends, for each new line of an engine that starts, and after a
+// round of a session; nothing while a launch is measured.
 type recorder struct {
 	apply.Observer
+	app *app
 	dir string
 	// serve, where set, shows the run from its begin to its end; done ends that.
 	serve func() (done func())
@@ -264,6 +327,8 @@ type recorder struct {
 	run string
 	// launch is the newest event with the place in the plan that later ones of it lack.
 	launch runtime.Event
+	began  time.Time
+	looks  []runtime.Event
 }
 
 func (r *recorder) Begin(s apply.Start) {
@@ -292,26 +357,38 @@ func (r *recorder) keep(ev runtime.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch ev.Type {
-	case "launch_started", "level_started":
+	case "launch_started":
+		r.launch, r.began = ev, ev.Time
+	case "level_started":
 		r.launch = ev
-	case "launch_ready", "stage_started":
+	case "launch_ready", "stage_started", "launch_loading":
 		// These say less of where they belong.
 		launch := r.launch
-		launch.Loading, launch.Seconds, launch.ETALeast, launch.ETA = ev.Loading, ev.Seconds, ev.ETALeast, ev.ETA
+		launch.Seconds, launch.ETALeast, launch.ETA = ev.Seconds, ev.ETALeast, ev.ETA
+		if ev.Type != "launch_ready" && ev.Loading != nil {
+			// A log's name is an identity, and this is its text.
+			loading := *ev.Loading
+			loading.Log = r.app.secrets.Text(loading.Log)
+			launch.Loading = &loading
+		}
 		ev = launch
-	case "node_started", "node_done", "run_done":
+	case "looked":
+		r.looks = append(slices.DeleteFunc(r.looks, func(l runtime.Event) bool { return l.Feature == ev.Feature }), ev)
+		r.began = time.Time{}
+	case "node_started", "node_done":
+		r.looks = slices.DeleteFunc(r.looks, func(l runtime.Event) bool { return l.Node == ev.Node })
+		r.began = time.Time{}
+	case "run_done":
+		r.looks = nil
 	default:
 		return
 	}
-	// Reasons, messages and lines of logs may hold what nobody should keep.
-	kept := runtime.Event{
-		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant,
+	// Reasons and messages may hold what nobody should keep, and the ledger has them.
+	kept := progress{Began: r.began, Looks: r.looks, Event: runtime.Event{
+		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant, Loading: ev.Loading,
 		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds, ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
-	}
-	if ev.Loading != nil && ev.Type != "launch_ready" {
-		kept.Loading = &runtime.Loading{Stage: ev.Loading.Stage, GPUMemory: ev.Loading.GPUMemory, GPUMemoryTotal: ev.Loading.GPUMemoryTotal}
-	}
-	said, err := json.Marshal(kept)
+	}}
+	said, err := json.Marshal(r.app.secrets.Any(kept, apply.Identities...))
 	if err == nil {
 		err = store.KeepProgress(r.dir, r.run, said)
 	}

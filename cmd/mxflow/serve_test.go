@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -74,7 +76,8 @@ func TestServeRefuses(t *testing.T) {
 }
 
 // TestServeFollows: an open page hears of the launch that goes on, in words, of what was
-// recorded as another revision, and of the end; and never what an engine wrote.
+// recorded as another revision, of a look at a session, and of the end; of what an engine
+// wrote the last line while it starts, without secrets.
 func TestServeFollows(t *testing.T) {
 	st, lock, s := serving(t)
 	web := httptest.NewServer(s)
@@ -83,8 +86,8 @@ func TestServeFollows(t *testing.T) {
 	if _, err := s.current(); err != nil {
 		t.Fatal(err)
 	}
-	r := &recorder{dir: st.Dir()}
-	r.Observer = &plain{notes: notes{&app{stdout: t.Output(), stderr: t.Output()}}}
+	own := &app{stdout: t.Output(), stderr: t.Output(), secrets: redact.New([]string{"hunter2"})}
+	r := &recorder{dir: st.Dir(), app: own, Observer: &plain{notes: notes{own}}}
 	r.run = "r1"
 	answer, err := http.Get(s.url() + "events")
 	if err != nil {
@@ -107,7 +110,10 @@ func TestServeFollows(t *testing.T) {
 	}
 	r.Event(runtime.Event{Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe", Launch: 3, Launches: 8, Made: 2, Left: 6})
 	r.Event(runtime.Event{Type: "stage_started", Loading: &runtime.Loading{Stage: "weights", Log: "password=hunter2"}, Seconds: 41})
-	if said := next(); !strings.Contains(said, "launch 3 of 8 (moe)") || !strings.Contains(said, "weights") || !strings.Contains(said, `"left":6`) {
+	said := next()
+	for ; !strings.Contains(said, "weights"); said = next() {
+	}
+	if !strings.Contains(said, "launch 3 of 8 (moe)") || !strings.Contains(said, `"log":"password=[redacted]"`) || !strings.Contains(said, `"left":6`) {
 		t.Errorf("the start of a launch: %s", said)
 	}
 	if kept, err := os.ReadFile(filepath.Join(st.Dir(), "runs", "r1", "progress.json")); err != nil || strings.Contains(string(kept), "hunter2") {
@@ -121,18 +127,36 @@ func TestServeFollows(t *testing.T) {
 	if progressAt(t, st) != written {
 		t.Error("something was written while a launch is measured")
 	}
-	next()
+	for said = next(); strings.Contains(said, "weights") || strings.Contains(said, "password"); said = next() {
+	}
+	open, low, high := verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true, Threshold: 0.1, Stop: verdict.StopOpen, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53}}, 0.02, 0.3
+	estimate := 0.15
+	open.Estimate, open.Low, open.High, open.Looks = &estimate, &low, &high, []verdict.Look{{N: 4, Chance: 0.62}}
+	r.Event(runtime.Event{Type: "looked", Time: time.Now(), Node: "feature.moe.benchmark", Phase: "a", Feature: "moe", Look: &runtime.Look{Launches: 4, Most: 8, Next: 6, Rules: []verdict.Rule{{
+		Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Inconclusive, Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: &open}},
+	}}}})
+	for said = next(); revisionOf(said) == revisionOf(before); said = next() {
+	}
+	before = said
+	s.made = time.Time{}
+	text, err := s.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"4 of up to 8", "1 of up to 3", "at 6 launches per arm", "≥ &#43;10.0%", "&#43;15.0% [&#43;2.0%, &#43;30.0%]", "62%", "undecided"} {
+		if !strings.Contains(string(text), ">"+want+"</") && !strings.Contains(string(text), want+"</span>") {
+			t.Errorf("where the test stands lacks %q", want)
+		}
+	}
 	if err := st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 130}}); err != nil {
 		t.Fatal(err)
 	}
-	if said := next(); revisionOf(said) == revisionOf(before) {
-		t.Errorf("a record is no other revision: %s", said)
+	for said = next(); revisionOf(said) == revisionOf(before); said = next() {
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if said := next(); !strings.Contains(said, `"line":""`) {
-		t.Errorf("after the end it says %s", said)
+	for said = next(); !strings.Contains(said, `"line":""`); said = next() {
 	}
 }
 

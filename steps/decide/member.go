@@ -29,6 +29,9 @@ type Member struct {
 	// Rounds is how many rounds its decision rests on; Open while more are wanted.
 	Rounds int
 	Open   bool
+	// Asked are the rules that the last look asked whether launches could still settle
+	// them, as far as a set of which they could.
+	Asked []verdict.Rule
 }
 
 // NewMember is what one feature needs of a session.
@@ -148,8 +151,8 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 		m.Open = m.Rounds < m.Most
 		return nil
 	}
-	open, err := wanted(v, m.Feature, m.evidence(v, used))
-	m.Open = open
+	open, asked, err := wanted(v, m.Feature, m.evidence(v, used))
+	m.Open, m.Asked = open, asked
 	return err
 }
 
@@ -175,28 +178,33 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 }
 
 // wanted reports whether any set of rules that reads a feature could still be
-// settled by more launches of it.
-func wanted(v *View, f *plans.Feature, ev *gates.Feature) (bool, error) {
+// settled by more launches of it, and what it asked to know that.
+func wanted(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []verdict.Rule, err error) {
 	name := ReadAs(f)
 	all := &gates.Evidence{Features: map[string]*gates.Feature{name: ev}}
-	if slices.Contains(gates.Open(gates.Decide(decisive(f), all, Settings(v.Plan, f))), name) {
-		return true, nil
+	ask := func(rules []*plans.Rule, s gates.Settings) bool {
+		decided := gates.Decide(rules, all, s)
+		asked = append(asked, decided...)
+		return slices.Contains(gates.Open(decided), name)
+	}
+	if ask(decisive(f), Settings(v.Plan, f)) {
+		return true, asked, nil
 	}
 	if f.Engine != "" {
-		return false, nil // gates read the first engine
+		return false, asked, nil // gates read the first engine
 	}
 	for _, ph := range v.Plan.Phases {
 		if ph.Gate == nil || !Reads(ph.Gate.Rules, name) {
 			continue
 		}
 		if err := v.beside(all, ph); err != nil {
-			return false, err
+			return false, asked, err
 		}
-		if slices.Contains(gates.Open(gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))), name) {
-			return true, nil
+		if ask(ph.Gate.Rules, SettingsOfGate(v.Plan, ph)) {
+			return true, asked, nil
 		}
 	}
-	return false, nil
+	return false, asked, nil
 }
 
 // beside adds what a gate reads of other features, as far as they are decided.

@@ -30,6 +30,8 @@ type member struct {
 	broken *ledger.Launch
 	// invalid is why its launches do not count, as far as was looked at.
 	invalid verdict.Reason
+	// told is where its tests stood when onlookers heard of them last.
+	told *runtime.Look
 }
 
 func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Variant) *member {
@@ -134,6 +136,7 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.looks(); err != nil {
 		return err
 	}
+	s.tell()
 	s.planned = s.total()
 	for round := s.begin(); s.open(); round++ {
 		if round > s.cut+s.total() {
@@ -150,8 +153,29 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.looks(); err != nil {
 			return err
 		}
+		s.tell()
 	}
 	return nil
+}
+
+// tell says of members where their tests stand, where that is news.
+func (s *session) tell() {
+	view := s.lab.View(s.scope)
+	for _, m := range s.members {
+		now := &runtime.Look{Launches: m.Rounds, Most: m.Most, Rules: m.Asked}
+		if m.Open {
+			now.Next = m.NextLook(view, s.id, s.work)
+		}
+		if m.told != nil && m.told.Launches == now.Launches && m.told.Next == now.Next {
+			continue
+		}
+		m.told = now
+		ev := runtime.Event{Type: "looked", Node: s.scope.Node.ID, Phase: s.scope.Node.Phase, Feature: m.Feature.Name, Level: plans.BenchmarkLevel, Look: now, Why: m.invalid}
+		if ev.Why.IsZero() && m.broken != nil {
+			ev.Why = m.broken.Error
+		}
+		s.scope.Emit(ev)
+	}
 }
 
 // begin is the round in which launches go on: the last one where it was cut.

@@ -33,6 +33,8 @@ type rig struct {
 	made []string
 	// numbers are those of the slots, as people count them, and orders of the launches.
 	numbers, orders []int
+	// told are its events.
+	told []runtime.Event
 	// spoil changes a launch that was made.
 	spoil func(l *ledger.Launch, n int)
 }
@@ -41,9 +43,10 @@ func newRig(t *testing.T, speed speeds) *rig {
 	t.Helper()
 	lab := labOf(t, planstest.SharedPlan)
 	p := lab.Plan
-	scope := &runtime.Scope{Outcome: func(string) *ledger.Decision { return nil }}
+	r := &rig{}
+	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision { return nil }, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
 	parent := &variant.Variant{Name: "baseline", Key: "base"}
-	r := &rig{session: &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}}
+	r.session = &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
 		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, References: map[plans.Against]*variant.Variant{plans.Root: parent}}, []*variant.Variant{parent, candidate}))
@@ -105,6 +108,42 @@ func TestSessionSharesAndStops(t *testing.T) {
 		if level.Verdict != verdict.Pass || len(out.Launches) != want {
 			t.Errorf("%s: %s, %d launches of %d, %+v", r.members[i].Feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
 		}
+	}
+}
+
+// Onlookers hear after each round where the tests of each candidate stand: how many
+// launches count, when the next look comes, and what was asked whether it is settled.
+func TestSessionTells(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)})
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var x, y []string
+	var open int
+	for _, ev := range r.told {
+		l := ev.Look
+		text := fmt.Sprintf("%d/%d next %d", l.Launches, l.Most, l.Next)
+		for _, rule := range l.Rules {
+			test := rule.Comparisons[0].Test
+			text += fmt.Sprintf(" %s %s %s", rule.Name, rule.Verdict, test.Stop)
+			if test.Stop == verdict.StopOpen && test.Low != nil && test.High != nil && *test.Low < test.Threshold && test.Threshold < *test.High {
+				open++
+			}
+		}
+		switch {
+		case ev.Type != "looked":
+			t.Errorf("%+v", ev)
+		case ev.Feature == "x":
+			x = append(x, text)
+		default:
+			y = append(y, text)
+		}
+	}
+	if got := strings.Join(x, ", "); !strings.HasPrefix(got, "0/8 next 4, 1/8 next 4, 2/8 next 4, 3/8 next 4 c inconclusive open, 4/8 next 0 c pass passed") {
+		t.Errorf("x: %s", got)
+	}
+	if got := strings.Join(y, ", "); !strings.Contains(got, "4/8 next 6 ") || open == 0 || !strings.Contains(y[len(y)-1], " next 0") {
+		t.Errorf("y: %s", got)
 	}
 }
 

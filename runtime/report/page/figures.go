@@ -207,7 +207,7 @@ func (b *builder) session(v *store.RunView) {
 }
 
 // test adds the figure of a comparison of launches.
-func (b *builder) test(rule string, t *verdict.Test) (Figure, bool) {
+func (b *builder) test(title string, t *verdict.Test) (Figure, bool) {
 	if t == nil || t.Form == verdict.Exact || len(t.Values) == 0 {
 		return Figure{}, false
 	}
@@ -222,7 +222,7 @@ func (b *builder) test(rule string, t *verdict.Test) (Figure, bool) {
 		Metric: strings.Trim(t.Metric+" "+t.Stat, " "), Unit: t.Unit, Own: unitOf(t), Relation: t.Relation, Arm: t.Arm, Against: t.Against, More: t.More,
 		Threshold: t.Threshold, Estimate: t.Estimate, Low: t.Low, High: t.High, Stop: string(t.Stop), Values: t.Values, Base: t.Base, Rounds: rounds,
 	})
-	return Figure{"tests", len(b.Figures.Tests) - 1, rule + ": launches by round, and the bounds that decided"}, true
+	return Figure{"tests", len(b.Figures.Tests) - 1, title}, true
 }
 
 // evidence adds the figures of what a feature's launches left behind.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -23,6 +24,7 @@ type Model struct {
 	Headline        string
 	Facts, Machine  []Fact
 	Graph           Graph
+	Standing        []Standing
 	Phases          []Phase
 	Features        []Feature
 	Stack           []Table
@@ -114,8 +116,8 @@ type Figure struct {
 type Edge struct{ From, To string }
 
 // Of is the page of a state directory. edges are those of the plan's phases, as far as
-// they are known.
-func Of(st *store.Store, edges []Edge) (*Model, error) {
+// they are known, looks where the tests of a run under way stand.
+func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	runs := st.Runs()
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
@@ -133,11 +135,13 @@ func Of(st *store.Store, edges []Edge) (*Model, error) {
 		}
 	}
 	b := &builder{Model: m, st: st, now: time.Now(), left: mostRead}
+	if report.WorkOn(st).State == report.UnderWay {
+		if b.standing(looks); len(b.Figures.Tests) == 0 {
+			b.session(view)
+		}
+	}
 	b.rows(report.Rows(st))
 	b.figures()
-	if report.WorkOn(st).State == report.UnderWay {
-		b.session(view)
-	}
 	stack := report.AcceptedStack(st)
 	if len(stack.Features) > 0 {
 		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
@@ -209,7 +213,7 @@ func (b *builder) feature(d *ledger.Decision) {
 	for _, r := range d.Rules {
 		f.Criteria = append(f.Criteria, Criterion{r.Name, r.Expr, Mark{string(r.Verdict), string(r.Verdict)}, r.Decides, report.Told(&b.told, d, r.Reasons)})
 		for _, c := range r.Comparisons {
-			if fig, ok := b.test(r.Name, c.Test); ok {
+			if fig, ok := b.test(r.Name+": launches by round, and the bounds that decided", c.Test); ok {
 				f.Figures = append(f.Figures, fig)
 				if t := c.Test; f.Gain == "" && t.Estimate != nil {
 					f.Gain = tell.Interval(*t.Estimate, t.Low, t.High, unitOf(t))

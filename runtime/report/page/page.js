@@ -264,12 +264,18 @@
   };
   const source = new EventSource("events");
   source.onmessage = (message) => {
-    const state = JSON.parse(message.data), bar = now.querySelector("progress");
+    const state = JSON.parse(message.data);
     now.hidden = !state.line;
     now.querySelector("p").textContent = state.line;
-    bar.hidden = !(state.left > 0);
-    bar.max = state.made + state.left || 1;
-    bar.value = state.made;
+    now.querySelector("code").textContent = state.log || "";
+    const bar = (id, value, max) => {
+      const e = document.getElementById(id);
+      e.hidden = !(max > 0);
+      e.max = max || 1;
+      e.value = value || 0;
+    };
+    bar("made", state.made, state.left > 0 ? state.made + state.left : 0);
+    bar("launch", state.gone, state.takes);
     if (state.revision !== shown) renew(state.revision);
   };
   source.onerror = () => { now.querySelector("p").textContent = "mxflow serve has ended: this is what it showed last."; };

@@ -31,7 +31,7 @@ import (
 var axe string
 
 func pageOf(t testing.TB, s *state, edges []Edge) string {
-	m, err := Of(s.st, edges)
+	m, err := Of(s.st, edges, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestScriptsAreGraphic(t *testing.T) {
 // has no page.
 func TestEmptySections(t *testing.T) {
 	s := newState(t)
-	if _, err := Of(s.st, nil); err == nil {
+	if _, err := Of(s.st, nil, nil); err == nil {
 		t.Error("a page of nothing")
 	}
 	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"phase.a"}}})
@@ -238,7 +238,7 @@ func TestInBrowser(t *testing.T) {
 func TestFollows(t *testing.T) {
 	ctx := opened(t)
 	s, edges := whole(t)
-	m, err := Of(s.st, edges)
+	m, err := Of(s.st, edges, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
