@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -212,10 +213,10 @@ func (r *abRunning) End(res *apply.Result) {
 	for _, row := range res.Summary.Rows {
 		if row.Decision != nil && len(row.Decision.Rows) > 0 {
 			fmt.Fprintln(stdout)
-			r.app.compared(ab.Renamed(row.Decision.Rows))
+			outcome.Compared(r.app.screen(), ab.Renamed(row.Decision.Rows))
 		}
 	}
-	lastWords(r.app, res.Summary)
+	outcome.Logs(stdout, res.Summary)
 	if end.Verdict == verdict.Inconclusive {
 		fmt.Fprintln(stdout, `
 next

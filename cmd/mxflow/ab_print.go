@@ -232,7 +232,7 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	}
 	said := table.Wrap(r.Said, s.columnBehind(len(word+"  ")))
 	if colours(s.stdout) {
-		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(table.VerdictColours[string(r.Verdict)])).Render(word)
+		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
 	}
 	fmt.Fprintf(s.stdout, "\n%s  %s\n", word, said)
 	s.numbers(r)

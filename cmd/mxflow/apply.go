@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -89,7 +91,7 @@ interrupted.`,
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
-				printRun(a, res)
+				outcome.Print(a.screen(), res, rough(res.Took.Seconds()), strings.Join(args, " "))
 			}
 			return err
 		},

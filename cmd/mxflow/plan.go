@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -229,17 +230,9 @@ func sure(launches []runtime.PlannedLaunch) (n int) {
 	return n
 }
 
-// lockedWord is what became of a node that has no outcome.
-func lockedWord(why verdict.Reason) string {
-	if why.Code == code.NotTargeted {
-		return "not run"
-	}
-	return "locked"
-}
-
 func previewRow(p runtime.Planned) []string {
 	if !p.Locked.IsZero() {
-		return []string{p.Node.ID, lockedWord(p.Locked), "", tell.Line(p.Locked)}
+		return []string{p.Node.ID, outcome.Locked(p.Locked), "", tell.Line(p.Locked)}
 	}
 	row := []string{p.Node.ID, string(p.Action), "", tell.Line(p.Because)}
 	if p.Action == runtime.Redecide && p.Because.Code == code.First {

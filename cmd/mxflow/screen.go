@@ -17,13 +17,18 @@ import (
 
 // printTable prints columns: coloured, and made to fit, on a terminal only.
 func (a *app) printTable(head []string, rows [][]string) {
-	table.Draw(a.stdout, head, rows, colours(a.stdout), a.fits())
+	a.screen().Table(head, rows)
+}
+
+// screen is where tables and sentences go.
+func (a *app) screen() table.Screen {
+	return table.Screen{Writer: a.stdout, Width: a.fits(), Lines: a.height(), Colour: colours(a.stdout)}
 }
 
 // fits is how wide tables may be; 0 for as wide as they are, where no person's
 // terminal would break their lines.
 func (a *app) fits() int {
-	if terminal(a.stdout) {
+	if terminal(a.stdout) || environs("COLUMNS") > 0 {
 		return a.width()
 	}
 	return 0
@@ -107,23 +112,54 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// width is that of the person's terminal, in columns; 100 where there is none. What
-// the terminal says goes before COLUMNS, which stays as it was when a window changes,
-// and stands in for a terminal that does not know, as on a serial line.
+// width is that of the person's terminal, in columns. What the terminal says goes before
+// COLUMNS, which stays as it was when a window changes, and stands in for a terminal that
+// does not know, as on a serial line, and for one that there is not: 100 without it.
 func (a *app) width() int {
+	columns, _, there := a.size()
+	switch {
+	case columns < 1 && environs("COLUMNS") > 0:
+		columns = environs("COLUMNS")
+	case columns < 1 && there:
+		columns = 80
+	case columns < 1:
+		columns = 100
+	}
+	return max(columns, table.LeastColumn)
+}
+
+// height is how many lines are seen at once, as width is found.
+func (a *app) height() int {
+	_, lines, there := a.size()
+	switch {
+	case lines < 1 && environs("LINES") > 0:
+		lines = environs("LINES")
+	case lines < 1 && there:
+		lines = 24
+	case lines < 1:
+		lines = 60
+	}
+	return max(lines, 20)
+}
+
+// size is that of the terminal, if one is there; 0 where it does not know.
+func (a *app) size() (columns, lines int, there bool) {
 	for _, w := range []io.Writer{a.stdout, a.stderr} {
 		if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-			columns, _, err := term.GetSize(int(f.Fd()))
-			if err != nil || columns < 1 {
-				columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+			columns, lines, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0, 0, true
 			}
-			if columns < 1 {
-				columns = 80
-			}
-			return max(columns, table.LeastColumn)
+			return columns, lines, true
 		}
 	}
-	return 100
+	return 0, 0, false
+}
+
+// environs is a number that the environment has; 0 where it has none.
+func environs(name string) int {
+	n, _ := strconv.Atoi(os.Getenv(name))
+	return n
 }
 
 // terminal reports whether w is one, and colours are wanted.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -72,12 +73,12 @@ func newShowCommand(a *app) *cobra.Command {
 				}
 				o := report.OverruledOf(d.Decision, w, time.Now())
 				overruled = append(overruled, o)
-				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(why(d.Decision)), "\n")})
+				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(outcome.Why(d.Decision)), "\n")})
 			}
 			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
 			printOverruled(a, overruled)
 			for _, d := range v.Decisions {
-				a.comparison(d.Decision)
+				outcome.Comparison(a.screen(), d.Decision)
 				if all := explain.Moved(st, d.Decision); len(all) > 0 {
 					t := report.Movements(all)
 					fmt.Fprintf(a.stdout, "\n%s: %s\n", d.Node, report.MovedTitle)
@@ -194,7 +195,12 @@ func printLaunches(a *app, launches []*ledger.Launch, all bool) {
 		}
 	}
 	printLacking(a, shown)
-	printLimits(a, launches)
+	for i, share := range report.Limits(launches) {
+		if i == 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		a.screen().Sentence(tell.Line(share))
+	}
 	if all {
 		for _, l := range launches {
 			printLaunch(a, l)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -105,7 +106,7 @@ func statusRows(st *store.Store) [][]string {
 		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
 		switch d := r.Decided; {
 		case !r.Locked.IsZero():
-			row[2], row[3] = lockedWord(r.Locked), tell.Line(r.Locked)
+			row[2], row[3] = outcome.Locked(r.Locked), tell.Line(r.Locked)
 			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
 				row[3] += ", since waived: the next apply continues past it"
 			}
@@ -338,20 +339,4 @@ func workWho(w report.Work) string {
 		return ""
 	}
 	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, atSecond(w.Holder.Started))
-}
-
-// lastWords prints the end of the log of everything that broke in this run,
-// once, below the node that it broke in.
-func lastWords(a *app, s runtime.Summary) {
-	printed := map[string]bool{}
-	for _, r := range s.Rows {
-		if r.Decision == nil || r.Reused || len(r.Decision.LogTail) == 0 {
-			continue
-		}
-		tail := "  | " + strings.Join(r.Decision.LogTail, "\n  | ")
-		if !printed[tail] {
-			printed[tail] = true
-			fmt.Fprintf(a.stdout, "\nThe log of %s ended with:\n%s\n", r.Node.ID, tail)
-		}
-	}
 }

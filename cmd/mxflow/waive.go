@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
@@ -89,7 +90,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	case d.Verdict.Unlocks():
 		return fmt.Errorf("nothing to waive: %s %s, and what comes after it is unlocked", node, tell.Did(d.Verdict))
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s %s, so nothing was decided that could be waived. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(brokenBy(d.Decision)))
+		return fmt.Errorf("%s %s, so nothing was decided that could be waived. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(outcome.BrokenBy(d.Decision)))
 	case w.Revoked && !holds:
 		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", tell.Line(old.Bears(d.Decision, now))))
 	}

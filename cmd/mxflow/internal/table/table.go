@@ -170,7 +170,7 @@ func (d *drawing) records(t *columns, width int) {
 
 // styled colours a verdict; text is a line of the whole cell.
 func (d *drawing) styled(style lipgloss.Style, whole, text string) string {
-	if c, ok := VerdictColours[whole]; ok && d.colour {
+	if c := Colour(whole); c != "" && d.colour {
 		style = style.Foreground(lipgloss.Color(c))
 	}
 	if text == "" {
@@ -179,9 +179,19 @@ func (d *drawing) styled(style lipgloss.Style, whole, text string) string {
 	return style.Render(text)
 }
 
-var VerdictColours = map[string]string{
-	"pass": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8",
-	"fail, waived": "6", "inconclusive, waived": "6", "invalid, waived": "6",
+// Colour is that of a verdict, with what people decided about it; empty for another word.
+func Colour(word string) string {
+	word, overruled, _ := strings.Cut(word, ", ")
+	c := map[string]string{
+		"pass": "2", "accepted": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8", "not run": "8",
+	}[word]
+	switch overruled {
+	case "":
+		return c
+	case "waived":
+		return "6"
+	}
+	return ""
 }
 
 // columns are a table with how wide each column is drawn.

@@ -1,4 +1,4 @@
-package main
+package outcome
 
 import (
 	"slices"
@@ -32,11 +32,11 @@ func TestConfirmedRowIsShort(t *testing.T) {
 func TestExitStatusOnce(t *testing.T) {
 	exit := 9
 	d := &ledger.Decision{Kind: "step", Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.New(code.Ended, verdict.Text("exit", "exit status 9"))}, Exit: &exit}
-	if got := strings.Join(tell.Lines(why(d)), "\n"); got != "exit status 9" {
+	if got := strings.Join(tell.Lines(Why(d)), "\n"); got != "exit status 9" {
 		t.Errorf("%q", got)
 	}
 	d.Reasons = facts("the command failed")
-	if got := strings.Join(tell.Lines(why(d)), "\n"); got != "the command failed\nexit status 9" {
+	if got := strings.Join(tell.Lines(Why(d)), "\n"); got != "the command failed\nexit status 9" {
 		t.Errorf("%q", got)
 	}
 }
@@ -53,7 +53,7 @@ func TestBrokenBy(t *testing.T) {
 		"level smoke: no answer":  {Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Error, Reasons: facts("no answer")}, {Name: "kernels", Verdict: verdict.Fail}}},
 	} {
 		d.Verdict = verdict.Error
-		if got := tell.Joined(brokenBy(d)); got != want {
+		if got := tell.Joined(BrokenBy(d)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestHeadline(t *testing.T) {
 		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []ledger.Rule{odd},
 		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.Bare(), odd.Reason()},
 	}
-	if got, want := tell.Lines(why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
+	if got, want := tell.Lines(Why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -81,7 +81,7 @@ func TestTableSaysOnce(t *testing.T) {
 	page := &tell.Page{}
 	row := func(kind runtime.Kind, rule ledger.Rule, levels ...ledger.Level) string {
 		d := &ledger.Decision{Kind: string(kind), Verdict: rule.Verdict, Rules: []ledger.Rule{rule}, Levels: levels}
-		return tableRow(runtime.Row{Node: &runtime.Node{Kind: kind}, Decision: d}, page)[3]
+		return strings.Join((&view{}).why(runtime.Row{Node: &runtime.Node{Kind: kind}, Decision: d}, page), "\n")
 	}
 	absent := ledger.Rule{Name: "decode", Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Missing).On("chat.tg.gain").From(cause)}}
 	if got, want := row(runtime.KindFeature, absent), "decode: level benchmark is invalid: "+late; got != want {
@@ -97,4 +97,15 @@ func TestTableSaysOnce(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+func fact(text string) verdict.Reason {
+	return verdict.New(code.Broken, verdict.Text("error", text))
+}
+
+func facts(texts ...string) (reasons []verdict.Reason) {
+	for _, text := range texts {
+		reasons = append(reasons, fact(text))
+	}
+	return reasons
 }

@@ -1,4 +1,4 @@
-package main
+package outcome
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// why are a decision's reasons, comparisons first.
-func why(d *ledger.Decision) []verdict.Reason {
+// Why are a decision's reasons, comparisons first.
+func Why(d *ledger.Decision) []verdict.Reason {
 	rules, unmeasured := rulesSay(d)
 	reasons := append(headline(d), rules...)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
@@ -47,9 +47,9 @@ func saysExit(reasons []verdict.Reason) bool {
 	})
 }
 
-// brokenBy is what of a decision is in error: what passed below it, or failed, is
+// BrokenBy is what of a decision is in error: what passed below it, or failed, is
 // nothing to mend.
-func brokenBy(d *ledger.Decision) []verdict.Reason {
+func BrokenBy(d *ledger.Decision) []verdict.Reason {
 	var broken []verdict.Reason
 	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
 		if v == verdict.Error {
@@ -71,7 +71,7 @@ func brokenBy(d *ledger.Decision) []verdict.Reason {
 		}
 	}
 	if len(broken) == 0 {
-		return why(d)
+		return Why(d)
 	}
 	return broken
 }

@@ -1,0 +1,514 @@
+// Package outcome shows how an apply came out, on one screen: what was accepted, rejected,
+// is locked or was not run, by which number, and what to do next. It decides nothing, and
+// starts nothing.
+package outcome
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// detail is how much of a run is shown.
+type detail int
+
+const (
+	// everything is each node that people decide by, with all its reasons.
+	everything detail = iota
+	// decisive is what did not pass, and each feature, by the rule that decided.
+	decisive
+	// brief is the same with reasons of a line or two.
+	brief
+)
+
+// rungs are how much is shown, from most to least: the first that fits is taken. Of each
+// verdict so many rows are shown; 0 is all.
+var rungs = []struct {
+	detail
+	rows int
+}{{everything, 0}, {decisive, 0}, {brief, 0}, {brief, 8}, {brief, 4}, {brief, 3}, {brief, 2}, {brief, 1}}
+
+// Print shows a run within as many lines as a screen has. The commands that it names are
+// for the plan as it was named, which may be empty.
+func Print(to table.Screen, res *apply.Result, took, plan string) {
+	v := view{res: res, took: took, plan: plan}
+	for i, r := range rungs {
+		if r.rows == 0 && len(res.Summary.Rows) > 4*to.Lines {
+			continue // hundreds of rows are not laid out to be thrown away
+		}
+		var page bytes.Buffer
+		v.detail, v.most, v.Screen = r.detail, r.rows, to.On(&page)
+		v.print()
+		if i == len(rungs)-1 || bytes.Count(page.Bytes(), []byte("\n")) < to.Lines {
+			_, _ = to.Write(page.Bytes())
+			return
+		}
+	}
+}
+
+// view is a run in some detail.
+type view struct {
+	table.Screen
+	detail
+	most       int
+	res        *apply.Result
+	took, plan string
+}
+
+func (v *view) print() {
+	fmt.Fprintln(v)
+	v.Table([]string{"verdict", "decision", "why"}, v.rows())
+	if v.detail == everything {
+		for i, share := range report.Limits(launchesOf(v.res)) {
+			if i == 0 {
+				fmt.Fprintln(v)
+			}
+			v.Sentence(tell.Line(share))
+		}
+		for _, r := range v.res.Summary.Rows {
+			if r.Decision != nil {
+				Comparison(v.Screen, r.Decision)
+			}
+		}
+	}
+	v.logs()
+	fmt.Fprintln(v)
+	v.stack()
+	v.closing()
+	v.next()
+}
+
+// row is one line of the table, with the node that it is of.
+type row struct {
+	runtime.Row
+	word, name, why string
+}
+
+// rows are grouped by verdict, what was accepted first.
+func (v *view) rows() (cells [][]string) {
+	var shown []row
+	for _, r := range v.res.Summary.Rows {
+		if v.shows(r) {
+			shown = append(shown, row{Row: r, word: word(r), name: label(r.Node)})
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b row) int { return cmp.Or(place(a.word)-place(b.word), strings.Compare(a.word, b.word)) })
+	told := &tell.Page{}
+	of := map[string]int{}
+	var kept []row
+	for _, r := range shown {
+		if of[r.word]++; v.most > 0 && of[r.word] > v.most {
+			continue
+		}
+		r.why = strings.Join(v.why(r.Row, told), "\n")
+		if last := len(kept) - 1; v.detail != everything && last >= 0 && kept[last].word == r.word && kept[last].why == r.why {
+			kept[last].name += ", " + r.name
+			continue
+		}
+		kept = append(kept, r)
+	}
+	for i, r := range kept {
+		cells = append(cells, []string{r.word, r.name, r.why})
+		if more := of[r.word] - v.most; v.most > 0 && more > 0 && (i == len(kept)-1 || kept[i+1].word != r.word) {
+			cells = append(cells, []string{r.word, fmt.Sprintf("and %d more", more), ""})
+		}
+	}
+	return cells
+}
+
+// shows reports whether a node has a row: measurements below a feature show up in its
+// reasons, and of much only what did not pass is shown beside features.
+func (v *view) shows(r runtime.Row) bool {
+	n := r.Node
+	switch {
+	case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID:
+		return false
+	case v.detail == everything, n.Kind == runtime.KindFeature:
+		return true
+	case r.Decision == nil:
+		return n.Kind != runtime.KindStep && n.Kind != runtime.KindCriteria
+	}
+	switch n.Kind {
+	case runtime.KindCriteria:
+		return false
+	case runtime.KindPhase: // whose steps and features have rows of their own
+		return !r.Overruled.IsZero()
+	}
+	return len(r.Decision.Rows) > 0 || r.Decision.Verdict != verdict.Pass
+}
+
+// order is that of the groups, by the first word of each.
+var order = []string{"accepted", string(verdict.Pass), string(verdict.Fail), string(verdict.Inconclusive), string(verdict.Invalid), string(verdict.Error), "locked", "not run"}
+
+func place(word string) int {
+	word, _, _ = strings.Cut(word, ",")
+	return slices.Index(order, word)
+}
+
+// word is what became of a node.
+func word(r runtime.Row) string {
+	switch d := r.Decision; {
+	case d != nil:
+		text := string(d.Verdict)
+		if d.Accepted && d.Verdict.Unlocks() && r.Node.Kind == runtime.KindFeature {
+			text = "accepted"
+		}
+		if len(d.OnSeenData) > 0 {
+			text += ", on seen data"
+		}
+		if r.Waived {
+			text += ", waived"
+		}
+		return text
+	case !r.Locked.IsZero():
+		return Locked(r.Locked)
+	}
+	return "not run"
+}
+
+// Locked is what became of a node that has no outcome.
+func Locked(why verdict.Reason) string {
+	if why.Code == code.NotTargeted {
+		return "not run"
+	}
+	return "locked"
+}
+
+func label(n *runtime.Node) string {
+	switch n.Kind {
+	case runtime.KindFeature:
+		return n.Feature
+	case runtime.KindCriteria:
+		if n.FeatureBlock.Engine == "" {
+			return n.Feature + ", first engine"
+		}
+		return n.FeatureBlock.Name
+	case runtime.KindGate:
+		return "gate " + n.Phase
+	case runtime.KindPhase:
+		return "phase " + n.Phase
+	case runtime.KindStep:
+		return "step " + n.StepBlock.Kind + " " + n.StepBlock.Name
+	}
+	return n.ID
+}
+
+// why is what stands beside a node.
+func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
+	d := r.Decision
+	switch {
+	case d == nil && r.Locked.IsZero():
+		if kept := keptOf(v.res.Left, r.Node); kept != "" {
+			return []string{kept}
+		}
+		return nil
+	case d == nil:
+		return []string{tell.Line(r.Locked)}
+	case v.detail == everything:
+		lines = report.Told(told, d, whyHere(d))
+	default:
+		lines = report.Told(told, d, whyHere(decidedBy(d)))
+	}
+	if v.detail != everything {
+		room := 3 * briefly
+		if v.detail == brief {
+			room, lines = max(briefly, 2*(v.Width-40)), lines[:min(2, len(lines))]
+		}
+		for i, line := range lines {
+			line, _, _ = strings.Cut(line, "\n")
+			lines[i] = table.Fit(line, room)
+		}
+	}
+	if r.Reused && len(lines) > 0 && v.detail == everything {
+		lines[0] = "(kept) " + lines[0]
+	}
+	if !r.Overruled.IsZero() {
+		lines = append([]string{tell.Line(r.Overruled)}, lines...)
+	}
+	return lines
+}
+
+// briefly is how long a reason is where little room is.
+const briefly = 96
+
+// decidedBy is a decision with the one rule that says most of it: of one that passed the
+// first that was tested, else the first that came out as it did.
+func decidedBy(d *ledger.Decision) *ledger.Decision {
+	of := -1
+	for i, r := range d.Rules {
+		if !r.Decides && d.Kind == ledger.KindFeature || r.Verdict != d.Verdict {
+			continue
+		}
+		if of < 0 {
+			of = i
+		}
+		if slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool { return c.Test != nil && c.Test.Form != verdict.Exact }) {
+			of = i
+			break
+		}
+	}
+	if of < 0 {
+		return d
+	}
+	one := *d
+	one.Rules, one.Levels = d.Rules[of:of+1], nil
+	for _, l := range d.Levels {
+		if l.Verdict != verdict.Pass {
+			one.Levels = append(one.Levels, l)
+		}
+	}
+	return &one
+}
+
+// whyHere leaves out of a confirmed feature what the row of the first engine says.
+func whyHere(d *ledger.Decision) []verdict.Reason {
+	if len(d.Confirmations) == 0 {
+		return Why(d)
+	}
+	var reasons []verdict.Reason
+	for _, c := range d.Confirmations {
+		reasons = append(reasons, c.Reason)
+	}
+	return append(reasons, verdict.New(code.FirstAbove))
+}
+
+// keptOf says which launches of a feature that was not decided are on record.
+func keptOf(left []runtime.Planned, n *runtime.Node) string {
+	for _, p := range left {
+		if n.Kind == runtime.KindFeature && p.Node.ID == runtime.BenchmarkID(n.Feature) {
+			for _, note := range p.Notes {
+				if note.Code == code.LaunchesKept {
+					return tell.Line(note)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// launchesOf are the launches that the decisions of a run rest on, each once.
+func launchesOf(res *apply.Result) (launches []*ledger.Launch) {
+	seen := map[string]bool{}
+	for _, r := range res.Summary.Rows {
+		if r.Decision == nil {
+			continue
+		}
+		for _, id := range r.Decision.Launches {
+			if l, ok := res.Store.LaunchByID(id); ok && !seen[id] {
+				seen[id], launches = true, append(launches, l)
+			}
+		}
+	}
+	return launches
+}
+
+// logs are the ends of the logs of what broke in this run.
+func (v *view) logs() { Logs(v, v.res.Summary) }
+
+// Logs prints the end of the log of everything that broke in a run, once, below the node
+// that it broke in.
+func Logs(w io.Writer, s runtime.Summary) {
+	printed := map[string]bool{}
+	for _, r := range s.Rows {
+		if r.Decision == nil || r.Reused || len(r.Decision.LogTail) == 0 {
+			continue
+		}
+		tail := "  | " + strings.Join(r.Decision.LogTail, "\n  | ")
+		if !printed[tail] {
+			printed[tail] = true
+			fmt.Fprintf(w, "\nThe log of %s ended with:\n%s\n", r.Node.ID, tail)
+		}
+	}
+}
+
+// stack is what was accepted so far, by the first metric that people decide by: where it
+// was launched in turn with the baseline, since sessions differ in more than that.
+func (v *view) stack() {
+	stack := report.AcceptedStack(v.res.Store)
+	if len(stack.Features) == 0 {
+		return
+	}
+	beside := map[string]bool{} // sessions that launched the baseline too
+	for _, l := range v.res.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
+		if l.Variant == ledger.Baseline {
+			beside[l.Session] = true
+		}
+	}
+	for _, p := range report.Peaks(v.res.Store) {
+		if p.Now == nil || p.Now.Variant == ledger.Baseline || len(p.NowBase.PerLaunch) == 0 || !beside[p.Now.Session] {
+			continue
+		}
+		v.Sentence(fmt.Sprintf("Stack of %s: %s %s, baseline %s (%s).", count(len(stack.Features), "feature"),
+			p.Name(), report.Measured(p.NowValue), report.Measured(p.NowBase), report.ChangeWords(p.NowValue, p.NowBase)))
+		return
+	}
+}
+
+// exits is what a status of apply means beyond what its line says.
+var exits = map[int]string{
+	verdict.ExitFail: ": failed or invalid", verdict.ExitInconclusive: ": not decided", verdict.ExitBroken: ": an engine or mxflow failed",
+}
+
+// closing is how the whole came out, what it took, and what the exit status says.
+func (v *view) closing() {
+	end, took := v.res.End, "after "+v.took
+	made := 0
+	if run, err := v.res.Store.Run(v.res.Run); err == nil {
+		made = len(run.Launches)
+	}
+	if made > 0 {
+		took += " and " + tell.Launches(made)
+	}
+	switch {
+	case end.Reason.Code == code.Interrupted:
+		v.Sentence(fmt.Sprintf("Interrupted %s. Progress is saved; run apply again to resume.", took))
+	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
+		v.Sentence(fmt.Sprintf("Stopped %s: %s", took, tell.Line(end.Reason)))
+	default:
+		if made == 0 && !slices.ContainsFunc(v.res.Summary.Rows, func(r runtime.Row) bool { return r.Decision != nil && !r.Reused }) {
+			took += ", all kept from before"
+		}
+		v.Sentence(fmt.Sprintf("%s %s (exit status %d%s).", gates(end.Verdict, v.res.Summary.Rows), took, end.Exit, exits[end.Exit]))
+	}
+}
+
+// gates says what came of the gates, what counts first: "1 of 9 gates failed, 1 locked".
+func gates(worst verdict.Verdict, rows []runtime.Row) string {
+	switch worst {
+	case verdict.Pass:
+		text, seen := "Every gate passed", 0
+		for _, r := range rows {
+			if r.Decision != nil && runtime.Waivable(r.Node.Kind) && len(r.Decision.OnSeenData) > 0 {
+				seen++
+			}
+		}
+		if seen > 0 {
+			text += fmt.Sprintf(", %d on seen data,", seen)
+		}
+		return text
+	case verdict.Waived:
+		return "Every gate passed or is waived"
+	}
+	all, of := 0, map[string]int{}
+	for _, r := range rows {
+		if !runtime.Waivable(r.Node.Kind) {
+			continue
+		}
+		all++
+		switch {
+		case r.Locked.Code == code.NotTargeted:
+			of["left out by --target"]++
+		case r.Decision == nil:
+			of["locked"]++
+		case r.Waived:
+			of["waived"]++
+		default:
+			of[string(r.Decision.Verdict)]++
+		}
+	}
+	parts := []string{}
+	for _, what := range []string{"error", "invalid", "fail", "inconclusive", "locked", "left out by --target", "waived"} {
+		if n := of[what]; n > 0 {
+			number := fmt.Sprint(n)
+			if len(parts) == 0 {
+				number += " of " + count(all, "gate")
+			}
+			parts = append(parts, number+" "+cmp.Or(map[string]string{"error": "in error", "fail": "failed"}[what], what))
+		}
+	}
+	if text := strings.Join(parts, ", "); of[string(worst)] > 0 {
+		return text
+	} else if text != "" {
+		return tell.Capital(string(worst)) + ": " + text
+	}
+	return tell.Capital(string(worst))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// next says what to do: what would decide what is open, and the commands that argue what
+// did not pass.
+func (v *view) next() {
+	rows := v.res.Summary.Rows
+	if v.most == 0 {
+		v.undecided()
+	}
+	for _, r := range rows {
+		if r.Reused && !r.Decision.Verdict.Unlocks() && v.detail == everything {
+			v.Sentence("(kept): inputs unchanged; --rerun NAME measures again.")
+			break
+		}
+	}
+	var list [][2]string
+	for _, r := range rows {
+		d := r.Decision
+		if d == nil || d.Verdict.Unlocks() || r.Waived || r.Node.Kind == runtime.KindQualify && r.Node.ID != runtime.BaselineID || r.Node.Kind == runtime.KindBenchmark {
+			continue
+		}
+		list = append(list, [2]string{"explain " + cmp.Or(r.Node.Feature, strings.TrimPrefix(r.Node.ID, "phase.")), "why: data, test, what would change it"})
+		break
+	}
+	switch end := v.res.End; {
+	case end.Reason.Code == code.Interrupted:
+		list = [][2]string{{"apply", "resumes"}}
+	case end.Verdict.Unlocks():
+		list = append(list, [2]string{"report", "the page for a team, as Markdown"})
+	}
+	list = append(list, [2]string{"show latest", "every decision and launch of this run"})
+	width := 0
+	for i := range list {
+		if list[i][0] = "mxflow " + list[i][0]; v.plan != "" {
+			list[i][0] += " " + shell.Quote(v.plan)
+		}
+		width = max(width, len(list[i][0]))
+	}
+	for _, l := range list {
+		line := fmt.Sprintf("  %-*s  %s", width, l[0], l[1])
+		if v.Width > 0 && len(line) > v.Width {
+			line = "  " + l[0]
+		}
+		fmt.Fprintln(v, line)
+	}
+}
+
+// mostAdvice is how many open decisions are advised of where little room is.
+const mostAdvice = 2
+
+// undecided says what would decide what is inconclusive: features, and gates of which
+// the features say nothing.
+func (v *view) undecided() {
+	said := map[string]bool{}
+	for _, r := range v.res.Summary.Rows {
+		d := r.Decision
+		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature && (r.Node.Kind != runtime.KindGate || said[r.Node.Phase]) {
+			continue
+		}
+		if v.detail == brief && len(said) == mostAdvice {
+			return
+		}
+		said[r.Node.Phase] = true
+		for _, line := range tell.Lines(decide.Next(d)) {
+			v.Sentence(cmp.Or(r.Node.Feature, label(r.Node)) + ": " + line + ".")
+		}
+	}
+}
