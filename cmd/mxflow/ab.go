@@ -54,6 +54,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
   mxflow ab --a … --b … --must-see-b '*CUTLASS*' --write-plan port.hcl`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			a.fold()
 			if c.Flags().Changed("launches") && q.Launches == 0 {
 				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
 			}

@@ -230,7 +230,10 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	if word == "" {
 		word = "OPEN"
 	}
-	said := table.Wrap(r.Said, s.columnBehind(len(word+"  ")))
+	said := r.Said
+	if width, rest := s.fits(), len(word+"  "); width > 0 { // folding leaves alone what is coloured
+		said = strings.ReplaceAll(table.Wrap(said, min(table.MaxColumn, width-rest)), "\n", "\n"+strings.Repeat(" ", rest))
+	}
 	if colours(s.stdout) {
 		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
 	}
@@ -244,11 +247,7 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	s.section("compared", s.compared(r))
 	s.also(r)
 	s.differing(r)
-	checked := s.checked(r)
-	for i := range checked {
-		checked[i][1] = s.broken(len("  benchmark  "), checked[i][1])
-	}
-	s.section("checked", checked)
+	s.section("checked", s.checked(r))
 	s.lines("to know", toKnow(r))
 	s.lines("next", r.Advice)
 	s.section("kept", s.recordWords())
@@ -270,8 +269,8 @@ func (s *abShow) numbers(r *ab.Result) {
 		if s.q.Claim.Lower() {
 			low, high = high, low
 		}
-		table.Paragraph(s.stdout, "", fmt.Sprintf("Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. One that is chosen from them needs fresh launches.",
-			tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high), s.column())
+		fmt.Fprintf(s.stdout, "Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. One that is chosen from them needs fresh launches.\n",
+			tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high)
 	}
 }
 
@@ -327,9 +326,9 @@ func (s *abShow) compared(r *ab.Result) [][2]string {
 	return [][2]string{
 		{"A", oneLine(s.q.Arms[0].Text)},
 		{"B", oneLine(s.q.Arms[1].Text)},
-		{"load", s.broken(len("  machine  "), sentWords(s.q))},
-		{"both", table.Wrap(sharedWords(r, s.q), s.columnBehind(len("  machine  ")))},
-		{"machine", s.broken(len("  machine  "), imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All))))},
+		{"load", sentWords(s.q)},
+		{"both", sharedWords(r, s.q)},
+		{"machine", imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All)))},
 	}
 }
 
@@ -412,8 +411,7 @@ func (s *abShow) differing(r *ab.Result) {
 	fmt.Fprintln(s.stdout)
 	s.printTable([]string{"what differs", "A", "B", "intended"}, rows)
 	if r.Same > 0 {
-		text := s.broken(len("  "), things(r.Same)+" alike: what the servers say of themselves, and their environments")
-		fmt.Fprintln(s.stdout, "  "+strings.ReplaceAll(text, "\n", "\n  "))
+		fmt.Fprintf(s.stdout, "  %s alike: what the servers say of themselves, and their environments\n", things(r.Same))
 	}
 }
 

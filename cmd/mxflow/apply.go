@@ -49,6 +49,7 @@ interrupted.`,
 		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
 			path, err := a.planOf(args)
 			if err != nil {
 				return err

@@ -90,6 +90,9 @@ invalid (exit status 2; 3 where this machine alone disturbed it), with the cause
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --format html --out bench.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if b.format == "" {
+				a.fold()
+			}
 			b.url = args[0]
 			if done, err := compareFiles(a, &b); done || err != nil {
 				return err

@@ -37,6 +37,9 @@ decided: a verdict takes a plan, or mxflow ab.`,
 			"  mxflow compare 4f2a91c 9be01d7 --format md",
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if format == "" {
+				a.fold()
+			}
 			if err := knownFormat(format, "md", "csv"); err != nil {
 				return err
 			}
@@ -118,11 +121,11 @@ func (a *app) printPair(p report.Pair, format string) error {
 		a.printTable(t.Head, t.Rows)
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, a.broken(2, report.Inert(tell.Sentence(n))))
+		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, report.Inert(tell.Sentence(n)))
 		bullet = ""
 	}
 	for _, n := range report.DeltaNotes(p.Deltas) {
-		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, a.broken(2, n))
+		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, n)
 		bullet = ""
 	}
 	return nil

@@ -51,6 +51,7 @@ interrupted.`,
 		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --level correctness --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
 			name := ""
 			if len(args) > 1 {
 				name = args[1]

@@ -28,6 +28,7 @@ alone. The newest decision is explained; --attempt takes an earlier one. Exit st
 			"  mxflow explain phase.cutlass.gate --json",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
 			if c.Flags().Changed("attempt") && attempt < 1 {
 				return fmt.Errorf("--attempt %d: attempts count from 1", attempt)
 			}

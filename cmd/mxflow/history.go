@@ -27,6 +27,7 @@ func newHistoryCommand(a *app) *cobra.Command {
 			"  mxflow history chat.tg --json",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			a.fold()
 			st, err := a.reader(args[1:])
 			if err != nil {
 				return err
@@ -98,7 +99,7 @@ func (a *app) printHistory(h *report.History) {
 		a.printTable([]string{"session began", "session", "launches", "value", span(low, high, h.Unit)}, rows)
 	}
 	if changed {
-		fmt.Fprintln(a.stdout, "\n"+a.broken(0, "A change between sessions is a flag and decides nothing: machine, driver and engine may differ. To decide, measure both in one session."))
+		fmt.Fprintln(a.stdout, "\n"+"A change between sessions is a flag and decides nothing: machine, driver and engine may differ. To decide, measure both in one session.")
 	}
 }
 

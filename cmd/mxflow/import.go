@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
@@ -30,6 +29,7 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 		Example: "  mxflow import results/llama-benchy.json\n  mxflow import bench.csv --definitions\n  mxflow import result.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			a.fold()
 			f, err := readImported(args[0])
 			if err != nil {
 				return err
@@ -90,12 +90,12 @@ func printImported(a *app, path string, f *imported.File, definitions bool) {
 		fmt.Fprintln(a.stdout)
 	}
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, table.Wrap("note: "+imported.Printable(n), a.column()))
+		fmt.Fprintln(a.stdout, "note: "+imported.Printable(n))
 	}
 	if definitions {
 		fmt.Fprintln(a.stdout)
 		for _, m := range meanings {
-			fmt.Fprintln(a.stdout, table.Wrap(m, a.column()))
+			fmt.Fprintln(a.stdout, m)
 		}
 	}
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)

@@ -37,6 +37,7 @@ Nothing is started and nothing else is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl\n  mxflow plan --detailed-exitcode plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
 			path, err := a.planOf(args)
 			if err != nil {
 				return err
@@ -190,8 +191,13 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 	}
 	printChanges(a, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Because.Code == code.MeasurementChanged }))
 	var rows [][]string
+	kept, most := 0, a.height()
 	for _, n := range preview {
 		row := previewRow(n)
+		if len(preview) > most/2 && n.Action == runtime.Reuse && n.Locked.IsZero() && n.Because.Code == code.Unchanged && n.Overruled.IsZero() && n.Verdict.Unlocks() {
+			kept++
+			continue
+		}
 		if words := sendingWords(apply.SentBy(p, n.Node)); words != "" && len(n.Launches) > 0 {
 			row[3] += "\n" + words
 		}
@@ -200,12 +206,15 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 		}
 		rows = append(rows, row)
 	}
+	if kept > 0 {
+		rows = append(rows, []string{count(kept, "node"), string(runtime.Reuse), "", "pass, unchanged"})
+	}
 	a.printTable([]string{"node", "action", "launches", "why"}, rows)
 	switch {
 	case e.Launches == 0:
 		fmt.Fprintln(a.stdout, "\nNothing to measure.")
 	default:
-		fmt.Fprintln(a.stdout, "\n"+a.broken(0, launchCount(e)+", if every gate passes. "+takes(e)))
+		fmt.Fprintln(a.stdout, "\n"+launchCount(e)+", if every gate passes. "+takes(e))
 	}
 }
 

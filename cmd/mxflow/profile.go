@@ -51,6 +51,7 @@ how far it is from that, what a step would gain, and what bounds it.`,
 			"  mxflow profile diff before.json.gz after.json.gz",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
 			limits, err := on.read()
 			if err != nil {
 				return err
@@ -95,6 +96,7 @@ end, that each explains; categories, overlap and waits add up to 100%.`,
 		Example: "  mxflow profile diff baseline.json.gz candidate.json.gz\n  mxflow profile diff baseline/ candidate/ --json",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
 			before, err := readProfile(c.Context(), args[:1], o)
 			if err != nil {
 				return err
@@ -189,10 +191,10 @@ func (a *app) printProfile(analysis *profile.Analysis, kernels int, on *served) 
 		unnamed += f.Unnamed
 	}
 	if hidden > 0 {
-		fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("note: %s of CUDA graphs whose kernels are not named: what is not found below may have run in them.", launches(hidden))))
+		fmt.Fprintf(a.stdout, "note: %s of CUDA graphs whose kernels are not named: what is not found below may have run in them.\n", launches(hidden))
 	}
 	if unnamed > 0 {
-		fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("note: %s had more names than are kept, and are listed as one.", count(unnamed, "kernel"))))
+		fmt.Fprintf(a.stdout, "note: %s had more names than are kept, and are listed as one.\n", count(unnamed, "kernel"))
 	}
 	// Engines that batch continuously pass through many numbers of requests.
 	const most = 4
@@ -210,7 +212,7 @@ func (a *app) printProfile(analysis *profile.Analysis, kernels int, on *served) 
 	}
 	if len(left) > 0 {
 		names := partList(&profile.Analysis{Parts: left})
-		fmt.Fprintln(a.stdout, "\n"+a.broken(0, fmt.Sprintf("Not shown, with less GPU time each (--json has all): %s.", names)))
+		fmt.Fprintf(a.stdout, "\nNot shown, with less GPU time each (--json has all): %s.\n", names)
 	}
 }
 
@@ -245,7 +247,7 @@ func (a *app) printPart(p *profile.Part, most int) {
 	if p.Wall > 0 {
 		title += fmt.Sprintf(", %s %s: GPU busy %.0f%%, waiting %.0f%%", tenths(per(p.Wall)), name, 100*p.Busy/p.Wall, 100*(1-p.Busy/p.Wall))
 	}
-	fmt.Fprintln(a.stdout, "\n"+a.broken(0, title))
+	fmt.Fprintln(a.stdout, "\n"+title)
 	if step, ok := p.Step(p.Wall); ok && p.Unprofiled > 0 && p.Wall > 0 {
 		fmt.Fprintf(a.stdout, "without the profiler %s µs, with it %s µs a step\n", tenths(p.Unprofiled), tenths(step))
 	}
@@ -395,7 +397,7 @@ func (a *app) printPartDiff(d *profile.PartDiff, most int) {
 		}
 		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", tenths(scale*d.Step.A), tenths(scale*d.Step.B), name, tell.Percent(d.Step.B/d.Step.A-1, 1), with)
 	}
-	fmt.Fprintln(a.stdout, "\n"+a.broken(0, title))
+	fmt.Fprintln(a.stdout, "\n"+title)
 	fmt.Fprintln(a.stdout)
 	changes := append(slices.Clone(d.Categories), d.GPU)
 	names := make([]string, 0, len(changes)+len(d.Rest)+1)

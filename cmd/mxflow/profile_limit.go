@@ -96,10 +96,10 @@ func (a *app) printLimit(p *profile.Part, s *served) {
 	r, err := s.against(p)
 	switch {
 	case errors.Is(err, roofline.ErrWhole):
-		fmt.Fprintln(a.stdout, "\n"+a.broken(0, fmt.Sprintf("No limit: %v. Say with --phase, --requests and --steps what it was.", err)))
+		fmt.Fprintf(a.stdout, "\nNo limit: %v. Say with --phase, --requests and --steps what it was.\n", err)
 		return
 	case err != nil:
-		fmt.Fprintln(a.stdout, "\n"+a.broken(0, fmt.Sprintf("No limit: %v.", err)))
+		fmt.Fprintf(a.stdout, "\nNo limit: %v.\n", err)
 		return
 	}
 	percent := func(share float64) string { return tell.Digits(share, "share", -2) }
@@ -134,13 +134,13 @@ func (a *app) printLimit(p *profile.Part, s *served) {
 		if r.Phase == profile.Decode {
 			title += fmt.Sprintf(", %s tokens of context", tell.Number(r.Context, ""))
 		}
-		fmt.Fprintln(a.stdout, "\n"+a.broken(0, title))
+		fmt.Fprintln(a.stdout, "\n"+title)
 	}
 	fmt.Fprintln(a.stdout)
 	a.printTable([]string{"limit", "µs/step", "at least", "of limit", "gain at it", "waits for"}, rows)
 	fmt.Fprintln(a.stdout)
 	for _, fact := range factsOf(r) {
-		fmt.Fprintln(a.stdout, a.broken(0, tell.Sentence(fact)))
+		fmt.Fprintln(a.stdout, tell.Sentence(fact))
 	}
 }
 

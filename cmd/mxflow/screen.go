@@ -16,8 +16,8 @@ import (
 )
 
 // printTable prints columns: coloured, and made to fit, on a terminal only.
-func (a *app) printTable(head []string, rows [][]string) {
-	a.screen().Table(head, rows)
+func (a *app) printTable(head []string, rows [][]string, spare ...string) {
+	a.screen().Table(head, rows, spare...)
 }
 
 // screen is where tables and sentences go.
@@ -34,28 +34,12 @@ func (a *app) fits() int {
 	return 0
 }
 
-// column is how wide sentences are.
-func (a *app) column() int { return min(table.MaxColumn, a.width()) }
-
-// columnBehind is how wide sentences are that stand so far in.
-func (a *app) columnBehind(indent int) int {
-	if width := a.fits(); width > 0 {
-		return min(table.MaxColumn, max(table.LeastColumn, width-indent))
+// fold has what a person reads keep to the width of the terminal; what programs read
+// goes past it.
+func (a *app) fold() {
+	if width := a.fits(); width > 0 && !a.json {
+		a.stdout = &table.Folding{To: a.stdout, Width: width}
 	}
-	return table.MaxColumn
-}
-
-// broken is text whose lines end between words where the terminal would break them,
-// for text that stands so far in; as it is where there is no terminal.
-func (a *app) broken(indent int, text string) string {
-	if a.fits() == 0 {
-		return text
-	}
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = table.Wrap(l, a.columnBehind(indent))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // section prints pairs of a name and what stands there, without the empty ones.
@@ -93,11 +77,7 @@ func (a *app) lines(title string, list []string) {
 	}
 	fmt.Fprintf(a.stdout, "\n%s\n", title)
 	for _, l := range list {
-		text := imported.Printable(l)
-		if !strings.Contains(text, ": mxflow ") { // a command stays whole
-			text = strings.ReplaceAll(table.Wrap(text, a.columnBehind(len("  "))), "\n", "\n  ")
-		}
-		fmt.Fprintf(a.stdout, "  %s\n", text)
+		fmt.Fprintf(a.stdout, "  %s\n", imported.Printable(l))
 	}
 }
 
@@ -206,6 +186,8 @@ func exact(w io.Writer) io.Writer {
 		return hiding{exact(w.Writer), w.secrets}
 	case inert.Writer:
 		return w.To
+	case *table.Folding:
+		return exact(w.To)
 	}
 	return w
 }
@@ -225,6 +207,8 @@ func bare(w io.Writer) io.Writer {
 		case hiding:
 			w = inner.Writer
 		case inert.Writer:
+			w = inner.To
+		case *table.Folding:
 			w = inner.To
 		default:
 			return w

@@ -32,6 +32,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
@@ -111,6 +112,7 @@ func TestScript(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      cmdExits,
+			"fits":       cmdFits,
 			"start":      cmdStart,
 			"wait-for":   cmdWaitFor,
 			"signal":     cmdSignal,
@@ -596,6 +598,34 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got := endOf(exit); got != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", args[1], got, args[0])
 	}
+}
+
+// cmdFits is
+//
+//	fits STATUS|any mxflow [args...]
+//
+// It runs mxflow for 80, 120 and 200 columns, and no line may be longer: a hash or a path
+// may, and a command that can be copied.
+func cmdFits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: fits STATUS mxflow [args...]")
+	}
+	for _, columns := range []int{80, 120, 200} {
+		ts.Setenv("COLUMNS", strconv.Itoa(columns))
+		if args[0] != "any" {
+			cmdExits(ts, false, args)
+		} else if err := ts.Exec(args[1], args[2:]...); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			ts.Fatalf("%v", err)
+		}
+		for line := range strings.Lines(ts.ReadFile("stdout")) {
+			line = strings.TrimRight(line, "\n")
+			long := slices.ContainsFunc(strings.Fields(line), func(word string) bool { return lipgloss.Width(word) > 32 })
+			if n := lipgloss.Width(line); n > columns && !long && !strings.Contains(line, "mxflow ") {
+				ts.Fatalf("%s, for %d columns, has a line of %d: %s", strings.Join(args[1:], " "), columns, n, line)
+			}
+		}
+	}
+	ts.Setenv("COLUMNS", "")
 }
 
 // endOf is an exit status, or the name of the signal that ended a process.

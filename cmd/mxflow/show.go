@@ -13,8 +13,11 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func newShowCommand(a *app) *cobra.Command {
@@ -34,6 +37,7 @@ func newShowCommand(a *app) *cobra.Command {
 			"  mxflow show latest --recompute",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			a.fold()
 			st, err := a.reader(args[1:])
 			if err != nil {
 				return err
@@ -59,11 +63,12 @@ func newShowCommand(a *app) *cobra.Command {
 				fmt.Fprintf(a.stdout, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
 			}
 			if s := v.Start; s != nil {
-				fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("%s, plan digest %.12s, on %s", s.Tool, s.PlanDigest, pairs(s.Environment))))
+				fmt.Fprintf(a.stdout, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, pairs(s.Environment))
 			}
 			fmt.Fprintln(a.stdout)
 			var rows [][]string
 			var overruled []report.Overruled
+			large := !all && len(v.Launches) > a.height()/2
 			for _, d := range v.Decisions {
 				var w *ledger.Waiver
 				for _, given := range v.Waivers {
@@ -73,17 +78,32 @@ func newShowCommand(a *app) *cobra.Command {
 				}
 				o := report.OverruledOf(d.Decision, w, time.Now())
 				overruled = append(overruled, o)
+				if large && measures(d.Node) && d.Verdict == verdict.Pass {
+					continue
+				}
 				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(outcome.Why(d.Decision)), "\n")})
 			}
-			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
+			head := []string{"node", "verdict", "attempt", "because", "why"}
+			if !slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 || d.Because.Code != code.First }) {
+				for i, r := range rows {
+					rows[i] = slices.Delete(r, 2, 4)
+				}
+				head = slices.Delete(head, 2, 4)
+			}
+			a.printTable(head, rows)
 			printOverruled(a, overruled)
 			for _, d := range v.Decisions {
 				outcome.Comparison(a.screen(), d.Decision)
-				if all := explain.Moved(st, d.Decision); len(all) > 0 {
+				if all := explain.Moved(st, d.Decision); len(all) > 0 && !large {
 					t := report.Movements(all)
 					fmt.Fprintf(a.stdout, "\n%s: %s\n", d.Node, report.MovedTitle)
 					a.printTable(t.Head, t.Rows)
 				}
+			}
+			if large {
+				printLimits(a, v.Launches)
+				fmt.Fprintf(a.stdout, "\n%s; those that count are in mxflow compare, what moved is in mxflow explain, and every one with all its metrics is in mxflow show --all %s.\n", tell.Launches(len(v.Launches)), v.ID)
+				return nil
 			}
 			printLaunches(a, v.Launches, all)
 			return nil
@@ -195,12 +215,7 @@ func printLaunches(a *app, launches []*ledger.Launch, all bool) {
 		}
 	}
 	printLacking(a, shown)
-	for i, share := range report.Limits(launches) {
-		if i == 0 {
-			fmt.Fprintln(a.stdout)
-		}
-		a.screen().Sentence(tell.Line(share))
-	}
+	printLimits(a, launches)
 	if all {
 		for _, l := range launches {
 			printLaunch(a, l)
@@ -209,6 +224,16 @@ func printLaunches(a *app, launches []*ledger.Launch, all bool) {
 	printObserved(a, launches)
 	if !all {
 		fmt.Fprintln(a.stdout, "\nEvery metric with all its statistics: mxflow show LAUNCH, or --all.")
+	}
+}
+
+// printLimits says how much of what the machine allows launches came to.
+func printLimits(a *app, launches []*ledger.Launch) {
+	for i, share := range report.Limits(launches) {
+		if i == 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintln(a.stdout, tell.Line(share))
 	}
 }
 

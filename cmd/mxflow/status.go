@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -41,6 +41,7 @@ of the hypotheses. It reads the state directory beside PLAN, or in the current f
 and needs no lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			a.fold()
 			st, work, err := openStanding(a, args)
 			if err != nil {
 				return err
@@ -63,7 +64,7 @@ and needs no lock.`,
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)
-			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
+			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st, a.height()), "decided")
 			printOverruled(a, report.OverruledNow(st, time.Now()))
 			printAgain(a, st)
 			printStack(a, st)
@@ -84,13 +85,14 @@ func printAgain(a *app, st *store.Store) {
 				fmt.Fprintln(a.stdout)
 				said = true
 			}
-			fmt.Fprintln(a.stdout, a.broken(0, fmt.Sprintf("%s %s (attempt %d): %s", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))))
+			fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s\n", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))
 		}
 	}
 }
 
-// statusRows is what people decide by: baseline, steps, features and gates.
-func statusRows(st *store.Store) [][]string {
+// statusRows is what people decide by: baseline, steps, features and gates. Of a plan that
+// has more nodes than a screen has lines, steps that passed are counted.
+func statusRows(st *store.Store, most int) [][]string {
 	var rows [][]string
 	now := time.Now()
 	var waived []string
@@ -99,8 +101,13 @@ func statusRows(st *store.Store) [][]string {
 			waived = append(waived, o.Node)
 		}
 	}
-	for _, r := range report.Rows(st) {
+	all, passed := report.Rows(st), 0
+	for _, r := range all {
 		if measures(r.Node) {
+			continue
+		}
+		if d := r.Decided; len(all) > most && d != nil && d.Kind == ledger.KindStep && d.Verdict == verdict.Pass && !r.Gone {
+			passed++
 			continue
 		}
 		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
@@ -121,6 +128,9 @@ func statusRows(st *store.Store) [][]string {
 			row[3] = "not in the plan any more"
 		}
 		rows = append(rows, row)
+	}
+	if passed > 0 {
+		rows = append(rows, []string{"", "and " + count(passed, "step"), string(verdict.Pass)})
 	}
 	return rows
 }
@@ -263,6 +273,9 @@ func printStack(a *app, st *store.Store) {
 		fmt.Fprintln(a.stdout, "\naccepted stack: empty, which is the baseline")
 	} else {
 		fmt.Fprintf(a.stdout, "\naccepted stack: %s\n\n", s.Sum())
+		for i, f := range s.Features { // the criteria that it met beside are in the report
+			s.Features[i].Reasons = f.Reasons[:min(1, len(f.Reasons))]
+		}
 		reportTable(a, report.StackTable(s, atMinute))
 		if len(s.Knobs) > 0 {
 			fmt.Fprintf(a.stdout, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
@@ -278,7 +291,7 @@ func printStack(a *app, st *store.Store) {
 		reportTable(a, report.ClaimTable(claims), report.ClaimNotes(claims)...)
 	}
 	for _, i := range report.Interactions(st) {
-		fmt.Fprintf(a.stdout, "\n%s\n", table.Wrap(i.Says(), a.column()))
+		fmt.Fprintf(a.stdout, "\n%s\n", i.Says())
 	}
 }
 
@@ -288,9 +301,9 @@ func reportTable(a *app, t report.Table, notes ...string) {
 	for i, h := range t.Head {
 		heads[i] = strings.ToLower(h[:1]) + h[1:]
 	}
-	a.printTable(heads, t.Rows)
+	a.printTable(heads, t.Rows, "gate", "decided")
 	for _, n := range notes {
-		fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
+		fmt.Fprintln(a.stdout, n)
 	}
 }
 

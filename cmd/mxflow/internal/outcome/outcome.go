@@ -28,8 +28,10 @@ import (
 type detail int
 
 const (
-	// everything is each node that people decide by, with all its reasons.
+	// everything is each node that people decide by, with all its reasons and tables.
 	everything detail = iota
+	// reasons is the same without tables.
+	reasons
 	// decisive is what did not pass, and each feature, by the rule that decided.
 	decisive
 	// brief is the same with reasons of a line or two.
@@ -41,7 +43,7 @@ const (
 var rungs = []struct {
 	detail
 	rows int
-}{{everything, 0}, {decisive, 0}, {brief, 0}, {brief, 8}, {brief, 4}, {brief, 3}, {brief, 2}, {brief, 1}}
+}{{everything, 0}, {reasons, 0}, {decisive, 0}, {brief, 0}, {brief, 8}, {brief, 4}, {brief, 3}, {brief, 2}, {brief, 1}}
 
 // Print shows a run within as many lines as a screen has. The commands that it names are
 // for the plan as it was named, which may be empty.
@@ -116,7 +118,7 @@ func (v *view) rows() (cells [][]string) {
 			continue
 		}
 		r.why = strings.Join(v.why(r.Row, told), "\n")
-		if last := len(kept) - 1; v.detail != everything && last >= 0 && kept[last].word == r.word && kept[last].why == r.why {
+		if last := len(kept) - 1; v.detail > reasons && last >= 0 && kept[last].word == r.word && kept[last].why == r.why {
 			kept[last].name += ", " + r.name
 			continue
 		}
@@ -138,7 +140,7 @@ func (v *view) shows(r runtime.Row) bool {
 	switch {
 	case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID:
 		return false
-	case v.detail == everything, n.Kind == runtime.KindFeature:
+	case v.detail <= reasons, n.Kind == runtime.KindFeature:
 		return true
 	case r.Decision == nil:
 		return n.Kind != runtime.KindStep && n.Kind != runtime.KindCriteria
@@ -219,12 +221,15 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 		return nil
 	case d == nil:
 		return []string{tell.Line(r.Locked)}
-	case v.detail == everything:
+	case v.detail <= reasons:
 		lines = report.Told(told, d, whyHere(d))
 	default:
 		lines = report.Told(told, d, whyHere(decidedBy(d)))
 	}
-	if v.detail != everything {
+	if best := report.Best(d.Rows); v.detail != everything && len(best) > 0 {
+		lines = append(lines, "best by "+best[0])
+	}
+	if v.detail > reasons {
 		room := 3 * briefly
 		if v.detail == brief {
 			room, lines = max(briefly, 2*(v.Width-40)), lines[:min(2, len(lines))]
@@ -234,7 +239,7 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 			lines[i] = table.Fit(line, room)
 		}
 	}
-	if r.Reused && len(lines) > 0 && v.detail == everything {
+	if r.Reused && len(lines) > 0 && v.detail <= reasons {
 		lines[0] = "(kept) " + lines[0]
 	}
 	if !r.Overruled.IsZero() {
@@ -336,7 +341,7 @@ func Logs(w io.Writer, s runtime.Summary) {
 	}
 }
 
-// stack is what was accepted so far, by the first metric that people decide by: where it
+// stack is what was accepted so far, by the metric of its first part: where it
 // was launched in turn with the baseline, since sessions differ in more than that.
 func (v *view) stack() {
 	stack := report.AcceptedStack(v.res.Store)
@@ -349,7 +354,19 @@ func (v *view) stack() {
 			beside[l.Session] = true
 		}
 	}
-	for _, p := range report.Peaks(v.res.Store) {
+	peaks := report.Peaks(v.res.Store)
+	if gains := stack.Features[0].Gains; len(gains) > 0 { // what it was accepted by, if that is there
+		by := func(p report.Peak) bool { return strings.HasPrefix(gains[0].What, p.Address+".") }
+		slices.SortStableFunc(peaks, func(a, b report.Peak) int {
+			if by(a) == by(b) {
+				return 0
+			} else if by(a) {
+				return -1
+			}
+			return 1
+		})
+	}
+	for _, p := range peaks {
 		if p.Now == nil || p.Now.Variant == ledger.Baseline || len(p.NowBase.PerLaunch) == 0 || !beside[p.Now.Session] {
 			continue
 		}
@@ -454,7 +471,7 @@ func (v *view) next() {
 		v.undecided()
 	}
 	for _, r := range rows {
-		if r.Reused && !r.Decision.Verdict.Unlocks() && v.detail == everything {
+		if r.Reused && !r.Decision.Verdict.Unlocks() && v.detail <= reasons {
 			v.Sentence("(kept): inputs unchanged; --rerun NAME measures again.")
 			break
 		}
@@ -465,7 +482,7 @@ func (v *view) next() {
 		if d == nil || d.Verdict.Unlocks() || r.Waived || r.Node.Kind == runtime.KindQualify && r.Node.ID != runtime.BaselineID || r.Node.Kind == runtime.KindBenchmark {
 			continue
 		}
-		list = append(list, [2]string{"explain " + cmp.Or(r.Node.Feature, strings.TrimPrefix(r.Node.ID, "phase.")), "why: data, test, what would change it"})
+		list = append(list, [2]string{"explain " + named(r.Node), "why: data, test, what would change it"})
 		break
 	}
 	switch end := v.res.End; {
@@ -489,6 +506,14 @@ func (v *view) next() {
 		}
 		fmt.Fprintln(v, line)
 	}
+}
+
+// named is a node as commands take it.
+func named(n *runtime.Node) string {
+	if runtime.Waivable(n.Kind) {
+		return n.Phase
+	}
+	return cmp.Or(n.Feature, n.ID)
 }
 
 // mostAdvice is how many open decisions are advised of where little room is.

@@ -21,8 +21,10 @@ func (s Screen) On(w io.Writer) Screen {
 	return s
 }
 
-// Table prints columns.
-func (s Screen) Table(head []string, rows [][]string) { Draw(s, head, rows, s.Colour, s.Width) }
+// Table prints columns, without those that may be spared where not all have room.
+func (s Screen) Table(head []string, rows [][]string, spare ...string) {
+	Draw(s, head, rows, s.Colour, s.Width, spare...)
+}
 
 // Sentence prints text in lines that break between words, the later ones a little further
 // in, and as it is where nobody's terminal would break it.

@@ -5,6 +5,7 @@ package table
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,8 +30,8 @@ const (
 
 // Draw prints columns within a width, or, with a width of 0, as wide as they
 // are. Lines break between words only, so that a number is never cut and keeps its
-// sign, and nothing is left out.
-func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
+// sign, and nothing is left out but columns that may be spared, the last first.
+func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int, spare ...string) {
 	d := drawing{out: w, renderer: lipgloss.NewRenderer(w), colour: colour}
 	// Whoever calls knows whether w is a terminal in the end. The colours are those that
 	// every one has.
@@ -39,7 +40,24 @@ func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
 		d.renderer.SetColorProfile(2) // termenv.ANSI
 	}
 	t := newColumns(head, rows)
-	if width == 0 || t.fit(width, alone) || t.tighten(width) {
+	if width == 0 || t.fit(width, alone) {
+		d.grid(t, alone, width)
+		return
+	}
+	for i := len(head) - 1; i > 0; i-- {
+		if slices.Contains(spare, head[i]) {
+			Draw(w, without(head, i), each(rows, func(row []string) []string { return without(row, i) }), colour, width, spare...)
+			return
+		}
+	}
+	if names, at := t.split(width); at > 0 {
+		Draw(w, head[:at], each(rows, func(row []string) []string { return row[:min(at, len(row))] }), colour, width)
+		fmt.Fprintln(w)
+		below := func(row []string) []string { return slices.Concat(row[:min(names, len(row))], row[min(at, len(row)):]) }
+		Draw(w, below(head), each(rows, below), colour, width)
+		return
+	}
+	if t.tighten(width) {
 		d.grid(t, alone, width)
 		return
 	}
@@ -54,6 +72,57 @@ func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
 		}
 	}
 	d.records(t, width)
+}
+
+// split is the column at which a table of quantities goes on below itself, behind the
+// names of its rows again, which are the first columns: a number that is broken, or far
+// from those it is compared with, reads worse. It is 0 for other tables, and where that is
+// no help.
+func (t *columns) split(width int) (names, at int) {
+	for names < len(t.head) && (names == 0 || !t.quantities(names)) {
+		names++
+	}
+	used := -columnGap
+	for col, n := range t.natural {
+		if col > names && !t.quantities(col) {
+			return 0, 0
+		}
+		if used += columnGap + n; used > width && at == 0 {
+			at = col
+		}
+	}
+	if at <= names {
+		return 0, 0
+	}
+	return names, at
+}
+
+// quantities reports whether each line of a column begins with a number, or says how many
+// values there are of it.
+func (t *columns) quantities(col int) bool {
+	for _, row := range t.rows {
+		for _, line := range strings.Split(cell(row, col), "\n") {
+			if line != "" && !strings.ContainsAny(line[:1], "+-~<>0123456789") && !strings.HasPrefix(line, "–") && !strings.HasPrefix(line, "n ") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func each(rows [][]string, of func([]string) []string) (out [][]string) {
+	for _, row := range rows {
+		out = append(out, of(row))
+	}
+	return out
+}
+
+// without is a row without a column.
+func without(row []string, col int) []string {
+	if col >= len(row) {
+		return row
+	}
+	return slices.Delete(slices.Clone(row), col, col+1)
 }
 
 // drawing is a table on its way to where it is printed.
@@ -123,7 +192,12 @@ func (d *drawing) beside(t *columns, row []string, apart int, style lipgloss.Sty
 			if i < len(of) {
 				text = of[i]
 			}
-			b.WriteString(d.styled(style, cell(row, col), text) + strings.Repeat(" ", max(0, t.widths[col]-lipgloss.Width(text))+columnGap))
+			gap := strings.Repeat(" ", max(0, t.widths[col]-lipgloss.Width(text)))
+			text = d.styled(style, cell(row, col), text)
+			if t.numbers[col] {
+				text, gap = gap+text, ""
+			}
+			b.WriteString(text + gap + strings.Repeat(" ", columnGap))
 		}
 		lines = append(lines, b.String())
 	}
@@ -201,6 +275,23 @@ type columns struct {
 	// natural is how wide a column is by itself, least what it can be folded to, and
 	// widths what it is drawn with.
 	natural, least, widths []int
+	// numbers are the columns that have nothing else, which stand to the right.
+	numbers []bool
+}
+
+// number is one with its unit, "31.68 tok/s", "+38.2%", "57.9 ± 0.2", "8–16", or the dash of none.
+var number = regexp.MustCompile(`^(?:[-+~<>]? ?[0-9][0-9.,e+–-]*(?: ± [0-9][0-9.e+-]*)?(?: ?(?:%|×|[A-Za-zµ/]{1,6}))?|[–-])?$`)
+
+func (t *columns) isNumbers(col int) bool {
+	any := false
+	for _, row := range t.rows {
+		text := cell(row, col)
+		if !number.MatchString(text) {
+			return false
+		}
+		any = any || strings.ContainsAny(text, "0123456789")
+	}
+	return any
 }
 
 func newColumns(head []string, rows [][]string) *columns {
@@ -217,6 +308,7 @@ func newColumns(head []string, rows [][]string) *columns {
 		t.natural = append(t.natural, natural)
 		t.least = append(t.least, least)
 		t.widths = append(t.widths, t.drawn(col, MaxColumn))
+		t.numbers = append(t.numbers, t.isNumbers(col))
 	}
 	return t
 }
@@ -370,7 +462,7 @@ func Paragraph(w io.Writer, indent, text string, width int) {
 // together joins the words that no line may end between.
 func together(words []string) (out []string) {
 	for i, word := range words {
-		if i > 0 && (strings.HasPrefix(word, "%") || word == "±" || relates(words[i-1])) {
+		if i > 0 && (strings.HasPrefix(word, "%") || word == "±" && endsNumber(words[i-1]) || relates(words[i-1])) {
 			out[len(out)-1] += " " + word
 			continue
 		}
@@ -378,6 +470,8 @@ func together(words []string) (out []string) {
 	}
 	return out
 }
+
+func endsNumber(word string) bool { return strings.ContainsAny(word[len(word)-1:], "0123456789%") }
 
 // relates reports whether a word says how the number behind it is meant: ">=", "(<", "±", "n".
 func relates(word string) bool {

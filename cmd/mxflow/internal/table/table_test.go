@@ -10,7 +10,7 @@ import (
 
 func drawn(head []string, rows [][]string, width int) string {
 	var b strings.Builder
-	Draw(&b, head, rows, false, width)
+	Draw(&b, head, rows, false, width, "spare")
 	return b.String()
 }
 
@@ -21,8 +21,8 @@ func fieldsOf(rows [][]string) (words []string) {
 	return words
 }
 
-// TestTableLayouts: beside each other while there is room, then in more lines, then
-// one column apart, then a line for each cell.
+// TestTableLayouts: beside each other while there is room, then in more lines, numbers in
+// tables below each other, then one column apart, then a line for each cell.
 func TestTableLayouts(t *testing.T) {
 	preview := [][]string{{"baseline", "measure", "3–8", "first"}, {"feature.kv_cache.benchmark", "measure", "16", "first; it sends 4 requests at 512 tokens\nand twice that"}}
 	planHead := []string{"node", "action", "launches", "why"}
@@ -36,23 +36,23 @@ func TestTableLayouts(t *testing.T) {
 		"a pipe": {planHead, preview, 0, `
 node                        action   launches  why
 ─────────────────────────────────────────────────────────────────────────────────────────
-baseline                    measure  3–8       first
-feature.kv_cache.benchmark  measure  16        first; it sends 4 requests at 512 tokens
+baseline                    measure       3–8  first
+feature.kv_cache.benchmark  measure        16  first; it sends 4 requests at 512 tokens
                                                and twice that
 `},
 		"more lines": {planHead, preview, 80, `
 node                        action   launches  why
 ────────────────────────────────────────────────────────────────────────────────
-baseline                    measure  3–8       first
-feature.kv_cache.benchmark  measure  16        first; it sends 4 requests at 512
+baseline                    measure       3–8  first
+feature.kv_cache.benchmark  measure        16  first; it sends 4 requests at 512
                                                tokens
                                                and twice that
 `},
 		"tight": {[]string{"node", "sets", "time of launch", "decided", "accepted by"}, [][]string{{"feature.kv_cache.benchmark", "kv_cache = on", "12.5 s", "2026-11-23 01:22", "chat.tg.gain is +142.2%, wanted ≥ -100%"}}, 80, `
 node                        sets           time of  decided     accepted by
-                                           launch
+                                            launch
 ────────────────────────────────────────────────────────────────────────────────
-feature.kv_cache.benchmark  kv_cache = on  12.5 s   2026-11-23  chat.tg.gain is
+feature.kv_cache.benchmark  kv_cache = on   12.5 s  2026-11-23  chat.tg.gain is
                                                     01:22       +142.2%, wanted
                                                                 ≥ -100%
 `},
@@ -60,9 +60,9 @@ feature.kv_cache.benchmark  kv_cache = on  12.5 s   2026-11-23  chat.tg.gain is
 node                        action   launches
     why
 ───────────────────────────────────────────────
-baseline                    measure  3–8
+baseline                    measure       3–8
     first
-feature.kv_cache.benchmark  measure  16
+feature.kv_cache.benchmark  measure        16
     first; it sends 4 requests at 512 tokens
     and twice that
 `},
@@ -79,14 +79,16 @@ why       first; it sends 4 requests at
           512 tokens
           and twice that
 `},
-		"above": {[]string{"launch", "tg (tok/s)", "ttft (ms)"}, numbers, 42, `
-launch
-    tg (tok/s)  ttft (ms)
-───────────────────────
-s-9de3eee5cc.recompute.1
-    2266 ± 12   9.205
-s-1
-    41.08 ± 3   n 69/299
+		"far apart": {[]string{"launch", "tg (tok/s)", "ttft (ms)"}, numbers, 42, `
+launch                    tg (tok/s)
+──────────────────────────────────────
+s-9de3eee5cc.recompute.1   2266 ± 12
+s-1                        41.08 ± 3
+
+launch                    ttft (ms)
+─────────────────────────────────────
+s-9de3eee5cc.recompute.1  9.205
+s-1                       n 69/299
 `},
 		"nothing apart": {[]string{"node", "", "decided"}, [][]string{{"feature.kv_cache", "", "12:00"}, {"phase.cache.step.exec.announce", "locked until it stands again", ""}}, 48, `
 node                            decided
@@ -99,6 +101,33 @@ phase.cache.step.exec.announce
 node     phase.cache.step.exec.announce
          locked until it stands
          again
+`},
+		"quantities": {[]string{"test", "t/s", "interval", "ttft ms", "e2e ms"}, [][]string{{"pp64 + tg16", "103860 ± 27649", "53376 to 193095", "0.6478 ± 0.16", "2.447 ± 0.62"}, {"tg16", "8628 ± 2360", "4343 to 16333", "", "4.6 ± 0.69"}}, 60, `
+test                    t/s  interval               ttft ms
+────────────────────────────────────────────────────────────
+pp64 + tg16  103860 ± 27649  53376 to 193095  0.6478 ± 0.16
+tg16            8628 ± 2360  4343 to 16333
+
+test               e2e ms
+───────────────────────────
+pp64 + tg16  2.447 ± 0.62
+tg16           4.6 ± 0.69
+`},
+		"two names": {[]string{"launch", "variant", "tg (tok/s)", "ttft (ms)", "e2e (ms)"}, [][]string{{"s-1.a.1", "gemm", "68.26", "n 8/299", "12.5"}, {"s-1.a.2", "gemm", "68.1", "0.25", "12"}}, 44, `
+launch   variant  tg (tok/s)  ttft (ms)
+─────────────────────────────────────────
+s-1.a.1  gemm          68.26  n 8/299
+s-1.a.2  gemm           68.1  0.25
+
+launch   variant  e2e (ms)
+────────────────────────────
+s-1.a.1  gemm         12.5
+s-1.a.2  gemm           12
+`},
+		"spare": {[]string{"node", "verdict", "spare"}, [][]string{{"feature.kv_cache", "pass", "2026-11-23 01:22"}}, 30, `
+node              verdict
+───────────────────────────
+feature.kv_cache  pass
 `},
 		"other scripts": {[]string{"model", "gain", "why"}, [][]string{{"模型-大", "×2.1 ± 0.1", "≥ 2"}, {"é", "x", "not"}}, 0, `
 model    gain        why

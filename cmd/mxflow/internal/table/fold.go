@@ -1,0 +1,62 @@
+package table
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+)
+
+// Folding is a writer for what people read: it breaks the lines that are too long between
+// words, and has the rest stand below the text of the first. A command that can be copied,
+// a line of a log and what is coloured stay as they are.
+type Folding struct {
+	To    io.Writer
+	Width int
+	// inside is set while a line is not at its end.
+	inside bool
+}
+
+func (f *Folding) Write(p []byte) (int, error) {
+	var out bytes.Buffer
+	for line := range bytes.Lines(p) {
+		text, whole := bytes.CutSuffix(line, []byte("\n"))
+		if whole && !f.inside && lipgloss.Width(string(text)) > f.Width {
+			line = []byte(fold(string(text), f.Width) + "\n")
+		}
+		f.inside = !whole
+		out.Write(line)
+	}
+	if _, err := f.To.Write(out.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// named is a name with its text behind a gap, or what begins an element of a list.
+var named = regexp.MustCompile(`^ *(?:\S+(?: \S+){0,3}  +|- )`)
+
+// copied is what somebody may copy, or what somebody else wrote.
+var copied = regexp.MustCompile(`^ *(\| |\$ |# |mxflow [a-z]|[A-Z]  )|[:;] mxflow [a-z]`)
+
+func fold(text string, width int) string {
+	if copied.MatchString(text) || strings.Contains(text, "\x1b") {
+		return text
+	}
+	first := len(text) - len(strings.TrimLeft(text, " "))
+	first, rest := first, first+len("  ")
+	if n := lipgloss.Width(named.FindString(text)); n > 0 && n <= width/2 {
+		first, rest = n, n
+	}
+	head := text
+	for i := range text { // the column, in bytes
+		if lipgloss.Width(text[:i]) == first {
+			head = text[:i]
+			break
+		}
+	}
+	lines := strings.Split(Wrap(text[len(head):], max(LeastColumn, min(width-rest, MaxColumn))), "\n")
+	return head + strings.Join(lines, "\n"+strings.Repeat(" ", rest))
+}
