@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
@@ -33,10 +35,12 @@ func newReplayCommand(a *app) *cobra.Command {
 	var flags replayFlags
 	c := &cobra.Command{
 		Use:   "replay [PLAN|FILE]",
-		Short: "Decide every recorded feature and gate again from raw data, and compare",
-		Long: `Decides every recorded decision about features and gates again, also those that
-others took the place of: metrics from the raw samples that were kept, rules from
-the plan that the run recorded, launch-to-launch variance from the launches before the session.
+		Short: "Decide every recorded level, feature and gate again from raw data, and compare",
+		Long: `Decides every recorded decision about levels, features and gates again, also those that
+others took the place of: levels from the answers, logs and outputs that their launches
+kept, metrics from the raw samples, rules from the plan that the run recorded,
+launch-to-launch variance from the launches before the session. What cannot be decided
+again (stress, profiles, steps, whether a benchmark's launches count) is listed.
 Every verdict of a rule or a comparison has to come out the same, and every number
 bit for bit (within 1e-9 where it was recorded on another architecture). Nothing is
 started and nothing is written. FILE is what audit export wrote.
@@ -114,6 +118,7 @@ func stateBeside(a *app, args []string, changed string) []string {
 // key to do so.
 func newReplay(st *store.Store, flags replayFlags) *replay.Replay {
 	r := replay.New(st, steps.Registry(), flags.vars)
+	r.Judge = levels.Judge{Store: st}
 	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
 		r.Seal = func(text string) string { return redact.Sealed(key, text) }
 	}
@@ -126,6 +131,8 @@ type replayResult struct {
 	Counts    map[replay.Outcome]int `json:"counts"`
 	Numbers   int                    `json:"numbers"`
 	Agrees    bool                   `json:"agrees"`
+	// Unreplayed is what was not decided again: nodes by level, and by the kind of decision.
+	Unreplayed map[string][]string `json:"unreplayed,omitempty"`
 	// partly are decisions that stand, of which only the recorded tests could be
 	// computed again.
 	partly int
@@ -148,8 +155,16 @@ func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
 		out.Decisions = append(out.Decisions, again)
 		out.Counts[again.Outcome]++
 		out.Numbers += again.Numbers
+		for _, level := range again.Unreplayed {
+			out.alone("level "+level, d.Node)
+		}
 		if again.Outcome == replay.TestsAgree && again.Stands {
 			out.partly++
+		}
+	}
+	if node == "" {
+		for _, d := range r.Alone() {
+			out.alone(d.Kind, d.Node)
 		}
 	}
 	n := out.Counts
@@ -170,6 +185,16 @@ func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}
 	return nil
+}
+
+// alone notes that what a node came to is known from the ledger alone.
+func (out *replayResult) alone(what, node string) {
+	if out.Unreplayed == nil {
+		out.Unreplayed = map[string][]string{}
+	}
+	if !slices.Contains(out.Unreplayed[what], node) {
+		out.Unreplayed[what] = append(out.Unreplayed[what], node)
+	}
 }
 
 // replayWith decides the recorded evidence by another plan.
@@ -281,6 +306,13 @@ func printReplay(a *app, out replayResult) {
 		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", count(agree, "decision"), count(out.Numbers, "number"))
 	case agree > 0:
 		fmt.Fprintf(a.stdout, "%s of %d agree.\n", count(agree, "decision"), len(out.Decisions))
+	}
+	var alone []string
+	for _, what := range slices.Sorted(maps.Keys(out.Unreplayed)) {
+		alone = append(alone, fmt.Sprintf("%s (%s)", what, strings.Join(out.Unreplayed[what], ", ")))
+	}
+	if len(alone) > 0 {
+		table.Paragraph(a.stdout, "", "Not replayed, known from the ledger alone: "+strings.Join(alone, "; ")+".", a.width())
 	}
 }
 

@@ -538,7 +538,7 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
-			name: "raw data of the other arm", exit: 4, want: []string{"evidence missing", "the raw samples named by launch s-1.routed.1 are of another launch: mxflow.launch is s-1.baseline.1, not s-1.routed.1"},
+			name: "raw data of the other arm", exit: 4, want: []string{"evidence missing", "the raw samples named by launch s-1.routed.1 are of another launch: launch is s-1.baseline.1, not s-1.routed.1"},
 			record: func(s *recordedState) {
 				s.exchanged = true
 				once(s)

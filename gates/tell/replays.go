@@ -16,6 +16,8 @@ var replayPhrases = phrases{
 	code.NoRawData:        "launch {subject} has no raw data to decide from",
 	code.RawUnread:        "{of}: {error}",
 	code.RawUnnamed:       "its record names no raw data",
+	code.LevelUnreplayed:  "level {subject} keeps too little to be decided again",
+	code.LevelUnkept:      "what decided level {subject} was not kept: {error}",
 	code.RawOfAnother:     "the {of} named by launch {subject} are of another launch: {key} is {found}{found!absent}, not {wanted}{wanted!empty}",
 
 	code.PlanUnrecorded:    "its run did not record its plan",

@@ -109,6 +109,10 @@ type Level struct {
 	Verdict verdict.Verdict  `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Seconds float64          `json:"seconds"`
+	// Launch is the launch that it ran in, and Against are those that it was held against:
+	// with what they keep it can be decided again.
+	Launch  string   `json:"launch,omitempty"`
+	Against []string `json:"against,omitempty"`
 }
 
 // Reason is what the level came to, with why.

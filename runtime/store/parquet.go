@@ -30,30 +30,34 @@ type parquetKind struct {
 // Origin is the launch that a file was taken in. It is written into the file: one that is
 // named by another launch's record is told by it, whatever its digest.
 type Origin struct {
-	Run, Launch string
+	Run    string `json:"run"`
+	Launch string `json:"launch"`
 	// Arm is the key of the variant that was launched.
-	Arm string
+	Arm string `json:"arm"`
 }
 
-// keys are where a file says so.
-func (o Origin) keys() [][2]string {
-	return [][2]string{{"mxflow.run", o.Run}, {"mxflow.launch", o.Launch}, {"mxflow.arm", o.Arm}}
+// originKey stands before the names of an origin's parts in a Parquet file.
+const originKey = "mxflow."
+
+// parts are what it says, by name.
+func (o Origin) parts() [][2]string {
+	return [][2]string{{"run", o.Run}, {"launch", o.Launch}, {"arm", o.Arm}}
 }
 
-// check is a *verdict.Fault where a file is of another launch.
-func (o Origin) check(what string, lookup func(key string) (string, bool)) error {
-	for _, want := range o.keys() {
-		if found, _ := lookup(want[0]); found != want[1] {
+// Check is a *verdict.Fault where a file says that it is of another launch.
+func (o Origin) Check(file string, found Origin) error {
+	for i, want := range o.parts() {
+		if has := found.parts()[i][1]; has != want[1] {
 			return &verdict.Fault{Reason: verdict.New(
-				code.RawOfAnother, verdict.Text("of", what), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]), verdict.Text("found", found),
+				code.RawOfAnother, verdict.Text("of", file), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]), verdict.Text("found", has),
 			).On(o.Launch)}
 		}
 	}
 	return nil
 }
 
-// origin is what the files of a launch say.
-func (s *Store) origin(of *ledger.Launch) Origin {
+// Origin is what the files of a launch of the ledger have to say.
+func (s *Store) Origin(of *ledger.Launch) Origin {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Origin{s.view.runOf[of.ID], of.ID, of.VariantKey}
@@ -62,8 +66,8 @@ func (s *Store) origin(of *ledger.Launch) Origin {
 // writeParquet is a file of rows, the same bytes for the same rows.
 func writeParquet[R any](k parquetKind, of Origin, rows []R, more ...parquet.WriterOption) ([]byte, error) {
 	var buf bytes.Buffer
-	for _, key := range of.keys() {
-		more = append(more, parquet.KeyValueMetadata(key[0], key[1]))
+	for _, part := range of.parts() {
+		more = append(more, parquet.KeyValueMetadata(originKey+part[0], part[1]))
 	}
 	options := append([]parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
@@ -106,7 +110,11 @@ func readParquet[R any](k parquetKind, of Origin, data []byte, atOnce int, use f
 	} else if v != k.version {
 		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
 	}
-	if err := of.check(k.what, f.Lookup); err != nil {
+	says := func(part string) string {
+		text, _ := f.Lookup(originKey + part)
+		return text
+	}
+	if err := of.Check(k.what, Origin{says("run"), says("launch"), says("arm")}); err != nil {
 		return err
 	}
 	r := parquet.NewGenericReader[R](f)

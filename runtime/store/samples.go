@@ -24,7 +24,7 @@ func (s *Store) WriteSamples(run string, of *ledger.Launch, samples []measure.Sa
 // ReadSamples returns the samples that a launch of the ledger names. Those of another launch are a
 // *verdict.Fault (code.RawOfAnother).
 func (s *Store) ReadSamples(of *ledger.Launch) ([]measure.Sample, error) {
-	return getAs(s, s.origin(of), of.Samples, decodeSamples)
+	return getAs(s, s.Origin(of), of.Samples, decodeSamples)
 }
 
 // SamplesParquet is the file that WriteSamples keeps, for who has no store.

@@ -153,7 +153,7 @@ func TestRawDataOfAnother(t *testing.T) {
 	if err := s.WriteSamples("", nobodys, nil); err != nil {
 		t.Fatal(err)
 	}
-	for key, other := range map[string]*ledger.Launch{"mxflow.launch": make("r1", "s.a.2", "a"), "mxflow.run": nobodys} {
+	for key, other := range map[string]*ledger.Launch{"launch": make("r1", "s.a.2", "a"), "run": nobodys} {
 		forged := *own
 		forged.Samples, forged.Series = other.Samples, other.Series
 		_, err := s.ReadSamples(&forged)

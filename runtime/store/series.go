@@ -36,7 +36,7 @@ func (s *Store) WriteSeries(run string, of *ledger.Launch, series []measure.Seri
 // ReadSeries returns the series that a launch of the ledger names. Those of another launch are a
 // *verdict.Fault (code.RawOfAnother).
 func (s *Store) ReadSeries(of *ledger.Launch) ([]measure.Series, error) {
-	return getAs(s, s.origin(of), of.Series, decodeSeries)
+	return getAs(s, s.Origin(of), of.Series, decodeSeries)
 }
 
 // SeriesParquet is the file that WriteSeries keeps.

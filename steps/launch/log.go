@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -44,7 +45,7 @@ func (st *Started) settleLog(ctx context.Context) {
 func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
-		scan, err := ScanEvidence(st.Inst.LogPath(), wanted, st.Record, st.Kind)
+		scan, err := scanFile(st.Inst.LogPath(), wanted, st.Record, st.Kind)
 		if err != nil || !st.lagging() || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
 			return scan, err
 		}
@@ -91,8 +92,18 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// scanFile is ScanEvidence of the log at path.
+func scanFile(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
+	}
+	defer f.Close()
+	return ScanEvidence(f, wanted, l, kind)
+}
+
 // ScanEvidence looks for evidence in the log of a launch of an engine of a kind.
-func ScanEvidence(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
+func ScanEvidence(log io.Reader, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
 	var globs []string
 	for _, e := range wanted {
 		globs = append(globs, e.Globs()...)
@@ -102,7 +113,7 @@ func ScanEvidence(path string, wanted []variant.Evidence, l *ledger.Launch, kind
 		err = scan.Uses(*l.Asked, kind.Shown())
 	}
 	if err == nil {
-		err = scan.File(path)
+		err = scan.Read(log)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the engine's log cannot be searched: %w", err)

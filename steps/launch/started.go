@@ -229,6 +229,11 @@ func (st *Started) Machine() telemetry.Config {
 	return c
 }
 
+// Origin is what the files that the launch leaves say.
+func (st *Started) Origin() store.Origin {
+	return store.Origin{Run: st.Run, Launch: st.Record.ID, Arm: st.Record.VariantKey}
+}
+
 // Keep appends the record of the launch to the ledger.
 func (st *Started) Keep(s *runtime.Scope) error {
 	return st.Lab.Store.Append(&ledger.Record{

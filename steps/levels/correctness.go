@@ -1,7 +1,9 @@
 package levels
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -130,28 +132,75 @@ func (c *correctness) judge(ctx context.Context, q *qualification) (verdict.Verd
 	if err != nil {
 		return "", nil, err
 	}
-	against, name := parents, q.parent.Answered[0].Variant
+	q.against = q.parent.Answered
+	var stored *quality.Recording
 	if c.Reference != "" {
-		stored, err := c.stored(q.Lab.Plan, q.protocol)
+		if stored, err = c.stored(q.Lab.Plan, q.protocol); err != nil {
+			return "", nil, err
+		}
+		text, err := json.Marshal(stored)
+		if err == nil {
+			err = q.keep(referenceFile, text)
+		}
 		if err != nil {
 			return "", nil, err
 		}
-		against, name = []*quality.Recording{stored}, c.Reference
 	}
-	var v verdict.Verdict
-	var reasons []verdict.Reason
-	var found quality.Found
-	if q.parent.Answered[0].VariantKey == q.variant.Key {
-		parents = append(parents, own)
-		v, reasons, found = c.Itself(parents)
-	}
-	if v == "" || v == verdict.Pass && c.Reference != "" {
-		v, reasons, found = c.Judge([]*quality.Recording{own}, against, parents, name, q.parent.Answered[0].Variant)
-	}
+	v, reasons, found := c.hold(q.Record, own, q.parent.Answered, parents, stored)
 	for name, value := range found {
 		q.found(name, value)
 	}
 	return v, reasons, nil
+}
+
+// referenceFile is where a launch keeps the stored answers that it was held against.
+const referenceFile = "reference.json"
+
+// hold holds the answers of a launch against those of its parent's launches, or against
+// stored ones where there are some.
+func (c *correctness) hold(l *ledger.Launch, own *quality.Recording, answered []*ledger.Launch, parents []*quality.Recording, stored *quality.Recording) (v verdict.Verdict, reasons []verdict.Reason, found quality.Found) {
+	against, name := parents, answered[0].Variant
+	if stored != nil {
+		against, name = []*quality.Recording{stored}, c.Reference
+	}
+	if answered[0].VariantKey == l.VariantKey {
+		parents = append(parents, own)
+		v, reasons, found = c.Itself(parents)
+	}
+	if v == "" || v == verdict.Pass && stored != nil {
+		v, reasons, found = c.Judge([]*quality.Recording{own}, against, parents, name, answered[0].Variant)
+	}
+	return v, reasons, found
+}
+
+func (c *correctness) again(_ context.Context, k *kept) (verdict.Verdict, error) {
+	own, err := quality.Kept(k.store, []*ledger.Launch{k.launch})
+	if err != nil {
+		return "", err
+	}
+	if len(k.against) == 0 {
+		v, _ := quality.Sound(own[0])
+		return cmp.Or(v, verdict.Pass), nil
+	}
+	parents, err := quality.Kept(k.store, k.against)
+	if err != nil {
+		return "", err
+	}
+	var stored *quality.Recording
+	if c.Reference != "" {
+		text, err := k.left(referenceFile)
+		if err == nil {
+			stored, err = quality.Parse(text)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	v, _, values := c.hold(k.launch, own[0], k.against, parents, stored)
+	for name, value := range values {
+		found(k.numbers, k.block, name, []float64{value})
+	}
+	return v, nil
 }
 
 // stored is the reference that the plan names. One to other prompts is none.

@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -23,6 +22,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/program"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -202,6 +203,9 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 	if err := e.keepFiles(q, l, out); err != nil {
 		return "", nil, err
 	}
+	if err := q.hear(heard{Ended: ended.Verdict}); err != nil {
+		return "", nil, err
+	}
 	if ended.Verdict != verdict.Pass {
 		return ended.Verdict, append(ended.Reasons, lastWords(ended.LogTail)...), nil
 	}
@@ -326,6 +330,8 @@ func (e *exec) fromParent(q *qualification, folder string) (string, error) {
 const (
 	// filesFolder is where, among what a level leaves, the program's files lie.
 	filesFolder = "files/"
+	// outputFile is what it printed, where numbers are read from that.
+	outputFile = "output"
 	// itemsFile are its results item by item.
 	itemsFile = "items.json"
 	// maxFile and maxFiles bound what a program leaves: larger files are named and not kept.
@@ -373,7 +379,7 @@ func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 // readNumbers takes the level's numbers out of what the program printed, or wrote to its
 // file, and pairs its items with the parent's.
 func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out string) (says []verdict.Reason, err error) {
-	if len(e.reads.Metrics) == 0 && e.items == "" {
+	if !e.reading() {
 		return nil, nil
 	}
 	path := printed
@@ -384,45 +390,72 @@ func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out s
 	if err != nil {
 		return nil, err
 	}
-	values, err := e.reads.Values(ctx, text)
-	if err != nil {
-		return nil, err
+	if e.reads.File == "" {
+		if err := q.keep(outputFile, text); err != nil {
+			return nil, err
+		}
+	}
+	if q.parent.Qualified != nil {
+		q.against = []*ledger.Launch{q.parent.Qualified}
+	}
+	n, err := e.numbers(ctx, q.Lab.Store, text, q.level, q.against)
+	for name, values := range n.values {
+		q.found(name, values...)
 	}
 	for _, m := range e.reads.Prints() {
-		q.found(m.Called(), values[m.Address()]...)
-		says = append(says, program.Said(q.Record.Metrics[plans.FoundAddress(q.level.Level(), m.Called())], m.Called()))
+		if _, read := n.values[m.Called()]; read {
+			says = append(says, program.Said(q.Record.Metrics[plans.FoundAddress(q.level.Level(), m.Called())], m.Called()))
+		}
 	}
-	if e.items == "" {
-		return says, nil
+	if err == nil && n.items != nil {
+		err = q.keep(itemsFile, n.items)
 	}
-	paired, err := e.pair(ctx, q, text)
-	return append(says, paired...), err
+	return append(says, n.paired...), err
 }
 
-// pair compares the results of items with those of the parent. The baseline has none to
-// compare with.
-func (e *exec) pair(ctx context.Context, q *qualification, text []byte) ([]verdict.Reason, error) {
+// reading reports whether numbers are read of the program.
+func (e *exec) reading() bool { return len(e.reads.Metrics) > 0 || e.items != "" }
+
+// numbers are what a program's output says.
+type numbers struct {
+	values map[string][]float64 // by name
+	// items are its results item by item, as they are kept; paired is how they compare
+	// with the parent's.
+	items  []byte
+	paired []verdict.Reason
+}
+
+// numbers takes them out of an output. What was read before something was wrong is
+// returned beside the error.
+func (e *exec) numbers(ctx context.Context, st *store.Store, text []byte, b *plans.Block, against []*ledger.Launch) (n numbers, err error) {
+	values, err := e.reads.Values(ctx, text)
+	if err != nil {
+		return n, err
+	}
+	n.values = map[string][]float64{}
+	for _, m := range e.reads.Prints() {
+		n.values[m.Called()] = values[m.Address()]
+	}
+	if e.items == "" {
+		return n, nil
+	}
 	items, err := e.reads.Items(ctx, e.items, text)
 	if err != nil {
-		return nil, err
+		return n, err
 	}
-	content, err := json.Marshal(items)
+	if n.items, err = json.Marshal(items); err != nil {
+		return n, err
+	}
+	if len(against) == 0 || against[0].Left[b.Level()+"/"+itemsFile] == "" {
+		return n, nil // the baseline has none to compare with
+	}
+	before, err := st.Get(against[0].Left[b.Level()+"/"+itemsFile])
 	if err != nil {
-		return nil, err
-	}
-	if err := q.keep(itemsFile, content); err != nil {
-		return nil, err
-	}
-	if q.parent.Qualified == nil || q.parent.Qualified.Left[q.level.Level()+"/"+itemsFile] == "" {
-		return nil, nil
-	}
-	before, err := q.Lab.Store.Get(q.parent.Qualified.Left[q.level.Level()+"/"+itemsFile])
-	if err != nil {
-		return nil, err
+		return n, err
 	}
 	parent := map[string]bool{}
-	if err := json.NewDecoder(bytes.NewReader(before)).Decode(&parent); err != nil {
-		return nil, err
+	if err := json.Unmarshal(before, &parent); err != nil {
+		return n, err
 	}
 	lost, gained, alone := 0, 0, 0
 	for id, right := range items {
@@ -437,11 +470,37 @@ func (e *exec) pair(ctx context.Context, q *qualification, text []byte) ([]verdi
 		}
 	}
 	if alone > 0 || len(parent) != len(items) {
-		return nil, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give the same items whatever the variant", alone, len(items), len(parent))
+		return n, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give the same items whatever the variant", alone, len(items), len(parent))
 	}
 	p := stats.PairedLoss(lost, gained)
-	q.found("lost", float64(lost))
-	q.found("gained", float64(gained))
-	q.found("lost_p", p)
-	return verdict.Because(code.ItemsPaired, verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, "")), nil
+	n.values["lost"], n.values["gained"], n.values["lost_p"] = []float64{float64(lost)}, []float64{float64(gained)}, []float64{p}
+	n.paired = verdict.Because(code.ItemsPaired, verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, ""))
+	return n, nil
+}
+
+// again reads the program's output once more. That it could not be read is an error of
+// the level, then as now.
+func (e *exec) again(ctx context.Context, k *kept) (verdict.Verdict, error) {
+	if k.heard.Ended != verdict.Pass || !e.reading() {
+		return k.heard.Ended, nil
+	}
+	path := outputFile
+	if e.reads.File != "" {
+		path = filesFolder + filepath.ToSlash(e.reads.File)
+	}
+	text, err := k.left(path)
+	if errors.Is(err, fs.ErrNotExist) && k.launch.Left[k.block.Level()+"/"+path] == "" {
+		return verdict.Error, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	n, err := e.numbers(ctx, k.store, text, k.block, k.against)
+	for name, values := range n.values {
+		found(k.numbers, k.block, name, values)
+	}
+	if err != nil {
+		return verdict.Error, nil
+	}
+	return verdict.Pass, nil
 }

@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -36,6 +38,8 @@ var kernelsKind = Kind{
 
 type kernels struct {
 	Timeout plans.Dur `json:"timeout"`
+
+	heard heard
 }
 
 func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
@@ -52,7 +56,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 	all := q.variant.Evidence(q.Lab.Plan)
 	wanted := said(all)
 	if len(all) > 0 && len(wanted) == 0 {
-		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), nil
+		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), q.hear(heard{})
 	}
 	v, reasons, err := k.proved(ctx, q, wanted)
 	if err != nil {
@@ -64,6 +68,10 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 			return "", nil, err
 		}
 		v, reasons = judgeObserved(wanted, seen, not, v, reasons)
+		k.heard.Observed, k.heard.Unobserved = seen, not
+	}
+	if err := q.hear(k.heard); err != nil {
+		return "", nil, err
 	}
 	if at := q.logAt(); v != verdict.Pass && inLog(wanted) && at != "" {
 		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", at)))
@@ -113,12 +121,57 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant
 	if partial == "" && q.LogBroken() {
 		partial = code.LogBrokeOff
 	}
+	k.heard.Lines, k.heard.Partial = scan.Lines(), partial
 	v, reasons, err := judgeLog(wanted, scan, partial)
 	if err == nil && verdict.Holds(reasons, code.LogBrokeOff) {
 		// An error and not inconclusive: it is tried again, and says nothing of the variant.
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
 	}
 	return v, reasons, err
+}
+
+// again looks at what the log had when the level did.
+func (k *kernels) again(_ context.Context, of *kept) (verdict.Verdict, error) {
+	all := variant.EvidenceFor(of.plan, of.launch.Knobs)
+	wanted := redacted(said(all), of.redact)
+	var reasons []verdict.Reason
+	v := verdict.Pass
+	switch {
+	case len(all) > 0 && len(wanted) == 0:
+		return v, nil
+	case len(wanted) > 0 && !inLog(wanted):
+		v, reasons, _ = judgeKernels(wanted, nil)
+	case of.launch.Log == "":
+		return verdict.Inconclusive, nil
+	default:
+		log, err := of.store.Get(of.launch.Log)
+		if err != nil {
+			return "", err
+		}
+		end := 0
+		for range of.heard.Lines {
+			if n := bytes.IndexByte(log[end:], '\n'); n >= 0 {
+				end += n + 1
+			} else {
+				end = len(log)
+			}
+		}
+		kind, _ := variant.EngineKind(of.plan.Engine(of.launch.Block))
+		scan, err := launch.ScanEvidence(bytes.NewReader(log[:end]), wanted, of.launch, kind)
+		if err != nil {
+			return "", err
+		}
+		if scan.Cut() && of.heard.Partial == "" {
+			return "", unreplayed(of.block) // what the level saw was dropped later
+		}
+		if v, reasons, err = judgeLog(wanted, scan, of.heard.Partial); err != nil {
+			return "", err
+		}
+	}
+	if observes(wanted) {
+		v, _ = judgeObserved(wanted, of.heard.Observed, of.heard.Unobserved, v, reasons)
+	}
+	return v, nil
 }
 
 // partOf is why a log is not whole; empty where it is.
@@ -160,22 +213,18 @@ func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *le
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}
-	// In the log that was kept, secrets are taken out; so they are in what is looked for,
-	// where a secret is a word of it.
-	for i := range wanted {
-		wanted[i] = wanted[i].Map(lab.Redact.Text)
-	}
+	wanted = redacted(wanted, lab.Redact)
 	var reasons []verdict.Reason
 	got := verdict.Pass
 	if inLog(wanted) {
 		if l.Log == "" {
 			return verdict.Inconclusive, verdict.Because(code.LogNotKept), nil
 		}
-		path, err := lab.Store.ArtifactPath(l.Log)
+		log, err := lab.Store.Get(l.Log)
 		if err != nil {
 			return "", nil, err
 		}
-		scan, err := launch.ScanEvidence(path, wanted, l, variant.KindOf(v.Spec))
+		scan, err := launch.ScanEvidence(bytes.NewReader(log), wanted, l, variant.KindOf(v.Spec))
 		if err != nil {
 			return "", nil, err
 		}
@@ -187,6 +236,15 @@ func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *le
 		got, reasons = judgeObserved(wanted, l.Observed, l.Unobserved, got, reasons)
 	}
 	return got, reasons, nil
+}
+
+// redacted is evidence as it is looked for in a log that was kept: secrets are taken out
+// of that, so they are here where one is a word of it.
+func redacted(wanted []variant.Evidence, r *redact.Redactor) []variant.Evidence {
+	for i := range wanted {
+		wanted[i] = wanted[i].Map(r.Text)
+	}
+	return wanted
 }
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence

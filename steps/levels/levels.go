@@ -46,6 +46,8 @@ type qualification struct {
 	// that is judged late.
 	profiles *profileFolders
 	pending  *pending
+	// against are the launches that the level that runs holds its own against.
+	against []*ledger.Launch
 	// answered is true once the engine has generated at least one token: what
 	// it logs at its first request is only there afterwards.
 	answered bool
@@ -64,13 +66,17 @@ type Parent struct {
 // found records a number that the level has found, which its schema declares. One that
 // is not finite is left out: a rule that reads it finds none.
 func (q *qualification) found(name string, values ...float64) {
-	at := slices.IndexFunc(q.level.Finds, func(f plans.Found) bool { return f.Name == name })
-	f := q.level.Finds[at]
+	if q.Record.Metrics == nil {
+		q.Record.Metrics = map[string]measure.Summary{}
+	}
+	found(q.Record.Metrics, q.level, name, values)
+}
+
+// found adds a number that a level has found to those of its launch.
+func found(to map[string]measure.Summary, b *plans.Block, name string, values []float64) {
+	f := b.Finds[slices.IndexFunc(b.Finds, func(f plans.Found) bool { return f.Name == name })]
 	if s, ok := (measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}).Summary(values); ok {
-		if q.Record.Metrics == nil {
-			q.Record.Metrics = map[string]measure.Summary{}
-		}
-		q.Record.Metrics[plans.FoundAddress(q.level.Level(), name)] = s
+		to[plans.FoundAddress(b.Level(), name)] = s
 	}
 }
 
@@ -158,6 +164,9 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: v, Reasons: why})
 		}
 	}
+	for i := range levels {
+		levels[i].Launch = id
+	}
 	if !st.Record.OK {
 		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
 	}
@@ -182,10 +191,13 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 		}
 		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: q.variant.Name})
 		began := time.Now()
-		q.level = b
+		q.level, q.against = b, nil
 		l := ledger.Level{Name: b.Level()}
 		l.Verdict, l.Reasons, err = lv.run(ctx, q)
 		l.Seconds = time.Since(began).Seconds()
+		for _, other := range q.against {
+			l.Against = append(l.Against, other.ID)
+		}
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 				return nil, context.Cause(ctx)

@@ -85,17 +85,28 @@ func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []v
 	}
 	q.answered = true
 	text := answer.Text + answer.Reasoning
+	v, reasons := s.judge(text)
+	return v, reasons, q.hear(heard{Answer: q.Lab.Redact.Text(text)})
+}
+
+func (s *smoke) again(_ context.Context, k *kept) (verdict.Verdict, error) {
+	v, _ := s.judge(k.heard.Answer)
+	return v, nil
+}
+
+// judge looks at an answer.
+func (s *smoke) judge(text string) (verdict.Verdict, []verdict.Reason) {
 	if strings.TrimSpace(text) == "" {
-		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
+		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt))
 	}
 	if s.Expect != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(s.Expect)) {
-		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text))), nil
+		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text)))
 	}
 	if s.re != nil && !s.re.MatchString(text) {
-		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text))), nil
+		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text)))
 	}
 	if ok, why := coherence.Coherent(text); !ok {
-		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil
+		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}
 	}
-	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", logscan.Short(text))), nil
+	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", logscan.Short(text)))
 }

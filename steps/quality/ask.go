@@ -129,6 +129,8 @@ func (a Ask) Fewer(prompts int) Ask {
 // Recording is what one launch answered. It is an artifact, and what a stored
 // reference is.
 type Recording struct {
+	// Of is the launch that answered.
+	Of store.Origin `json:"of"`
 	// Model is the name by which the engine was asked.
 	Model string `json:"model"`
 	Ask   Ask    `json:"ask"`
@@ -155,6 +157,7 @@ func (r *Recording) Keep(st *launch.Started) error {
 	if st.Lab.Store == nil {
 		return nil // a check of an engine, of which nothing is recorded
 	}
+	r.Of = st.Origin()
 	data, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("the answers cannot be kept: %w", err)
@@ -181,6 +184,9 @@ func Kept(from *store.Store, launches []*ledger.Launch) (all []*Recording, err e
 		r, err := Parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
+		}
+		if err := from.Origin(l).Check(Answers, r.Of); err != nil {
+			return nil, err
 		}
 		all = append(all, r)
 	}

@@ -302,6 +302,8 @@ const (
 	// in the recorded plan. Its digest does not agree, because it was given what its
 	// run does not record.
 	RulesAsRecorded RulesFrom = "the decision's own text"
+	// RulesOfLevels: the levels of the recorded plan, whose digest agrees.
+	RulesOfLevels RulesFrom = "levels of the recorded plan"
 	// RulesGone: the plan cannot be compiled any more, so that only the tests that
 	// the decision recorded are computed again.
 	RulesGone RulesFrom = "recorded tests only"

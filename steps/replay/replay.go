@@ -42,6 +42,8 @@ type Replay struct {
 	// Seal, where set, makes the mark by which a sensitive value is told from
 	// another one without being on record.
 	Seal func(text string) string
+	// Judge decides levels again; where there is none, none is.
+	Judge Judge
 
 	probing  bool // what a sensitive input has a part in is looked for
 	runs     map[string]*ledger.RunStart
@@ -66,6 +68,8 @@ const (
 	Broken Outcome = "evidence missing"
 	// Unruled: no rule decided, so there is none to decide again.
 	Unruled Outcome = "no rules"
+	// Unreplayed: nothing of it could be decided again.
+	Unreplayed Outcome = "not replayed"
 )
 
 // Replayed is one decision that was decided again.
@@ -86,6 +90,9 @@ type Replayed struct {
 	// Numbers were compared, and these came out otherwise.
 	Numbers     int          `json:"numbers,omitempty"`
 	Differences []Difference `json:"differences,omitempty"`
+	// Unreplayed are levels that were not decided again: their verdicts are what the
+	// ledger says.
+	Unreplayed []string `json:"unreplayed,omitempty"`
 	// Notes are what to know of an agreement: another architecture, say.
 	Notes []verdict.Reason `json:"notes,omitempty"`
 }
@@ -122,12 +129,23 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 	return r
 }
 
-// Decisions are the recorded decisions about features and gates, oldest first,
-// those that others took the place of among them.
+// Decisions are the recorded decisions about features and gates and those about levels,
+// oldest first, those that others took the place of among them.
 func (r *Replay) Decisions() (out []store.Decided) {
 	for i, rec := range r.store.Records() {
-		if d := rec.Decision; d != nil && ruled(d) {
+		if d := rec.Decision; d != nil && (ruled(d) || ofLevels(d)) {
 			out = append(out, store.Decided{Decision: d, Record: i, Run: rec.Run, Time: rec.Time})
+		}
+	}
+	return out
+}
+
+// Alone are the newest decisions of nodes that are not decided again: steps, and whether
+// the launches of a benchmark count.
+func (r *Replay) Alone() (out []store.Decided) {
+	for _, d := range r.store.Decisions() {
+		if (d.Kind == ledger.KindStep || d.Kind == ledger.KindBenchmark) && !d.Derived {
+			out = append(out, d)
 		}
 	}
 	return out
@@ -148,6 +166,9 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 	case d.Retraction != nil:
 		out.Outcome, out.Why = Unruled, d.Retraction.Of(d.Node)
 		return out
+	case !ruled(d.Decision):
+		r.decideLevels(&out, d)
+		return out
 	case !hasRules(d.Decision):
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
 		return out
@@ -163,6 +184,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 	rules := r.rulesOf(d, ev)
 	r.checkNoise(&out, d, rules)
 	r.checkTries(&out, d)
+	r.levelsRead(&out, d)
 	if out.Rules = rules.from; rules.from == RulesGone {
 		out.Why = rules.why
 		r.checkTests(&out, d)
@@ -454,10 +476,7 @@ func (r *Replay) checkValues(out *Replayed, rule string, t *verdict.Test, ids []
 func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run string) {
 	tolerance := 0.0
 	if start := r.runs[run]; start != nil {
-		if arch := start.Environment["arch"]; arch != "" && arch != goruntime.GOARCH {
-			tolerance = ElsewhereTolerance
-			out.note(verdict.New(code.DecidedElsewhere, verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
-		}
+		tolerance = r.tolerance(out, start.Environment["arch"])
 	}
 	for i := range recorded {
 		if i >= len(again) {
@@ -468,11 +487,25 @@ func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run
 	}
 }
 
+// tolerance is how far numbers that were recorded on a processor may be off.
+func (r *Replay) tolerance(out *Replayed, arch string) float64 {
+	if arch == "" || arch == goruntime.GOARCH {
+		return 0
+	}
+	out.note(verdict.New(code.DecidedElsewhere, verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
+	return ElsewhereTolerance
+}
+
 func compareRule(out *Replayed, recorded, again verdict.Rule, tolerance float64) {
-	x, errX := json.Marshal(wordless(recorded))
-	y, errY := json.Marshal(wordless(again))
+	compareJSON(out, recorded.Name, "", wordless(recorded), wordless(again), tolerance)
+}
+
+// compareJSON finds where two values differ as they are recorded.
+func compareJSON(out *Replayed, rule, what string, recorded, again any, tolerance float64) {
+	x, errX := json.Marshal(recorded)
+	y, errY := json.Marshal(again)
 	if errX != nil || errY != nil {
-		out.differ(recorded.Name, "rule", fmt.Sprint(recorded.Verdict), fmt.Sprintf("%s, which cannot be written: %v %v", again.Verdict, errX, errY))
+		out.differ(rule, what, fmt.Sprint(errX), fmt.Sprint(errY))
 		return
 	}
 	out.Numbers += numbersIn(x)
@@ -481,11 +514,11 @@ func compareRule(out *Replayed, recorded, again verdict.Rule, tolerance float64)
 	}
 	var a, b any
 	if json.Unmarshal(x, &a) != nil || json.Unmarshal(y, &b) != nil {
-		out.differ(recorded.Name, "rule", string(x), string(y))
+		out.differ(rule, what, string(x), string(y))
 		return
 	}
-	d := treeDiff{out: out, rule: recorded.Name, tolerance: tolerance}
-	d.walk("", a, b)
+	d := treeDiff{out: out, rule: rule, tolerance: tolerance}
+	d.walk(what, a, b)
 }
 
 // wordless is a rule without what is only said in words.

@@ -95,7 +95,7 @@ func TestValid(t *testing.T) {
 			l.ID = "c.2"
 			has(sound)(l)
 			l.ID = "c.1"
-		}, "", "the raw samples named by launch c.1 are of another launch: mxflow.launch is c.2, not c.1"},
+		}, "", "the raw samples named by launch c.1 are of another launch: launch is c.2, not c.1"},
 		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
 	} {
 		launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {

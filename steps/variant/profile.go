@@ -137,8 +137,8 @@ func changedKind(e *plans.Engine, k kinds.Kind) (kinds.Kind, bool, error) {
 	return p.Over(k), true, nil
 }
 
-// profiledKind is the kind of an engine with the plan's changes to it.
-func profiledKind(e *plans.Engine) (kinds.Kind, bool) {
+// EngineKind is the kind of an engine with the plan's changes to it.
+func EngineKind(e *plans.Engine) (kinds.Kind, bool) {
 	k, ok := kinds.Lookup(e.Kind)
 	if changed, _, err := changedKind(e, k); ok && err == nil {
 		return changed, true

@@ -12,6 +12,10 @@ const (
 	// error.
 	RawUnread  Code = "replay.raw_unread"
 	RawUnnamed Code = "replay.raw_unnamed"
+	// LevelUnreplayed: too little is kept of the level Subject to decide it again.
+	// LevelUnkept: what is kept of others is not there. Args: error.
+	LevelUnreplayed Code = "replay.level_unreplayed"
+	LevelUnkept     Code = "replay.level_unkept"
 	// RawOfAnother: the file of raw data that the launch Subject names says that it is of
 	// another one. Args: of ("raw samples"), key, wanted, found (empty: it does not say).
 	RawOfAnother Code = "replay.raw_of_another"

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// forgery is a state directory in the hands of somebody who edits records and artifacts
+// and recomputes every hash.
+type forgery struct {
+	t       *testing.T
+	dir     string
+	records []*ledger.Record
+}
+
+// forge copies a state directory and rewrites its ledger after a change.
+func forge(t *testing.T, from string, change func(*forgery)) (f *forgery, refused error) {
+	t.Helper()
+	f = &forgery{t: t, dir: filepath.Join(t.TempDir(), "state")}
+	if err := os.CopyFS(f.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.OpenReadOnly(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range st.Records() {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := &ledger.Record{}
+		if err := json.Unmarshal(text, own); err != nil {
+			t.Fatal(err)
+		}
+		f.records = append(f.records, own)
+	}
+	change(f)
+	for _, path := range []string{st.LedgerPath(), st.LedgerPath() + ".checkpoint"} {
+		remove(t, path)
+	}
+	l, err := ledger.Open(st.LedgerPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return f, l.Append(f.records...)
+}
+
+// launches are those of a purpose and a variant.
+func (f *forgery) launches(purpose, variant string) (all []*ledger.Launch) {
+	for _, r := range f.records {
+		if l := r.Launch; l != nil && l.Purpose == purpose && l.Variant == variant {
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		f.t.Fatalf("no launch of %s for %s", variant, purpose)
+	}
+	return all
+}
+
+// decision is the newest about a node.
+func (f *forgery) decision(node string) (d *ledger.Decision) {
+	for _, r := range f.records {
+		if r.Decision != nil && r.Decision.Node == node {
+			d = r.Decision
+		}
+	}
+	if d == nil {
+		f.t.Fatalf("no decision about %s", node)
+	}
+	return d
+}
+
+// level is one of a decision.
+func (f *forgery) level(node, name string) *ledger.Level {
+	d := f.decision(node)
+	for i := range d.Levels {
+		if d.Levels[i].Name == name {
+			return &d.Levels[i]
+		}
+	}
+	f.t.Fatalf("%s has no level %s", node, name)
+	return nil
+}
+
+// edit replaces an artifact by another, and returns the digest of that.
+func (f *forgery) edit(sum string, change func([]byte) []byte) string {
+	st, err := store.Open(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer st.Close()
+	text, err := st.Get(sum)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	is, err := st.Put(change(bytes.Clone(text)))
+	if err != nil || is == sum {
+		f.t.Fatalf("nothing was changed: %v", err)
+	}
+	return is
+}
+
+func exchange[T any](a, b *T) { *a, *b = *b, *a }
+
+// appliedState is the state directory of an apply of a plan.
+func appliedState(t *testing.T, plan string, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	apply := exec.Command(program, append([]string{"apply", plan, "--state", dir}, args...)...)
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+const forgedPlan = `plan "forged" {}
+
+engine "embedded" "tiny" {
+  settings = { layers = 1 }
+}
+
+knob "kv_cache" {
+  default = "off"
+  value "off" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
+    must_see { log = ["*using kernel full_prefix_attention_recompute*"] }
+  }
+  value "on" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on" }
+    must_see { log = ["*using kernel decode_attention_kvcache*"] }
+  }
+}
+
+protocol "levels" {
+  level "smoke" {
+    expect = "Paris"
+  }
+  level "kernels" {}
+  level "correctness" {
+    prompts       = 4
+    prompt_tokens = [8]
+    output_tokens = 20
+    max_kl        = 0.05
+  }
+  level "exec" "accuracy" {
+    command = ["echo", "{\"right\":12,\"items\":[{\"id\":1,\"right\":true}]}"]
+    metric "score" {
+      jq     = ".right / 16"
+      unit   = "share"
+      better = "higher"
+    }
+    items {
+      jq = ".items[]"
+    }
+  }
+}
+
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.levels
+}
+
+phase "port" {
+  feature "cached" {
+    set = { kv_cache = "on" }
+    criterion "score" {
+      rule = "levels.accuracy.score.delta >= -0.1 and levels.accuracy.lost <= 1"
+    }
+  }
+}
+`
+
+// TestForgedLevels: whatever somebody who holds the key makes of a level, deciding it
+// again from what was kept finds it.
+func TestForgedLevels(t *testing.T) {
+	plan := filepath.Join(t.TempDir(), "plan.hcl")
+	if err := os.WriteFile(plan, []byte(forgedPlan), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	state := appliedState(t, plan)
+	const baseline, cached = "baseline", "feature.cached.qualify"
+	fail := func(node, name string) func(*forgery) {
+		return func(f *forgery) {
+			f.level(node, name).Verdict = verdict.Fail
+			f.decision(node).Verdict = verdict.Fail
+		}
+	}
+	own := func(f *forgery) *ledger.Launch { return f.launches(ledger.ForQualification, "cached")[0] }
+	left := func(path string, change func(*forgery, *ledger.Launch, string)) func(*forgery) {
+		return func(f *forgery) { change(f, own(f), path) }
+	}
+	swap := func(f *forgery, l *ledger.Launch, path string) {
+		other := f.launches(ledger.ForQualification, "baseline")[0]
+		l.Left[path], other.Left[path] = other.Left[path], l.Left[path]
+	}
+	replace := func(was, is string) func(*forgery, *ledger.Launch, string) {
+		return func(f *forgery, l *ledger.Launch, path string) {
+			l.Left[path] = f.edit(l.Left[path], func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(was), []byte(is)) })
+		}
+	}
+	drop := func(_ *forgery, l *ledger.Launch, path string) { delete(l.Left, path) }
+	for _, c := range []struct {
+		name   string
+		change func(*forgery)
+		exit   int
+		says   string
+	}{
+		{"nothing", func(*forgery) {}, 0, "Everything agrees: 3 decisions"},
+		{"smoke", fail(baseline, "smoke"), 2, "level smoke verdict fail pass"},
+		{"kernels", fail(cached, "kernels"), 2, "level kernels verdict fail pass"},
+		{"correctness of the baseline", fail(baseline, "correctness"), 2, "level correctness verdict fail pass"},
+		{"correctness", fail(cached, "correctness"), 2, "level correctness verdict fail pass"},
+		{"a program", fail(cached, "accuracy"), 2, "level accuracy verdict fail pass"},
+		{"the whole", func(f *forgery) { f.decision(cached).Verdict = verdict.Fail }, 2, "decision verdict fail pass"},
+		{"a level left out", func(f *forgery) {
+			d := f.decision(cached)
+			d.Levels = append(d.Levels[:2:2], d.Levels[3:]...)
+		}, 2, "level correctness verdict absent asked for by protocol levels"},
+		{"a level that a feature reads", func(f *forgery) {
+			f.decision("feature.cached").Evidence[0].Levels["smoke"] = verdict.Fail
+		}, 2, "levels of cached smoke fail pass"},
+		{"a number", func(f *forgery) { own(f).Metrics["levels.accuracy.score"].Stats["median"] = 0.9 }, 2, "levels.accuracy.score.stats.median 0.9 0.75"},
+		{"a number of answers", func(f *forgery) { own(f).Metrics["levels.correctness.kl"].Stats["median"] = 0.9 }, 2, "levels.correctness.kl.stats.median 0.9"},
+		{"an output", left("accuracy/output", replace("12", "14")), 2, "levels.accuracy.score.stats.median 0.75 0.875"},
+		{"an answer", left("smoke/heard.json", replace("Paris", "Lyons")), 2, "level smoke verdict pass fail"},
+		{"logs exchanged", func(f *forgery) {
+			exchange(&own(f).Log, &f.launches(ledger.ForQualification, "baseline")[0].Log)
+		}, 2, "level kernels verdict pass fail"},
+		{"a line of the log", func(f *forgery) {
+			l := own(f)
+			l.Log = f.edit(l.Log, func(log []byte) []byte {
+				return bytes.ReplaceAll(log, []byte("decode_attention_kvcache"), []byte("decode"))
+			})
+		}, 2, "level kernels verdict pass fail"},
+		{"answers exchanged", left("correctness/answers.json", swap), 4, "the correctness/answers.json named by launch"},
+		{"an answer exchanged", left("smoke/heard.json", swap), 4, "the smoke/heard.json named by launch"},
+		{"an answer dropped", left("smoke/heard.json", drop), 4, "what decided level smoke was not kept"},
+		{"answers dropped", left("correctness/answers.json", drop), 4, "what decided level correctness was not kept"},
+		{"another launch", func(f *forgery) {
+			f.level(cached, "smoke").Launch = f.launches(ledger.ForQualification, "baseline")[0].ID
+		}, 2, "level kernels verdict absent"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			f, err := forge(t, state, c.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"audit", "sign"}, {"audit", "verify"}} {
+				if exit, out, errs := mxflow(append(args, "--state", f.dir)...); exit != 0 {
+					t.Fatalf("%s: %d\n%s%s", args, exit, out, errs)
+				}
+			}
+			exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
+			if said := evenly(out + errs); exit != c.exit || !strings.Contains(said, c.says) {
+				t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, c.exit, c.says, out, errs)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package levels
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// heardFile is where a level keeps what it has heard.
+const heardFile = "heard.json"
+
+// heard is what a level was told by an engine or a program and is judged by, as far as
+// nothing else that the launch keeps has it.
+type heard struct {
+	Of store.Origin `json:"of"`
+	// Answer is that to the level smoke.
+	Answer string `json:"answer,omitempty"`
+	// Lines is how many lines the log had when the level kernels looked at it, Partial
+	// why they were not all, and Observed and Unobserved what the engine said of itself.
+	Lines      int                        `json:"lines,omitempty"`
+	Partial    code.Code                  `json:"partial,omitempty"`
+	Observed   map[string]ledger.Observed `json:"observed,omitempty"`
+	Unobserved map[string]verdict.Reason  `json:"unobserved,omitempty"`
+	// Ended is what a program's end came to.
+	Ended verdict.Verdict `json:"ended,omitempty"`
+}
+
+// hear keeps what the level that runs has heard.
+func (q *qualification) hear(h heard) error {
+	h.Of = q.Origin()
+	text, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("what level %s has heard cannot be kept: %w", q.level.Level(), err)
+	}
+	return q.keep(heardFile, text)
+}
+
+// kept is what there is to decide a level by again.
+type kept struct {
+	store  *store.Store
+	plan   *plans.Plan
+	block  *plans.Block
+	launch *ledger.Launch
+	// against are the launches that it was held against.
+	against []*ledger.Launch
+	redact  *redact.Redactor
+	heard   heard
+	// numbers are those that it finds, by address.
+	numbers map[string]measure.Summary
+}
+
+// left is an artifact that the level left, by its path behind the level's name.
+func (k *kept) left(path string) ([]byte, error) {
+	sum := k.launch.Left[k.block.Level()+"/"+path]
+	if sum == "" {
+		return nil, fmt.Errorf("launch %s names no %s of level %s: %w", k.launch.ID, path, k.block.Level(), fs.ErrNotExist)
+	}
+	return k.store.Get(sum)
+}
+
+// repeated is a level that can be decided again from what is kept.
+type repeated interface {
+	level
+	again(ctx context.Context, k *kept) (verdict.Verdict, error)
+}
+
+// Judge decides levels again, for steps/replay.
+type Judge struct{ Store *store.Store }
+
+// Blocks are the levels that a launch had to go through by a protocol.
+func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
+	v := &variant.Variant{Knobs: l.Knobs}
+	if e := p.Engine(l.Block); e != nil && e.IsCommand() {
+		v.Command = &variant.Command{}
+	}
+	return Of(protocol, v)
+}
+
+// Again is what a level comes to by what its launch keeps, with the numbers that it
+// finds, by address. Where its kind keeps too little for that, or it did not come to its
+// judgement, the error is a *verdict.Fault of code.LevelUnreplayed.
+func (j Judge) Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
+	kind, known := Kinds[b.Kind]
+	if !known {
+		return "", nil, unreplayed(b)
+	}
+	lv, err := kind.make(b)
+	if err != nil {
+		return "", nil, err
+	}
+	again, ok := lv.(repeated)
+	if !ok {
+		return "", nil, unreplayed(b)
+	}
+	k := &kept{
+		store: j.Store, plan: p, block: b, launch: l, against: against, numbers: map[string]measure.Summary{}, redact: redact.New(p.Secrets()),
+	}
+	if b.Kind != Correctness { // which keeps its answers
+		text, err := k.left(heardFile)
+		if err == nil {
+			err = json.Unmarshal(text, &k.heard)
+		}
+		if err == nil {
+			err = j.Store.Origin(l).Check(b.Level()+"/"+heardFile, k.heard.Of)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+	}
+	v, err := again.again(context.Background(), k)
+	return v, k.numbers, err
+}
+
+// unreplayed is why a level is not decided again.
+func unreplayed(b *plans.Block) error {
+	return &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(b.Level())}
+}

@@ -1,0 +1,238 @@
+package replay
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// Judge decides levels again by what their launches keep: a levels.Judge, since this
+// package knows no engines.
+type Judge interface {
+	// Blocks are the levels that a launch had to go through by a protocol.
+	Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block
+	// Again is what one comes to, with the numbers that it finds, by address. A
+	// *verdict.Fault of code.LevelUnreplayed says that too little is kept of it.
+	Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error)
+}
+
+// ofLevels reports whether a decision was joined from levels that ran in launches.
+func ofLevels(d *ledger.Decision) bool {
+	return d.Kind == ledger.KindQualify || d.Kind == ledger.KindStep && len(d.Levels) > 0
+}
+
+// decideLevels decides the levels of a decision again, and the whole of a qualification
+// from them.
+func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
+	plan := r.planOf(d.Run)
+	var protocol *plans.Protocol
+	if plan.exact {
+		protocol = protocolOf(plan.res.Plan, d.Decision)
+	}
+	switch {
+	case len(d.Levels) == 0:
+		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
+		return
+	case protocol == nil || r.Judge == nil:
+		out.Outcome = Unreplayed
+		if out.Why = plan.why; plan.res != nil {
+			out.Why = verdict.New(code.PlanInexact, plan.lacking()...)
+		}
+		for _, l := range d.Levels {
+			out.Unreplayed = append(out.Unreplayed, l.Name)
+		}
+		return
+	}
+	out.Rules = RulesOfLevels
+	var joined []verdict.Verdict
+	for i, l := range d.Levels {
+		of, _ := rowOf(l)
+		if before := i - 1; i > 0 && l.Verdict == verdict.Invalid && d.Levels[before].Verdict != verdict.Pass {
+			if row, _ := rowOf(d.Levels[before]); row == of {
+				joined = append(joined, l.Verdict) // it was not run
+				continue
+			}
+		}
+		v, err := r.level(out, plan.res.Plan, protocol, l)
+		if err != nil {
+			out.Outcome, out.Why = Broken, verdict.OfError(err)
+			return
+		}
+		joined = append(joined, v)
+	}
+	r.complete(out, plan.res.Plan, protocol, d)
+	if d.Kind == ledger.KindQualify {
+		if out.Again = verdict.Join(joined...); out.Again != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
+		}
+	}
+	switch out.Outcome = Agrees; {
+	case len(out.Differences) > 0:
+		out.Outcome = Differs
+	case len(out.Unreplayed) == len(d.Levels):
+		out.Outcome = Unreplayed
+	}
+}
+
+// rowOf is whose level it is where a decision has those of several variants, and the
+// level's name.
+func rowOf(l ledger.Level) (row, name string) {
+	at := strings.LastIndex(l.Name, "/")
+	return l.Name[:max(at, 0)], l.Name[at+1:]
+}
+
+// protocolOf is the protocol that a decision's levels are of; nil where the plan has none.
+func protocolOf(p *plans.Plan, d *ledger.Decision) *plans.Protocol {
+	if d.Node == runtime.BaselineID {
+		return p.Protocol(p.Baseline.Protocol)
+	}
+	if f := candidateNamed(p, runtime.CandidateOf(d.Node)); f != nil && d.Kind == ledger.KindQualify {
+		return p.Protocol(f.Protocol)
+	}
+	for _, ph := range p.Phases {
+		for _, b := range ph.Steps {
+			name, _ := b.Attrs["protocol"].(string)
+			if runtime.StepID(ph.Name, b.Kind, b.Name) == d.Node {
+				return p.Protocol(name)
+			}
+		}
+	}
+	return nil
+}
+
+// level decides one level again. One that cannot be keeps its verdict, and is named.
+func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l ledger.Level) (verdict.Verdict, error) {
+	launch, ok := r.store.LaunchByID(l.Launch)
+	if !ok {
+		return "", &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(l.Launch)}
+	}
+	_, name := rowOf(l)
+	block := blockNamed(r.Judge.Blocks(p, protocol, launch), name)
+	var again verdict.Verdict
+	var numbers map[string]measure.Summary
+	switch {
+	case block == nil && !decide.Sound(launch):
+		again, _ = decide.NotCounted(launch) // the engine was seen to be forced
+	case block == nil, !launch.OK && l.Verdict != verdict.Pass:
+		return r.unreplayed(out, l)
+	default:
+		var against []*ledger.Launch
+		for _, id := range l.Against {
+			other, ok := r.store.LaunchByID(id)
+			if !ok {
+				return "", &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+			}
+			against = append(against, other)
+		}
+		var err error
+		again, numbers, err = r.Judge.Again(p, block, launch, against)
+		fault := (*verdict.Fault)(nil)
+		switch {
+		case errors.As(err, &fault) && fault.Reason.Code == code.LevelUnreplayed, err != nil && l.Verdict == verdict.Error:
+			return r.unreplayed(out, l)
+		case errors.As(err, &fault):
+			return "", err
+		case err != nil:
+			return "", &verdict.Fault{Reason: verdict.New(code.LevelUnkept, verdict.Err(err)).On(l.Name)}
+		}
+		r.numbers(out, launch, block, numbers)
+	}
+	if again != l.Verdict {
+		out.differ("level "+l.Name, "verdict", string(l.Verdict), string(again))
+	}
+	return again, nil
+}
+
+func blockNamed(all []*plans.Block, name string) *plans.Block {
+	return plans.Find(all, func(b *plans.Block) bool { return b.Level() == name })
+}
+
+func (r *Replay) unreplayed(out *Replayed, l ledger.Level) (verdict.Verdict, error) {
+	out.Unreplayed = append(out.Unreplayed, l.Name)
+	return l.Verdict, nil
+}
+
+// numbers holds what a launch has of a level against what that finds again.
+func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, again map[string]measure.Summary) {
+	tolerance := r.tolerance(out, r.arch[l.ID])
+	all := maps.Clone(again)
+	for address, s := range l.Metrics {
+		if strings.HasPrefix(address, plans.FoundAddress(b.Level(), "")) {
+			all[address] = s
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(all)) {
+		was, recorded := l.Metrics[address]
+		now, there := again[address]
+		compareJSON(out, "launch "+l.ID, address, only(was, recorded), only(now, there), tolerance)
+	}
+}
+
+// only is a value, or nil where there is none.
+func only[T any](v T, there bool) any {
+	if !there {
+		return nil
+	}
+	return v
+}
+
+// complete holds the levels that passed against those that the protocol has: one that is
+// left out has not passed.
+func (r *Replay) complete(out *Replayed, p *plans.Plan, protocol *plans.Protocol, d store.Decided) {
+	rows := map[string][]ledger.Level{}
+	for _, l := range d.Levels {
+		row, _ := rowOf(l)
+		rows[row] = append(rows[row], l)
+	}
+	if own := rows[""]; d.Kind == ledger.KindQualify && d.Verdict == verdict.Pass && len(own) == 0 {
+		out.differ("decision", "levels", "of others", "its own")
+	}
+	for _, row := range slices.Sorted(maps.Keys(rows)) {
+		levels := rows[row]
+		launch, ok := r.store.LaunchByID(levels[0].Launch)
+		if !ok || slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }) {
+			continue
+		}
+		for _, b := range r.Judge.Blocks(p, protocol, launch) {
+			if !slices.ContainsFunc(levels, func(l ledger.Level) bool { _, name := rowOf(l); return name == b.Level() && l.Launch == launch.ID }) {
+				out.differ("level "+strings.TrimPrefix(row+"/"+b.Level(), "/"), "verdict", "absent", "asked for by protocol "+protocol.Name)
+			}
+		}
+		if row == "" && d.Kind == ledger.KindQualify && !maps.Equal(launch.Knobs, d.Variant) {
+			out.differ("decision", "variant", jsonText(d.Variant), jsonText(launch.Knobs))
+		}
+	}
+}
+
+// levelsRead holds the levels that a decision by rules read of each candidate against
+// what was decided of them before it.
+func (r *Replay) levelsRead(out *Replayed, d store.Decided) {
+	for _, ev := range d.Evidence {
+		decided := map[string]verdict.Verdict{}
+		for _, id := range []string{runtime.QualifyID(ev.Candidate.Name), runtime.BenchmarkID(ev.Candidate.Name)} {
+			for _, of := range slices.Backward(r.store.History(id)) {
+				if of.Record > d.Record || of.Retraction != nil {
+					continue
+				}
+				for _, l := range of.Levels {
+					decided[l.Name] = l.Verdict
+				}
+				break
+			}
+		}
+		if len(decided) == 0 {
+			continue // a row of a comparison, which has a decision of its own
+		}
+		compareJSON(out, "levels of "+ev.Candidate.Name, "", ev.Levels, decided, 0)
+	}
+}
