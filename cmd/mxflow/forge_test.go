@@ -3,12 +3,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -119,10 +124,19 @@ func appliedState(t *testing.T, plan string, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
 	apply := exec.Command(program, append([]string{"apply", plan, "--state", dir}, args...)...)
-	if out, err := apply.CombinedOutput(); err != nil {
+	// Whether a noisy machine lets its gates pass is not what is asked.
+	if out, err := apply.CombinedOutput(); err != nil && apply.ProcessState.ExitCode() == verdict.ExitBroken {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
+}
+
+// patientExample is a copy of an example whose client may be late.
+func patientExample(t *testing.T, name string) string {
+	t.Helper()
+	e := examplePlan{name: name, file: filepath.Join("..", "..", "examples", name, "plan.hcl")}
+	e.read(t)
+	return patient(t, e.file, e.text)
 }
 
 const forgedPlan = `plan "forged" {}
@@ -265,6 +279,199 @@ func TestForgedLevels(t *testing.T) {
 			exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
 			if said := evenly(out + errs); exit != c.exit || !strings.Contains(said, c.says) {
 				t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, c.exit, c.says, out, errs)
+			}
+		})
+	}
+}
+
+// rewrite replaces the samples of a launch by edited ones in a file that names it, and its
+// metrics by what these come to.
+func (f *forgery) rewrite(l *ledger.Launch, change func(*measure.Recording)) {
+	st, err := store.Open(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer st.Close()
+	r := measure.Recording{Cells: l.Cells, Windows: l.Windows}
+	if r.Samples, err = st.ReadSamples(l); err == nil {
+		r.Series, err = st.ReadSeries(l)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	change(&r)
+	run := st.Origin(l).Run
+	if err := errors.Join(st.WriteSamples(run, l, r.Samples), st.WriteSeries(run, l, r.Series)); err != nil {
+		f.t.Fatal(err)
+	}
+	for address, s := range measure.Evaluate(r) {
+		if _, recorded := l.Metrics[address]; recorded {
+			l.Metrics[address] = s
+		}
+	}
+}
+
+// everywhere changes the evidence of every decision that names a launch.
+func (f *forgery) everywhere(id string, change func([]string) []string) {
+	for _, r := range f.records {
+		d := r.Decision
+		if d == nil || !slices.Contains(d.Launches, id) {
+			continue
+		}
+		d.Launches = change(d.Launches)
+		for i := range d.Evidence {
+			for _, arm := range []*ledger.Arm{&d.Evidence[i].Candidate, &d.Evidence[i].Parent, &d.Evidence[i].Root} {
+				if slices.Contains(arm.Launches, id) {
+					arm.Launches = change(arm.Launches)
+				}
+			}
+		}
+	}
+}
+
+// TestForgedRecord is what somebody without the key may do to the record of the example
+// "protocol", all hashes recomputed, and who finds it: docs/audit-format.md has the table.
+// audit verify finds all of it, since what it asks for is a signature.
+func TestForgedRecord(t *testing.T) {
+	if os.Getenv("MXFLOW_TEST_LONG") == "" {
+		t.Skip("applies the example protocol: set MXFLOW_TEST_LONG=1")
+	}
+	state := appliedState(t, patientExample(t, "protocol"))
+	const (
+		form    = -1 // no reader takes the ledger
+		feature = "feature.cached"
+		gate    = "phase.ports"
+	)
+	measured := func(f *forgery, arm string) *ledger.Launch { return f.launches(ledger.ForBenchmark, arm)[1] }
+	qualified := func(f *forgery, arm string) *ledger.Launch { return f.launches(ledger.ForQualification, arm)[0] }
+	insert := func(f *forgery, r ledger.Record) {
+		last := f.records[len(f.records)-1]
+		r.Time, r.Run = last.Time, last.Run
+		f.records = append(f.records, &r)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*forgery)
+		replay int
+		says   string
+	}{
+		{"nothing", func(*forgery) {}, 0, "Everything agrees"},
+		{"samples of two arms exchanged, with their metrics", func(f *forgery) {
+			a, b := measured(f, "cached"), measured(f, "baseline")
+			exchange(&a.Samples, &b.Samples)
+			exchange(&a.Metrics, &b.Metrics)
+		}, 4, "are of another launch"},
+		{"one sample's times edited, and the launch's metrics with them", func(f *forgery) {
+			f.rewrite(measured(f, "cached"), func(r *measure.Recording) {
+				s := &r.Samples[len(r.Samples)-1]
+				for i := range s.Events {
+					s.Events[i].At = s.Events[i].At * 9 / 10
+				}
+			})
+		}, 2, "did not come out as recorded"},
+		{"series edited", func(f *forgery) {
+			l := measured(f, "baseline") // which takes long enough for readings within its cells
+			was := maps.Clone(l.Metrics)
+			f.rewrite(l, func(r *measure.Recording) {
+				for i := range r.Series {
+					for j := range r.Series[i].Value {
+						r.Series[i].Value[j] /= 2
+					}
+				}
+			})
+			l.Metrics = was
+		}, 2, "did not come out as recorded"},
+		{"a line of evidence removed from a log", func(f *forgery) {
+			l := qualified(f, "cached")
+			l.Log = f.edit(l.Log, func(log []byte) []byte {
+				return bytes.ReplaceAll(log, []byte("using kernel decode_attention_kvcache"), nil)
+			})
+		}, 2, "level kernels verdict pass fail"},
+		{"a line of evidence added to a log", func(f *forgery) {
+			// Behind what the level looked at: nothing rests on it.
+			l := qualified(f, "cached")
+			l.Log = f.edit(l.Log, func(log []byte) []byte { return append(log, "using kernel full_prefix_attention_recompute\n"...) })
+		}, 0, "Everything agrees"},
+		{"answers of two arms exchanged", func(f *forgery) {
+			a, b := qualified(f, "fast_and_wrong"), qualified(f, "cached")
+			a.Left["correctness/answers.json"], b.Left["correctness/answers.json"] = b.Left["correctness/answers.json"], a.Left["correctness/answers.json"]
+		}, 4, "are of another launch"},
+		{"samples emptied", func(f *forgery) {
+			l := measured(f, "cached")
+			l.Samples = f.edit(l.Samples, func([]byte) []byte { return nil })
+		}, 4, "not readable as Parquet"},
+		{"a failed level passes", func(f *forgery) {
+			d := f.decision("feature.fast_and_wrong.qualify")
+			for i := range d.Levels {
+				d.Levels[i].Verdict = verdict.Pass
+			}
+			d.Verdict = verdict.Pass
+		}, 2, "level correctness verdict pass fail"},
+		{"a leak passes", func(f *forgery) {
+			d := f.decision("feature.leaks.qualify")
+			for i := range d.Levels {
+				d.Levels[i].Verdict = verdict.Pass
+			}
+			d.Verdict = verdict.Pass
+		}, 2, "level stress verdict pass fail"},
+		{"a failed feature passes", func(f *forgery) {
+			d := f.decision("feature.trades_ttft")
+			d.Verdict, d.Accepted = verdict.Pass, true
+			for i := range d.Rules {
+				d.Rules[i].Verdict = verdict.Pass
+			}
+		}, 2, "decision verdict pass"},
+		{"a launch dropped", func(f *forgery) {
+			id := measured(f, "cached").ID
+			f.records = slices.DeleteFunc(f.records, func(r *ledger.Record) bool { return r.Launch != nil && r.Launch.ID == id })
+			f.everywhere(id, func(ids []string) []string {
+				return slices.DeleteFunc(slices.Clone(ids), func(is string) bool { return is == id })
+			})
+		}, 2, "did not come out as recorded"},
+		{"a launch duplicated", func(f *forgery) { insert(f, ledger.Record{Type: "launch", Launch: measured(f, "cached")}) }, form, ""},
+		{"a launch inserted", func(f *forgery) {
+			of := measured(f, "cached")
+			l := *of
+			l.ID, l.Draw, l.Ordinal, l.Order = "s-inserted.cached.9", ledger.Draw{}, 9, 99
+			at := slices.IndexFunc(f.records, func(r *ledger.Record) bool { return r.Launch == of })
+			f.records = slices.Insert(f.records, at+1, &ledger.Record{Type: "launch", Time: f.records[at].Time, Run: f.records[at].Run, Launch: &l})
+			f.everywhere(of.ID, func(ids []string) []string { return append(slices.Clone(ids), l.ID) })
+		}, 4, "are of another launch"},
+		{"a rule's text edited", func(f *forgery) { f.decision(feature).Rules[0].Expr = "chat.tg.gain >= 0.5" }, 2, "rule chat.tg.gain >= 0.5 chat.tg.gain >= 1"},
+		{"the arms' roles exchanged", func(f *forgery) {
+			a, b := f.launches(ledger.ForBenchmark, "cached"), f.launches(ledger.ForBenchmark, "baseline")
+			for _, l := range a {
+				l.Variant, l.VariantKey = b[0].Variant, b[0].VariantKey
+			}
+			for _, l := range b {
+				l.Variant, l.VariantKey = "cached", qualified(f, "cached").VariantKey
+			}
+		}, 4, "are of another launch: arm is"},
+		{"times moved", func(f *forgery) {
+			l := measured(f, "cached")
+			l.Started = l.Started.Add(-time.Hour)
+		}, 2, "started"},
+		{"a waiver inserted", func(f *forgery) {
+			insert(f, ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: gate, Attempt: 1, Verdict: verdict.Pass, By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC()}})
+		}, form, ""},
+		{"a milestone inserted", func(f *forgery) {
+			insert(f, ledger.Record{Type: "milestone", Milestone: &ledger.Milestone{Name: "best"}})
+		}, 0, "Everything agrees"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			f, refused := forge(t, state, c.change)
+			if (refused != nil) != (c.replay == form) {
+				t.Fatalf("the ledger takes it: %v", refused)
+			}
+			if refused != nil {
+				return
+			}
+			if exit, out, errs := mxflow("audit", "verify", "--state", f.dir); exit != verdict.ExitFail {
+				t.Errorf("verify without a signature: %d\n%s%s", exit, out, errs)
+			}
+			exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
+			if exit != c.replay || !strings.Contains(evenly(out+errs), c.says) {
+				t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, c.replay, c.says, out, errs)
 			}
 		})
 	}

@@ -40,7 +40,8 @@ func newReplayCommand(a *app) *cobra.Command {
 others took the place of: levels from the answers, logs and outputs that their launches
 kept, metrics from the raw samples, rules from the plan that the run recorded,
 launch-to-launch variance from the launches before the session. What cannot be decided
-again (stress, profiles, steps, whether a benchmark's launches count) is listed.
+again (steps, whether a benchmark's launches count, levels in which the engine died) is
+listed.
 Every verdict of a rule or a comparison has to come out the same, and every number
 bit for bit (within 1e-9 where it was recorded on another architecture). Nothing is
 started and nothing is written. FILE is what audit export wrote.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -13,6 +14,8 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/profiling"
+	"github.com/mxflow/mxflow/steps/stress"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -31,6 +34,12 @@ type heard struct {
 	Partial    code.Code                  `json:"partial,omitempty"`
 	Observed   map[string]ledger.Observed `json:"observed,omitempty"`
 	Unobserved map[string]verdict.Reason  `json:"unobserved,omitempty"`
+	// Load is what the level stress was told, but its samples and series.
+	Load *stress.Tape `json:"load,omitempty"`
+	// Windows are when the level profile took profiles, their files below the level's
+	// folder, and Limit what they are held against.
+	Windows []profiling.Window `json:"windows,omitempty"`
+	Limit   *limit.Basis       `json:"limit,omitempty"`
 	// Ended is what a program's end came to.
 	Ended verdict.Verdict `json:"ended,omitempty"`
 }

@@ -2,10 +2,12 @@ package levels
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/stress"
 )
 
@@ -21,7 +23,36 @@ type underStress struct{ stress.Config }
 
 func (l *underStress) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	q.answered = true
-	return l.Run(ctx, q.Started, q.found)
+	v, reasons, err := l.Run(ctx, q.Started, q.found)
+	if err != nil {
+		return "", nil, err
+	}
+	samples, samplesErr := store.SamplesParquet(q.Origin(), l.Tape.Samples)
+	series, seriesErr := store.SeriesParquet(q.Origin(), l.Tape.Series)
+	err = errors.Join(samplesErr, seriesErr)
+	if err == nil {
+		err = errors.Join(q.keep(samplesFile, samples), q.keep(seriesFile, series), q.hear(heard{Load: l.Tape}))
+	}
+	return v, reasons, err
+}
+
+// samplesFile and seriesFile are where a level keeps raw data of its own.
+const samplesFile, seriesFile = "samples.parquet", "series.parquet"
+
+func (l *underStress) again(_ context.Context, k *kept) (v verdict.Verdict, err error) {
+	if k.heard.Load == nil || k.heard.Load.Dropped {
+		return "", unreplayed(k.block)
+	}
+	raw := *k.launch
+	raw.Samples, raw.Series = raw.Left[k.block.Level()+"/"+samplesFile], raw.Left[k.block.Level()+"/"+seriesFile]
+	tape := *k.heard.Load
+	if tape.Samples, err = k.store.ReadSamples(&raw); err != nil {
+		return "", err
+	}
+	if tape.Series, err = k.store.ReadSeries(&raw); err != nil {
+		return "", err
+	}
+	return l.Again(tape, func(name string, values ...float64) { found(k.numbers, k.block, name, values) })
 }
 
 // Paced is how long the levels of a protocol go on by the clock, however fast the engine

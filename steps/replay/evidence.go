@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -163,6 +164,7 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 	if len(out.Differ) > 0 && out.RecordedOn != "" && out.RecordedOn != goruntime.GOARCH {
 		agreed, out.Agreement = RawWithin, measure.Agree(recording, l.Metrics, ElsewhereTolerance)
 	}
+	out.Differ = append(out.Differ, elsewhen(l, recording.Samples)...)
 	switch {
 	case len(out.Differ) > 0:
 		out.Outcome = RawDiffers
@@ -172,6 +174,20 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 		out.Outcome = RawNone
 	}
 	return out, recording
+}
+
+// wallClock is how far the wall clock may be set while a launch is measured.
+const wallClock = time.Minute
+
+// elsewhen is where samples were sent at another time than their launch was made: the
+// zero of their clock is its start.
+func elsewhen(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
+	for _, s := range samples {
+		if zero := s.Sent.Add(-s.Start); !s.Sent.IsZero() && (zero.Sub(l.Started) > wallClock || l.Started.Sub(zero) > wallClock) {
+			return []measure.Difference{{Address: "launch", What: "started", Stored: l.Started.Format(time.RFC3339), Again: zero.UTC().Format(time.RFC3339)}}
+		}
+	}
+	return nil
 }
 
 // recordingOf reads what a launch was evaluated from.

@@ -138,7 +138,8 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 		again, numbers, err = r.Judge.Again(p, block, launch, against)
 		fault := (*verdict.Fault)(nil)
 		switch {
-		case errors.As(err, &fault) && fault.Reason.Code == code.LevelUnreplayed, err != nil && l.Verdict == verdict.Error:
+		case errors.As(err, &fault) && fault.Reason.Code == code.LevelUnreplayed,
+			err != nil && l.Verdict != verdict.Pass && l.Verdict != verdict.Fail:
 			return r.unreplayed(out, l)
 		case errors.As(err, &fault):
 			return "", err

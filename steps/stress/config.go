@@ -76,6 +76,9 @@ type Config struct {
 	Coherence      string    `json:"coherence"`
 	RequestTimeout plans.Dur `json:"request_timeout"`
 	StallTimeout   plans.Dur `json:"stall_timeout"`
+
+	// Tape is what Run was told, to be kept.
+	Tape *Tape `json:"-"`
 }
 
 // check looks at what types cannot say.

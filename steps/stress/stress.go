@@ -52,8 +52,9 @@ const (
 // pass. An error means that the engine broke, which its launch's record explains.
 // found takes the numbers that rules can read.
 func (c *Config) Run(ctx context.Context, st *launch.Started, found func(name string, values ...float64)) (verdict.Verdict, []verdict.Reason, error) {
-	if models, err := st.Client.Models(ctx); err == nil && models[0].MaxLen > 0 && c.longest() > models[0].MaxLen {
-		return verdict.Fail, verdict.Because(code.StressTooLong, verdict.Int("tokens", c.longest()), verdict.Int("serves", models[0].MaxLen)), nil
+	c.Tape = &Tape{}
+	if models, err := st.Client.Models(ctx); err == nil {
+		c.Tape.Serves = models[0].MaxLen
 	}
 	watched := st.Machine()
 	watched.Zero = time.Now()
@@ -66,19 +67,33 @@ func (c *Config) Run(ctx context.Context, st *launch.Started, found func(name st
 	}
 	defer watch.Stop()
 	r := &run{Config: c, Started: st, found: found, zero: watched.Zero, learned: &prompt.Knowledge{}}
+	c.Tape.GPUs, r.watch = watched.GPUs, func() []measure.Series {
+		series, _ := watch.Stop()
+		return series
+	}
+	return r.judge(ctx)
+}
+
+// judge goes through all parts, with an engine or a tape of one.
+func (r *run) judge(ctx context.Context) (verdict.Verdict, []verdict.Reason, error) {
+	if serves := r.Tape.Serves; serves > 0 && r.longest() > serves {
+		return verdict.Fail, verdict.Because(code.StressTooLong, verdict.Int("tokens", r.longest()), verdict.Int("serves", serves)), nil
+	}
 	for _, part := range []func(context.Context) error{r.calm, r.sequence, r.ramp, r.contexts, r.cancels, r.burst, r.soak} {
 		err := part(ctx)
 		var bad *finding
 		switch {
 		case errors.As(err, &bad):
-			return bad.verdict, bad.reasons(st), nil
+			return bad.verdict, bad.reasons(r.Started), nil
 		case err != nil:
 			return "", nil, err
 		}
 	}
-	series, _ := watch.Stop()
+	if r.watch != nil {
+		r.Tape.Series = r.watch()
+	}
 	r.finds()
-	v, why := r.memory(series, watched.GPUs)
+	v, why := r.memory(r.Tape.Series, r.Tape.GPUs)
 	if v == verdict.Pass {
 		why = append(r.reasons, why...)
 	}
@@ -96,6 +111,9 @@ func (f *finding) Error() string { return f.why.Key() }
 // reasons are the finding, with what the log says of it.
 func (f *finding) reasons(st *launch.Started) []verdict.Reason {
 	why := f.why
+	if st == nil { // it is judged by a tape
+		return []verdict.Reason{why}
+	}
 	if shown, ok := st.Diagnosis(); ok && f.verdict == verdict.Fail {
 		why = why.From(append(slices.Clone(why.Causes), shown)...)
 	}
@@ -114,6 +132,8 @@ type run struct {
 	found   func(name string, values ...float64)
 	zero    time.Time
 	learned *prompt.Knowledge
+	// watch ends the watch of the memory and is what was read; nil with a tape.
+	watch func() []measure.Series
 	// sets is how many sets of prompts were made: each has texts of its own.
 	sets int
 	// before is how long a lone request took, and quiet what the engine answered, before
@@ -151,7 +171,12 @@ type sent struct {
 }
 
 // send makes prompts and sends them.
-func (r *run) send(ctx context.Context, s sent) (load.Result, error) {
+func (r *run) send(ctx context.Context, s sent) (result load.Result, err error) {
+	if r.Tape.played {
+		return r.Tape.play()
+	}
+	r.Tape.begin(s.part)
+	defer func() { r.Tape.keep(result.Samples, r.Lab.Redact) }()
 	r.sets++
 	spec := prompt.Spec{
 		Cell: s.part, Draw: fmt.Sprintf("%s stress %d", r.Record.ID, r.sets), API: r.API, CountTemplate: true,
@@ -190,6 +215,18 @@ func (r *run) load(ctx context.Context, s sent) ([]measure.Sample, error) {
 
 // broke is what a failed request comes to: the end of the engine, or a finding.
 func (r *run) broke(ctx context.Context, part string, err error) error {
+	if r.Tape.played {
+		return err
+	}
+	err = r.breach(ctx, part, err)
+	if found, ok := errors.AsType[*finding](err); ok {
+		r.Tape.last().Verdict, r.Tape.last().Why = found.verdict, found.why
+	}
+	return err
+}
+
+// breach is what a request of a running engine shows that failed.
+func (r *run) breach(ctx context.Context, part string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -422,13 +459,17 @@ func (r *run) cancels(ctx context.Context) error {
 	at := slices.Max(append(r.Concurrency, 4))
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &cutter{engine: r.Client, whole: r.before, of: r.Cancel, first: first{part: part, stop: stop}}
+	c := &cutter{whole: r.before, of: r.Cancel, first: first{part: part, stop: stop}}
+	if r.Started != nil {
+		c.engine = r.Client
+	}
 	_, err := r.send(sending, sent{
 		part: part, n: r.Cancel, at: min(at, r.Cancel), prompt: []int{probePrompt}, output: []int{cancelledOutput}, exact: true, forgiving: true, engine: c,
 	})
 	if err = c.or(err); err != nil {
 		return r.broke(ctx, part, err)
 	}
+	r.Tape.counted(&c.cut, &c.streaming)
 	if c.streaming == 0 {
 		// Nothing was cut in the middle of its answer: that is not shown.
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncut, verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
@@ -486,7 +527,14 @@ func (c *cutter) Stream(ctx context.Context, q openai.Request) (measure.Sample, 
 // settled is how many requests the engine says are running, once they are no more than
 // before or the time for that is over; -1 where it does not say, also where it once said
 // no number.
-func (r *run) settled(ctx context.Context, before float64) float64 {
+func (r *run) settled(ctx context.Context, before float64) (n float64) {
+	if r.Tape.played {
+		r.Tape.at++
+		r.notFinite = r.Tape.last().NotFinite
+		return r.Tape.last().Running
+	}
+	r.Tape.begin("settled")
+	defer func() { r.Tape.last().Running, r.Tape.last().NotFinite = n, r.notFinite }()
 	names := r.Kind.Metrics.Names["running"]
 	if r.Kind.Metrics.Path == "" || len(names) == 0 || r.notFinite != "" {
 		return -1
@@ -522,12 +570,16 @@ func (r *run) burst(ctx context.Context) error {
 	s := r.mixed(part, r.Burst, r.Burst)
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	refused := &refuser{engine: r.Client, first: first{part: part, stop: stop}}
+	refused := &refuser{first: first{part: part, stop: stop}}
+	if r.Started != nil {
+		refused.engine = r.Client
+	}
 	s.engine, s.forgiving = refused, true
 	result, err := r.send(sending, s)
 	if err = refused.or(err); err != nil {
 		return r.broke(ctx, part, err)
 	}
+	r.Tape.counted(&refused.n)
 	answered := slices.DeleteFunc(slices.Clone(result.Samples), func(s measure.Sample) bool { return s.Err != "" })
 	if len(answered) == 0 {
 		return fails(part, code.StressRefused, verdict.Int("requests", r.Burst))
@@ -603,7 +655,13 @@ func (r *run) soak(ctx context.Context) error {
 	}
 	var all []measure.Sample
 	end := time.Now().Add(time.Duration(r.Soak))
-	for left := time.Duration(r.Soak); left > 0; left = time.Until(end) {
+	goesOn := func() time.Duration {
+		if r.Tape.played {
+			return r.Tape.more(part)
+		}
+		return time.Until(end)
+	}
+	for left := time.Duration(r.Soak); left > 0; left = goesOn() {
 		s := r.mixed(part, at*soakChunk, at)
 		s.until = left
 		samples, err := r.load(ctx, s)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -248,7 +249,18 @@ func TestStress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, why, err := config(t, c.attrs).Run(t.Context(), start(t, c.fake), none)
+			l, numbers, again := config(t, c.attrs), map[string][]float64{}, map[string][]float64{}
+			got, why, err := l.Run(t.Context(), start(t, c.fake), func(name string, values ...float64) { numbers[name] = values })
+			replayed, lost := l.Again(*l.Tape, func(name string, values ...float64) { again[name] = values })
+			if lost != nil || replayed != got || !reflect.DeepEqual(again, numbers) {
+				t.Errorf("by its tape %s %v, %v; was %s %v", replayed, again, lost, got, numbers)
+			}
+			if cut := *l.Tape; len(cut.Entries) > 1 && got == verdict.Pass {
+				cut.Entries = cut.Entries[:len(cut.Entries)-1]
+				if v, err := l.Again(cut, none); err == nil && v == verdict.Pass {
+					t.Error("a tape that was cut passes")
+				}
+			}
 			if err != nil || got != c.want || !verdict.Holds(why, c.why) {
 				t.Errorf("%s %+v, %v; want %s for %s", got, why, err, c.want, c.why)
 			}

@@ -1,0 +1,139 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// Tape is all that a level was told of an engine, in order. By it the level is judged
+// again without one.
+type Tape struct {
+	// Serves is the length that the engine gives, 0 where it does not, and GPUs are its.
+	Serves  int      `json:"serves,omitempty"`
+	GPUs    []string `json:"gpus,omitempty"`
+	Entries []Entry  `json:"entries"`
+	// Samples are those of all entries, as far as they are judged by, and Series what was
+	// read of the memory. They are kept as files of their own.
+	Samples []measure.Sample `json:"-"`
+	Series  []measure.Series `json:"-"`
+	// Dropped says that there were more answers than are kept.
+	Dropped bool `json:"dropped,omitempty"`
+
+	text   int // bytes of all answers
+	played bool
+	// at counts the entries that were played, taken their samples.
+	at, taken int
+}
+
+// Entry is one lot of requests, or one look at how many are running.
+type Entry struct {
+	Part    string `json:"part"`
+	Samples int    `json:"samples,omitempty"`
+	// Counted is how many were cut, and of these in the middle of their answer, or refused.
+	Counted []int `json:"counted,omitempty"`
+	// Running is how many the engine said were running, -1 where it does not say, and
+	// NotFinite the counter of that which was no number.
+	Running   float64 `json:"running,omitempty"`
+	NotFinite string  `json:"not_finite,omitempty"`
+	// Verdict and Why are what a failed request came to.
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Why     verdict.Reason  `json:"why,omitzero"`
+}
+
+// mostText bounds the answers that are kept, in bytes.
+const mostText = 64 << 20
+
+// errTape is a tape that ends before the level does.
+var errTape = errors.New("what the engine answered is not all there")
+
+func (t *Tape) begin(part string) { t.Entries = append(t.Entries, Entry{Part: part}) }
+
+// last is the entry that is recorded, or was played.
+func (t *Tape) last() *Entry {
+	if !t.played {
+		return &t.Entries[len(t.Entries)-1]
+	}
+	if t.at > len(t.Entries) || t.at == 0 {
+		return &Entry{Running: -1}
+	}
+	return &t.Entries[t.at-1]
+}
+
+// keep adds samples to the last entry, without what nothing is judged by.
+func (t *Tape) keep(samples []measure.Sample, r *redact.Redactor) {
+	for _, s := range samples {
+		t.text += len(s.Text) + len(s.Reasoning) + len(s.Tools)
+	}
+	if t.Dropped = t.Dropped || t.text > mostText; t.Dropped {
+		t.Samples = nil
+		return
+	}
+	t.last().Samples = len(samples)
+	for _, s := range samples {
+		if n := len(s.Events); n > 0 {
+			s.Events = []measure.Event{s.Events[max(0, slices.IndexFunc(s.Events, measure.Event.HasText))], s.Events[n-1]}
+		}
+		for _, text := range []*string{&s.Text, &s.Reasoning, &s.Tools, &s.Doubts, &s.Err} {
+			*text = r.Text(*text)
+		}
+		t.Samples = append(t.Samples, s)
+	}
+}
+
+// play is the next lot of requests.
+func (t *Tape) play() (load.Result, error) {
+	if t.at++; t.at > len(t.Entries) {
+		return load.Result{}, errTape
+	}
+	e := t.last()
+	if e.Verdict != "" {
+		return load.Result{}, &finding{e.Verdict, e.Why}
+	}
+	if t.taken+e.Samples > len(t.Samples) {
+		return load.Result{}, errTape
+	}
+	samples := t.Samples[t.taken : t.taken+e.Samples]
+	t.taken += e.Samples
+	return load.Result{Samples: samples}, nil
+}
+
+// counted keeps counts of the last entry, or takes them from it.
+func (t *Tape) counted(counts ...*int) {
+	e := t.last()
+	for i, n := range counts {
+		switch {
+		case !t.played:
+			e.Counted = append(e.Counted, *n)
+		case i < len(e.Counted):
+			*n = e.Counted[i]
+		}
+	}
+}
+
+// more is above 0 while another lot of a part follows.
+func (t *Tape) more(part string) time.Duration {
+	if t.at < len(t.Entries) && t.Entries[t.at].Part == part {
+		return 1
+	}
+	return 0
+}
+
+// Again judges what is on a tape. An error says that it is not all there.
+func (c *Config) Again(t Tape, found func(name string, values ...float64)) (verdict.Verdict, error) {
+	t.played, t.at, t.taken = true, 0, 0
+	again := *c
+	again.Tape = &t
+	v, _, err := (&run{Config: &again, found: found}).judge(context.Background())
+	if err == nil && v == verdict.Pass && t.at < len(t.Entries) {
+		err = fmt.Errorf("%w: %d of %d lots of requests belong to no part", errTape, len(t.Entries)-t.at, len(t.Entries))
+	}
+	return v, err
+}
