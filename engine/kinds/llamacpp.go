@@ -97,7 +97,7 @@ var llamacppObserve = []Pattern{
 		Log:   []string{`flash_attn\s+= (?P<value>[01]|enabled|disabled)\b`, `Flash Attention was auto, set to (?P<value>\w+)`, `resolve_fused_ops: Flash Attention (?:not supported, set to )?(?P<value>enabled|disabled)`},
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
-	{Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Path: "/props", JQ: ".model_ftype"},
+	{Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Path: "/props", JQ: `.model_ftype | ltrimstr("(guessed) ")`},
 	{Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Type of the file's weights, in builds that show it in their log alone.", Log: []string{`print_info: file type\s+= (?:\(guessed\) )?(?P<value>.+?)\s*$`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
 	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},

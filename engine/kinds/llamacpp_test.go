@@ -3,11 +3,14 @@ package kinds_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/observe"
 )
@@ -35,6 +38,26 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", file, name, got[name], value)
 			}
 		}
+	}
+}
+
+// pageOf is an Instance that is only a page.
+type pageOf struct {
+	logOf
+	url string
+}
+
+func (p pageOf) Access() engine.Access { return engine.Access{BaseURL: p.url} }
+
+// The type of the weights is the same word on the page as in the log.
+func TestLlamacppGuessedWeights(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"model_ftype":"(guessed) all F32"}`) }))
+	defer server.Close()
+	k, _ := kinds.Lookup("llamacpp")
+	page := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return p.Name != "quantization" || p.Path == "" })
+	got := observe.All(t.Context(), pageOf{url: server.URL}, "", page)
+	if len(got) != 1 || got[0].Value != "all F32" {
+		t.Errorf("observed is %v", got)
 	}
 }
 
@@ -95,11 +118,13 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"graph, older":            {log: "llama_context: graph splits = 2 (with bs=512), 3 (with bs=1)\n", name: "graph_splits", want: "2"},
 		"graph, newer":            {log: "sched_reserve: graph: nodes = 80, splits = 1, input objects = 4, input tensors = 6\n", name: "graph_splits", want: "1"},
 		"weights, guessed":        {log: "print_info: file type   = (guessed) all F32\n", name: "quantization", want: "all F32"},
-		"no speculation":          {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
-		"speculation":             {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},
-		"quantised values":        {log: "llama_init_from_model: V cache quantization requires flash_attn\n", class: "config"},
-		"no compute buffers":      {log: "llama_init_from_model: failed to initialize the context: failed to allocate compute pp buffers\n", class: "oom"},
-		"no cache":                {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
+		// Ollama goes on: a word of the plan's mistake would excuse a crash that comes after it.
+		"context, capped":    {log: `time=2026-11-23T13:27:11.301Z level=WARN source=server.go:114 msg="requested context size too large for model" num_ctx=8192 n_ctx_train=2048` + "\n"},
+		"no speculation":     {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
+		"speculation":        {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},
+		"quantised values":   {log: "llama_init_from_model: V cache quantization requires flash_attn\n", class: "config"},
+		"no compute buffers": {log: "llama_init_from_model: failed to initialize the context: failed to allocate compute pp buffers\n", class: "oom"},
+		"no cache":           {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
 	}
 	for name, tc := range tests {
 		path := filepath.Join(t.TempDir(), "log")

@@ -52,8 +52,6 @@ func init() {
 			{"llama-server process has terminated", "crash", "The process that holds the model ended; the reason stands further up."},
 			{"llama-server process no longer running", "crash", "The process that holds the model ended while it answered: the line says by which signal. Ollama started another one."},
 			{"model runner has unexpectedly stopped", "crash", "The process that holds the model ended while it answered."},
-			{"invalid environment variable, using default", "config", "Ollama does not take the value of a variable and uses its default; the line names it."},
-			{"requested context size too large for model", "config", "The model was trained for a shorter context, which Ollama uses: set max_model_len to no more than that."},
 		}),
 		Harmless: append([]string{"couldn't open config file"}, llamacppHarmless...),
 		Ask:      Ask{LogProbs: LogProbs{Top: 20, Chat: true}, Usage: true},
