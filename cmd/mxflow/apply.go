@@ -173,8 +173,12 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 	if q.serve {
 		watch.serve = func() func() { return a.serveBeside(q.state) }
 	}
-	return apply.Run(soft, apply.Options{
+	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: a.signer(), Tool: tool,
 		Guardian: a.guardian, Hard: hard,
 	}, watch)
+	if res != nil {
+		a.publish(q.state)
+	}
+	return res, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -39,13 +40,14 @@ when.`,
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
-	c.AddCommand(newVerifyCommand(a), newReplayCommand(a), newExportRecordCommand(a), newProveCommand(a), newConsistencyCommand(a), newSignCommand(a), newRotateCommand(a), newKeyCommand(a))
+	c.AddCommand(newVerifyCommand(a), newReplayCommand(a), newExportRecordCommand(a), newProveCommand(a), newConsistencyCommand(a), newSignCommand(a), newRotateCommand(a), newKeyCommand(a), newAttestCommand(a), newPublishCommand(a))
 	return c
 }
 
 func newVerifyCommand(a *app) *cobra.Command {
 	var key, root string
 	var size int
+	var inGit bool
 	c := &cobra.Command{
 		Use:   "verify [PLAN|FILE]",
 		Short: "Recompute the whole ledger and check every byte of it",
@@ -57,7 +59,7 @@ records: that finds an older copy put in its place. FILE is what audit export wr
 status 2 when anything is wrong, or not signed.`,
 		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			st, err := a.evidence(args)
 			if err != nil {
 				if _, ok := errors.AsType[*ledger.DamageError](err); ok {
@@ -82,9 +84,15 @@ status 2 when anything is wrong, or not signed.`,
 			if checked.Records < size {
 				return a.fail(verdict.ExitFail, fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), count(checked.Records, "record"), size))
 			}
-			artifacts, missing := verifyArtifacts(st)
+			witnessed := 0
+			if inGit {
+				if witnessed, err = heldAgainstGit(c.Context(), st, args); err != nil {
+					return a.fail(verdict.ExitFail, err)
+				}
+			}
+			artifacts, removed, missing := verifyArtifacts(st)
 			if a.json {
-				a.printJSON(map[string]any{"ledger": checked, "signed_by": by, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
+				a.printJSON(map[string]any{"ledger": checked, "signed_by": by, "artifacts": artifacts, "removed_artifacts": removed, "witnessed": witnessed, "bad_artifacts": missing, "ok": len(missing) == 0})
 			} else {
 				for _, m := range missing {
 					fmt.Fprintln(a.stdout, m)
@@ -98,6 +106,13 @@ status 2 when anything is wrong, or not signed.`,
 				return nil
 			}
 			intact := "Everything is intact."
+			if inGit {
+				fmt.Fprintf(a.stdout, "It holds all that %s in git saw.\n", count(witnessed, "checkpoint"))
+			}
+			if removed > 0 {
+				fmt.Fprintf(a.stdout, "note: %s removed to make room, on record: nobody can check any more what rests on that\n", count(removed, "artifact"))
+				intact = "What is recorded is intact."
+			}
 			for _, k := range checked.Keys {
 				fmt.Fprintf(a.stdout, "note: record %d %s\n", k.Record, keyChanged(k))
 			}
@@ -111,20 +126,25 @@ status 2 when anything is wrong, or not signed.`,
 	}
 	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
 	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had, or the file of a checkpoint that was kept")
+	c.Flags().BoolVar(&inGit, "git", false, "hold it against the checkpoints in notes and tags of the plan's repository")
 	c.Flags().IntVar(&size, "size", 0, "`records` that the ledger must have, or more")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
 
 // verifyArtifacts reads every artifact that a record names.
-func verifyArtifacts(st *store.Store) (n int, bad []string) {
+func verifyArtifacts(st *store.Store) (n, removed int, bad []string) {
+	onRecord := st.Removed()
 	for _, named := range st.Named() {
 		n++
-		if _, err := st.Get(named.Sum); err != nil {
+		_, err := st.Get(named.Sum)
+		if _, ok := onRecord[named.Sum]; ok && errors.Is(err, fs.ErrNotExist) {
+			removed++
+		} else if err != nil {
 			bad = append(bad, fmt.Sprintf("record %d, %s: %v", named.Record, named.What, err))
 		}
 	}
-	return n, bad
+	return n, removed, bad
 }
 
 // evidence is reader, also of an export of a state directory.

@@ -109,7 +109,8 @@ func rotated(st *store.Store, from string) (old, now *signing.Key, err error) {
 }
 
 func newKeyCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var format string
+	c := &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key that others verify with",
 		Long: `Prints your public key, for audit verify --key and apply --sealed --key. The key is made
@@ -121,10 +122,11 @@ MXFLOW_SIGNING_KEY takes its place.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(a.stdout, key.Public)
-			return nil
+			return printKey(a, key.Public, format)
 		},
 	}
+	c.Flags().StringVar(&format, "format", "note", "note, which mxflow reads, or pem, for other tools")
+	return c
 }
 
 // ownKey is the key of this user, made where there is none.

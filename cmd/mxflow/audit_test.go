@@ -21,7 +21,7 @@ func TestVerifyArtifacts(t *testing.T) {
 		ID: "l", Session: "s", Purpose: "benchmark", Node: "n", Variant: "v", VariantKey: "v", Samples: gone(1), Series: gone(2), Log: gone(3),
 		Output: gone(4), Prompts: gone(5), Metadata: gone(6), Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
 	}})
-	n, bad := verifyArtifacts(s.st)
+	n, _, bad := verifyArtifacts(s.st)
 	if n != 8 || len(bad) != 7 {
 		t.Errorf("%d artifacts, bad: %q", n, bad)
 	}

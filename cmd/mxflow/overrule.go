@@ -83,7 +83,10 @@ func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	for _, n := range st.Notices() {
 		fmt.Fprintln(a.stderr, "note:", n)
 	}
-	return st, func() { _, _ = st.Close(), lock.Unlock() }, nil
+	return st, func() {
+		_, _ = st.Close(), lock.Unlock()
+		a.publish(dir)
+	}, nil
 }
 
 // standingOf is the decision about a node that stands now, or why there is none.

@@ -140,6 +140,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newSchemaCommand(a),
 		newInitCommand(a),
 		newConsoleCommand(a),
+		newGCCommand(a),
 		newGuardCommand(),
 	)
 	explainArgs(root)

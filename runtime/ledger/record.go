@@ -9,13 +9,14 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver", "milestone", "key" or "end".
+	// Type is "run", "launch", "decision", "waiver", "milestone", "key", "removal"
+	// or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
 	// Run is the run (one apply) that made it. A person's waiver or retraction is
 	// of the run whose decision it is about, a milestone of the run that it names, a
-	// change of keys of the one before it.
+	// change of keys and a removal of the one before it.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -26,6 +27,7 @@ type Record struct {
 
 	Milestone *Milestone `json:"milestone,omitempty"`
 	Key       *Key       `json:"key,omitempty"`
+	Removal   *Removal   `json:"removal,omitempty"`
 }
 
 // RunStart opens a run.

@@ -87,7 +87,10 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	}
 	data, err := s.read(sum)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("artifact %s is not in this state directory (it may have been removed to keep to the quota): %w", sum, fs.ErrNotExist)
+		if record, ok := s.Removed()[sum]; ok {
+			return nil, fmt.Errorf("artifact %s was removed to make room (record %d): %w", sum, record, fs.ErrNotExist)
+		}
+		return nil, fmt.Errorf("artifact %s is not in this state directory: %w", sum, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("artifact %s: %w", sum, err)

@@ -12,6 +12,7 @@
 //	  lock                    held by the one apply that may write
 //	  artifacts/sha256/ab/cd… files by digest: plan sources, logs, raw samples
 //	  runs/<run>/             what a run writes while it goes
+//	  worktrees/, caches/     builds of sources, compiler caches (package launch)
 //
 // # One writer, any number of readers
 //
