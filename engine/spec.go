@@ -127,6 +127,25 @@ type Launch struct {
 	// Guardian ends what runs of the launch when mxflow is killed; nil leaves that to
 	// the next apply.
 	Guardian Guardian
+	// CPUs are those that it may run on, by number; none are all. Only Linux keeps to it.
+	CPUs []int
+}
+
+// CPUList writes CPUs as the kernel does: "0-3,8".
+func CPUList(cpus []int) string {
+	var parts []string
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(cpus[i])
+		if j > i {
+			part += "-" + strconv.Itoa(cpus[j])
+		}
+		parts, i = append(parts, part), j+1
+	}
+	return strings.Join(parts, ",")
 }
 
 // Guardian outlives mxflow when it is killed, and ends what runs on this machine then.

@@ -79,6 +79,8 @@ type Launch struct {
 	// of one round stood beside each other. At a look at n, those of the first n
 	// rounds in which both arms have one count.
 	Round int
+	// Place is where it stood, empty where all stood on one.
+	Place string
 	// Samples is the digest of its raw samples.
 	Samples string
 	// Recorded says that the launch is on record, where people can look at it.

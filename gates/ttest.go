@@ -44,6 +44,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 		t.Resolution = tick
 		t.Beside = append(t.Beside, spreadOf(t, sc, equal))
 	}
+	t.Beside = append(t.Beside, placesOf(c, sc, p)...)
 	if floor.SD > 0 {
 		t.Beside = append(t.Beside, verdict.New(code.Floored, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions)))
 	}
@@ -83,7 +84,23 @@ func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q 
 		return q, err
 	}
 	q.Base, err = sc.values(p.base, p.baseIDs)
+	q.Blocks = p.blocks()
 	return q, err
+}
+
+// blocks are the places of the rounds as numbers; nil where there is one alone.
+func (p pairs) blocks() (out []int) {
+	var seen []string
+	for _, place := range p.places {
+		if !slices.Contains(seen, place) {
+			seen = append(seen, place)
+		}
+		out = append(out, slices.Index(seen, place))
+	}
+	if len(seen) < 2 {
+		return nil
+	}
+	return out
 }
 
 // recordLooks keeps what each look came to, and what the last one says.
@@ -106,7 +123,7 @@ func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
 		Relation: string(c.Input.Relation), Saved: saving(c.Input),
 		Form: c.Form, Metric: c.Input.LaunchAddress(), Stat: c.Input.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
 		Threshold: c.Threshold, More: c.More, Estimate: r.Value, Stop: verdict.StopOpen,
-		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
+		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left, Places: p.several(),
 	}
 }
 
@@ -164,6 +181,8 @@ type pairs struct {
 	own, base       []float64
 	ownIDs, baseIDs []string
 	rounds          []int
+	// places are where the rounds stood.
+	places []string
 	// left are launches that have none beside them.
 	left []string
 }
@@ -194,6 +213,9 @@ func paired(own, base taken, single bool) (pairs, error) {
 			p.left = append(p.left, own.arm.Launches[l.index].ID)
 			continue
 		}
+		if on, beside := own.arm.Launches[l.index].Place, base.arm.Launches[others[i].index].Place; on != beside {
+			return p, fault(verdict.New(code.RoundApart, verdict.Int("round", l.round), verdict.List("places", []string{on, beside})).On(own.arm.Name))
+		}
 		p.add(own, l)
 		p.base = append(p.base, base.values[others[i].index])
 		p.baseIDs = append(p.baseIDs, base.arm.Launches[others[i].index].ID)
@@ -209,6 +231,15 @@ func (p *pairs) add(t taken, l placed) {
 	p.own = append(p.own, t.values[l.index])
 	p.ownIDs = append(p.ownIDs, t.arm.Launches[l.index].ID)
 	p.rounds = append(p.rounds, l.round)
+	p.places = append(p.places, t.arm.Launches[l.index].Place)
+}
+
+// several are the places of the rounds where there is more than one.
+func (p pairs) several() []string {
+	if p.blocks() == nil {
+		return nil
+	}
+	return p.places
 }
 
 // placed is a launch of an arm with its round.

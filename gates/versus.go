@@ -87,6 +87,7 @@ func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bo
 	var errs [2]error
 	q.Candidate, errs[0] = sc.values(p.own, p.ownIDs)
 	q.Base, errs[1] = sc.values(p.base, p.baseIDs)
+	q.Blocks = p.blocks()
 	recorded := false
 	if v.logs {
 		n, known := d.noise(&plans.Claim{Form: verdict.Ratio, Input: in})

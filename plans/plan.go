@@ -37,6 +37,8 @@ type Plan struct {
 	// LastGood is laid over the baseline: an engine that is known to be good. Nil where the
 	// plan names none.
 	LastGood *KnobValue `json:",omitempty"`
+	// Executor is nil where the plan has none.
+	Executor *Executor `json:",omitempty"`
 	// Decision is never nil after Load.
 	Decision *Decision `json:",omitempty"`
 	Phases   []*Phase

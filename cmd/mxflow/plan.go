@@ -186,7 +186,7 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 		for _, n := range preview {
 			nodes = append(nodes, plannedJSONOf(p, n))
 		}
-		a.printJSON(map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0})
+		a.printJSON(map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "side_by_side": sideBySideJSON(e), "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0})
 		return
 	}
 	printChanges(a, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Because.Code == code.MeasurementChanged }))
@@ -214,7 +214,7 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 	case e.Launches == 0:
 		fmt.Fprintln(a.stdout, "\nNothing to measure.")
 	default:
-		fmt.Fprintln(a.stdout, "\n"+launchCount(e)+", if every gate passes. "+takes(e))
+		fmt.Fprintln(a.stdout, "\n"+launchCount(e)+", if every gate passes. "+takes(e)+sideBySide(p, e))
 	}
 }
 
@@ -227,6 +227,30 @@ func takes(e apply.Estimate) string {
 		return "They take " + rough(e.Low) + " at least; how long is unknown until the first launch with this load."
 	}
 	return "How long is unknown until the first launch."
+}
+
+// worthPlaces is how many seconds a run takes for which places are worth a word.
+const worthPlaces = 600
+
+// sideBySide is how long they take on several places, where the plan has those or the
+// run is long.
+func sideBySide(p *plans.Plan, e apply.Estimate) string {
+	if len(e.SideBySide) == 0 || p.Executor == nil && e.High < worthPlaces {
+		return ""
+	}
+	var with []string
+	for _, s := range e.SideBySide {
+		with = append(with, fmt.Sprintf("%d: %s", s.Places, between(s.Low, s.High)))
+	}
+	return " By places (see executor): " + strings.Join(with, ", ") + "."
+}
+
+func sideBySideJSON(e apply.Estimate) []map[string]any {
+	out := []map[string]any{}
+	for _, s := range e.SideBySide {
+		out = append(out, map[string]any{"places": s.Places, "seconds": s.High, "least_seconds": s.Low})
+	}
+	return out
 }
 
 // sure is how many launches are made in any case.

@@ -334,7 +334,7 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		Init:          &reap,
 		IpcMode:       container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), ShmSize: shm, Mounts: mounts,
-		Resources: container.Resources{Ulimits: limits, DeviceRequests: gpus},
+		Resources: container.Resources{Ulimits: limits, DeviceRequests: gpus, CpusetCpus: engine.CPUList(launch.CPUs)},
 		// The daemon's own copy of the log, from which ours is followed. This driver
 		// keeps bytes as they are, where json-file replaces what is no UTF-8.
 		LogConfig: container.LogConfig{Type: "local", Config: map[string]string{

@@ -47,7 +47,7 @@ type child struct {
 
 // spawn starts cmd in a process group of its own. There is no parent death
 // signal here: an engine outlives an mxflow that is killed.
-func spawn(cmd *exec.Cmd) (*child, error) {
+func spawn(cmd *exec.Cmd, _ []int) (*child, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err

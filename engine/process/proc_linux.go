@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -212,7 +213,7 @@ type child struct {
 // from a goroutine that owns its thread and keeps it until the child is reaped.
 // The signal reaches only the direct child, and an engine that changes user
 // loses it; Sweep is there for the rest.
-func spawn(cmd *exec.Cmd) (*child, error) {
+func spawn(cmd *exec.Cmd, cpus []int) (*child, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	c := &child{
 		exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{}),
@@ -221,7 +222,7 @@ func spawn(cmd *exec.Cmd) (*child, error) {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := startOn(cmd, cpus)
 		if err == nil {
 			c.pid = cmd.Process.Pid
 		}
@@ -239,6 +240,29 @@ func spawn(cmd *exec.Cmd) (*child, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// startOn starts cmd where it may run on these CPUs alone, all where there are none: it
+// is born with the affinity of the thread that forks it, which is locked to the caller.
+func startOn(cmd *exec.Cmd, cpus []int) error {
+	if len(cpus) == 0 {
+		return cmd.Start()
+	}
+	var before, own unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("the CPUs that mxflow may use are not known: %w", err)
+	}
+	for _, cpu := range cpus {
+		own.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &own); err != nil {
+		return fmt.Errorf("it cannot be bound to the CPUs %v: %w", cpus, err)
+	}
+	err := cmd.Start()
+	if back := unix.SchedSetaffinity(0, &before); err == nil && back != nil {
+		err = fmt.Errorf("the CPUs that mxflow may use cannot be set back: %w", back)
+	}
+	return err
 }
 
 // reap ends the zombie. It may be called once, when nothing else of the launch

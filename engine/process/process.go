@@ -122,7 +122,7 @@ func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engi
 		started: time.Now(), argv: cmd.Args, env: cmd.Env,
 	}
 	inst.ward = l.Guard(mark)
-	inst.child, err = spawn(cmd)
+	inst.child, err = spawn(cmd, l.CPUs)
 	if err != nil {
 		inst.ward.Ended()
 		log.Close()

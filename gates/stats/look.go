@@ -26,6 +26,9 @@ func (q *Question) look(n int, tested bool) (Look, error) {
 	if !tested {
 		return l, nil
 	}
+	if q.blocked(n) {
+		return l, q.lookInBlocks(&l, n)
+	}
 	raw := q.variances(n)
 	se := math.Sqrt((max(raw[0], q.Floor*q.Floor) + max(raw[1], q.Floor*q.Floor)) / float64(n))
 	if q.Single {
@@ -44,13 +47,18 @@ func (q *Question) look(n int, tested bool) (Look, error) {
 	if !q.Single && raw[0]+raw[1] > 0 {
 		l.DF = satterthwaite(raw[:], []float64{l.DF, l.DF})
 	}
+	l.tails()
+	return l, nil
+}
+
+// tails are the p values of T.
+func (l *Look) tails() {
 	// One tail is enough: the other is all the rest, and rounds to 1 at worst.
-	l.PPass, l.PFail = Tail(math.Abs(t), l.DF), 1
+	l.PPass, l.PFail = Tail(math.Abs(l.T), l.DF), 1
 	l.PFail -= l.PPass
-	if t < 0 {
+	if l.T < 0 {
 		l.PPass, l.PFail = l.PFail, l.PPass
 	}
-	return l, nil
 }
 
 // variances of the first n launches of candidate and base; the second is 0 for a
@@ -65,7 +73,10 @@ func (q *Question) variances(n int) (v [2]float64) {
 
 // bound adds what the look would pass and fail.
 func (q *Question) bound(l *Look) {
-	if l.DF > 0 {
+	switch {
+	case l.DF > 0 && q.Single && q.blocked(l.N):
+		q.boundInBlocks(l)
+	case l.DF > 0:
 		l.Low = l.Estimate - Quantile(q.Pass, l.DF)*l.SE
 		l.High = l.Estimate + Quantile(q.Fail, l.DF)*l.SE
 	}

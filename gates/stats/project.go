@@ -16,7 +16,7 @@ func (q *Question) project(l Look, n int) (pass, fail float64) {
 		return 0, 0
 	}
 	df := float64(2*n - 2)
-	if q.Single {
+	if q.Single || q.Blocks != nil {
 		df = float64(n - 1)
 	}
 	part := float64(l.N) / float64(n)

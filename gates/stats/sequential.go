@@ -37,6 +37,9 @@ type Question struct {
 	Base []float64
 	// Single says that it is such a test.
 	Single bool
+	// Blocks is where each round stood, such as on which of several devices; nil where all
+	// stood in one.
+	Blocks []int
 	Theta  float64
 	// Pass and Fail are the levels at each look; where the error budget is shared
 	// they are less than the design's.
@@ -176,6 +179,9 @@ func (q *Question) check(d Design) error {
 		if !(level > 0 && level < 0.5) {
 			return fmt.Errorf("the level %v is not between 0 and 0.5", level)
 		}
+	}
+	if q.Blocks != nil && (len(q.Blocks) != len(q.Candidate) || !q.Single && len(q.Base) != len(q.Candidate)) {
+		return fmt.Errorf("%d rounds have %d blocks", len(q.Candidate), len(q.Blocks))
 	}
 	if len(d.Looks) == 0 || d.Looks[0] < 1 {
 		return errors.New("the design has no looks")

@@ -18,6 +18,8 @@ var arguePhrases = phrases{
 
 	code.ByLogs:        "Welch's t-test on the logs of the launches of both arms",
 	code.ByDifferences: "Welch's t-test on the launches of both arms as they are",
+	code.ByRounds:      "one-sample t-test on the differences of both arms{logs?' logs} within each round",
+	code.ByPlaces:      "one-sample t-test on each place, with the spread that launches have about the means of their places. Interleaving does not protect it from drift",
 	code.ByLogLevel:    "one-sample t-test on the logs of the launches of one arm. Interleaving does not protect it from drift",
 	code.ByLevel:       "one-sample t-test on the launches of one arm as they are. Interleaving does not protect it from drift",
 	code.ByRange:       "no t-test, since it hardly varies: the whole range of the launches against the limit",

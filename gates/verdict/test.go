@@ -82,6 +82,9 @@ type Test struct {
 	BaseLaunches []string  `json:"base_launches,omitempty"`
 	Rounds       []int     `json:"rounds,omitempty"`
 	Unpaired     []string  `json:"unpaired,omitempty"`
+	// Places are where the rounds stood, where that was on more than one: arms are then
+	// compared within their rounds.
+	Places []string `json:"places,omitempty"`
 	// More is set where the rule wants more than the threshold of its own number, and
 	// Estimate is that number at the last look, or of all launches before there was
 	// one. Low and High bound it there: Low (High where less is wanted) is the largest

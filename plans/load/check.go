@@ -62,6 +62,7 @@ func (c *planCheck) checkPlan() {
 	c.checkFits()
 	c.checkEndpoints()
 	c.checkLastGood()
+	c.checkExecutor()
 	c.checkConfirmations()
 	c.knobs.checkObserved()
 	c.checkOffered()

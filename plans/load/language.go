@@ -15,7 +15,7 @@ var fileDoc = &lang.BlockDoc{
 		{Name: "include", Type: plans.Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
 	},
 	Blocks: []*lang.BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, lastGoodDoc, decisionDoc, phaseDoc,
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, lastGoodDoc, executorDoc, decisionDoc, phaseDoc,
 	},
 }
 

@@ -203,6 +203,7 @@ func (l *loader) load() {
 	l.knobs.decodeLastGood(blocks["last_good"])
 	l.engines.checkUnknownSettings()
 	l.decodeBaseline(blocks["baseline"])
+	l.decodeExecutor(blocks["executor"])
 	l.decodeDecision(blocks["decision"])
 	for _, g := range generated {
 		if g.Kind == "phase" {

@@ -131,12 +131,12 @@ type history struct {
 	ended     map[string]bool
 	// milestones are the names that were given.
 	milestones map[string]bool
-	// drawn is the last draw of each run that was found to be committed.
-	drawn map[string]Draw
+	// drawn are those of each run.
+	drawn map[string]*drawn
 }
 
 func newHistory() *history {
-	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Draw{}}
+	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*drawn{}}
 }
 
 // add checks a record against itself and those before it, and remembers it.
@@ -147,17 +147,13 @@ func (h *history) add(r *Record) (undo func(), err error) {
 	}
 	switch {
 	case r.RunStart != nil:
-		h.drawn[r.Run] = Draw{Seed: r.RunStart.Draws}
+		h.drawn[r.Run] = &drawn{last: Draw{Seed: r.RunStart.Draws}, open: map[int]bool{}}
 		return once(h.started, r.Run, "starts run %s a second time")
 	case r.End != nil:
 		return once(h.ended, r.Run, "ends run %s a second time")
 	case r.Launch != nil:
-		if d := r.Launch.Draw; d != (Draw{}) {
-			last := h.drawn[r.Run]
-			if d.Step <= last.Step || !d.leads(last) {
-				return nil, fmt.Errorf("has a launch whose texts were drawn from something that run %s did not commit itself to", r.Run)
-			}
-			h.drawn[r.Run] = d
+		if d := r.Launch.Draw; d != (Draw{}) && !h.drawn[r.Run].take(d) {
+			return nil, fmt.Errorf("has a launch whose texts were drawn from something that run %s did not commit itself to", r.Run)
 		}
 		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
 	case r.Waiver != nil:

@@ -39,6 +39,37 @@ func (d Draw) leads(earlier Draw) bool {
 	return seed == earlier.Seed
 }
 
+// drawn are the draws of a run that launches on record have shown.
+type drawn struct {
+	// last is the furthest that was found to be committed, open the steps before it that
+	// were not shown: of launches that go on beside the one that showed last, or that were
+	// never recorded.
+	last Draw
+	open map[int]bool
+}
+
+// take reports whether a draw is committed and was not shown before, and shows it.
+func (d *drawn) take(next Draw) bool {
+	if d == nil {
+		return false
+	}
+	if next.Step <= d.last.Step {
+		if !d.open[next.Step] || !d.last.leads(next) {
+			return false
+		}
+		delete(d.open, next.Step)
+		return true
+	}
+	if !next.leads(d.last) {
+		return false
+	}
+	for step := d.last.Step + 1; step < next.Step; step++ {
+		d.open[step] = true
+	}
+	d.last = next
+	return true
+}
+
 // Draws are the draws of one run, in a chain of hashes: the run's record holds its
 // end, and each launch shows the link before. So nobody could choose the texts of a
 // launch after the run began, nor know them before they were sent.

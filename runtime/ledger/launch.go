@@ -34,8 +34,10 @@ type Launch struct {
 	// Ordinal counts the launches of this variant in this session, from 1.
 	Ordinal int `json:"ordinal"`
 	// Order is the launch's place in the session's interleaved order, from 1.
-	Order   int       `json:"order"`
-	BootID  string    `json:"boot_id,omitempty"`
+	Order  int    `json:"order"`
+	BootID string `json:"boot_id,omitempty"`
+	// Place is where it stood of what an executor shares out; nil without one.
+	Place   *Place    `json:"place,omitempty"`
 	Started time.Time `json:"started"`
 	// Seconds is the wall time from process start to stop.
 	Seconds float64 `json:"seconds"`
@@ -108,6 +110,32 @@ type Launch struct {
 	// Replaces is the launch in whose place this one stands, which broke or did not
 	// count for a cause that is recorded there.
 	Replaces string `json:"replaces,omitempty"`
+}
+
+// Place is a part of a host on which launches stand: those of one round stand on one.
+type Place struct {
+	// Name is by which people know it: "gpu 0", "gpu 2,3", "slot 1".
+	Name string `json:"name"`
+	// GPUs are its UUIDs, and CPUs the numbers of the CPUs that are its own; none where
+	// launches on it use all.
+	GPUs []string `json:"gpus,omitempty"`
+	CPUs []int    `json:"cpus,omitempty"`
+}
+
+// On is the name of the place where the launch stood; empty where there was one alone.
+func (l *Launch) On() string {
+	if l.Place == nil {
+		return ""
+	}
+	return l.Place.Name
+}
+
+// Own are the CPUs of a place, none of no place.
+func (p *Place) Own() []int {
+	if p == nil {
+		return nil
+	}
+	return p.CPUs
 }
 
 // Configured reports whether a line of the log was there before anything was asked.

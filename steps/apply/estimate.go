@@ -2,6 +2,7 @@ package apply
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
@@ -15,12 +16,33 @@ type Estimate struct {
 	// Low and High are the seconds that their launches take in 9 of 10 cases. High is 0
 	// where that is not known, and Low then what they take at least; 0 where nothing is.
 	Low, High float64
+	// SideBySide is what it would take with so many places for launches to stand beside
+	// each other; none where the time is not known, or no session has two rounds.
+	SideBySide []SideBySide
+}
+
+// SideBySide is how long launches take on a number of places, as Estimate has it.
+type SideBySide struct {
+	Places    int
+	Low, High float64
 }
 
 // EstimateOf takes the time of launches that were made before, of this plan and of
 // others on this machine.
 func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
-	return known.of(piecesOf(p, preview))
+	pieces := piecesOf(p, preview)
+	e := known.of(pieces)
+	if e.High == 0 || !slices.ContainsFunc(pieces, func(l piece) bool { return l.rounds > 1 }) {
+		return e
+	}
+	for _, places := range []int{1, 2, 4, 8} {
+		for i := range pieces {
+			pieces[i].slots = places
+		}
+		with := known.of(pieces)
+		e.SideBySide = append(e.SideBySide, SideBySide{places, with.Low, with.High})
+	}
+	return e
 }
 
 // piece is one launch that is to be made, with how long sending takes by the clock of
@@ -29,13 +51,38 @@ type piece struct {
 	runtime.PlannedLaunch
 	node string
 	pace float64
+	// rounds are those of its session that are to be made, of which slots stand side by
+	// side; 0 for a launch that stands alone.
+	rounds, slots int
+}
+
+// share is the part of its time by which it makes a session longer: rounds that stand
+// beside each other take as long as one.
+func (l piece) share() float64 {
+	if l.rounds < 1 || l.slots < 1 {
+		return 1
+	}
+	waves := (l.rounds + l.slots - 1) / l.slots
+	return float64(waves) / float64(l.rounds)
 }
 
 func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
+	slots := 1
+	if p.Executor != nil {
+		slots = p.Executor.Slots
+	}
 	for _, n := range preview {
 		pace := SentBy(p, n.Node).Seconds
+		rounds := map[string]int{} // of its variants
 		for _, l := range n.Launches {
-			all = append(all, piece{l, n.Node.ID, pace + l.Paced})
+			rounds[l.VariantKey]++
+		}
+		for _, l := range n.Launches {
+			at := piece{PlannedLaunch: l, node: n.Node.ID, pace: pace + l.Paced}
+			if n.Node.Kind == runtime.KindBenchmark {
+				at.rounds, at.slots = rounds[l.VariantKey], slots
+			}
+			all = append(all, at)
 		}
 	}
 	return all
@@ -58,9 +105,9 @@ func (k *Known) of(pieces []piece) (e Estimate) {
 		e.Launches++
 		if l.Sure {
 			e.Least++
-			e.Low += s.low
+			e.Low += s.low * l.share()
 		}
-		e.High += s.high
+		e.High += s.high * l.share()
 		bounded = bounded && s.high > 0
 	}
 	if !bounded {

@@ -23,7 +23,7 @@ func made(id, variant, purpose, work string, start, seconds float64) *ledger.Lau
 }
 
 func toMake(variant, purpose, work, model string, pace float64) piece {
-	return piece{runtime.PlannedLaunch{VariantKey: variant, Engine: "vllm", Model: model, Purpose: purpose, Work: work, Sure: true}, "node", pace}
+	return piece{PlannedLaunch: runtime.PlannedLaunch{VariantKey: variant, Engine: "vllm", Model: model, Purpose: purpose, Work: work, Sure: true}, node: "node", pace: pace}
 }
 
 // What is like a launch says how long it takes; less than that bounds it, and nothing
@@ -116,8 +116,8 @@ func TestClock(t *testing.T) {
 	launches := map[string]*ledger.Launch{}
 	c := newClock(&Known{}, []piece{
 		toMake("a", "benchmark", "w", "org/model", 0), toMake("b", "benchmark", "w", "org/model", 0),
-		{toMake("b", "benchmark", "w", "org/model", 0).PlannedLaunch, "sibling", 0},
-		{toMake("z", "benchmark", "w", "org/model", 0).PlannedLaunch, "locked", 0},
+		{PlannedLaunch: toMake("b", "benchmark", "w", "org/model", 0).PlannedLaunch, node: "sibling"},
+		{PlannedLaunch: toMake("z", "benchmark", "w", "org/model", 0).PlannedLaunch, node: "locked"},
 	}, func(id string) (*ledger.Launch, bool) { l, ok := launches[id]; return l, ok })
 	for i, step := range []struct {
 		ev         runtime.Event
@@ -174,4 +174,17 @@ func all(k *Known) (list []took) {
 		}
 	}
 	return list
+}
+
+// TestSideBySide: rounds that stand beside each other take as long as one, and never
+// fewer than one.
+func TestSideBySide(t *testing.T) {
+	for _, c := range []struct {
+		rounds, slots int
+		want          float64
+	}{{0, 4, 1}, {8, 0, 1}, {8, 1, 1}, {8, 2, 0.5}, {8, 4, 0.25}, {8, 8, 0.125}, {4, 8, 0.25}, {6, 4, 2.0 / 6}, {1, 4, 1}} {
+		if got := (piece{rounds: c.rounds, slots: c.slots}).share(); got != c.want {
+			t.Errorf("%d rounds, %d at once: %v, want %v", c.rounds, c.slots, got, c.want)
+		}
+	}
 }

@@ -249,8 +249,9 @@ type contrast struct {
 	works   map[string]bool
 }
 
-// armKey tells the launches of one variant in one session from others.
-type armKey struct{ session, variant string }
+// armKey tells the launches of one variant in one session from others; for what launches
+// differ by, on one place.
+type armKey struct{ session, variant, place string }
 
 type armSum struct {
 	at map[string]int
@@ -283,7 +284,7 @@ func (c *contrast) add(launches []*ledger.Launch, weight float64) (mean float64,
 		x := c.sign * math.Log(v)
 		mean += x / float64(len(launches))
 		c.works[l.Work] = true
-		key := armKey{l.Session, l.VariantKey}
+		key := armKey{session: l.Session, variant: l.VariantKey}
 		sum := c.arms[key]
 		if sum == nil {
 			sum = &armSum{at: map[string]int{}}

@@ -55,7 +55,7 @@ func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64,
 		if !ok || !(v > 0) {
 			continue
 		}
-		a := armKey{l.Session, l.VariantKey}
+		a := armKey{l.Session, l.VariantKey, l.On()}
 		if values[a] == nil {
 			arms = append(arms, a)
 		}
@@ -133,7 +133,7 @@ func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch 
 	sessions, beside := map[string][]string{}, map[string][]string{}
 	seen := map[armKey]bool{}
 	for _, l := range launches {
-		if a := (armKey{l.Session, l.VariantKey}); !seen[a] {
+		if a := (armKey{session: l.Session, variant: l.VariantKey}); !seen[a] {
 			seen[a] = true
 			sessions[l.VariantKey] = append(sessions[l.VariantKey], l.Session)
 			beside[l.Session] = append(beside[l.Session], l.VariantKey)

@@ -50,7 +50,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		if first[l.Session] != parent || l.VariantKey == parent || l.VariantKey != candidate && l.Variant != name || !Sound(l) {
 			continue
 		}
-		a := armKey{l.Session, l.VariantKey}
+		a := armKey{session: l.Session, variant: l.VariantKey}
 		if tries[a] == nil {
 			tries[a] = &tried{}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -51,11 +52,11 @@ func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
 // waits until nobody else computes there. The error says who is in the way.
-func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant) (u gpuUse, err error) {
+func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant, on *ledger.Place) (u gpuUse, err error) {
 	note := func(what verdict.Reason) {
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
 	}
-	if u, err = l.gpusOf(ctx, v, note); err != nil || len(u.gpus) == 0 {
+	if u, err = l.gpusOf(ctx, v, on, note); err != nil || len(u.gpus) == 0 {
 		return u, err
 	}
 	wait := time.Duration(u.Config.Wait)
@@ -167,13 +168,16 @@ func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
 
 // gpusOf finds out which of this machine's GPUs a variant uses. A GPU that the
 // plan names and that is not there is an error.
-func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, note func(verdict.Reason)) (u gpuUse, err error) {
+func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse, err error) {
 	var block *plans.Block
 	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["gpu"]) > 0 {
 		block = e.Parts["gpu"][0]
 	}
 	if u.Config, err = variant.GPUOf(block); err != nil {
 		return u, err
+	}
+	if on != nil && len(on.GPUs) > 0 {
+		u.Config.Devices = &on.GPUs
 	}
 	if u.Config.Devices == nil && !usesGPU(v.Spec) {
 		return u, nil

@@ -44,6 +44,9 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	doc.Pages = infoPages(asked, v, st.Inst)
 	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
 	st.Limit = limitBy(v, st, doc)
+	if on := st.Record.Place; on != nil && len(on.GPUs) > 0 && doc.Fingerprint["gpu"] != "" {
+		doc.Fingerprint["gpu"] = modelsOnly(st.GPU.gpus)
+	}
 	st.Record.Fingerprint = doc.Fingerprint
 	if err := l.keepMetadata(doc, st); err != nil {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("metadata"))

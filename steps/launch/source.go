@@ -27,6 +27,8 @@ func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 	if v.Spec.Sources == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil
 	}
+	l.providing.Lock()
+	defer l.providing.Unlock()
 	if err := l.recordTrees(ctx, v, record); err != nil {
 		return v, err
 	}

@@ -78,6 +78,12 @@ type Lab struct {
 	metadata metadata.Collector
 	// accepted is what was accepted before, by the baseline of now.
 	accepted sync.Map
+	// providing lets one launch at a time make its sources and caches ready.
+	providing sync.Mutex
+	// places are what the plan's executor divides this host into, unplaced why it cannot.
+	placing  sync.Once
+	places   []*ledger.Place
+	unplaced error
 }
 
 // Started is one engine that runs, with the record of its launch.
@@ -127,8 +133,12 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	st := &Started{Record: record, Run: s.Run, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
 	v, err := l.provide(ctx, s, v, record)
+	if err == nil && record.Place == nil {
+		record.Place, err = l.usual(ctx, v)
+	}
 	if err == nil {
-		st.GPU, err = l.gpuBefore(ctx, s, v)
+		v = placed(v, record.Place)
+		st.GPU, err = l.gpuBefore(ctx, s, v, record.Place)
 	}
 	st.Began = time.Now()
 	record.Started = st.Began.UTC()
@@ -144,7 +154,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
 	st.command.started = time.Now()
-	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, Guardian: l.Guardian, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v)})
+	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, Guardian: l.Guardian, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v), CPUs: record.Place.Own()})
 	if err != nil {
 		st.unwatch()
 		st.Broke(err)

@@ -279,7 +279,7 @@ func After(p *plans.Plan, protocol *plans.Protocol) (asks, limits any, err error
 
 // AskAfter asks an engine that was measured what before, a launch of its session, was
 // asked, or new prompts: drawn for this launch alone, so that nobody can know them.
-func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before *ledger.Launch) error {
+func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before *ledger.Launch, seed string) error {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || c.AfterPrompts == 0 {
 		return err
@@ -292,7 +292,7 @@ func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol,
 		}
 		first = kept[0]
 	}
-	own, err := c.ask(st.Lab.Plan, protocol).Fewer(c.AfterPrompts).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within)/4)
+	own, err := c.ask(st.Lab.Plan, protocol).Fewer(c.AfterPrompts).Record(ctx, st, seed, first, time.Duration(c.Within)/4)
 	if err != nil {
 		return err
 	}

@@ -383,6 +383,14 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if err != nil {
 		return err
 	}
+	if x := b.lab.Plan.Executor; x != nil {
+		if run.places, err = b.lab.Places(ctx, run.variants()); err != nil {
+			return err
+		}
+		if len(run.places) > 0 {
+			run.atOnce = x.Slots
+		}
+	}
 	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		return b.one(ctx, s, run.id, sl, total, ws, tries)
 	}
@@ -482,7 +490,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(decide.WhyNot(tries[n-1])...)
 	}
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: b.lab.Draws.Next()}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: sl.draw, Place: sl.place}
 	if record.Body = sl.body; record.Body == "" {
 		record.Body = record.Draw.Seed
 	}
@@ -507,7 +515,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 			err = b.lab.Look(ctx, st, sl.before)
 		}
 		if err == nil && sl.variant.Command == nil {
-			err = levels.AskAfter(ctx, st, b.protocol(), sl.asked)
+			err = levels.AskAfter(ctx, st, b.protocol(), sl.asked, sl.asks)
 		}
 		switch {
 		case err == nil:

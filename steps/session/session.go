@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -109,7 +112,9 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
 }
 
-// session is the interleaved launches of one parent and one or more candidates.
+// session is the interleaved launches of one parent and one or more candidates. Its
+// rounds stand one after the other, or side by side where the plan's executor has
+// places for them: arms are held against each other within their rounds.
 type session struct {
 	lab     *Lab
 	scope   *runtime.Scope
@@ -119,8 +124,18 @@ type session struct {
 	members []*member
 	// launch makes one launch; tries are those of its slot that do not count.
 	launch func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error)
+	// places are where rounds stand in turn, and atOnce how many do at a time; none and 1
+	// without an executor.
+	places []*ledger.Place
+	atOnce int
+
+	// mu guards what follows, and the members, while rounds stand side by side.
+	mu sync.Mutex
 	// all are its launches so far, also those that do not count.
 	all []*ledger.Launch
+	// under is how many go on now, asks the seed of what the first of them ask at their end.
+	under int
+	asks  string
 	// planned is how many launches it would have at most when it went on.
 	planned int
 	// cut is the round that was the last one when the session went on.
@@ -138,17 +153,17 @@ func (s *session) run(ctx context.Context) error {
 	}
 	s.tell()
 	s.planned = s.total()
-	for round := s.begin(); s.open(); round++ {
+	for round, n := s.begin(), 0; s.open(); round += n {
 		if round > s.cut+s.total() {
 			return fmt.Errorf("session %s does not end; this is a mistake in mxflow", s.id)
 		}
-		for _, v := range roundOf(s.arms(round), round) {
-			if !s.wants(v) {
-				continue
-			}
-			if err := s.slot(ctx, slot{variant: v, ordinal: round}); err != nil {
-				return err
-			}
+		n = s.beside(round)
+		together, ctx := errgroup.WithContext(ctx)
+		for r := round; r < round+n; r++ {
+			together.Go(func() error { return s.round(ctx, r) })
+		}
+		if err := together.Wait(); err != nil {
+			return err
 		}
 		if err := s.looks(); err != nil {
 			return err
@@ -178,21 +193,61 @@ func (s *session) tell() {
 	}
 }
 
-// begin is the round in which launches go on: the last one where it was cut.
+// begin is the round in which launches go on: the last one where it was cut, and with
+// it those that stood beside it.
 func (s *session) begin() int {
 	last := 0
 	for _, launch := range s.all {
 		last = max(last, launch.Ordinal)
 	}
 	s.cut = max(1, last)
-	return s.cut
+	return max(1, s.cut-s.sideBySide()+1)
+}
+
+// sideBySide is how many rounds go on at a time.
+func (s *session) sideBySide() int { return max(1, s.atOnce) }
+
+// beside is how many rounds go on together from one on: as many as there is room for,
+// also where a look comes before the last of them, since the room would be idle.
+func (s *session) beside(round int) int {
+	last := round
+	for _, m := range s.members {
+		if m.Open {
+			last = max(last, m.Most)
+		}
+	}
+	return min(s.sideBySide(), last-round+1)
+}
+
+// round launches its arms, one after the other on one place.
+func (s *session) round(ctx context.Context, round int) error {
+	s.mu.Lock()
+	arms, on := roundOf(s.arms(round), round), s.place(round)
+	s.mu.Unlock()
+	for _, v := range arms {
+		if err := s.slot(ctx, slot{variant: v, ordinal: round, place: on}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is where a round stands: in turn, or where it was begun.
+func (s *session) place(round int) *ledger.Place {
+	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == round && l.Place != nil }); i >= 0 {
+		return s.all[i].Place
+	}
+	if len(s.places) == 0 {
+		return nil
+	}
+	return s.places[(round-1)%len(s.places)]
 }
 
 // joins reports whether a member takes part in a round. In one that was begun
 // before, only who was in it then: a launch of its parent that was made without it
 // did not stand beside its own.
 func (s *session) joins(m *member, round int) bool {
-	if !m.Open || round != s.cut || len(s.all) == 0 {
+	if !m.Open || round > s.cut || len(s.all) == 0 {
 		return m.Open
 	}
 	own := 0
@@ -201,7 +256,7 @@ func (s *session) joins(m *member, round int) bool {
 			own = max(own, launch.Ordinal)
 		}
 	}
-	return own >= round-1
+	return own >= round-s.sideBySide()
 }
 
 // arms are the variants that a round launches, the parent first.
@@ -219,6 +274,14 @@ func (s *session) arms(round int) (vs []*variant.Variant) {
 	return vs
 }
 
+// variants are all that it may launch.
+func (s *session) variants() (vs []*variant.Variant) {
+	for _, m := range s.members {
+		vs = append(vs, m.launched()...)
+	}
+	return vs
+}
+
 // wants reports whether somebody still needs a variant: who has it may have
 // dropped out in this round.
 func (s *session) wants(v *variant.Variant) bool {
@@ -232,6 +295,11 @@ func (s *session) open() bool {
 // slot launches a variant, again where what it measured does not count for a
 // cause that lies in the machine.
 func (s *session) slot(ctx context.Context, sl slot) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.wants(sl.variant) {
+		return nil
+	}
 	var tries []*ledger.Launch
 	for _, launch := range s.all {
 		if launch.VariantKey == sl.variant.Key && launch.Ordinal == sl.ordinal {
@@ -241,12 +309,12 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 	if slices.ContainsFunc(tries, decide.Sound) {
 		return nil
 	}
-	sl.number, sl.least = s.slots()+1, s.least()
+	sl.number, sl.least = s.slots()+s.under+1, s.least()
 	if len(tries) > 0 {
 		sl.number = ledger.Numbers(s.all)[tries[0].ID]
 	}
 	for made := 0; ; made++ {
-		sl.order, sl.crashed = len(s.all)+1, s.crashes(sl.variant)
+		sl.order, sl.crashed, sl.draw = len(s.all)+s.under+1, s.crashes(sl.variant), s.lab.Draws.Next()
 		if slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Parent.Key == sl.variant.Key }) {
 			sl.before = s.all
 		}
@@ -256,7 +324,16 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.OK && l.Left[quality.Answers] != "" }); i >= 0 {
 			sl.asked = s.all[i]
 		}
-		launch, err := s.launch(ctx, sl, s.total(), tries)
+		if s.asks == "" {
+			s.asks = sl.draw.Seed
+		}
+		sl.asks = s.asks
+		total := s.total()
+		s.under++
+		s.mu.Unlock()
+		launch, err := s.launch(ctx, sl, total, tries)
+		s.mu.Lock()
+		s.under--
 		if err != nil {
 			return err
 		}
@@ -643,8 +720,14 @@ type slot struct {
 	crashed []*ledger.Launch
 	// body is the seed of the first launch of its round; none for that itself.
 	body string
-	// asked is the first launch that answered what all answer at their end; nil for none.
+	// draw is what its texts are drawn from.
+	draw ledger.Draw
+	// asked is the first launch that answered what all answer at their end; nil for none:
+	// that is drawn from asks.
 	asked *ledger.Launch
+	asks  string
+	// place is where it stands, nil without an executor.
+	place *ledger.Place
 	// before are the launches that a parent looks at; none for others.
 	before []*ledger.Launch
 	// texts are the prompts that all arms are sent; nil where each is sent its own.

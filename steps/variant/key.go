@@ -77,6 +77,10 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout, sent.Coherence = "", 0, 0, 0, ""
 		parts = append(parts, sent)
 	}
+	if x := l.Plan.Executor; x != nil {
+		// What stands beside a launch, and how much of the host it has, bears on it.
+		parts = append(parts, *x)
+	}
 	return runtime.Digest("work", MeasuringVersion, l.MachineKey, parts)
 }
 

@@ -16,14 +16,18 @@ const (
 const (
 	ByLogs        Code = "by.logs"
 	ByDifferences Code = "by.differences"
-	ByLogLevel    Code = "by.log_level"
-	ByLevel       Code = "by.level"
-	ByRange       Code = "by.range"
-	ByValues      Code = "by.values"
-	ByCrashes     Code = "by.crashes"
-	ByPairs       Code = "by.pairs"
-	ByCount       Code = "by.count"
-	ByUnknown     Code = "by.unknown"
+	// ByRounds: of differences within rounds, since rounds stood on several places; logs
+	// where they are of logs. ByPlaces: of one arm that stood on several.
+	ByRounds   Code = "by.rounds"
+	ByPlaces   Code = "by.places"
+	ByLogLevel Code = "by.log_level"
+	ByLevel    Code = "by.level"
+	ByRange    Code = "by.range"
+	ByValues   Code = "by.values"
+	ByCrashes  Code = "by.crashes"
+	ByPairs    Code = "by.pairs"
+	ByCount    Code = "by.count"
+	ByUnknown  Code = "by.unknown"
 )
 
 // What was found where launches are not tested. Args: left, right, op; holds, a word;

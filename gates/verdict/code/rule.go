@@ -66,6 +66,12 @@ const (
 	TiedRounded Code = "beside.tied_rounded"
 	TiedFloored Code = "beside.tied_floored"
 	Floored     Code = "beside.floored"
+	// WithinRounds: rounds stood on several places, so arms were compared within them;
+	// OnEach: a level had to hold on each. Args: places.
+	WithinRounds Code = "beside.within_rounds"
+	OnEach       Code = "beside.on_each"
+	// PlaceApart: launches on the place Subject differ from those on the others. Args: share.
+	PlaceApart Code = "beside.place_apart"
 	// Settles: so many launches would likely settle it; SettlesNever: not even the most
 	// that a plan may make. Args: launches, against; gap, how far the estimate is from
 	// the threshold, and spread, the standard deviation of launches; chance, and more or
@@ -117,6 +123,8 @@ const (
 	NotAboveZero       Code = "launches.not_above_zero"
 	RatioImpossible    Code = "launches.no_ratio"
 	RoundTwice         Code = "launches.round_twice"
+	// RoundApart: the launches of a round of Subject stood on two places. Args: round, places.
+	RoundApart Code = "launches.round_apart"
 	// Unsaid: the launch Subject did not say what was asked, from why. Args: name.
 	Unsaid       Code = "launches.unsaid"
 	NotLookedFor Code = "launches.not_looked_for"

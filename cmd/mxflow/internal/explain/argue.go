@@ -197,7 +197,7 @@ func (a *argument) exact(c verdict.Comparison) {
 // test argues a comparison that launches were tested for.
 func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) {
 	a.Unit, a.OwnUnit, a.series = t.Unit, ownUnit(t), t.Metric+" "+t.Stat+" "+t.Unit
-	a.Claim, a.How, a.Data = claim(t), how(t.Form), dataOf(st, t)
+	a.Claim, a.How, a.Data = claim(t), how(t), dataOf(st, t)
 	for i, l := range t.Looks {
 		a.Looks = append(a.Looks, look{l, came(t, i, ended)})
 	}
@@ -255,7 +255,17 @@ func claim(t *verdict.Test) verdict.Reason {
 }
 
 // how names the test.
-func how(form verdict.Form) verdict.Reason {
+func how(t *verdict.Test) verdict.Reason {
+	form := t.Form
+	switch {
+	case len(t.Places) == 0:
+	case form == verdict.Ratio:
+		return verdict.New(code.ByRounds, verdict.Text("logs", "yes"))
+	case form == verdict.Difference:
+		return verdict.New(code.ByRounds)
+	case form == verdict.LogLevel || form == verdict.Level:
+		return verdict.New(code.ByPlaces)
+	}
 	by, known := map[verdict.Form]code.Code{
 		verdict.Ratio: code.ByLogs, verdict.Difference: code.ByDifferences, verdict.LogLevel: code.ByLogLevel, verdict.Level: code.ByLevel, verdict.Range: code.ByRange,
 	}[form]

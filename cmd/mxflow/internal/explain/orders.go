@@ -14,7 +14,8 @@ import (
 // sessionOrder is how the launches of one session were started.
 type sessionOrder struct {
 	Session string `json:"session"`
-	// Order has a letter for each launch, a group for each round: "AB BA".
+	// Order has a letter for each launch, a group for each round: "AB BA"; where rounds
+	// stood side by side, one such for each place: "gpu 0: AB BA, gpu 1: BA AB".
 	Order string `json:"order"`
 	// Arms are the letters' variants: "A baseline".
 	Arms     []string     `json:"arms"`
@@ -80,8 +81,8 @@ func before(st *store.Store, record int, session string) (launches []*ledger.Lau
 func orderOf(session string, launches []*ledger.Launch, used map[string]bool) sessionOrder {
 	out := sessionOrder{Session: session}
 	letter := map[string]string{}
-	var text strings.Builder
-	round, numbers := 0, ledger.Numbers(launches)
+	var places []string
+	texts, rounds, numbers := map[string]string{}, map[string]int{}, ledger.Numbers(launches)
 	for _, l := range launches {
 		if letter[l.Variant] == "" {
 			at := min(len(out.Arms), len(letters)-1)
@@ -97,13 +98,25 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 		if !counts {
 			continue
 		}
-		if round != 0 && l.Ordinal != round {
-			text.WriteString(" ")
+		on := l.On()
+		switch {
+		case texts[on] == "":
+			places = append(places, on)
+		case l.Ordinal != rounds[on]:
+			texts[on] += " "
 		}
-		round = l.Ordinal
-		text.WriteString(letter[l.Variant])
+		rounds[on] = l.Ordinal
+		texts[on] += letter[l.Variant]
 	}
-	out.Order = text.String()
+	slices.Sort(places)
+	for i, on := range places {
+		if on != "" {
+			places[i] = on + ": " + texts[on]
+		} else {
+			places[i] = texts[on]
+		}
+	}
+	out.Order = strings.Join(places, ", ")
 	return out
 }
 

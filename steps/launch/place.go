@@ -1,0 +1,133 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Places are where launches may stand side by side, as the plan's executor divides this
+// host; none where there is no executor, or where one of the variants can only be started
+// once. The error says which device there is not.
+func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Place, error) {
+	if l.Plan.Executor == nil || slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) }) {
+		return nil, nil
+	}
+	l.placing.Do(func() { l.places, l.unplaced = l.divide(ctx) })
+	return l.places, l.unplaced
+}
+
+// usual is where a launch stands that has no neighbours: on the first place, so that it is
+// as those are that have.
+func (l *Lab) usual(ctx context.Context, v *variant.Variant) (*ledger.Place, error) {
+	places, err := l.Places(ctx, []*variant.Variant{v})
+	if err != nil || len(places) == 0 {
+		return nil, err
+	}
+	return places[0], nil
+}
+
+// movable reports whether a Spec can be started several times at once, each on GPUs and
+// CPUs that are not in it.
+func movable(spec engine.Spec) bool {
+	switch spec.How() {
+	case engine.HowProcess:
+		return spec.Port == 0
+	case engine.HowDocker:
+		return local(spec)
+	}
+	return false
+}
+
+// divide shares out the executor's GPUs, and CPUs near them.
+func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
+	x := l.Plan.Executor
+	nodes := slices.Repeat([]int{-1}, x.Places())
+	for i := range nodes {
+		places = append(places, &ledger.Place{Name: "slot " + strconv.Itoa(i+1)})
+	}
+	if len(x.Devices) > 0 {
+		all, err := gpu.List(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the executor names GPUs, and they cannot be listed: %w", err)
+		}
+		chosen, err := gpu.Choose(all, nil, x.Devices)
+		if err != nil {
+			return nil, err
+		}
+		if len(chosen) != len(x.Devices) {
+			return nil, fmt.Errorf("the executor's devices %s name %d GPUs, and some of them twice", strings.Join(x.Devices, ", "), len(chosen))
+		}
+		if err := alike(chosen); err != nil {
+			return nil, err
+		}
+		for i, p := range places {
+			var indices []string
+			for _, g := range chosen[i*x.PerLaunch : (i+1)*x.PerLaunch] {
+				p.GPUs, indices = append(p.GPUs, g.UUID), append(indices, strconv.Itoa(g.Index))
+			}
+			p.Name = "gpu " + strings.Join(indices, ",")
+			nodes[i] = machine.NodeOf(chosen[i*x.PerLaunch].Values["pci.bus_id"])
+		}
+	}
+	if x.Bind {
+		for i, cpus := range machine.Share(machine.CPUs(), nodes) {
+			places[i].CPUs = cpus
+		}
+	}
+	return places, nil
+}
+
+// alike returns an error that names two GPUs of different models: rounds on them could
+// not be held against each other.
+func alike(gpus []gpu.GPU) error {
+	for _, g := range gpus[1:] {
+		if g.Name != gpus[0].Name {
+			return fmt.Errorf("the executor's devices are not of one model: GPU %d is %s and GPU %d is %s", gpus[0].Index, gpus[0].Name, g.Index, g.Name)
+		}
+	}
+	return nil
+}
+
+// placed is a variant as it is started on a place.
+func placed(v *variant.Variant, p *ledger.Place) *variant.Variant {
+	if p == nil || len(p.GPUs) == 0 {
+		return v
+	}
+	out := *v
+	if d := v.Spec.Docker; d != nil {
+		container := *d
+		var ids []any
+		for _, id := range p.GPUs {
+			ids = append(ids, id)
+		}
+		container.GPUs = ids
+		out.Spec.Docker = &container
+		return &out
+	}
+	out.Spec.Env = maps.Clone(v.Spec.Env)
+	if out.Spec.Env == nil {
+		out.Spec.Env = map[string]string{}
+	}
+	out.Spec.Env["CUDA_VISIBLE_DEVICES"] = strings.Join(p.GPUs, ",")
+	return &out
+}
+
+// modelsOnly is the fingerprint's entry of GPUs without their UUIDs: on which of several
+// alike a launch stood says its place.
+func modelsOnly(gpus []gpu.GPU) string {
+	var names []string
+	for _, g := range gpus {
+		names = append(names, g.Name)
+	}
+	return strings.Join(names, ", ")
+}
