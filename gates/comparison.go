@@ -105,6 +105,11 @@ func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
 	if !claim.Input.Comparing() && claim.Tested() {
 		unsteady(f, r.own, claim.Input.LaunchAddress())
 	}
+	if picks(claim.Input) {
+		if err := c.overall(f, leaf); err != nil {
+			return err
+		}
+	}
 	c.refute(f, leaf)
 	return nil
 }
@@ -299,10 +304,14 @@ func (c *ruling) argued(leaf *plans.Leaf, f *finding) []verdict.Reason {
 	if !direct(leaf) && t.Note.IsZero() {
 		why = why.On(in.Path)
 	}
-	if len(t.Unpaired) == 0 {
-		return []verdict.Reason{why}
+	out := []verdict.Reason{why}
+	if picks(in) {
+		out = append(out, verdict.New(code.BestOf, verdict.Int("n", c.feature(in).Picked.Of)).On(t.Arm))
 	}
-	return []verdict.Reason{why, verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))}
+	if len(t.Unpaired) > 0 {
+		out = append(out, verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired)))
+	}
+	return out
 }
 
 // argument is what a test says.

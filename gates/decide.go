@@ -31,7 +31,7 @@ type Settings struct {
 // anything is compared: expr-lang calls !(NaN < 0.95) true, so nothing that is
 // missing may reach it.
 func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
-	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
+	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, ev, s.Alternatives)}
 	out := make([]verdict.Rule, len(rules))
 	for i, rule := range rules {
 		out[i] = d.rule(rule)

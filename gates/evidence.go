@@ -47,6 +47,8 @@ type Feature struct {
 	// time: each has less of the chance of a false pass than the one before. 0 and 1 are
 	// the same.
 	Try int
+	// Picked is set where it is read of a matrix what was picked by the launches.
+	Picked *Picked
 }
 
 // base is the arm that a candidate is held against.

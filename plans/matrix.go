@@ -99,6 +99,24 @@ func (p *Plan) SetName(set map[string]string) string {
 	return strings.Join(parts, "+")
 }
 
+// SetOf is the way back from SetName, in any order of knobs; false where it is none. Names
+// of values may hold a +, and no =.
+func SetOf(name string) (map[string]string, bool) {
+	set, last := map[string]string{}, ""
+	for part := range strings.SplitSeq(name, "+") {
+		knob, value, ok := strings.Cut(part, "=")
+		switch _, twice := set[knob]; {
+		case !ok && last != "":
+			set[last] += "+" + part
+		case !ok || twice:
+			return nil, false
+		default:
+			set[knob], last = value, knob
+		}
+	}
+	return set, true
+}
+
 // CheckMatrix is what is wrong with a matrix in its plan.
 func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	fail := func(attr, code, summary, format string, args ...any) {

@@ -84,6 +84,14 @@ func IsMemory(metric string) bool {
 // ExecStep is the kind of step that runs a command.
 const ExecStep = "exec"
 
+// Compared is what a step that compares says of its rows.
+type Compared struct {
+	Engines   []string `json:"engines"`
+	Reference string   `json:"reference"`
+	Protocol  string   `json:"protocol"`
+	Launches  int      `json:"launches"`
+}
+
 // CompareStep is the kind of step that compares engines.
 const CompareStep = "compare"
 

@@ -45,6 +45,9 @@ type Schema struct {
 	// Asks is set for a level that sends requests: a command has no server to answer
 	// them, so that a plan may not have the level for one.
 	Asks bool
+	// Against is set for a level that holds answers against the parent's, which a command
+	// has none of.
+	Against bool
 	// Fits says what an engine that goes through a level lacks for it; nil where any will do.
 	Fits func(b *Block, e *Engine) []AttrError
 	// Longest is how many tokens the longest request of a level has, prompt and answer

@@ -196,12 +196,24 @@ type Input struct {
 	Type InputType
 }
 
-// Row is what a gate reads of a step: an engine that it compares, or with Engine empty the
-// numbers that a step of kind Of has found.
+// Row is what a gate reads of a step: an engine that it compares, a cell of a matrix, or
+// with neither Engine nor Pick the numbers that a step of kind Of has found.
 type Row struct {
 	Phase, Step, Engine string
 	Of                  string `json:",omitempty"`
+	// Pick is set where it is the best cell of a matrix by Stat of the metric at Address,
+	// or what the values that Engine names do to that.
+	Pick          Pick   `json:",omitempty"`
+	Address, Stat string `json:",omitempty"`
 }
+
+// Pick is what is read of a matrix besides one of its cells.
+type Pick string
+
+const (
+	PickBest   Pick = "best"
+	PickEffect Pick = "effect"
+)
 
 // BaselineRow is what its levels have found of the baseline, before anything is ported.
 var BaselineRow = Row{}
@@ -214,18 +226,45 @@ func (r *Row) Key() string {
 	if *r == BaselineRow {
 		return baselineKey
 	}
-	if r.Engine == "" {
+	of := r.Address
+	if r.Stat != "median" {
+		of += "." + r.Stat
+	}
+	switch {
+	case r.Pick == PickBest:
+		return fmt.Sprintf("%s.%s.%s.%s", MatrixStep, r.Step, r.Pick, of)
+	case r.Pick == PickEffect:
+		return fmt.Sprintf("%s.%s.%s[%q].%s", MatrixStep, r.Step, r.Pick, r.Engine, of)
+	case r.Finds():
 		return "step." + r.Step
 	}
-	return fmt.Sprintf("%s.%s[%q]", CompareStep, r.Step, r.Engine)
+	return fmt.Sprintf("%s.%s[%q]", r.Kind(), r.Step, r.Engine)
 }
+
+// SameStep reports whether two keys are of what one step measured, and not of one feature.
+func SameStep(a, b string) bool {
+	step := func(key string) string {
+		kind, rest, ok := strings.Cut(key, ".")
+		if !ok || kind != CompareStep && kind != MatrixStep {
+			return ""
+		}
+		return kind + "." + rest[:max(0, strings.IndexAny(rest, ".["))]
+	}
+	return step(a) != "" && step(a) == step(b)
+}
+
+// OfMatrix reports whether a key is of what a matrix measured.
+func OfMatrix(key string) bool { return strings.HasPrefix(key, MatrixStep+".") }
+
+// Finds reports whether it is of numbers that a step has found.
+func (r *Row) Finds() bool { return r.Engine == "" && r.Pick == "" }
 
 // Kind is that of the step.
 func (r *Row) Kind() string {
-	if r.Engine == "" {
-		return r.Of
+	if r.Of == "" {
+		return CompareStep
 	}
-	return CompareStep
+	return r.Of
 }
 
 // InputType is the type of an input in a rule.

@@ -47,6 +47,8 @@ type Keys struct {
 	// Fresh says why what was measured may not decide by the changed rules, so that it
 	// is measured anew: it is part of no key.
 	Fresh verdict.Reason
+	// Again says why what follows from the same keys may now be another outcome; part of no key.
+	Again verdict.Reason
 	// Why says what in the world changed, where the step can tell: it is added to
 	// "measurement changed", and is part of no key.
 	Why verdict.Reason
@@ -102,6 +104,8 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	case previous.Retracted():
 		// A changed rule must not let the same evidence pass again.
 		return Choice{Action: Reuse, Because: verdict.New(code.Retracted), Attempt: previous.Attempt}
+	case !keys.Again.IsZero():
+		return Choice{work, keys.Again, next}
 	case previous.DecisionKey != keys.Decide && !keys.Fresh.IsZero():
 		return Choice{work, keys.Fresh, next}
 	case previous.DecisionKey != keys.Decide:

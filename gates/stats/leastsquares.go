@@ -17,21 +17,11 @@ type Fit struct {
 
 // LeastSquares fits y = x·Of. It is false where x does not determine the coefficients.
 func LeastSquares(x [][]float64, y []float64) (Fit, bool) {
-	n := len(x)
-	if n == 0 || len(y) != n || n < len(x[0]) {
+	m, chol, ok := factorized(x)
+	if !ok || len(y) != len(x) {
 		return Fit{}, false
 	}
-	p := len(x[0])
-	m := mat.NewDense(n, p, nil)
-	for i, row := range x {
-		m.SetRow(i, row)
-	}
-	var gram mat.SymDense
-	gram.SymOuterK(1, m.T())
-	var chol mat.Cholesky
-	if !chol.Factorize(&gram) || chol.Cond() > 1e12 {
-		return Fit{}, false
-	}
+	n, p := m.Dims()
 	var xy, of mat.VecDense
 	xy.MulVec(m.T(), mat.NewVecDense(n, y))
 	if err := chol.SolveVecTo(&of, &xy); err != nil {
@@ -54,6 +44,43 @@ func LeastSquares(x [][]float64, y []float64) (Fit, bool) {
 		f.Error = append(f.Error, math.Sqrt(variance*covariance.At(i, i)))
 	}
 	return f, true
+}
+
+// Weights are, of each y of a fit by least squares, what one more of it adds to the last
+// coefficient. They are false where x does not determine the coefficients.
+func Weights(x [][]float64) ([]float64, bool) {
+	m, chol, ok := factorized(x)
+	if !ok {
+		return nil, false
+	}
+	n, p := m.Dims()
+	last := mat.NewVecDense(p, nil)
+	last.SetVec(p-1, 1)
+	var row, weights mat.VecDense
+	if err := chol.SolveVecTo(&row, last); err != nil {
+		return nil, false
+	}
+	weights.MulVec(m, &row)
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = weights.AtVec(i)
+	}
+	return out, true
+}
+
+// factorized is x with the factors of its Gram matrix, false where that is singular.
+func factorized(x [][]float64) (*mat.Dense, *mat.Cholesky, bool) {
+	if len(x) == 0 || len(x) < len(x[0]) {
+		return nil, nil, false
+	}
+	m := mat.NewDense(len(x), len(x[0]), nil)
+	for i, row := range x {
+		m.SetRow(i, row)
+	}
+	var gram mat.SymDense
+	gram.SymOuterK(1, m.T())
+	var chol mat.Cholesky
+	return m, &chol, chol.Factorize(&gram) && chol.Cond() <= 1e12
 }
 
 // MeanSD are the mean of values and their standard deviation, NaN of fewer than two.

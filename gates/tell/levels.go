@@ -41,7 +41,6 @@ var levelPhrases = phrases{
 	code.QualityNoText:       "the engine gave no log-probabilities of a prompt, which max_perplexity_increase needs",
 	code.QualityFew:          "only {positions|position|positions} could be compared, and {least} are needed: raise prompts or output_tokens",
 	code.QualityNoParent:     "{parent} could not be launched for its answers",
-	code.QualityByCommand:    "{parent} is a command, which gives no answers to compare with: take a server as reference",
 	code.QualityOnce:         "not asked again after measurements (after_prompts = 0), so answers that turn wrong later go unseen",
 	code.QualityAgain:        "{subject} asked again after each measurement",
 	code.QualityAfter:        "asked again after it was measured, {subject} answers otherwise",

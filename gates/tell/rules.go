@@ -27,6 +27,10 @@ var rulePhrases = phrases{
 	code.VerdictTakes:    perArm + ": a verdict needs {takes}{unrecorded? where no launch-to-launch variance is recorded}",
 	code.SaysNothing:     perArm + ": launch-to-launch variance unknown",
 	code.BeforeFirstLook: perArm + ": undecided, first look at {first}",
+	code.BestOf:          "{subject} is the best of {n} cells",
+	code.CellOpen:        "of cell {subject} it is not shown",
+	code.NoCell:          "no cell of the matrix has {metric}",
+	code.NoEffect:        "the cells that were measured do not tell what {subject} does to {metric}",
 	code.NotPaired:       "not paired with a launch of the other arm, so not counted: {launches:and}",
 
 	code.RangeShown:        shown("{name}{bound} over all " + anyLaunch + ", " + perArm),

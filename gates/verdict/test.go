@@ -126,7 +126,7 @@ type Share struct {
 
 // Reason is the division as a fact.
 func (s Share) Reason() Reason {
-	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives, ShareTry: code.ShareTry}[s.Of], Int("n", s.N))
+	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives, ShareTry: code.ShareTry, ShareCells: code.ShareCells}[s.Of], Int("n", s.N))
 }
 
 // ShareOf is what the parts of a division are of.
@@ -141,6 +141,9 @@ const (
 	ShareAlternatives ShareOf = "alternatives"
 	// ShareTry: the N-th try, whose level of pass is less than that of the one before.
 	ShareTry ShareOf = "try"
+	// ShareCells: cells of a matrix of which the best was picked, which divide the level
+	// that picking makes easier to reach.
+	ShareCells ShareOf = "cells"
 )
 
 // Stop is why a test ended.

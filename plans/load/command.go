@@ -60,22 +60,37 @@ func (c *planCheck) checkCommands() {
 // checkFits checks that the engines which go through a protocol can do what its levels
 // need.
 func (c *planCheck) checkFits() {
-	if c.plan.Baseline == nil {
-		return
-	}
-	under := map[string][]string{c.plan.Baseline.Protocol: {c.plan.Baseline.Engine}}
+	under := map[string][]string{}
 	add := func(protocol, engine string) {
-		if engine == "" {
+		if engine == "" && c.plan.Baseline != nil {
 			engine = c.plan.Baseline.Engine
 		}
 		if !slices.Contains(under[protocol], engine) {
 			under[protocol] = append(under[protocol], engine)
 		}
 	}
+	if c.plan.Baseline != nil {
+		add(c.plan.Baseline.Protocol, "")
+	}
 	for _, n := range c.order {
 		add(n.feature.Protocol, n.feature.Engine)
 		for _, confirm := range n.feature.Confirm {
 			add(confirm.Protocol, confirm.Engine)
+		}
+	}
+	for _, ph := range c.plan.Phases {
+		for _, b := range ph.Steps {
+			compared := plans.Compared{}
+			if b.Kind != plans.CompareStep && b.Kind != plans.MatrixStep || b.Decode(&compared) != nil {
+				continue
+			}
+			if b.Kind == plans.MatrixStep {
+				compared.Engines = []string{""}
+			}
+			for _, engine := range compared.Engines {
+				add(compared.Protocol, engine)
+			}
+			c.checkReference(b, compared)
 		}
 	}
 	for _, p := range c.plan.Protocols {
@@ -90,6 +105,23 @@ func (c *planCheck) checkFits() {
 					c.Fail(lang.HCL(b.Range), wrong.Code, wrong.Summary, "%s", wrong.Detail)
 				}
 			}
+		}
+	}
+}
+
+// checkReference refuses a command that the answers of servers would be held against.
+func (c *planCheck) checkReference(b *plans.Block, compared plans.Compared) {
+	p, reference := c.plan.Protocol(compared.Protocol), c.plan.Engine(compared.Reference)
+	if p == nil || reference == nil || !reference.IsCommand() {
+		return
+	}
+	server := slices.ContainsFunc(compared.Engines, func(key string) bool {
+		e := c.plan.Engine(key)
+		return e != nil && !e.IsCommand()
+	})
+	for _, level := range p.Levels {
+		if server && c.reg.Levels[level.Kind].Against {
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, and level %q of protocol %q holds those of the other rows against them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
 		}
 	}
 }

@@ -81,6 +81,9 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	if elements[0] == plans.CompareStep && ns.Workloads[plans.CompareStep] == nil {
 		return ns.row(in, elements, sc)
 	}
+	if elements[0] == plans.MatrixStep && ns.Workloads[plans.MatrixStep] == nil {
+		return ns.matrix(in, elements, sc)
+	}
 	if word := elements[0]; len(elements) == 1 && slices.Contains(DecidedWords, word) && ns.Workloads[word] == nil {
 		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word, and words stand in single quotes: '%s'.", word, word).about(AboutName)
 	}
@@ -102,9 +105,11 @@ func spell(elements []string) string {
 		head := fmt.Sprintf("feature[%q]", elements[1])
 		return strings.Join(append([]string{head}, elements[2:]...), ".")
 	}
-	if elements[0] == plans.CompareStep && len(elements) > 2 && strings.Contains(elements[2], ".") {
-		row := plans.Row{Step: elements[1], Engine: elements[2]}
-		return strings.Join(append([]string{row.Key()}, elements[3:]...), ".")
+	for i, e := range elements {
+		if i > 1 && (elements[0] == plans.CompareStep && strings.Contains(e, ".") || elements[0] == plans.MatrixStep && strings.Contains(e, "=")) {
+			head := fmt.Sprintf("%s[%q]", strings.Join(elements[:i], "."), e)
+			return strings.Join(append([]string{head}, elements[i+1:]...), ".")
+		}
 	}
 	return strings.Join(elements, ".")
 }

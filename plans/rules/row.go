@@ -19,15 +19,11 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	if sc.Criterion {
 		return nil, Wrong("whose-value", "Criterion reads a comparison", "A criterion judges its own feature. Rows of a comparison are read by the gate of a phase: put this rule into one.")
 	}
-	ph, step, err := ns.comparison(path, sc)
+	ph, step, err := ns.comparison(plans.CompareStep, "<kind>.<engine>", path, sc)
 	if err != nil {
 		return nil, err
 	}
-	var c struct {
-		Engines   []string `json:"engines"`
-		Reference string   `json:"reference"`
-		Launches  int      `json:"launches"`
-	}
+	var c plans.Compared
 	if err := step.Decode(&c); err != nil {
 		return nil, Wrong("invalid-address", "Comparison is broken", "%v.", err)
 	}
@@ -42,10 +38,10 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	if in.Feature = in.Row.Key(); !slices.Contains(c.Engines, path[2]) {
 		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; there is no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
 	}
-	if c.Launches < leastCompared || c.Launches > mostCompared {
-		return nil, Wrong("undecidable-comparison", "Launches of a comparison", "Rules decide by %d to %d launches of each engine, and step %q makes %d. Set in it: launches = %d.", leastCompared, mostCompared, step.Name, c.Launches, min(max(c.Launches, leastCompared), mostCompared))
+	if err := decidable(step, c.Launches); err != nil {
+		return nil, err
 	}
-	if in, err = ns.ofRow(in, step, path[3:]); err != nil {
+	if in, err = ns.ofRow(in, step, path[2], path[3:]); err != nil {
 		return nil, err
 	}
 	if in.Against != plans.Parent {
@@ -57,14 +53,23 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	return in, nil
 }
 
-// comparison is the step that an address names, of the gate's phase or of one before it.
-func (ns *Namespace) comparison(path []string, sc *Scope) (*plans.Phase, *plans.Block, *Error) {
+// decidable refuses a step with too few launches, or too many, for rules to decide by.
+func decidable(step *plans.Block, launches int) *Error {
+	if launches >= leastCompared && launches <= mostCompared {
+		return nil
+	}
+	return Wrong("undecidable-comparison", "Launches of a comparison", "Rules decide by %d to %d launches of each row, and step %q makes %d. Set in it: launches = %d.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+}
+
+// comparison is the step of a kind that an address names, of the gate's phase or of one
+// before it; row is what its rows are called by.
+func (ns *Namespace) comparison(kind, row string, path []string, sc *Scope) (*plans.Phase, *plans.Block, *Error) {
 	var names, phases []string
 	var of *plans.Phase
 	var found *plans.Block
 	for _, ph := range ns.plan.Phases {
 		for _, b := range ph.Steps {
-			if b.Kind != plans.CompareStep || !ns.before(sc, ph.Name) {
+			if b.Kind != kind || !ns.before(sc, ph.Name) {
 				continue
 			}
 			names = append(names, b.Name)
@@ -75,19 +80,19 @@ func (ns *Namespace) comparison(path []string, sc *Scope) (*plans.Phase, *plans.
 	}
 	switch {
 	case len(names) == 0:
-		return nil, nil, Wrong("unknown-reference", "No comparison before this gate", "%s.* reads the rows of a step \"compare\", and none stands in this phase or in one that it comes after.", plans.CompareStep)
+		return nil, nil, Wrong("unknown-reference", "No comparison before this gate", "%s.* reads the rows of a step %q, and none stands in this phase or in one that it comes after.", kind, kind)
 	case len(path) < 2:
-		return nil, nil, Wrong("invalid-address", "Incomplete address", "Write %s.%s[\"<kind>.<engine>\"].<workload>.tg.gain.", plans.CompareStep, names[0])
+		return nil, nil, Wrong("invalid-address", "Incomplete address", "Write %s.%s[%q].<workload>.tg.gain.", kind, names[0], row)
 	case found == nil:
-		return nil, nil, Wrong("unknown-reference", "Unknown comparison", "No step \"compare\" in this phase, or in one that it comes after, is called %q; there are %s.%s", path[1], strings.Join(names, ", "), lang.DidYouMean(path[1], names))
+		return nil, nil, Wrong("unknown-reference", "Unknown comparison", "No step %q in this phase, or in one that it comes after, is called %q; there are %s.%s", kind, path[1], strings.Join(names, ", "), lang.DidYouMean(path[1], names))
 	case len(phases) > 1:
-		return nil, nil, Wrong("invalid-address", "Which comparison?", "Phases %s each have a step \"compare\" called %q before this gate ends. Give them different names.", strings.Join(phases, ", "), path[1])
+		return nil, nil, Wrong("invalid-address", "Which comparison?", "Phases %s each have a step %q called %q before this gate ends. Give them different names.", strings.Join(phases, ", "), kind, path[1])
 	}
 	return of, found, nil
 }
 
-// ofRow resolves what stands behind a row.
-func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, rest []string) (*plans.Input, *Error) {
+// ofRow resolves what stands behind a row of that engine.
+func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, rest []string) (*plans.Input, *Error) {
 	of := func(scope measure.Scope) (*plans.Input, *Error) {
 		if len(rest) < 2 {
 			return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(metricNames(scope), ", "))
@@ -113,10 +118,10 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, rest []string) (*
 		return of(measure.PerGPU)
 	case head == "host":
 		return of(measure.PerHost)
-	case head == plans.CommandKind && ns.plan.Engine(in.Row.Engine) != nil:
-		e := ns.plan.Engine(in.Row.Engine)
+	case head == plans.CommandKind && ns.plan.Engine(engine) != nil:
+		e := ns.plan.Engine(engine)
 		if len(rest) < 2 {
-			return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s: command.<metric>.", in.Row.Engine)
+			return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s: command.<metric>.", engine)
 		}
 		p, rest, names, ok := plans.PrintedAt(e.Prints(), rest[1:])
 		if !ok {

@@ -33,7 +33,7 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	}
 	switch {
 	case len(names) == 0:
-		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), numbers that a step \"exec\" prints for its metric blocks, and counts of a step \"matrix\", of which none stands before this gate. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
+		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), cells of a matrix (matrix.<step>.best.<workload>.tg.gain) and its counts, and numbers that a step \"exec\" prints for its metric blocks, of which none stands before this gate. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
 	case step == nil:
 		given := ""
 		if len(path) > 1 {

@@ -212,12 +212,19 @@ func Evidence(v *View) *gates.Evidence {
 			}
 			all.Features[f.Name] = ev
 		}
-		if d := v.Outcome(runtime.BaselineID); d != nil && ph.ReadsBaseline() {
-			ev, _, err := v.row(ph, &plans.BaselineRow)
+		read := func(row *plans.Row) {
+			ev, _, err := v.row(ph, row)
 			if err != nil {
 				ev = &gates.Feature{Broken: verdict.Invalid, Cause: verdict.OfError(err)}
 			}
-			all.Features[plans.BaselineRow.Key()] = ev
+			all.Features[row.Key()] = ev
+		}
+		if ph.Gate != nil {
+			for _, row := range RowsRead(ph) {
+				if v.Outcome(stepOf(row)) != nil {
+					read(row)
+				}
+			}
 		}
 		for _, b := range ph.Steps {
 			d := v.Outcome(runtime.StepID(ph.Name, b.Kind, b.Name))
@@ -225,20 +232,18 @@ func Evidence(v *View) *gates.Evidence {
 				continue
 			}
 			var rows []*plans.Row
-			switch {
-			case len(b.Finds) > 0:
+			if len(b.Finds) > 0 {
 				rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name, Of: b.Kind})
-			case b.Kind == plans.CompareStep:
-				for _, r := range d.Rows {
-					rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name})
+			}
+			for _, r := range d.Rows {
+				row := &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name}
+				if b.Kind == plans.MatrixStep {
+					row.Of = b.Kind
 				}
+				rows = append(rows, row)
 			}
 			for _, row := range rows {
-				ev, _, err := v.row(ph, row)
-				if err != nil {
-					ev = &gates.Feature{Broken: verdict.Invalid, Cause: verdict.OfError(err)}
-				}
-				all.Features[row.Key()] = ev
+				read(row)
 			}
 		}
 	}
@@ -270,11 +275,19 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	if a := f.References[plans.Root]; a != nil {
 		root = *a
 	}
-	return ledger.Evidence{
+	out := ledger.Evidence{
 		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root), References: others,
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
 		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try,
 	}
+	if p := f.Picked; p != nil {
+		out.Picked = &ledger.Picked{Pick: string(p.By.Pick), Values: p.By.Engine, Address: p.By.Address, Stat: p.By.Stat, Of: p.Of}
+		out.Candidate.Launches, out.Parent.Launches = nil, nil
+		for _, c := range p.Cells {
+			out.Picked.Cells = append(out.Picked.Cells, arm(c))
+		}
+	}
+	return out
 }
 
 // Assemble is the way back: it puts together what rules read from what a decision keeps
@@ -297,6 +310,13 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 			f.References[plans.Against(against)] = &gates.Arm{}
 			arms = append(arms, keptArm{arm, f.References[plans.Against(against)]})
 		}
+		var picked *gates.Picked
+		if p := e.Picked; p != nil {
+			picked = &gates.Picked{By: plans.Row{Pick: plans.Pick(p.Pick), Engine: p.Values, Address: p.Address, Stat: p.Stat}, Of: p.Of, Cells: make([]gates.Arm, len(p.Cells))}
+			for i, cell := range p.Cells {
+				arms = append(arms, keptArm{cell, &picked.Cells[i]})
+			}
+		}
 		for _, arm := range arms {
 			arm.to.Name, arm.to.Lost = arm.kept.Name, arm.kept.Lost
 			for _, id := range append([]string{arm.kept.Qualified}, arm.kept.Launches...) {
@@ -313,6 +333,11 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 					arm.to.Launches = append(arm.to.Launches, g)
 				}
 			}
+		}
+		if picked != nil && len(picked.Cells) > 0 {
+			was := f
+			f = picked.Evidence()
+			f.Noise, f.Try = was.Noise, was.Try
 		}
 		out.Features[e.Feature] = f
 	}

@@ -166,7 +166,8 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 			continue
 		}
 		loosened := then.loosened(goals, node, ev)
-		if len(loosened) == 0 || passedBefore(records, node, ev, then) {
+		picked := verdict.Holds(loosened, code.AskedAfter) // which a pass without a rule does not excuse
+		if len(loosened) == 0 || !picked && passedBefore(records, node, ev, then) {
 			continue
 		}
 		for _, l := range loosened {
@@ -198,6 +199,7 @@ func (a asked) loosened(now map[string]ledger.Goal, node string, ev ledger.Evide
 // loosenedPhase is what is not asked any more of a feature's launches by a phase, or by
 // one that is gone: whoever gives a phase another name has moved nothing else.
 func (a asked) loosenedPhase(now map[string]ledger.Goal, node, feature string) (loosened []verdict.Reason) {
+	known := false
 	for _, id := range slices.Sorted(maps.Keys(a.goals)) {
 		if _, stays := now[id]; !isPhase(id) || id != node && stays {
 			continue
@@ -207,13 +209,17 @@ func (a asked) loosenedPhase(now map[string]ledger.Goal, node, feature string) (
 			if _, there := a.goals[runtime.FeatureID(feature)]; !there {
 				d = d.Renamed(a.feature(), feature)
 			}
-			if slices.Contains(d.Reads, feature) {
+			if slices.ContainsFunc(d.Reads, func(read string) bool { return read == feature || plans.SameStep(read, feature) }) {
 				reading = append(reading, d)
 			}
 		}
 		if len(reading) > 0 {
-			loosened = append(loosened, loosenedGoal(a.goals[id], now[node], reading)...)
+			loosened, known = append(loosened, loosenedGoal(a.goals[id], now[node], reading)...), true
 		}
+	}
+	if !known && plans.OfMatrix(feature) {
+		// Whoever names a cell once all of them were seen has picked it.
+		loosened = append(loosened, verdict.New(code.AskedAfter).On(feature))
 	}
 	return loosened
 }
@@ -266,7 +272,11 @@ type asked struct {
 // seenBy is the run that made the first launch of a candidate in its session, whether it
 // counts or not; not there where no record says so.
 func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then asked, there bool) {
-	if len(ev.Candidate.Launches) == 0 {
+	launches := ev.Candidate.Launches
+	if p := ev.Picked; p != nil && len(p.Cells) > 1 {
+		launches = p.Cells[1].Launches
+	}
+	if len(launches) == 0 {
 		return then, false
 	}
 	goals := map[string]map[string]ledger.Goal{}
@@ -280,7 +290,7 @@ func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then as
 			if _, known := first[l.VariantKey]; !known {
 				first[l.VariantKey] = asked{goals[r.Run], l.Variant}
 			}
-			if l.ID == ev.Candidate.Launches[0] {
+			if l.ID == launches[0] {
 				return first[l.VariantKey], true
 			}
 		}

@@ -66,43 +66,65 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
 		return ev, out, nil
 	}
-	if row.Engine == "" {
+	if row.Finds() {
 		return v.numbers(row, d)
 	}
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })
-	if own < 0 || reference < 0 {
+	if own < 0 && row.Pick == "" || reference < 0 {
 		ev.Broken, ev.Cause = Broken(d)
 		return ev, out, nil
 	}
 	ev.Parent.Name, out.Session = d.Rows[reference].Name, d.Session
-	for _, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
-		if r.Verdict != verdict.Pass {
+	wanted := []verdict.Row{d.Rows[reference]}
+	if row.Pick == "" {
+		wanted = append(wanted, d.Rows[own])
+	} else {
+		for i, r := range d.Rows {
+			if i != reference && r.Verdict == verdict.Pass {
+				wanted = append(wanted, r)
+			}
+		}
+	}
+	arms := make([]gates.Arm, len(wanted))
+	for i, r := range wanted {
+		if arms[i].Name = r.Name; r.Verdict != verdict.Pass {
 			ev.Broken, ev.Cause = r.Verdict, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why)
 			return ev, out, nil
 		}
 	}
 	var variants []string
-	var candidate, parent, work string
+	work, keys := "", map[string]string{}
 	for _, id := range d.Launches {
 		l, ok := v.launch(id)
 		if !ok {
 			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 		}
-		if l.Session != d.Session || l.Purpose != ledger.ForBenchmark || l.Variant != ev.Candidate.Name && l.Variant != ev.Parent.Name {
+		if l.Session != d.Session || l.Purpose != ledger.ForBenchmark {
 			continue
 		}
-		if l.Variant == ev.Candidate.Name {
-			candidate, ev.Candidate.Launches = l.VariantKey, append(ev.Candidate.Launches, Measured(l))
+		for i := range arms {
+			if arms[i].Name == l.Variant {
+				arms[i].Launches = append(arms[i].Launches, Measured(l))
+				variants, work, keys[l.Variant] = append(variants, l.VariantKey), l.Work, l.VariantKey
+				if !slices.Contains(out.Launches, id) {
+					out.Launches = append(out.Launches, id)
+				}
+			}
 		}
-		if l.Variant == ev.Parent.Name {
-			parent, ev.Parent.Launches = l.VariantKey, append(ev.Parent.Launches, Measured(l))
-		}
-		variants, work, out.Launches = append(variants, l.VariantKey), l.Work, append(out.Launches, id)
 	}
-	ev.Max = len(ev.Candidate.Launches)
-	ev.Try = Tries(v.records(), row.Engine, candidate, parent, d.Session, work)
-	if v.Records != nil && ph.Gate != nil {
+	if row.Pick != "" {
+		ev = (&gates.Picked{By: *row, Cells: arms, Of: len(d.Rows) - 1}).Evidence()
+	} else {
+		// Of the reference against itself a rule reads its own values.
+		ev.Parent, ev.Candidate = arms[0], arms[1]
+		ev.Max = len(ev.Candidate.Launches)
+	}
+	if name := arms[len(arms)-1].Name; len(arms) > 1 {
+		// All cells of a matrix are tried together, so one of them tells how often.
+		ev.Try = Tries(v.records(), name, keys[name], keys[arms[0].Name], d.Session, work)
+	}
+	if v.Records != nil && ph.Gate != nil && row.Pick != plans.PickEffect {
 		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))
 	}

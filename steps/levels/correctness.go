@@ -26,8 +26,8 @@ const Correctness = "correctness"
 
 var correctnessKind = Kind{
 	Schema: plans.Schema{
-		Asks: true,
-		Doc:  "The engine answers as its parent does. Both are asked the same prompts at temperature 0, and their tokens and log-probabilities are compared. A limit that is not kept fails where the parent's own launches are not as far apart from each other: the parent is launched once more to know that. Asked again, of fresh prompts, at the end of each measured launch.",
+		Asks: true, Against: true,
+		Doc: "The engine answers as its parent does. Both are asked the same prompts at temperature 0, and their tokens and log-probabilities are compared. A limit that is not kept fails where the parent's own launches are not as far apart from each other: the parent is launched once more to know that. Asked again, of fresh prompts, at the end of each measured launch.",
 		Example: `level "correctness" {
   max_kl           = 0.02
   min_argmax_match = 0.99

@@ -411,10 +411,6 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 func (c *compare) parent(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, out *ledger.Decision) (levels.Parent, error) {
 	reference, many := it.variants[0], 2
 	var parent levels.Parent
-	if reference.Command != nil && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
-		// A command answers nobody, and limits that are held against nothing are not kept.
-		return parent, &verdict.Fault{Reason: verdict.New(code.QualityByCommand, verdict.Text("parent", reference.Name))}
-	}
 	if v == reference {
 		many = 1
 	} else if all := c.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}); len(all) > 0 {

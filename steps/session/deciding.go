@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/mxflow/mxflow/gates"
@@ -19,7 +20,14 @@ type deciding struct {
 }
 
 func (d deciding) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	return decide.Keys(d.lab.View(s), d.node)
+	keys, err := decide.Keys(d.lab.View(s), d.node)
+	if d.lab.OnSeenData && s.Previous != nil {
+		// A pass that was withheld is what the person who asks is about to let through.
+		if i := slices.IndexFunc(s.Previous.Reasons, func(r verdict.Reason) bool { return r.Code == code.Withheld }); i >= 0 {
+			keys.Again = verdict.New(code.OnSeenData).From(s.Previous.Reasons[i].Causes...)
+		}
+	}
+	return keys, err
 }
 
 func (d deciding) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {

@@ -20,7 +20,7 @@ import (
 
 // MatrixSchema is what combinations of knobs are written as in a plan.
 var MatrixSchema = plans.Schema{
-	Doc: "Measures combinations of knobs against the baseline, which all share: each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, what each value does by itself and what pairs of values do beyond that, with bounds; of a cell that breaks, by further launches, a smallest set of values that still does. Passes when every cell was measured.",
+	Doc: "Measures combinations of knobs against the baseline, which all share: each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, what each value does by itself and what pairs of values do beyond that, with bounds; of a cell that breaks, by further launches, a smallest set of values that still does. Passes when every cell was measured. From 4 launches, the gate of its phase, and of those after it, reads a cell (`matrix.together[\"kv_cache=on\"].chat.tg.gain >= 0.05`), the best one (`matrix.together.best.chat.tg.gain`) and effects (`matrix.together.effect[\"kv_cache=on\"].chat.tg.gain`).",
 	Example: `step "matrix" "together" {
   knobs     = { kv_cache = ["off", "on"], experts = ["all", "routed"] }
   design    = "full"

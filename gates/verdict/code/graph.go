@@ -49,8 +49,10 @@ const (
 // Rules that were moved to where their launches lie.
 const (
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
-	Relaxed         Code = "relaxed"
-	Loosened        Code = "relaxed.demand"
+	Relaxed  Code = "relaxed"
+	Loosened Code = "relaxed.demand"
+	// AskedAfter: nothing was asked of a matrix when it was measured. Subject: what is now.
+	AskedAfter      Code = "relaxed.asked_after"
 	GoalsUnrecorded Code = "relaxed.unrecorded"
 	// Withheld: what would be a pass is none, from its cause.
 	Withheld Code = "relaxed.withheld"

@@ -111,8 +111,6 @@ const (
 	QualityFew Code = "quality.few"
 	// QualityNoParent: subject is the launch. From why. Args: parent.
 	QualityNoParent Code = "quality.no_parent"
-	// QualityByCommand: what answers are to be held against is a command. Args: parent.
-	QualityByCommand Code = "quality.by_command"
 	// QualityAgain and QualityAfter: subject is the candidate. From what was found at the
 	// end of measured launches, good or not.
 	QualityAgain Code = "quality.again"
