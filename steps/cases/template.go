@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -57,6 +58,9 @@ type template struct {
 	plan  *plans.Plan
 	pass  bool
 	given map[string]templateGiven
+	// asked are the numbers that metrics were given, by feature and metric, then by the arm
+	// that they are against.
+	asked map[[2]string]map[plans.Against]askedOf
 	// beside are the thresholds that numbers were put beside, by what they are of.
 	beside map[string]float64
 }
@@ -157,7 +161,7 @@ func (c *template) threshold(claim *plans.Claim) {
 	}
 	// Of several thresholds of one number the case stands beyond all: the greatest where more
 	// of it passes, and the least where it has to fail.
-	key := in.Feature + " " + gates.NoiseKey(in) + " " + string(in.Relation)
+	key := in.Feature + " " + gates.NoiseKey(in) + " " + string(in.Relation) + " " + string(in.Against)
 	if before, ok := c.beside[key]; ok && (claim.More == c.pass) == (before > at) {
 		return
 	}
@@ -184,16 +188,77 @@ func (c *template) count(in *plans.Input, op string, at float64, wanted bool) {
 	}
 }
 
-// measured gives every launch a number of a metric.
+// askedOf is a number that a metric was given, as an input reads it.
+type askedOf struct {
+	in *plans.Input
+	n  float64
+}
+
+// measured gives every launch a number of a metric: the candidate's from its parent's, and
+// those of the other arms from the candidate's.
 func (c *template) measured(in *plans.Input, n float64) {
-	if in.Kind != plans.InputMetric || in.Counts() || in.Against != plans.Parent {
+	if in.Kind != plans.InputMetric || in.Counts() {
 		return
 	}
-	key := map[plans.Relation]string{plans.Gain: "gain", plans.Change: "change", plans.Delta: "delta", plans.Base: "base", plans.Own: "candidate"}[in.Relation]
-	if in.Relation == plans.Delta && in.Unit == "share" {
-		key = "base = 0.5, delta"
+	against := in.Against
+	if f := c.plan.Feature(in.Feature); against == plans.Root && f != nil && f.BuildsOn.Kind == plans.OnBaseline {
+		against = plans.Parent // the same launches
 	}
-	c.set(in.Feature, "launches", gates.NoiseKey(in), fmt.Sprintf("{ %s = %s }", key, strconv.FormatFloat(n, 'g', 4, 64)))
+	key := [2]string{in.Feature, gates.NoiseKey(in)}
+	if c.asked == nil {
+		c.asked = map[[2]string]map[plans.Against]askedOf{}
+	}
+	if c.asked[key] == nil {
+		c.asked[key] = map[plans.Against]askedOf{}
+	}
+	c.asked[key][against] = askedOf{in, n}
+	c.set(in.Feature, "launches", key[1], "{ "+strings.Join(given(c.asked[key]), ", ")+" }")
+}
+
+// given is what a case says of a metric.
+func given(asked map[plans.Against]askedOf) (parts []string) {
+	say := func(key string, n float64) { parts = append(parts, key+" = "+strconv.FormatFloat(n, 'g', 4, 64)) }
+	candidate := 100.0
+	if of, ok := asked[plans.Parent]; ok {
+		if of.in.Unit == "share" {
+			candidate = 0.5
+		}
+		if of.in.Relation == plans.Delta && of.in.Unit == "share" {
+			say("base", candidate)
+		}
+		say(map[plans.Relation]string{plans.Gain: "gain", plans.Change: "change", plans.Delta: "delta", plans.Base: "base", plans.Own: "candidate"}[of.in.Relation], of.n)
+		switch of.in.Relation {
+		case plans.Own:
+			candidate = of.n
+		case plans.Delta:
+			candidate += of.n
+		case plans.Gain, plans.Change:
+			candidate *= of.ratio()
+		}
+	}
+	said := func(a plans.Against) bool { _, ok := asked[a]; return ok && a != plans.Parent }
+	if of, ok := asked[plans.Parent]; slices.ContainsFunc(plans.References, said) && (!ok || of.in.Relation == plans.Base) {
+		say("candidate", candidate)
+	}
+	for _, against := range slices.DeleteFunc(slices.Clone(plans.References), func(a plans.Against) bool { return !said(a) }) {
+		switch of := asked[against]; of.in.Relation {
+		case plans.Gain, plans.Change:
+			say(string(against), candidate/of.ratio())
+		case plans.Delta:
+			say(string(against), candidate-of.n)
+		default:
+			say(string(against), of.n)
+		}
+	}
+	return parts
+}
+
+// ratio is the candidate's number over the other arm's.
+func (a askedOf) ratio() float64 {
+	if a.in.Relation == plans.Gain && a.in.Better == string(measure.Lower) {
+		return 1 - a.n
+	}
+	return 1 + a.n
 }
 
 // exact gives a level, a knob or what an engine says of itself the word that a rule
