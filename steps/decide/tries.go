@@ -24,7 +24,8 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		return 0
 	}
 	tries := map[armKey]*tried{}
-	first := map[string]string{} // by session: its first launch is one of the parent
+	// By session, its parent: first in its first round, whatever rounds stand beside that.
+	parents := map[string]string{}
 	of := map[string]armKey{}    // of launches of the candidate
 	for _, r := range records {
 		if d := r.Decision; d != nil {
@@ -44,10 +45,10 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		if l.Session == session && l.VariantKey == candidate {
 			break
 		}
-		if first[l.Session] == "" {
-			first[l.Session] = l.VariantKey
+		if l.Ordinal == 1 && parents[l.Session] == "" {
+			parents[l.Session] = l.VariantKey
 		}
-		if first[l.Session] != parent || l.VariantKey == parent || l.VariantKey != candidate && l.Variant != name || !Sound(l) {
+		if l.VariantKey == parent || l.VariantKey != candidate && l.Variant != name || !Sound(l) {
 			continue
 		}
 		a := armKey{session: l.Session, variant: l.VariantKey}
@@ -58,8 +59,8 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		of[l.ID] = a
 	}
 	n := 0
-	for _, t := range tries {
-		if t.launches >= stats.LeastLaunches && (t.refused || !t.passed) {
+	for a, t := range tries {
+		if parents[a.session] == parent && t.launches >= stats.LeastLaunches && (t.refused || !t.passed) {
 			n++
 		}
 	}

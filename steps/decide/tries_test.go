@@ -17,7 +17,7 @@ func TestTries(t *testing.T) {
 		for i := range n {
 			for _, arm := range [][2]string{{"base", parent}, {name, key}} {
 				l = append(l, &ledger.Record{Launch: &ledger.Launch{
-					ID: fmt.Sprintf("%s.%s.%d", id, arm[0], i+1), Session: id, Purpose: ledger.ForBenchmark, Variant: arm[0], VariantKey: arm[1], Work: work, OK: true,
+					ID: fmt.Sprintf("%s.%s.%d", id, arm[0], i+1), Session: id, Purpose: ledger.ForBenchmark, Variant: arm[0], VariantKey: arm[1], Work: work, OK: true, Ordinal: i + 1,
 				}})
 			}
 		}
@@ -38,6 +38,9 @@ func TestTries(t *testing.T) {
 		}
 		return l
 	}
+	// A session whose second round stood beside the first and ended before it.
+	beside := session("s1", "p", "f", "c", "w", 4)
+	beside = append(ledgerOf{beside[3], beside[0], beside[2], beside[1]}, beside[4:]...)
 	own := session("s9", "p", "f", "c", "w", 8)
 	failed := join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Fail, nil))
 	seen := func(d *ledger.Decision) { d.OnSeenData = []verdict.Reason{verdict.New(code.Relaxed)} }
@@ -50,6 +53,7 @@ func TestTries(t *testing.T) {
 	}{
 		"the first":                   {nil, 0},
 		"after a fail":                {failed, 2},
+		"rounds stood side by side":   {join(beside, came("s1", "f", verdict.Fail, nil)), 2},
 		"after two":                   {join(failed, session("s2", "p", "f", "c", "w", 8), came("s2", "f", verdict.Inconclusive, nil)), 3},
 		"another knob":                {join(session("s1", "p", "f", "other", "w", 4), came("s1", "f", verdict.Fail, nil)), 2},
 		"another name":                {join(session("s1", "p", "old", "c", "w", 4), came("s1", "old", verdict.Fail, nil)), 2},
