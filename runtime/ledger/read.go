@@ -8,8 +8,10 @@ import (
 	"io"
 	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -61,6 +63,53 @@ type scanned struct {
 	records []*Record
 	good    int64 // bytes of lines that verified
 	torn    bool  // something that is a torn tail follows them
+
+	unread      []unread // the last leaves of the tree
+	unreadBytes int
+}
+
+// unread is a line that is where the tree wants it and whose record was not read yet.
+type unread struct {
+	leaf []byte
+	at   int64 // of the line in the file
+	rec  *Record
+	err  error
+}
+
+// mostUnread is how many bytes of lines are read at once: reading their JSON takes most of
+// the time that a ledger takes, and each line is read by itself.
+const mostUnread = 4 << 20
+
+// read reads the records that are unread, on all processors, and takes them in, in order.
+func (s *scanned) read(path string) error {
+	lines := s.unread
+	var wait sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), len(lines))
+	for first := range workers {
+		wait.Go(func() {
+			for i := first; i < len(lines); i += workers {
+				lines[i].rec, lines[i].err = decode(lines[i].leaf)
+			}
+		})
+	}
+	wait.Wait()
+	s.unread, s.unreadBytes = s.unread[:0], 0
+	for i, l := range lines {
+		err := l.err
+		if err == nil {
+			_, err = s.history.add(l.rec)
+		}
+		if err != nil {
+			s.tree.cut(s.tree.n - int64(len(lines)-i))
+			s.good = l.at
+			if root, err := s.tree.rootAt(s.tree.n); err == nil {
+				s.root = root
+			}
+			return s.damage(path, err.Error())
+		}
+		s.records = append(s.records, l.rec)
+	}
+	return nil
 }
 
 // scan reads a ledger to its end. It returns what verified even when it
@@ -72,13 +121,22 @@ func scan(r io.Reader, path string) (*scanned, error) {
 		line, err := readLine(in)
 		switch {
 		case errors.Is(err, io.EOF):
+			if err := s.read(path); err != nil {
+				return s, err
+			}
 			return s, s.tail(line, path)
 		case errors.Is(err, errLong):
+			if err := s.read(path); err != nil {
+				return s, err
+			}
 			return s, s.damage(path, fmt.Sprintf("is longer than %d bytes", maxLine))
 		case err != nil:
 			return s, fmt.Errorf("ledger %s: cannot be read: %w", path, err)
 		}
 		if problem := s.line(line); problem != nil {
+			if err := s.read(path); err != nil {
+				return s, err
+			}
 			// A hole may hold anything after it, so the tail ends at the end
 			// of the file, wherever that is.
 			rest, err := holed(line, in, s.good)
@@ -91,10 +149,15 @@ func scan(r io.Reader, path string) (*scanned, error) {
 			return s, s.damage(path, problem.Error())
 		}
 		s.good += int64(len(line)) + 1
+		if s.unreadBytes > mostUnread {
+			if err := s.read(path); err != nil {
+				return s, err
+			}
+		}
 	}
 }
 
-// line takes in one line, given without its LF.
+// line takes in one line, given without its LF; its record is left to read.
 func (s *scanned) line(line []byte) error {
 	leaf, rootText, err := parseLine(line)
 	if err != nil {
@@ -116,14 +179,8 @@ func (s *scanned) line(line []byte) error {
 		return fail(errors.New("does not match its tree hash: a byte of it was changed, or a line before it was added or removed"))
 	}
 	if n > 0 {
-		rec, err := decode(leaf)
-		if err != nil {
-			return fail(err)
-		}
-		if _, err := s.history.add(rec); err != nil {
-			return fail(err)
-		}
-		s.records = append(s.records, rec)
+		s.unread = append(s.unread, unread{leaf: bytes.Clone(leaf), at: s.good})
+		s.unreadBytes += len(leaf)
 	}
 	s.root = root
 	return nil

@@ -162,3 +162,33 @@ func TestDanglingLaunchIsNoticed(t *testing.T) {
 		t.Errorf("got %v, %v", rep.Notices, err)
 	}
 }
+
+// TestReportEndsBeforeDamage: lines are read many at once, and what is told of a damaged
+// one is as if they were read one by one.
+func TestReportEndsBeforeDamage(t *testing.T) {
+	leaves := []string{header}
+	for _, r := range nodes(20) {
+		leaf, err := marshal(new(bytes.Buffer), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, string(leaf))
+	}
+	leaves[8] = strings.Replace(leaves[8], `"pass"`, `"passed"`, 1)
+	path := t.TempDir() + "/ledger"
+	write(t, path, forge(leaves...))
+	rep, err := Verify(path)
+	var damage *DamageError
+	if !errors.As(err, &damage) || damage.Line != 9 || damage.Offset != int64(len(forge(leaves[:8]...))) {
+		t.Errorf("got %v, want line 9", err)
+	}
+	var before tree
+	for _, leaf := range leaves[:8] {
+		if _, err := before.add([]byte(leaf)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if root, err := before.rootAt(8); err != nil || rep.Root != root || rep.Size != 8 || rep.Records != 7 || rep.Bytes != damage.Offset {
+		t.Errorf("%+v, %v, want 7 records with root %s", rep, err, root)
+	}
+}
