@@ -53,6 +53,7 @@ var graphPhrases = phrases{
 	code.FeatureWasRetracted: "its feature was retracted",
 
 	code.Relaxed:         "rule relaxed after its data were seen{causes? ({causes})}",
+	code.PreferMoved:     "prefer {was} → {is?{is}}{is!nothing}",
 	code.AskedAfter:      "{subject} is read by no rule of the plan that was measured",
 	code.Loosened:        "{was} → {is?{is}}{is!not asked any more}",
 	code.GoalsUnrecorded: "what was asked when session {subject} began is not on record",

@@ -17,6 +17,8 @@ type Goal struct {
 	FalseFail    float64 `json:"false_fail,omitempty"`
 	First        int     `json:"first,omitempty"`
 	Alternatives int     `json:"alternatives,omitempty"`
+	// Prefer is the metric by which one of the alternatives is chosen.
+	Prefer string `json:"prefer,omitempty"`
 }
 
 // Demand is a rule, or a part of one, in a form in which two can be held against each

@@ -23,7 +23,11 @@ func Goals(p *plans.Plan) map[string]ledger.Goal {
 	for _, ph := range p.Phases {
 		for _, f := range ph.Features {
 			for _, candidate := range slices.Concat(runtime.Candidates(f), f.Confirm) {
-				out[runtime.FeatureID(candidate.Name)] = goalOf(Settings(p, candidate), demands(decisive(candidate)))
+				goal := goalOf(Settings(p, candidate), demands(decisive(candidate)))
+				if f.Choose != nil {
+					goal.Prefer = f.Choose.Prefer
+				}
+				out[runtime.FeatureID(candidate.Name)] = goal
 			}
 		}
 		if ph.Gate != nil {
@@ -166,7 +170,8 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 			continue
 		}
 		loosened := then.loosened(goals, node, ev)
-		picked := verdict.Holds(loosened, code.AskedAfter) // which a pass without a rule does not excuse
+		// That it passed then does not excuse who picks it now.
+		picked := verdict.Holds(loosened, code.AskedAfter) || verdict.Holds(loosened, code.PreferMoved)
 		if len(loosened) == 0 || !picked && passedBefore(records, node, ev, then) {
 			continue
 		}
@@ -256,6 +261,9 @@ func loosenedGoal(was, is ledger.Goal, demands []ledger.Demand) (loosened []verd
 	moved(is.FalseFail < was.FalseFail, "false_fail", was.FalseFail, is.FalseFail)
 	if is.Alternatives < was.Alternatives {
 		loosened = append(loosened, verdict.New(code.AlternativesMoved, verdict.Int("was", was.Alternatives), verdict.Int("is", is.Alternatives)))
+	}
+	if was.Prefer != "" && is.Prefer != was.Prefer {
+		loosened = append(loosened, verdict.New(code.PreferMoved, verdict.Text("was", was.Prefer), verdict.Text("is", is.Prefer)))
 	}
 	if is.First != was.First {
 		loosened = append(loosened, verdict.New(code.FirstLookMoved, verdict.Int("was", was.First), verdict.Int("is", is.First)))

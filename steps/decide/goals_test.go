@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -197,5 +198,27 @@ func TestSamePhaseByAnotherName(t *testing.T) {
 	}
 	if got := Relaxed(known.records(), now, "phase.two", seen); len(got) != 1 || got[0].Code != code.Loosened {
 		t.Errorf("with another name and an easier rule: %v", got)
+	}
+}
+
+// TestPreferMoved: who picks another alternative once all were seen has not measured it, even
+// where that passed.
+func TestPreferMoved(t *testing.T) {
+	goals := func(prefer string) map[string]ledger.Goal {
+		return map[string]ledger.Goal{runtime.FeatureID("f[a]"): {First: 4, Alternatives: 2, Prefer: prefer}}
+	}
+	known := ledgerOf{
+		{Run: "1", RunStart: &ledger.RunStart{Goals: goals("chat.tg")}},
+		{Run: "1", Launch: &ledger.Launch{ID: "l", Session: "s", Variant: "f[a]", VariantKey: "k"}},
+		{Run: "1", Decision: &ledger.Decision{
+			Kind: ledger.KindFeature, Verdict: verdict.Pass, Alternatives: []ledger.Alternative{{Name: "f[a]", Verdict: verdict.Pass}},
+			Evidence: []ledger.Evidence{{Session: "s", Candidate: ledger.Arm{Name: "f[a]"}}},
+		}},
+	}
+	seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f[a]", Launches: []string{"l"}}}}
+	for prefer, want := range map[string]int{"chat.tg": 0, "chat.pp": 1} {
+		if got := Relaxed(known.records(), goals(prefer), runtime.FeatureID("f[a]"), seen); len(got) != want {
+			t.Errorf("prefer %s: %+v, want %d", prefer, got, want)
+		}
 	}
 }

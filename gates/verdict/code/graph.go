@@ -51,6 +51,8 @@ const (
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
 	Relaxed  Code = "relaxed"
 	Loosened Code = "relaxed.demand"
+	// PreferMoved: alternatives are chosen by another metric. Args: was, is.
+	PreferMoved Code = "relaxed.prefer"
 	// AskedAfter: nothing was asked of a matrix when it was measured. Subject: what is now.
 	AskedAfter      Code = "relaxed.asked_after"
 	GoalsUnrecorded Code = "relaxed.unrecorded"
