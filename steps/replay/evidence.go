@@ -26,6 +26,8 @@ type replayedLaunch struct {
 	// launch is the recorded one with the metrics of its raw data; nil where the
 	// ledger has none of that ID.
 	launch *ledger.Launch
+	// said is the decision that was last told what became of it.
+	said *Replayed
 	Recomputed
 }
 
@@ -34,16 +36,15 @@ type replayedLaunch struct {
 // differences; one whose raw data are gone is an error.
 func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
 	var gone error
-	said := map[string]bool{}
 	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
 		l := r.again(id)
 		if l.launch == nil {
 			return nil, false
 		}
-		if said[id] {
+		if l.said == out {
 			return l.launch, true
 		}
-		said[id] = true
+		l.said = out
 		switch {
 		case l.Outcome == RawMissing || l.Damaged:
 			if gone == nil {
