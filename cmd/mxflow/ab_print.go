@@ -248,7 +248,7 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	s.also(r)
 	s.differing(r)
 	s.section("checked", s.checked(r))
-	s.lines("to know", toKnow(r))
+	s.lines("notes", toKnow(r))
 	s.lines("next", r.Advice)
 	s.section("kept", s.recordWords())
 	fmt.Fprintf(s.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), r.Exit)

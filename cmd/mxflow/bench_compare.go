@@ -122,7 +122,7 @@ func compareWith(a *app, b *benchFlags, now *bench.Result) error {
 	fmt.Fprintf(a.stdout, "\ncompared with %s: %s at %s (%s), %s, %s\n\n", b.compare, imported.Printable(then.Model), imported.Printable(then.URL),
 		imported.Printable(then.Engine), then.Started.UTC().Format("2006-01-02 15:04 MST"), imported.Printable(then.Tool))
 	a.printTable([]string{"cell", "metric", "then", "now", "now / then"}, ratios(then, now))
-	a.lines("not alike", unlike(then, now))
+	a.lines("differences", unlike(then, now))
 	a.lines("what this shows", whatItShows(a, then, now))
 	return nil
 }
@@ -236,7 +236,7 @@ func ratios(then, now *bench.Result) (rows [][]string) {
 			ratio := "–"
 			switch {
 			case x.Unit != y.Unit || name == "goodput" && fmt.Sprint(then.SLO) != fmt.Sprint(now.SLO):
-				ratio = "not alike"
+				ratio = "not comparable"
 			case x.Mean > 0 && y.Mean > 0:
 				ratio = strconv.FormatFloat(y.Mean/x.Mean, 'f', 3, 64) + "×"
 			}

@@ -277,12 +277,12 @@ func printCheck(a *app, c *levels.EngineCheck) {
 	for _, name := range slices.Sorted(maps.Keys(c.Observed)) {
 		rows = append(rows, [2]string{name, observedWords(c.Observed[name])})
 	}
-	a.section("what it says of itself", rows)
+	a.section("what it reports", rows)
 	rows = nil
 	for _, name := range slices.Sorted(maps.Keys(c.Unobserved)) {
 		rows = append(rows, [2]string{name, tell.Line(c.Unobserved[name])})
 	}
-	a.section("what it does not say", rows)
+	a.section("not reported", rows)
 	rows = nil
 	if c.Answer != "" || c.Prompt != "" {
 		rows = append(rows, [2]string{"  answer", fmt.Sprintf("%q continues as %q", c.Prompt, c.Answer)})
@@ -294,7 +294,7 @@ func printCheck(a *app, c *levels.EngineCheck) {
 		}
 		rows = append(rows, [2]string{mark + f.Name, tell.Line(f.Says)})
 	}
-	a.section("what was tried (! is what a measurement would suffer from)", rows)
+	a.section("what was tried (! would disturb a measurement)", rows)
 	rows = nil
 	for _, n := range c.Notes {
 		rows = append(rows, [2]string{"-", tell.Line(n)})

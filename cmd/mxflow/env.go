@@ -261,7 +261,7 @@ func planFile(a *app, args []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("the plan that was applied here, %s, is not there any more: name the plan", given)
+	return "", fmt.Errorf("the plan that was applied here, %s, is gone: name the plan", given)
 }
 
 // resolve finds the variant's knob values.
@@ -308,7 +308,7 @@ func resolveStack(r *script.Recipe, p *plans.Plan, stack report.Stack) error {
 		r.Stack = append(r.Stack, f.Feature)
 		for _, knob := range slices.Sorted(maps.Keys(f.Set)) {
 			if p.Knob(knob) == nil {
-				return fmt.Errorf("feature %s was accepted with knob %s = %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
+				return fmt.Errorf("feature %s was accepted with knob %s = %s, and the plan no longer has that knob: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
 			}
 		}
 		maps.Copy(r.Knobs, f.Set)
@@ -328,7 +328,7 @@ func resolveFeature(r *script.Recipe, p *plans.Plan, f *plans.Feature, st *store
 			maps.Copy(r.Knobs, knobs)
 			for knob := range r.Knobs {
 				if p.Knob(knob) == nil {
-					return fmt.Errorf("feature %s was measured with knob %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Name, knob)
+					return fmt.Errorf("feature %s was measured with knob %s, and the plan no longer has that knob: use the plan that was applied, or apply this one", f.Name, knob)
 				}
 			}
 			r.Notes = append(r.Notes, says)

@@ -68,7 +68,7 @@ func (a *app) printHistory(h *report.History) {
 		better = fmt.Sprintf(", %s is better", h.Better)
 	}
 	fmt.Fprintf(a.stdout, "%s (%s)%s\n", h.Metric, h.Stat, better)
-	changed := false
+	changed, plot := false, a.plotted(64)
 	for _, s := range h.Series {
 		fmt.Fprintf(a.stdout, "\n%s\n", seriesTitle(s))
 		low, high := s.Points[0].Value, s.Points[0].Value
@@ -91,12 +91,12 @@ func (a *app) printHistory(h *report.History) {
 					rows = append(rows, []string{"changed", fmt.Sprintf("p %s", tell.P(c.P)), "", changeText(c), ""})
 				}
 			}
-			rows = append(rows, []string{atSecond(p.Time), p.Session, fmt.Sprint(p.Launches), tell.Number(p.Value, h.Unit), dot(p.Value, low, high)})
+			rows = append(rows, []string{atSecond(p.Time), p.Session, fmt.Sprint(p.Launches), tell.Number(p.Value, h.Unit), dot(p.Value, low, high, plot)})
 		}
 		for len(marks) > 0 {
 			mark()
 		}
-		a.printTable([]string{"session began", "session", "launches", "value", span(low, high, h.Unit)}, rows)
+		a.printTable([]string{"began", "session", "launches", "value", span(low, high, h.Unit)}, rows)
 	}
 	if changed {
 		fmt.Fprintln(a.stdout, "\n"+"A change between sessions is a flag and decides nothing: machine, driver and engine may differ. To decide, measure both in one session.")
@@ -130,14 +130,19 @@ func changeText(c report.Change) string {
 	return fmt.Sprintf("%s → %s", tell.Number(c.Before, ""), tell.Number(c.After, ""))
 }
 
-// plotWidth is that of the plot in characters.
-const plotWidth = 31
+// plotted is how many characters a plot has, beside columns that take so many.
+func (a *app) plotted(beside int) int {
+	if width := a.fits(); width > 0 {
+		return max(10, min(80, width-beside))
+	}
+	return 31
+}
 
-// dot is a place between two ends.
-func dot(x, low, high float64) string {
+// dot is a place between two ends, of so many characters.
+func dot(x, low, high float64, plotWidth int) string {
 	at := 0.0
 	if high > low {
 		at = (x - low) / (high - low)
 	}
-	return strings.Repeat("·", int(at*(plotWidth-1)+0.5)) + "●"
+	return strings.Repeat("·", int(at*float64(plotWidth-1)+0.5)) + "●"
 }

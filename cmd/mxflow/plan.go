@@ -214,19 +214,19 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 	case e.Launches == 0:
 		fmt.Fprintln(a.stdout, "\nNothing to measure.")
 	default:
-		fmt.Fprintln(a.stdout, "\n"+launchCount(e)+", if every gate passes. "+takes(e)+sideBySide(p, e))
+		fmt.Fprintln(a.stdout, "\n"+launchCount(e)+" if every gate passes"+takes(e)+sideBySide(p, e))
 	}
 }
 
-// takes is how long the launches of an estimate take, as a sentence.
+// takes is how long the launches of an estimate take, as the end of a sentence.
 func takes(e apply.Estimate) string {
 	switch {
 	case e.High > 0:
-		return "They take " + between(e.Low, e.High) + ", by launches that were made before."
+		return ": " + between(e.Low, e.High) + ", judging by recorded launches."
 	case e.Low > 0:
-		return "They take " + rough(e.Low) + " at least; how long is unknown until the first launch with this load."
+		return ": at least " + rough(e.Low) + ", the rest is unknown until the first launch under this load."
 	}
-	return "How long is unknown until the first launch."
+	return "; time unknown until the first launch."
 }
 
 // worthPlaces is how many seconds a run takes for which places are worth a word.

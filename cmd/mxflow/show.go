@@ -205,7 +205,7 @@ func printLaunches(a *app, launches []*ledger.Launch, all bool) {
 		rows = append(rows, []string{l.ID, l.Variant, launchOK(l), fmt.Sprintf("%.1f", l.Seconds), strings.Join(launchWords(l), "\n")})
 	}
 	fmt.Fprintln(a.stdout)
-	a.printTable([]string{"launch", "variant", "ok", "seconds", "to know"}, rows)
+	a.printTable([]string{"launch", "variant", "ok", "seconds", "notes"}, rows)
 	for _, g := range report.Groups(launches) {
 		head, rows := groupTable(g, launches)
 		if len(rows) > 0 && len(g.Columns) > 0 {

@@ -125,7 +125,7 @@ func statusRows(st *store.Store, most int) [][]string {
 			}
 		}
 		if r.Gone {
-			row[3] = "not in the plan any more"
+			row[3] = "no longer in the plan"
 		}
 		rows = append(rows, row)
 	}
@@ -249,7 +249,7 @@ func (p planNow) says(run string) string {
 	case planChanged:
 		return p.File + " is not what run " + run + " applied; mxflow plan " + shell.Quote(p.File) + " says what an apply would do"
 	case planMissing:
-		return p.File + ", which run " + run + " applied, is not there any more"
+		return p.File + ", which run " + run + " applied, is gone"
 	}
 	return ""
 }

@@ -159,17 +159,9 @@ func Effects(effects []verdict.Effect) (t Table) {
 		if e.Shown() && e.With != "" {
 			what += " together than apart"
 		}
-		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, changeText(e), what})
+		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, tell.Interval(e.Change, e.Low, e.High, "ratio"), what})
 	}
 	return t
-}
-
-func changeText(e verdict.Effect) string {
-	text := tell.Percent(e.Change, 1)
-	if e.Low != nil && e.High != nil {
-		text += fmt.Sprintf(" [%s, %s]", tell.Percent(*e.Low, 1), tell.Percent(*e.High, 1))
-	}
-	return text
 }
 
 // Best are the cells of a matrix that are best by each metric, as sentences.

@@ -46,14 +46,11 @@ func (d Delta) ChangeText() string {
 	if d.Change == nil {
 		return "–"
 	}
-	number := func(x float64) string { return tell.Percent(x, 1) }
+	unit := "ratio"
 	if d.Absolute {
-		number = func(x float64) string { return tell.Number(x, d.Unit) }
+		unit = d.Unit
 	}
-	text := number(*d.Change)
-	if d.Low != nil && d.High != nil {
-		text += fmt.Sprintf(" [%s, %s]", number(*d.Low), number(*d.High))
-	}
+	text := tell.Interval(*d.Change, d.Low, d.High, unit)
 	switch better, known := d.Improves(); {
 	case d.P != nil && !d.Shown():
 		return "~ " + text

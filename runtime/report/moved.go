@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -20,7 +18,7 @@ func Movements(all []gates.Movement) Table {
 	for _, m := range all {
 		change, word := "–", "worse"
 		if m.Change != nil {
-			change = fmt.Sprintf("%s [%s, %s]", tell.Percent(*m.Change, 1), tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
+			change = tell.Interval(*m.Change, m.Low, m.High, "ratio")
 		}
 		if m.Better {
 			word = "better"
