@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -165,8 +167,8 @@ type HistoryOfArm struct {
 }
 
 const (
-	// mostRead is how many launches are read for distributions and traces, the first
-	// features first: the files of 5,000 launches take minutes and fill a page.
+	// mostRead is how many launches are read for distributions and traces: the files of
+	// 5,000 take minutes and fill a page.
 	mostRead = 240
 	// quantiles and tracePoints are what a line on a screen can show.
 	quantiles   = 41
@@ -232,19 +234,73 @@ func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
 		return nil
 	}
 	e := d.Evidence[i]
-	arms := []ledger.Arm{e.Parent, e.Candidate}
-	n := len(e.Parent.Launches) + len(e.Candidate.Launches)
-	if b.left >= n {
-		b.left -= n
-		out = append(out, b.spreads(arms)...)
+	if n := b.reads[d.Node]; n > 0 {
+		arms := []ledger.Arm{lastOf(e.Parent, n), lastOf(e.Candidate, n)}
+		of := "all launches"
+		if n < longest(e) {
+			of = fmt.Sprintf("the last %d launches of each arm", n)
+		}
+		out = append(out, b.spreads(arms, of)...)
 		out = append(out, b.traces(arms)...)
 	}
 	return append(out, b.kernels(e)...)
 }
 
-// spreads are the times to the first token and between tokens. What cannot be read any
-// more has no figure.
-func (b *builder) spreads(arms []ledger.Arm) (out []Figure) {
+// longest is how many launches the longer arm of a candidate and its parent has.
+func longest(e ledger.Evidence) int { return max(len(e.Parent.Launches), len(e.Candidate.Launches)) }
+
+// lastOf is an arm with its last n launches.
+func lastOf(a ledger.Arm, n int) ledger.Arm {
+	a.Launches = a.Launches[max(0, len(a.Launches)-n):]
+	return a
+}
+
+// share says how many launches of each arm are read for distributions and traces, by node:
+// as many of every feature, the last ones, and where there are more features than launches
+// that may be read, one of those that were decided last.
+func (b *builder) share(rows []report.Row) {
+	var all []store.Decided
+	var long []int
+	for _, r := range rows {
+		if d := r.Decided; d != nil && !r.Gone && d.Kind == ledger.KindFeature {
+			if i := slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature }); i >= 0 {
+				all = append(all, *d)
+			}
+		}
+	}
+	of := func(d store.Decided) int {
+		return longest(d.Evidence[slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature })])
+	}
+	slices.SortStableFunc(all, func(a, b store.Decided) int { return b.Time.Compare(a.Time) })
+	if n := mostRead / 2; len(all) > n {
+		b.Left = append(b.Left, fmt.Sprintf("Distributions and traces: of the %d of %d features that were decided last.", n, len(all)))
+		all = all[:n]
+	}
+	for _, d := range all {
+		long = append(long, of(d))
+	}
+	least := slices.Max(append(long, 0))
+	for ; least > 1; least-- {
+		read := 0
+		for _, n := range long {
+			read += 2 * min(n, least)
+		}
+		if read <= mostRead {
+			break
+		}
+	}
+	b.reads = map[string]int{}
+	for i, d := range all {
+		b.reads[d.Node] = min(long[i], least)
+	}
+	if slices.Max(append(long, 0)) > least {
+		b.Left = append(b.Left, fmt.Sprintf("Distributions: of the last %s of each arm. The page reads %d launches at most.", tell.Launches(least), mostRead))
+	}
+}
+
+// spreads are the times to the first token and between tokens, of those launches. What
+// cannot be read any more has no figure.
+func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
 	values := map[string][2][]float64{}
 	for i, arm := range arms {
 		for _, id := range arm.Launches {
@@ -257,14 +313,14 @@ func (b *builder) spreads(arms []ledger.Arm) (out []Figure) {
 				continue
 			}
 			for _, s := range samples {
-				of, err := measure.Derive(s)
+				derived, err := measure.Derive(s)
 				if err != nil || !s.Measured() || s.Err != "" {
 					continue
 				}
 				for _, metric := range []string{"ttft", "itl"} {
 					key := s.Workload + "." + metric
 					both := values[key]
-					both[i] = append(both[i], of[metric]...)
+					both[i] = append(both[i], derived[metric]...)
 					values[key] = both
 				}
 			}
@@ -281,7 +337,7 @@ func (b *builder) spreads(arms []ledger.Arm) (out []Figure) {
 			continue
 		}
 		b.Figures.Spreads = append(b.Figures.Spreads, spread)
-		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in all launches"})
+		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in " + of})
 	}
 	return out
 }
@@ -459,7 +515,7 @@ func (b *builder) figures() {
 			b.Figures.Fronts = append(b.Figures.Fronts, f)
 		}
 	}
-	b.history(speed)
+	b.histories(speed)
 }
 
 // speedOf is the decode speed of the first cell that has one.
@@ -541,14 +597,37 @@ func front(launches []*ledger.Launch, x, y string) (Front, bool) {
 	return f, len(f.Points) > 1
 }
 
-// history is the speed over sessions, where any variant has enough of them to see a change.
+// histories are the speed and what the plan's rules name over sessions, where any variant
+// has enough of them to see a change.
+func (b *builder) histories(speed string) {
+	addresses := []string{speed}
+	for _, d := range report.Standing(b.st) {
+		for _, r := range d.Rules {
+			for _, c := range r.Comparisons {
+				if t := c.Test; t != nil && t.Metric != "" {
+					address := t.Metric
+					if t.Stat != "" && t.Stat != "median" {
+						address += "." + t.Stat
+					}
+					if !slices.Contains(addresses, address) {
+						addresses = append(addresses, address)
+					}
+				}
+			}
+		}
+	}
+	for _, address := range addresses {
+		b.history(address)
+	}
+}
+
 func (b *builder) history(metric string) {
 	const least = 3
 	h, err := report.HistoryOf(b.st, metric)
 	if err != nil {
 		return
 	}
-	out := History{Metric: h.Metric, Unit: h.Unit}
+	out := History{Metric: metric, Unit: h.Unit}
 	for _, s := range h.Series {
 		if len(s.Points) < least {
 			continue

@@ -125,7 +125,7 @@ func (s *state) feature(phase, name string, v verdict.Verdict, rounds int, base,
 		Levels:     []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}, {Name: "kernels", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: v}},
 		Launches:   append(arms[ledger.Baseline], arms[name]...),
 		Hypothesis: &ledger.Hypothesis{Metric: "chat.tg", Expect: "+20%", Because: "fewer bytes a token", Outcome: "confirmed"},
-		Rules:      []ledger.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}},
+		Rules:      []ledger.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}, {Name: "first token", Verdict: v, Expr: "chat.ttft.max <= 1000", Comparisons: []ledger.Comparison{{Test: &verdict.Test{Form: verdict.Range, Metric: "chat.ttft", Stat: "max"}}}}},
 		Evidence: []ledger.Evidence{{
 			Feature:   name,
 			Parent:    ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline], Qualified: arms[ledger.Baseline][0]},

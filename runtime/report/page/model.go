@@ -27,10 +27,12 @@ type Model struct {
 	Standing        []Standing
 	Phases          []Phase
 	Features        []Feature
-	Stack           []Table
-	Targets         []Table
-	TargetNotes     []string
-	Figures         Figures
+	// Left are what figures of features leave out.
+	Left        []string
+	Stack       []Table
+	Targets     []Table
+	TargetNotes []string
+	Figures     Figures
 	// Revision is set on a page that follows a run: which state of the ledger it shows.
 	Revision string
 }
@@ -134,13 +136,15 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 			m.Machine = append(m.Machine, Fact{name, s.Environment[name]})
 		}
 	}
-	b := &builder{Model: m, st: st, now: time.Now(), left: mostRead}
+	b := &builder{Model: m, st: st, now: time.Now()}
 	if report.WorkOn(st).State == report.UnderWay {
 		if b.standing(looks); len(b.Figures.Tests) == 0 {
 			b.session(view)
 		}
 	}
-	b.rows(report.Rows(st))
+	rows := report.Rows(st)
+	b.share(rows)
+	b.rows(rows)
 	b.figures()
 	stack := report.AcceptedStack(st)
 	if len(stack.Features) > 0 {
@@ -162,8 +166,8 @@ type builder struct {
 	st   *store.Store
 	now  time.Time
 	told tell.Page
-	// left is how many launches may still be read for distributions and traces.
-	left int
+	// reads is how many launches of each arm are read for distributions and traces, by node.
+	reads map[string]int
 }
 
 // rows takes in phases and features in the plan's order.

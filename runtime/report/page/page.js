@@ -220,6 +220,11 @@
     }
     into.replaceChildren(...drawn);
   };
+  const fill = (f) => {
+    const numbers = f.querySelector(".numbers");
+    if (numbers.open) numbers.querySelector(".scroll").replaceChildren(table(rowsOf[f.dataset.kind](data(f))));
+  };
+  let chosen = "";
   const every = () => [...document.querySelectorAll("figure[data-kind]")];
   const seen = new IntersectionObserver((entries) => entries.forEach((e) => e.isIntersecting && render(e.target)), {rootMargin: "300px"});
   const sized = new ResizeObserver((entries) => entries.forEach((e) => { const f = e.target.parentElement; if (f.drawn) render(f); }));
@@ -228,7 +233,25 @@
     for (const f of every()) {
       seen.observe(f);
       sized.observe(f.querySelector(".plot"));
-      f.querySelector(".numbers").addEventListener("toggle", function () { if (this.open) this.querySelector(".scroll").replaceChildren(table(rowsOf[f.dataset.kind](data(f)))); }, {once: true});
+      f.querySelector(".numbers").addEventListener("toggle", () => fill(f));
+    }
+    const choice = document.getElementById("metric");
+    if (choice) {
+      const f = document.querySelector("figure[data-kind=history]");
+      const choose = () => {
+        chosen = choice.selectedOptions[0].textContent;
+        f.dataset.at = choice.value;
+        f.drawn = 0;
+        f.querySelector("figcaption").textContent = chosen + " over sessions";
+        render(f);
+        fill(f);
+      };
+      choice.addEventListener("change", choose);
+      const again = [...choice.options].find((o) => o.textContent === chosen);
+      if (again && again.index) {
+        choice.selectedIndex = again.index;
+        choose();
+      }
     }
     document.getElementById("theme").addEventListener("click", () => { theme = themes[(themes.indexOf(theme) + 1) % 3]; keep(theme); show(); });
     show();

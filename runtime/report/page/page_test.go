@@ -25,6 +25,8 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 //go:embed testdata/axe.min.js
@@ -91,6 +93,57 @@ func TestEmptySections(t *testing.T) {
 	}
 	if !strings.Contains(text, "not decided yet") || !strings.Contains(text, "did not finish") {
 		t.Error("what is open is not said")
+	}
+}
+
+// TestShares: every feature has distributions of its last launches, however many there
+// are, and the page says what was left out.
+func TestShares(t *testing.T) {
+	for _, c := range []struct {
+		features, launches, read, of int
+		left                         string
+	}{
+		{3, 4, 4, 3, ""},
+		{30, 6, 4, 30, "of the last 4 launches of each arm"},
+		{121, 1, 1, 120, "of the 120 of 121 features that were decided last"},
+		{500, 5, 1, 120, "of the last 1 launch of each arm"},
+	} {
+		b := &builder{Model: &Model{}}
+		var rows []report.Row
+		for i := range c.features {
+			name := fmt.Sprintf("f%d", i)
+			arm := ledger.Arm{Name: name, Launches: make([]string, c.launches)}
+			rows = append(rows, report.Row{Node: "feature." + name, Decided: &store.Decided{Time: time.Unix(int64(i), 0), Decision: &ledger.Decision{
+				Node: "feature." + name, Kind: ledger.KindFeature, Feature: name, Evidence: []ledger.Evidence{{Feature: name, Parent: arm, Candidate: arm}},
+			}}})
+		}
+		b.share(rows)
+		if last := fmt.Sprintf("feature.f%d", c.features-1); len(b.reads) != c.of || b.reads[last] != c.read {
+			t.Errorf("%d features of %d launches: %d are read, %d launches of the last", c.features, c.launches, len(b.reads), b.reads[last])
+		}
+		if left := strings.Join(b.Left, " "); (c.left == "") != (left == "") || !strings.Contains(left, c.left) {
+			t.Errorf("%d features: left out: %q", c.features, left)
+		}
+	}
+}
+
+// TestHistories: the metrics of all rules have a history, with their statistic.
+func TestHistories(t *testing.T) {
+	s := newState(t)
+	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.a", "feature.b", "feature.c"}}})
+	for _, name := range []string{"a", "b", "c"} {
+		s.feature("p", name, verdict.Pass, 2, 60, 70, false)
+	}
+	m, err := Of(s.st, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metrics []string
+	for _, h := range m.Figures.History {
+		metrics = append(metrics, h.Metric)
+	}
+	if got := strings.Join(metrics, " "); got != "chat.tg chat.ttft.max" {
+		t.Errorf("histories of %q", got)
 	}
 }
 
@@ -182,16 +235,18 @@ func TestInBrowser(t *testing.T) {
 				said.listen(tab)
 				var empty []string
 				var figures, page, window int
-				var findings string
+				var findings, history string
 				var shot []byte
 				err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
 					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
 					chromedp.Navigate(url),
+					chromedp.Evaluate(`document.querySelector("figure").scrollIntoView()`, nil),
 					chromedp.WaitReady(`figure .plot > svg`), // what is in view is drawn by itself
 					chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
 					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
 					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
+					chromedp.Evaluate(`(() => { const s = document.getElementById("metric"); s.value = "1"; s.dispatchEvent(new Event("change")); const f = document.querySelector("figure[data-kind=history]"); return f.querySelector("figcaption").textContent + "; " + f.querySelector(".numbers thead").textContent; })()`, &history),
 					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
 					chromedp.ActionFunc(func(ctx context.Context) error {
 						if (theme == "light") != (width == 390) {
@@ -220,6 +275,9 @@ func TestInBrowser(t *testing.T) {
 				}
 				if page > window {
 					t.Errorf("the page is %d px wide, the window %d", page, window)
+				}
+				if !strings.HasPrefix(history, "chat.ttft.max over sessions; ") || !strings.Contains(history, "chat.ttft.max (ms)") {
+					t.Errorf("another metric is chosen, and the figure shows %q", history)
 				}
 				if findings != "" {
 					t.Errorf("axe-core found:\n%s", findings)
