@@ -47,6 +47,7 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.comparisons()
 	p.features()
 	p.stack()
+	p.models()
 	p.targets()
 	p.hypotheses()
 	p.interactions()

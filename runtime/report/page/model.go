@@ -30,6 +30,7 @@ type Model struct {
 	// Left are what figures of features leave out.
 	Left        []string
 	Stack       []Table
+	Models      []Table
 	Targets     []Table
 	TargetNotes []string
 	Figures     Figures
@@ -149,6 +150,10 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	stack := report.AcceptedStack(st)
 	if len(stack.Features) > 0 {
 		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
+	}
+	since := report.NewestMilestone(st)
+	if models := report.ModelsTable(st, since); len(models.Rows) > 0 {
+		m.Models = []Table{{report.ModelsTitle(since), models}}
 	}
 	if contests := report.Contests(st); len(contests) > 0 {
 		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)

@@ -149,7 +149,8 @@ func (t *writer) baselineOutput() string {
 // were accepted, each with what it brought.
 func (t *writer) milestones() {
 	t.line("## Milestones\n")
-	for _, m := range report.Milestones(t.st) {
+	milestones := report.Milestones(t.st)
+	for _, m := range milestones {
 		t.line("### %s\n", m.Name)
 		t.line("Run `%s` of %s. %s\n", raw(m.Run), ledger.Minute(m.At), m.Note)
 		since, err := report.SinceMilestone(t.st, m.Name)
@@ -161,6 +162,10 @@ func (t *writer) milestones() {
 			table := report.DeltaTable(since.Stack.Deltas, since.Stack.Old.Title(), since.Stack.New.Title())
 			t.table(table.Head, table.Rows)
 		}
+		t.models(&m)
+	}
+	if len(milestones) == 0 {
+		t.models(nil)
 	}
 	stack := report.AcceptedStack(t.st)
 	for i, a := range stack.Features {
@@ -171,6 +176,14 @@ func (t *writer) milestones() {
 		t.line("Nothing was accepted yet.")
 	}
 	t.line("")
+}
+
+// models are configurations and models, with the speed-up since a milestone.
+func (t *writer) models(since *report.Milestone) {
+	if table := report.ModelsTable(t.st, since); len(table.Rows) > 0 {
+		t.line("%s\n", report.ModelsTitle(since))
+		t.table(table.Head, table.Rows)
+	}
 }
 
 // configuration is the section of one variant.
