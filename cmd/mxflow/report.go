@@ -61,6 +61,9 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 			}
 			defer st.Close()
 			f, known := reportFormats[format]
+			if format == "html" {
+				f.write = func(w io.Writer, st *store.Store) error { return writePage(w, st, vars) }
+			}
 			switch {
 			case !known:
 				return fmt.Errorf("--format %s: there are %s", format, list(slices.Sorted(maps.Keys(reportFormats))))
@@ -72,8 +75,8 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 				return fmt.Errorf("--out and --dir are for pages; send --json where you want it with > %s", cmp.Or(out, "FILE"))
 			case dir != "" && (out != "" || since != "" || format != "md"):
 				return errors.New("--dir writes its own files: leave --out, --since and --format out")
-			case dir == "" && len(vars) > 0:
-				return errors.New("--var is for --dir, which reads the plan: add --dir, or leave it out")
+			case dir == "" && format != "html" && len(vars) > 0:
+				return errors.New("--var and --var-file are for --dir and --format html, which read the plan: add one of them, or leave it out")
 			case pr:
 				return ci.PullRequest(a.stdout, st)
 			}
@@ -132,35 +135,46 @@ type reportFormat struct {
 
 var reportFormats = map[string]reportFormat{
 	"md":     {report.Heading, func(w io.Writer, st *store.Store) error { return report.Markdown(w, st, movedIn(st)) }},
-	"html":   {page.Heading, writePage},
+	"html":   {heading: page.Heading},
 	"junit":  {xml.Header, func(w io.Writer, st *store.Store) error { return ci.JUnit(w, st, time.Now()) }},
 	"github": {ci.Heading, func(w io.Writer, st *store.Store) error { return ci.GitHub(w, st, movedIn(st), time.Now()) }},
 }
 
 // writePage writes the page for a browser, with the phases drawn as the newest run's plan
 // has them where that can be compiled yet.
-func writePage(w io.Writer, st *store.Store) error {
+func writePage(w io.Writer, st *store.Store, vars []load.Given) error {
+	edges, err := edgesOf(st, vars)
+	if err != nil {
+		return err
+	}
 	at, _ := atWork(st.Dir())
-	m, err := page.Of(st, edgesOf(st), at.Looks)
+	m, err := page.Of(st, edges, at.Looks)
 	if err != nil {
 		return err
 	}
 	return page.Write(w, m)
 }
 
-// edgesOf are those of the phases of the newest run's plan; none where it cannot be
-// compiled any more.
-func edgesOf(st *store.Store) (edges []page.Edge) {
-	if runs := st.Runs(); len(runs) > 0 {
-		if p := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID); p != nil {
-			for _, ph := range p.Phases {
-				for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
-					edges = append(edges, page.Edge{From: need, To: ph.Name})
-				}
-			}
+// edgesOf are those of the phases of the newest run's plan, compiled with what it was
+// given then and with vars. Without vars there are none where it cannot be compiled any more.
+func edgesOf(st *store.Store, vars []load.Given) (edges []page.Edge, err error) {
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	p := replay.New(st, steps.Registry(), vars).Plan(runs[len(runs)-1].ID)
+	if p == nil {
+		if len(vars) > 0 {
+			return nil, fmt.Errorf("the plan of run %s cannot be compiled with these --var and --var-file: give those that it was applied with", runs[len(runs)-1].ID)
+		}
+		return nil, nil
+	}
+	for _, ph := range p.Phases {
+		for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
+			edges = append(edges, page.Edge{From: need, To: ph.Name})
 		}
 	}
-	return edges
+	return edges, nil
 }
 
 // movedIn works out what features moved, of a state directory.

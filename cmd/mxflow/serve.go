@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -31,6 +32,7 @@ import (
 func newServeCommand(a *app) *cobra.Command {
 	var port int
 	var child bool
+	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the run under way in a browser",
@@ -51,7 +53,12 @@ a page that is open it looks once a second whether something was recorded.`,
 				return err
 			}
 			dir := st.Dir()
-			st.Close()
+			if len(vars) > 0 {
+				_, err = edgesOf(st, vars)
+			}
+			if st.Close(); err != nil {
+				return err
+			}
 			listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			if err != nil {
 				return fmt.Errorf("--port %d cannot be served on: %w. Choose another, or leave it out", port, err)
@@ -69,6 +76,7 @@ a page that is open it looks once a second whether something was recorded.`,
 				stop()
 			}()
 			s := newOnlooker(dir, listener.Addr().String())
+			s.vars = vars
 			fmt.Fprintf(a.stdout, "%s\nCtrl-C ends it.\n", s.url())
 			return s.serve(ctx, listener)
 		},
@@ -76,6 +84,7 @@ a page that is open it looks once a second whether something was recorded.`,
 	c.Flags().IntVar(&port, "port", 0, "port to serve on (default: a free one)")
 	c.Flags().BoolVar(&child, "child", false, "end when standard input does")
 	_ = c.Flags().MarkHidden("child")
+	varFlag(c, &vars)
 	return c
 }
 
@@ -89,7 +98,9 @@ const mostStreams = 16
 // onlooker shows one state directory. It only reads.
 type onlooker struct {
 	dir, host, token string
-	streams          chan struct{}
+	// vars are what the plan is compiled with, beside what it was applied with.
+	vars    []load.Given
+	streams chan struct{}
 
 	mu sync.Mutex
 	// text is the page of a revision of the ledger, made at a time.
@@ -196,7 +207,11 @@ func (s *onlooker) current() ([]byte, error) {
 	if at, underWay := atWork(s.dir); underWay {
 		looks = at.Looks
 	}
-	m, err := page.Of(st, edgesOf(st), looks)
+	edges, err := edgesOf(st, s.vars)
+	if err != nil {
+		return nil, err
+	}
+	m, err := page.Of(st, edges, looks)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// blocks are the examples of a page in one language.
+func blocks(t *testing.T, page, language string) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split(string(text), "```"+language+"\n")[1:] {
+		block, _, closed := strings.Cut(part, "```")
+		if !closed {
+			t.Fatalf("an example of %s is not closed", page)
+		}
+		list = append(list, block)
+	}
+	return list
+}
+
+// TestReportsPage follows docs/reports.md: its commands print what it shows, its feature
+// is one, and its keep region stays.
+func TestReportsPage(t *testing.T) {
+	shown := map[string][]string{}
+	for _, language := range []string{"console", "hcl", "markdown"} {
+		shown[language] = blocks(t, "reports.md", language)
+	}
+	dir := t.TempDir()
+	plan, err := os.ReadFile("testdata/plans/tiny.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "plan.hcl"), plan, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mxflow := func(args ...string) (int, string) {
+		c := exec.CommandContext(t.Context(), program, args...)
+		c.Dir = dir
+		out, _ := c.CombinedOutput()
+		return c.ProcessState.ExitCode(), string(out)
+	}
+	if status, out := mxflow("apply", "--var", "launches=1", "plan.hcl"); status != 3 {
+		t.Fatalf("apply ends with %d:\n%s", status, out)
+	}
+	session := regexp.MustCompile(`s-[0-9a-f]{10}`)
+	follow := func(block string) {
+		for _, part := range strings.Split(block, "$ mxflow ")[1:] {
+			command, want, _ := strings.Cut(part, "\n")
+			if _, out := mxflow(strings.Fields(command)...); session.ReplaceAllString(out, "S") != session.ReplaceAllString(want, "S") {
+				t.Errorf("mxflow %s prints\n%sand docs/reports.md has\n%s", command, out, want)
+			}
+		}
+	}
+	consoles, features, regions := shown["console"], shown["hcl"], shown["markdown"]
+	if len(consoles) != 1 || len(features) != 1 || len(regions) != 1 {
+		t.Fatalf("%d, %d and %d examples", len(consoles), len(features), len(regions))
+	}
+	follow(consoles[0])
+	results := filepath.Join(dir, "docs", "BENCHMARK_RESULTS.md")
+	text, err := os.ReadFile(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	region := strings.TrimSpace(regions[0])
+	empty := "<!-- keep notes -->\n<!-- /keep -->"
+	if !strings.Contains(string(text), empty) {
+		t.Fatalf("no keep region in\n%s", text)
+	}
+	if err := os.WriteFile(results, []byte(strings.Replace(string(text), empty, region, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, out := mxflow("report", "plan.hcl", "--dir", "docs"); status != 0 {
+		t.Fatalf("%d: %s", status, out)
+	}
+	if text, err = os.ReadFile(results); err != nil || !strings.Contains(string(text), region) {
+		t.Errorf("the region did not stay: %v\n%s", err, text)
+	}
+	const criterion = `
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.05"
+    }
+`
+	around := `knob "tile" {
+  default = "auto"
+
+  value "auto" {
+    must_see {
+      log = ["*auto*"]
+    }
+  }
+  value "64x128" {
+    must_see {
+      log = ["*64x128*"]
+    }
+  }
+}
+phase "tiles" {
+  feature "tile_auto" {
+    set = { tile = "64x128" }` + criterion + `
+  }
+`
+	whole := string(plan) + around + strings.ReplaceAll(features[0], "…", criterion) + "}\n"
+	if res := load.Bytes("reports.md", []byte(whole), steps.Registry(), load.Options{Inputs: []load.Given{}}); !res.OK() {
+		t.Error(res.Diagnostics)
+	}
+}
