@@ -47,19 +47,27 @@ type Table struct {
 	report.Table
 }
 
-// Numeric says which columns are numbers, which stand at the right.
-func (t Table) Numeric() []bool {
-	numeric := make([]bool, len(t.Head))
-	for i := range numeric {
+// Classes are how the cells of each column are set: numbers at the right, and what is
+// short on one line.
+func (t Table) Classes() []string {
+	const short = 24
+	classes := make([]string, len(t.Head))
+	for i := range classes {
+		numeric, one := len(t.Rows) > 0, true
 		for _, row := range t.Rows {
 			cell := row[i]
 			number := cell != "" && strings.ContainsAny(cell[:1], "+-0123456789") && !strings.Contains(cell, ":")
-			if numeric[i] = number || cell == "–"; !numeric[i] {
-				break
-			}
+			numeric = numeric && (number || cell == "–")
+			one = one && len([]rune(cell)) <= short
+		}
+		switch {
+		case numeric:
+			classes[i] = "n"
+		case one:
+			classes[i] = "one"
 		}
 	}
-	return numeric
+	return classes
 }
 
 // Mark is a verdict, or the state that stands for one, as a shape and a word.

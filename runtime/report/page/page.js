@@ -46,6 +46,8 @@
     }
     return kept;
   };
+  // room is the width of the longest number of an axis, and of the space before it.
+  const room = (values) => Math.max(44, 14 + 6.6 * d3.max(d3.ticks(d3.min(values) ?? 0, d3.max(values) ?? 0, 5), (t) => num(t).length) || 0);
   const lined = (of) => of.map((l, i) => [l, i === of.length - 1 ? own : base]);
 
   const draw = {
@@ -57,7 +59,7 @@
       const text = inUnit(d.own), out = [key(...arms(d))];
       const tip = (p) => `${p.arm}, round ${p.round}: ${inUnit(d.unit)(p.y)}`;
       out.push(Plot.plot({
-        width, height: 190, marginLeft: 58, marginBottom: 34, ariaLabel: `Launches by round: ${d.metric}`,
+        width, height: 190, marginLeft: room(points.map((p) => p.y)), marginBottom: 34, ariaLabel: `Launches by round: ${d.metric}`,
         x: {type: "point", domain: rounds, label: "round", labelArrow: "none", ticks: rounds.length > 16 ? rounds.filter((_, i) => i % Math.ceil(rounds.length / 12) === 0) : rounds, tickSize: 0},
         y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, ticks: 4, tickSize: 0, nice: true, tickFormat: num, inset: 4},
         marks: [
@@ -88,7 +90,7 @@
     sessions(d, width) {
       const lines = lined(d.arms), rows = lines.flatMap(([a, colour]) => a.values.map((y, i) => ({x: a.rounds[i], y, z: a.arm, colour})));
       return [key(...lines.map(([a, colour]) => [a.arm, colour, colour === base])), Plot.plot({
-        width, height: 200, marginLeft: 58, marginBottom: 34, ariaLabel: `${d.metric} so far`,
+        width, height: 200, marginLeft: room(rows.map((r) => r.y)), marginBottom: 34, ariaLabel: `${d.metric} so far`,
         x: {type: "point", domain: [...new Set(rows.map((r) => r.x))].sort((a, b) => a - b), label: "round", labelArrow: "none", tickSize: 0},
         y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, ticks: 4, tickSize: 0, nice: true, tickFormat: num},
         marks: [Plot.lineY(rows, {x: "x", y: "y", z: "z", stroke: "colour", strokeOpacity: 0.35}), Plot.dot(rows, {x: "x", y: "y", r: 4.2, fill: (r) => r.colour === base ? "none" : own, stroke: "colour", strokeWidth: 1.8, title: (r) => `${r.z}, round ${r.x}: ${num(r.y)}`})],
@@ -98,7 +100,7 @@
       const nodes = [...new Set(all.map((d) => d.node))], tall = nodes.length > 40;
       const rows = all.map((d) => ({...d, at: new Date(d.at), y: tall ? d.node.split(".")[0] : d.node}));
       const lanes = tall ? [...new Set(rows.map((r) => r.y))] : nodes;
-      const times = new Set(rows.map((r) => +r.at)), most = Math.min(30, Math.floor(width * 0.38 / 7));
+      const first = d3.min(rows, (r) => +r.at), last = d3.max(rows, (r) => +r.at), moment = last - first < 6e3, most = Math.min(30, Math.floor(width * 0.38 / 7));
       const entries = [...new Set(all.map((d) => d.verdict))];
       const k = el("p", null, {class: "key"});
       for (const v of entries) {
@@ -110,7 +112,7 @@
       }
       return [k, Plot.plot({
         width, height: 46 + 22 * lanes.length, marginLeft: 14 + 6.6 * Math.min(most, d3.max(lanes, (n) => n.length)), marginBottom: 30, ariaLabel: "Verdicts over time",
-        x: {type: "utc", label: null, tickSize: 0, ticks: width < 500 ? 3 : 6, tickFormat: clock([...times]), nice: times.size > 1, domain: times.size > 1 ? undefined : [new Date(+rows[0].at - 3e4), new Date(+rows[0].at + 3e4)], insetLeft: 8, insetRight: 8},
+        x: {type: "utc", label: null, tickSize: 0, ticks: width < 500 ? 3 : 6, tickFormat: clock([first, last]), nice: !moment, domain: moment ? [new Date(first - 3e4), new Date(last + 3e4)] : undefined, insetLeft: 8, insetRight: 8},
         y: {domain: lanes, label: null, tickSize: 0, tickFormat: (n) => cut(n, most), grid: true},
         symbol: {type: "identity"},
         marks: [Plot.dot(rows, {x: "at", y: "y", r: 5, symbol: (d) => shapes[d.verdict] || "star", fill: (d) => tones[d.verdict] || base, title: (d) => `${d.node}, attempt ${d.attempt}: ${d.verdict}\n${when(d.at.toISOString())} UTC`})],
@@ -129,7 +131,7 @@
     traces(d, width) {
       const lines = lined(d.lines), rows = lines.flatMap(([l, colour], i) => l.at.map((x, j) => ({x, y: l.value[j], z: i, colour})));
       return [key(...lines.map(([l, colour]) => [[l.arm, l.source].filter(Boolean).join(" "), colour, colour === base])), Plot.plot({
-        width, height: 170, marginLeft: 52, marginBottom: 34, ariaLabel: `${d.name} over time`,
+        width, height: 170, marginLeft: room(rows.map((r) => r.y)), marginBottom: 34, ariaLabel: `${d.name} over time`,
         x: {label: "seconds", labelArrow: "none", tickSize: 0, ticks: 5}, y: {label: titled(d.name, d.unit), labelArrow: "none", grid: true, tickSize: 0, ticks: 4, tickFormat: num, nice: true},
         marks: [Plot.line(rows, {x: "x", y: "y", z: "z", stroke: "colour", strokeWidth: 1.6})],
       })];
@@ -150,8 +152,8 @@
       const rows = d.rows.flatMap((r) => d.columns.map((column, i) => ({row: r.name, column, s: r.speedups[i], verdict: r.verdict})));
       const most = d3.max(rows, (r) => r.s > 0 ? Math.abs(Math.log2(r.s)) : 0) || 1, chars = Math.floor(width * 0.42 / 6.8), side = 14 + 6.8 * Math.min(chars, d3.max(d.rows, (r) => r.name.length));
       return [Plot.plot({
-        width: Math.max(width, side + 74 * d.columns.length), height: 48 + 30 * d.rows.length, marginLeft: side, marginTop: 36, ariaLabel: `${d.title}: times better than the reference`,
-        x: {domain: d.columns, axis: "top", label: null, tickSize: 0}, y: {domain: d.rows.map((r) => r.name), label: null, tickSize: 0, tickFormat: (n) => cut(n, chars)},
+        width: Math.max(width, side + 74 * d.columns.length), height: 56 + 30 * d.rows.length, marginLeft: side, marginTop: 44, ariaLabel: `${d.title}: times better than the reference`,
+        x: {domain: d.columns, axis: "top", label: null, tickSize: 0, tickFormat: (n) => n.replace(/^(.+)\.([^.]+)$/, (_, cell, metric) => cut(cell, 11) + ".\n" + cut(metric, 11))}, y: {domain: d.rows.map((r) => r.name), label: null, tickSize: 0, tickFormat: (n) => cut(n, chars)},
         marks: [
           Plot.cell(rows, {x: "column", y: "row", inset: 1, rx: 3, fill: (r) => r.s > 0 ? (r.s >= 1 ? own : "var(--fail)") : base, fillOpacity: (r) => r.s > 0 ? 0.06 + 0.4 * Math.abs(Math.log2(r.s)) / most : 0.06}),
           Plot.text(rows, {x: "column", y: "row", text: (r) => r.s > 0 ? num(r.s) + "×" : r.verdict === "pass" ? "–" : r.verdict, fill: "currentColor"}),
@@ -161,8 +163,8 @@
     fronts(d, width) {
       const best = d.points.filter((p) => p.best).sort((a, b) => a.x - b.x);
       return [key(["best trade-offs", own], ["others", base, true]), Plot.plot({
-        width, height: 250, marginLeft: 58, marginBottom: 36, marginRight: 24, ariaLabel: `${d.x.metric} against ${d.y.metric}`,
-        x: {label: titled(d.x.metric, d.x.unit), tickSize: 0, ticks: 5, grid: true, tickFormat: num, nice: true, inset: 18, labelArrow: d.x.better === "lower" ? "left" : "right"},
+        width, height: 250, marginLeft: room(d.points.map((p) => p.y)), marginBottom: 36, marginRight: 24, ariaLabel: `${d.x.metric} against ${d.y.metric}`,
+        x: {label: titled(d.x.metric, d.x.unit), tickSize: 0, ticks: 5, grid: true, tickFormat: num, nice: true, inset: 34, labelArrow: d.x.better === "lower" ? "left" : "right"},
         y: {label: titled(d.y.metric, d.y.unit), tickSize: 0, ticks: 5, grid: true, tickFormat: num, nice: true, inset: 14, labelArrow: d.y.better === "higher" ? "up" : "down"},
         marks: [
           Plot.line(best, {x: "x", y: "y", stroke: own, strokeOpacity: 0.35}),
@@ -174,7 +176,7 @@
     history(d, width) {
       const lines = lined(d.lines), rows = lines.flatMap(([l, colour]) => l.at.map((t, i) => ({t: new Date(t), y: l.value[i], z: l.variant, colour})));
       return [key(...lines.map(([l, colour]) => [l.variant, colour, colour === base])), Plot.plot({
-        width, height: 230, marginLeft: 58, ariaLabel: `${d.metric} over sessions`,
+        width, height: 230, marginLeft: room(rows.map((r) => r.y)), ariaLabel: `${d.metric} over sessions`,
         x: {type: "utc", label: null, tickSize: 0, ticks: width < 500 ? 3 : 6, tickFormat: clock(rows.map((r) => +r.t))}, y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, tickSize: 0, ticks: 5, tickFormat: num, nice: true},
         marks: [Plot.line(rows, {x: "t", y: "y", z: "z", stroke: "colour", strokeOpacity: 0.5}), Plot.dot(rows, {x: "t", y: "y", r: 3.5, fill: "colour", title: (r) => `${r.z}: ${num(r.y)}`})],
       })];
