@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -73,18 +74,25 @@ interrupted.`,
 			if err != nil {
 				return err
 			}
+			by := bySeal
+			if bound {
+				by = byRole
+			}
 			if bound && (a.state != "" || key != "") {
+				a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--state or --key")))
 				return fmt.Errorf("%s=%s applies to the state directory beside the plan, under the key of this user; remove --state and --key", roleVariable, roleProposer)
 			}
 			if underSeal || bound {
 				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
+					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
 					return errors.New("--sealed: a sealed plan is not measured again until it passes, nor decided on seen data; remove --rerun and --on-seen-data")
 				}
 				s, err := readSeal(q.path, key)
 				if err != nil {
+					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.SealUnread, verdict.Text("error", cut(err.Error())))))
 					return err
 				}
-				holdTo(s, sealFile(q.path), &q)
+				holdTo(s, sealFile(q.path), by, &q)
 			} else if key != "" {
 				return errors.New("--key is the key of a seal: add --sealed")
 			}

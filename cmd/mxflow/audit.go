@@ -190,7 +190,7 @@ func printAudit(a *app, st *store.Store) {
 		}
 	}
 	if a.json {
-		a.printJSON(map[string]any{"decisions": all, "waivers": waivers})
+		a.printJSON(map[string]any{"decisions": all, "waivers": waivers, "refusals": st.Refusals()})
 		return
 	}
 	for _, d := range all {
@@ -205,6 +205,7 @@ func printAudit(a *app, st *store.Store) {
 	for _, w := range waivers {
 		printWaiver(a, w)
 	}
+	printRefusals(a, st.Refusals())
 	if len(all) == 0 {
 		fmt.Fprintln(a.stdout, "Nothing was decided here.")
 	}

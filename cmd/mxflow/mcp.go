@@ -16,6 +16,8 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
@@ -89,6 +91,7 @@ type nextCall struct {
 
 func (s *agentServer) server() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "mxflow", Version: version}, nil)
+	server.AddReceivingMiddleware(s.forbidden)
 	addTool(s, server, "validate", "Every mistake of the plan with its place.", true, s.validate)
 	addTool(s, server, "plan", "What an apply would do: nodes that are not kept, launches, seconds, and the smallest effect that the launches resolve.", true, s.plan)
 	addTool(s, server, "status", "The accepted stack, what is undecided or did not pass, the limits of the seal and what is left of them.", true, s.status)
@@ -103,6 +106,21 @@ func (s *agentServer) server() *mcp.Server {
 	addTool(s, server, "progress", "How the running qualify or apply comes along, or how the last one came out.", true, s.progress)
 	addTool(s, server, "stop", "Stop the running qualify or apply. What was decided is kept.", false, s.stop)
 	return server
+}
+
+// forbidden puts on record that an agent called a tool that there is none of, such as waive.
+func (s *agentServer) forbidden(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if p, is := req.GetParams().(*mcp.CallToolParamsRaw); is && err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !s.job.running() {
+				s.app.refuse(s.path, refusal(byMCP, cut(p.Name), nil, verdict.New(code.NotProposers).On(cut(p.Name))))
+			}
+		}
+		return res, err
+	}
 }
 
 // addTool answers with the JSON that commands print: reasons with their words, secrets hidden.

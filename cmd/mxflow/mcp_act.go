@@ -129,17 +129,19 @@ type qualifyAsk struct {
 }
 
 func (s *agentServer) qualify(_ context.Context, ask qualifyAsk) (any, error) {
-	return s.begin([]string{runtime.QualifyID(ask.Feature)})
+	return s.begin("qualify", []string{runtime.QualifyID(ask.Feature)})
 }
 
 type applyAsk struct {
 	Target []string `json:"target,omitempty" jsonschema:"features, phases or nodes; the whole plan where empty"`
 }
 
-func (s *agentServer) apply(_ context.Context, ask applyAsk) (any, error) { return s.begin(ask.Target) }
+func (s *agentServer) apply(_ context.Context, ask applyAsk) (any, error) {
+	return s.begin("apply", ask.Target)
+}
 
 // begin starts an apply under the seal.
-func (s *agentServer) begin(target []string) (any, error) {
+func (s *agentServer) begin(tool string, target []string) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
@@ -161,12 +163,13 @@ func (s *agentServer) begin(target []string) (any, error) {
 		return nil, err
 	}
 	if len(moved) > 0 {
+		s.app.refuse(s.path, refusal(byMCP, tool, nil, movedReasons(moved)...))
 		return proposedAnswer{File: s.path, Refused: moved}, nil
 	}
 	ctx, stop := context.WithCancel(s.soft)
 	j := &job{stop: stop, done: make(chan struct{})}
 	q := applying{path: s.path, state: s.app.stateDir(s.path), target: target, watch: j}
-	holdTo(is, sealFile(s.path), &q)
+	holdTo(is, sealFile(s.path), byMCP, &q)
 	s.job = j
 	go func() {
 		defer close(j.done)

@@ -63,7 +63,7 @@ func (s *agentServer) proposeFeature(_ context.Context, ask featureAsk) (any, er
 		return nil, fmt.Errorf("name %q: a feature is called by a word of letters, digits, _ and -", ask.Name)
 	}
 	next := []nextCall{{Tool: "qualify", Of: ask.Name, Code: "proposed"}, {Tool: "plan", Of: ask.Name, Code: "proposed"}}
-	return s.propose(next, func(body *hclwrite.Body) error {
+	return s.propose("propose_feature", next, func(body *hclwrite.Body) error {
 		phase := body.FirstMatchingBlock("phase", []string{ask.Phase})
 		if phase == nil {
 			return fmt.Errorf("phase %q is not written in %s", ask.Phase, s.path)
@@ -117,7 +117,7 @@ func (s *agentServer) proposeValue(_ context.Context, ask valueAsk) (any, error)
 	if !word.MatchString(ask.Value) {
 		return nil, fmt.Errorf("value %q: a value is called by a word of letters, digits, _ and -", ask.Value)
 	}
-	return s.propose([]nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
+	return s.propose("propose_value", []nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
 		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
 		if knob == nil {
 			return fmt.Errorf("knob %q is not written in %s", ask.Knob, s.path)
@@ -157,7 +157,7 @@ func (s *agentServer) proposeValue(_ context.Context, ask valueAsk) (any, error)
 }
 
 // propose writes the plan as edit leaves it, where the seal allows that.
-func (s *agentServer) propose(next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
+func (s *agentServer) propose(tool string, next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
@@ -193,6 +193,9 @@ func (s *agentServer) propose(next []nextCall, edit func(*hclwrite.Body) error) 
 		return out, nil
 	}
 	if out.Refused, err = is.Moved(res.Plan); err != nil || len(out.Refused) > 0 {
+		if err == nil {
+			s.app.refuse(s.path, refusal(byMCP, tool, nil, movedReasons(out.Refused)...))
+		}
 		out.Next = []nextCall{{Tool: "status", Code: "refused"}}
 		return out, err
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // roleVariable names the variable that says who runs mxflow.
@@ -37,14 +40,25 @@ func proposing() (bool, error) {
 }
 
 // refuseRole ends commands that are not for who runs mxflow.
-func refuseRole(c *cobra.Command, _ []string) error {
+func (a *app) refuseRole(c *cobra.Command, args []string) error {
 	is, err := proposing()
 	if err != nil || !is {
 		return err
 	}
 	name := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
 	if !slices.Contains(proposerCommands, name) {
+		a.refuse(planAmong(args), refusal(byRole, name, c, verdict.New(code.NotProposers).On("mxflow "+name)))
 		return fmt.Errorf("%s=%s may not run %s; ask the person who sealed the plan", roleVariable, roleProposer, c.CommandPath())
 	}
 	return nil
+}
+
+// planAmong is the plan that the arguments of a command name; where none does, this folder's.
+func planAmong(args []string) string {
+	for _, arg := range slices.Backward(args) {
+		if info, err := os.Stat(arg); err == nil && (info.IsDir() || planText(arg)) {
+			return arg
+		}
+	}
+	return "."
 }

@@ -104,7 +104,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceErrors: true,
 		Version:       version, // which makes --version
 
-		PersistentPreRunE: refuseRole,
+		PersistentPreRunE: a.refuseRole,
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")

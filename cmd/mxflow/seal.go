@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
@@ -137,7 +139,7 @@ func readSeal(plan, key string) (*planseal.Seal, error) {
 
 // holdTo makes an apply refuse whatever is not as s has it, and end where the launches or
 // hours of its limits are used up.
-func holdTo(s *planseal.Seal, file string, q *applying) {
+func holdTo(s *planseal.Seal, file, by string, q *applying) {
 	was := q.reviewed
 	budget := &budget{limits: s.Limits}
 	q.sealDigest = s.Digest
@@ -152,9 +154,15 @@ func holdTo(s *planseal.Seal, file string, q *applying) {
 			return err
 		}
 		if len(moved) > 0 {
-			return fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, movedLines(moved))
+			err := fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, movedLines(moved))
+			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, movedReasons(moved)...)))
 		}
-		return budget.begin(spent(st))
+		used := spent(st)
+		if err := budget.begin(used); err != nil {
+			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, verdict.New(code.SealSpent,
+				verdict.Int("launches", used.Launches), verdict.Num("hours", used.Hours, ""), verdict.Int("most_launches", s.Limits.Launches), verdict.Num("most_hours", s.Limits.Hours, "")))))
+		}
+		return nil
 	}
 	q.budget = budget
 }

@@ -67,6 +67,9 @@ and needs no lock.`,
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st, a.height()), "decided")
 			printOverruled(a, report.OverruledNow(st, time.Now()))
 			printAgain(a, st)
+			if n := len(st.Refusals()); n > 0 {
+				fmt.Fprintf(a.stdout, "\n%s of proposers refused; mxflow audit lists them.\n", count(n, "request"))
+			}
 			printStack(a, st)
 			return nil
 		},
@@ -262,7 +265,7 @@ func standingJSON(st *store.Store) map[string]any {
 	return map[string]any{
 		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
 		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st), "interactions": report.Interactions(st),
-		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st),
+		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st), "refusals": st.Refusals(),
 	}
 }
 

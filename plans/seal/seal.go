@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -280,19 +282,78 @@ func parts(p *plans.Plan) (list []Part, err error) {
 			name, _ := word.(string)
 			path := p.PathOf(name)
 			info, err := os.Stat(path)
-			if name == "" || seen[path] || err != nil || !info.Mode().IsRegular() {
+			if name == "" || seen[path] || err != nil {
 				continue
 			}
 			seen[path] = true
-			text, err := os.ReadFile(path)
+			files := map[string]string{}
+			switch {
+			case info.Mode().IsRegular():
+				files[name], err = sumOf(path)
+			case info.IsDir() && beside(p, path):
+				files, err = folder(name, path)
+			}
 			if err != nil {
 				return nil, err
 			}
-			sum := sha256.Sum256(text)
-			list = append(list, Part{"file." + filepath.ToSlash(name), hex.EncodeToString(sum[:]), filepath.ToSlash(block.Range.File), block.Range.Start.Line})
+			for _, f := range slices.Sorted(maps.Keys(files)) {
+				list = append(list, Part{"file." + filepath.ToSlash(f), files[f], filepath.ToSlash(block.Range.File), block.Range.Start.Line})
+			}
 		}
 	}
 	return list, nil
+}
+
+// mostFiles is how many files a folder may have that a command names.
+const mostFiles = 1000
+
+// beside reports whether a folder lies below the plan's: others, such as those of models and
+// of the system, are no part of what judges.
+func beside(p *plans.Plan, path string) bool {
+	within, err := filepath.Rel(p.PathOf("."), path)
+	return err == nil && within != "." && filepath.IsLocal(within)
+}
+
+// folder are the digests of all files below a folder, by name: a test that is added judges as
+// much as one that is changed. Of a link it is where it leads that counts.
+func folder(name, path string) (files map[string]string, err error) {
+	files = map[string]string{}
+	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(path, at)
+		if err != nil {
+			return err
+		}
+		if len(files) == mostFiles {
+			return fmt.Errorf("%s has more than %d files: let the command name the files that judge, or a smaller folder", name, mostFiles)
+		}
+		sum := "no file: " + d.Type().String()
+		switch {
+		case d.Type().IsRegular():
+			sum, err = sumOf(at)
+		case d.Type()&fs.ModeSymlink != 0:
+			sum, err = os.Readlink(at)
+			sum = "link to " + sum
+		}
+		files[filepath.Join(name, below)] = sum
+		return err
+	})
+	return files, err
+}
+
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // commands are the blocks whose programs judge: levels, steps, and engines that measure

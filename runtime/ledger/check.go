@@ -16,14 +16,14 @@ func (r *Record) check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}, {"milestone", r.Milestone != nil}, {"key", r.Key != nil}, {"removal", r.Removal != nil}} {
+	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}, {"milestone", r.Milestone != nil}, {"key", r.Key != nil}, {"removal", r.Removal != nil}, {"refusal", r.Refusal != nil}} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must hold exactly one of run_start, launch, decision, waiver, milestone, key, removal and end, and holds %d", len(set))
+		return fmt.Errorf("must hold exactly one of run_start, launch, decision, waiver, milestone, key, removal, refusal and end, and holds %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("says type %q and holds a %s", r.Type, set[0])
 	case r.Run == "":
@@ -46,6 +46,8 @@ func (r *Record) check() error {
 		return r.Key.check()
 	case r.Removal != nil:
 		return r.Removal.check()
+	case r.Refusal != nil:
+		return r.Refusal.check()
 	case r.End != nil && r.End.Verdict != "" && !r.End.Verdict.Known():
 		return unknown("verdict", string(r.End.Verdict))
 	}
@@ -158,7 +160,7 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
 	case r.Waiver != nil:
 		return func() {}, r.Waiver.follows(h)
-	case r.Key != nil, r.Removal != nil:
+	case r.Key != nil, r.Removal != nil, r.Refusal != nil:
 		return func() {}, nil
 	case r.Milestone != nil:
 		if !h.ended[r.Run] {

@@ -9,8 +9,8 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver", "milestone", "key", "removal"
-	// or "end".
+	// Type is "run", "launch", "decision", "waiver", "milestone", "key", "removal",
+	// "refusal" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
@@ -28,6 +28,7 @@ type Record struct {
 	Milestone *Milestone `json:"milestone,omitempty"`
 	Key       *Key       `json:"key,omitempty"`
 	Removal   *Removal   `json:"removal,omitempty"`
+	Refusal   *Refusal   `json:"refusal,omitempty"`
 }
 
 // RunStart opens a run.

@@ -13,6 +13,16 @@ const (
 	LeftInContainer Code = "apply.left_in_container"
 	LeftUnknown     Code = "apply.left_unknown"
 	LogsUnclean     Code = "apply.logs_unclean"
+	// What a proposer asked for and may not do. SealMoved: Subject is not as it was sealed, at
+	// a place in a file. Args: at; was and is, absent for nothing; limit, that of the seal.
+	// SealSpent: args launches, hours, most_launches and most_hours. SealUnread: args error.
+	// NotProposers: the command or tool Subject is not for proposers. FlagRefused: nor is
+	// the flag Subject.
+	SealMoved    Code = "refused.moved"
+	SealSpent    Code = "refused.spent"
+	SealUnread   Code = "refused.seal_unread"
+	NotProposers Code = "refused.command"
+	FlagRefused  Code = "refused.flag"
 	// ImagePulled: the image Subject is being pulled. Args: done and total, in GB, where
 	// they are known.
 	ImagePulled Code = "apply.image_pulled"

@@ -155,7 +155,7 @@ class Tree:
 # Records.
 
 TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver", "milestone": "milestone",
-         "key": "key", "removal": "removal"}
+         "key": "key", "removal": "removal", "refusal": "refusal"}
 VERDICTS = {"pass", "waived", "inconclusive", "fail", "invalid", "error"}
 
 
