@@ -63,7 +63,7 @@ func foresee(t *verdict.Test, sc scale) {
 	if l.DF == 0 {
 		return // nothing was tested
 	}
-	t.Needed = sc.finite(t.Theta + stats.Quantile(t.Pass, l.DF)*l.SE)
+	t.Needed = sc.finite(t.Theta + stats.Reach(l.N, t.Pass, l.SE, l.DF))
 	if t.Stop == verdict.StopFail || t.Stop == verdict.StopScreen {
 		return
 	}

@@ -340,6 +340,12 @@ func (a argument) shown(v verdict.Verdict) verdict.Reason {
 		return t.Note
 	case t.Form == verdict.Range:
 		return a.ranged(v)
+	case t.Clear():
+		c, p, level, side := code.Clear, last.PPass, t.Pass, t.More
+		if t.Stop == verdict.StopFail {
+			c, p, level, side = code.ClearAgainst, last.PFail, t.Fail, !t.More
+		}
+		return a.say(c, append(a.bound(side), verdict.Num("p", p, "p"), verdict.Num("level", level, "level"), verdict.Num("times", math.Abs(last.Estimate-t.Theta)/t.Floor, ""))...)
 	case t.Stop == verdict.StopPass:
 		return a.say(code.Shown, append(a.bound(t.More), verdict.Num("p", last.PPass, "p"), verdict.Num("level", t.Pass, "level"))...)
 	case t.Stop == verdict.StopFail:
@@ -348,8 +354,8 @@ func (a argument) shown(v verdict.Verdict) verdict.Reason {
 		return a.say(code.Screened)
 	case t.Stop == verdict.StopFutile:
 		return a.say(code.Futile, append(a.between(), verdict.Num("chance", last.Chance, shareUnit))...)
-	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0 && a.n < t.First:
-		takes := []verdict.Arg{verdict.Int("takes", t.First)}
+	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0 && a.n < t.Sure():
+		takes := []verdict.Arg{verdict.Int("takes", t.Sure())}
 		if t.FloorDF == 0 {
 			takes = append(takes, verdict.Text("unrecorded", "yes"))
 		}

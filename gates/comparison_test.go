@@ -225,7 +225,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) || test.Relation != "gain" || test.Saved || test.Negated {
 		t.Errorf("%+v", test)
 	}
-	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[3 4 6 8]" || test.First != 3 || test.Stop != verdict.StopPass || len(test.Looks) != 1 {
+	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 || test.Stop != verdict.StopPass || len(test.Looks) != 2 {
 		t.Errorf("%+v", test)
 	}
 	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
@@ -251,6 +251,10 @@ func TestHowTestsEnd(t *testing.T) {
 	recorded, quick, two := noiseless("chat.tg"), usual, usual
 	quick.Min, quick.Max = 1, 1
 	two.Max = 2
+	known := usual
+	known.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.004, DF: 16}}
+	knownTwo, knownThree := known, known
+	knownTwo.Max, knownThree.Min = 2, 3
 	three := recorded
 	three.Max = 3
 	steady := []float64{31, 31.6, 30.7, 31.2, 31.5, 30.8, 31.3, 31.1}
@@ -279,6 +283,13 @@ func TestHowTestsEnd(t *testing.T) {
 		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch: too far off"},
 		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch per arm"},
 		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 4 where no launch-to-launch variance is recorded"},
+		{"two launches, clear", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, known, "pass", "passed", false, "chat.tg.gain +53.0% (required ≥ +10%, lower bound +26.5%, clear at 2 launches per arm: 82 recorded standard deviations from the threshold)"},
+		{"two launches, clearly not", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, known, "fail", "failed", false, "clear at 2 launches per arm"},
+		{"two launches, less clear", "chat.tg.gain >= 0.10", []float64{38.4, 38.6}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 of up to 8 launches per arm: undecided"},
+		{"two launches that differ", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 of up to 8 launches per arm: undecided"},
+		{"two launches that differ, and no more", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, knownTwo, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 3"},
+		{"two launches of one arm", "chat.tg >= 10", []float64{48.4, 48.5}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 launches: undecided, first look at 3"},
+		{"two launches, and the plan wants three", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, knownThree, "inconclusive", "open", true, "first look at 3"},
 		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, "inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded"},
 		{"three launches, recorded", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, three, "pass", "passed", false, "3 launches per arm"},
 		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "lower bound +22.6%"},

@@ -67,7 +67,10 @@ type contradiction struct {
 	by []string
 	// still reports whether it stands against a rule that asks for a gain of less than
 	// nothing: that a metric did not get worse by more than this.
-	still  func(gain float64) bool
+	still func(gain float64) bool
+	// alone says that the means of two launches an arm say so, which is no finding, and
+	// enough not to rely on them.
+	alone  bool
 	reason verdict.Reason
 }
 
@@ -153,7 +156,7 @@ func (p promise) broken(look func(metric, stat string) *versus) []contradiction 
 		return nil // the second token waits for a draft to be checked, and whole answers are faster all the same
 	}
 	return []contradiction{{
-		metric: p.metric, by: []string{"e2e", p.whole},
+		metric: p.metric, by: []string{"e2e", p.whole}, alone: v.alone(),
 		still: func(gain float64) bool { return whole.most(doubt) < saves(gain, 1) },
 		reason: verdict.New(code.PromiseBroken,
 			verdict.Num("gain", gained(v, v.gain), plans.RatioUnit),
@@ -189,7 +192,7 @@ func grown(metric string, look func(metric, stat string) *versus) []contradictio
 		return nil
 	}
 	return []contradiction{{
-		metric: metric, by: []string{tail},
+		metric: metric, by: []string{tail}, alone: v.alone(),
 		still: func(float64) bool { return false },
 		reason: verdict.New(code.TailGrew,
 			verdict.Num("gain", gained(v, v.gain), plans.RatioUnit),
@@ -204,7 +207,8 @@ const doubt = certain / 8
 
 // refute takes a pass away that rests on a metric which the others of its cell
 // contradict, unless a rule of the decision reads what contradicts it: then whoever
-// wrote the rules has weighed it. Like a drift it is read from all launches.
+// wrote the rules has weighed it. Like a drift it is read from all launches; with two in
+// each arm, whose means alone can say so, it asks for more.
 func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 	in := leaf.Claim.Input
 	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better(leaf.Claim) || !slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat) {
@@ -219,6 +223,9 @@ func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 			continue
 		}
 		f.Verdict, f.open, f.Test.Note = verdict.Inconclusive, nil, x.reason
+		if x.alone {
+			f.open = []string{in.Feature}
+		}
 		return
 	}
 }

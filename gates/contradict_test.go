@@ -128,6 +128,37 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+// TestTwoLaunchesAreNotReliedOn: two launches decide what nothing contradicts; where their
+// means alone do, a third is asked for, and what is worse elsewhere is said not to be known.
+func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
+	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/2, s.worst/2, s.second/2, s.last/2 }
+	s := noiseless("chat.tg", "chat.e2e")
+	s.Noise["chat.tg"], s.Noise["chat.e2e"] = verdict.Noise{SD: 0.003, DF: 16}, verdict.Noise{SD: 0.003, DF: 16}
+	for name, c := range map[string]struct {
+		change func(*stream)
+		n      int
+		want   verdict.Verdict
+		open   bool
+		found  bool
+	}{
+		"faster":                      {faster, 2, verdict.Pass, false, true},
+		"faster, with a third launch": {faster, 3, verdict.Pass, false, false},
+		"held back":                   {func(s *stream) { faster(s); s.first += s.last }, 2, verdict.Inconclusive, true, false},
+		"held back, with more":        {func(s *stream) { faster(s); s.first += s.last }, 6, verdict.Inconclusive, false, false},
+	} {
+		rules := []*plans.Rule{compiled(t, "chat.tg.gain >= 0.1")}
+		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001)
+		got := Decide(rules, ev, s)
+		found := Findings(rules, got, ev, s)
+		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.Clear() {
+			t.Errorf("%s: %s, open %v: %+v", name, got[0].Verdict, Open(got), got[0].Reasons)
+		}
+		if verdict.Holds(found, code.NotCompared) != c.found || verdict.Holds(found, code.GotWorse) && c.n == 2 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
 // TestGotWorse: what got worse and no rule reads is listed once, the worst first.
 func TestGotWorse(t *testing.T) {
 	worse := func(rule string, change func(*stream), more func(*Feature)) (paths []string) {

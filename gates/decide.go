@@ -64,8 +64,9 @@ func (d *decider) most(in *plans.Input) int {
 	return d.settings.Max
 }
 
-// design is where a test of an input looks, and how sure it must be.
-func (d *decider) design(in *plans.Input, recorded bool) (stats.Design, error) {
+// design is where a test of an input looks, the first time not before first, and how sure
+// it must be.
+func (d *decider) design(in *plans.Input, first int) (stats.Design, error) {
 	most, falsePass := d.most(in), d.settings.FalsePass
 	if f := d.feature(in); f != nil && f.Try > 1 {
 		left := false
@@ -73,7 +74,7 @@ func (d *decider) design(in *plans.Input, recorded bool) (stats.Design, error) {
 			return stats.Design{}, fault(Tried(in.Feature, f.Try, d.settings.FalsePass))
 		}
 	}
-	return stats.Offer(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, recorded)
+	return stats.Offer(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, first)
 }
 
 // rule decides one rule.

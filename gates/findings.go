@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -35,7 +36,8 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 			continue
 		}
 		if slices.Contains(read, of) {
-			found = append(found, unsaid(d.contradictions(of), decided)...)
+			sure := slices.DeleteFunc(slices.Clone(d.contradictions(of)), func(x contradiction) bool { return x.alone })
+			found = append(found, unsaid(sure, decided)...)
 		}
 		worse = append(worse, d.besides(of)...)
 	}
@@ -50,7 +52,18 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 	for _, w := range worse[:min(len(worse), mostWorse)] {
 		found = append(found, w.reason(tests))
 	}
+	if slices.ContainsFunc(decided, ofTwo) {
+		found = append(found, verdict.New(code.NotCompared))
+	}
 	return found
+}
+
+// ofTwo reports whether two launches an arm decided a rule, and there are no more, of which
+// no metric is shown to be worse.
+func ofTwo(r verdict.Rule) bool {
+	return slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
+		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.Clear() && len(c.Test.Values) == stats.Clear
+	})
 }
 
 // unsaid are contradictions that no rule says of its own test, one for each facet and
@@ -210,7 +223,7 @@ func (w worsened) shown(tests int) bool {
 	if w.n < w.first {
 		least = farWorse
 	}
-	return w.worsens() >= least && w.most(w.level(tests)) < 0
+	return !w.alone() && w.worsens() >= least && w.most(w.level(tests)) < 0
 }
 
 // improved is shown the other way round.

@@ -155,7 +155,7 @@ func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics
 
 // usual are the defaults of a plan, without recorded launch noise: the first look
 // is at 4 launches an arm.
-var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
 // died is what broke below a feature.
 func died(text string) verdict.Reason {

@@ -25,7 +25,14 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 		return "", nil, err
 	}
 	floor, recorded := d.noise(c)
-	design, err := d.design(c.Input, recorded)
+	first := stats.Unrecorded
+	switch {
+	case recorded && c.Form == verdict.Ratio:
+		first = stats.Clear
+	case recorded:
+		first = stats.Recorded
+	}
+	design, err := d.design(c.Input, first)
 	if err != nil {
 		return "", nil, err
 	}
@@ -45,10 +52,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 		t.Beside = append(t.Beside, spreadOf(t, sc, equal))
 	}
 	t.Beside = append(t.Beside, placesOf(c, sc, p)...)
-	if floor.SD > 0 {
-		t.Beside = append(t.Beside, verdict.New(code.Floored, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions)))
-	}
-	q.Floor = max(floor.SD, tick/math.Sqrt(12))
+	q.Floor, q.FloorDF = max(floor.SD, tick/math.Sqrt(12)), floor.DF
 	if len(p.own) == 0 {
 		return verdict.Inconclusive, t, nil
 	}
@@ -61,6 +65,13 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	}
 	t.Stop = verdict.Stop(outcome)
 	recordLooks(t, sc, looks)
+	if floor.SD > 0 {
+		rests := code.Floored
+		if t.Clear() {
+			rests = code.ClearBy
+		}
+		t.Beside = append(t.Beside, verdict.New(rests, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions)))
+	}
 	foresee(t, sc)
 	switch outcome {
 	case stats.Passed:

@@ -26,6 +26,10 @@ type versus struct {
 	first, n  int
 }
 
+// alone reports whether it is of two launches an arm, which tell nothing of how sure the
+// gain is: se is 0.
+func (v versus) alone() bool { return v.n == stats.Clear }
+
 // least and most bound the gain from either side, each at a level.
 func (v versus) least(level float64) float64 { return v.gain - stats.Quantile(level, v.df)*v.se }
 func (v versus) most(level float64) float64  { return v.gain + stats.Quantile(level, v.df)*v.se }
@@ -56,8 +60,11 @@ const certain = 0.01
 // certainty is the design at which findings are made, of which only the levels and
 // the first look count.
 func (d *decider) certainty(in *plans.Input, recorded bool) (stats.Design, error) {
-	most := d.most(in)
-	return stats.Offer(certain, d.settings.FalseFail, min(d.settings.Min, most), most, recorded)
+	most, first := d.most(in), stats.Unrecorded
+	if recorded {
+		first = stats.Recorded
+	}
+	return stats.Offer(certain, d.settings.FalseFail, min(d.settings.Min, most), most, first)
 }
 
 // versus compares the candidate with an arm in one statistic; false where one of the
@@ -98,10 +105,13 @@ func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bo
 		return v, false
 	}
 	_, looks, err := stats.Sequential(q, stats.Design{Looks: []int{v.n}, First: v.n})
-	if err != nil || len(looks) == 0 || !(looks[0].DF > 0) {
+	if err != nil || len(looks) == 0 || !(looks[0].DF > 0) && !v.alone() {
 		return v, false
 	}
 	v.gain, v.se, v.df = looks[0].Estimate, looks[0].SE, looks[0].DF
+	if v.alone() {
+		v.df = 1
+	}
 	v.pass, v.first = design.Pass, design.First
 	mean := stats.ArithmeticMean
 	if v.logs {

@@ -12,7 +12,7 @@ import (
 
 // digestVersion changes when the same plan would get another digest, so that
 // old digests are never mistaken for those of a changed plan.
-const digestVersion = "mxflow plan v2\n"
+const digestVersion = "mxflow plan v3\n"
 
 // Digest is the SHA-256 of the plan's meaning, in hex: of digestVersion and the
 // JSON of the decoded values.

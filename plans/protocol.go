@@ -167,8 +167,8 @@ type Decision struct {
 	// FalsePass and FalseFail bound the chance of a wrong verdict at the
 	// threshold: 0.01 and 0.05 unless the plan says otherwise.
 	FalsePass, FalseFail float64
-	// Min and Max are launches an arm: the first look is at Min (later where no
-	// launch noise is recorded), the last at Max.
+	// Min and Max are launches an arm: the first look is at Min (at two only by recorded
+	// launch noise, without which it is later), the last at Max.
 	Min, Max int
 	// Interactions adds the baseline as an arm of features that build on a stack
 	// of two or more, so that the stack's gain can be compared with its parts'.
@@ -177,7 +177,7 @@ type Decision struct {
 
 // usualDecision is how gates decide in a plan without a decision block. Where one
 // of these numbers changes, digestVersion has to: a plan's digest leaves them out.
-var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
 // UsualDecision is how gates decide in a plan that says nothing of it.
 func UsualDecision() Decision { return usualDecision }

@@ -26,6 +26,10 @@ func (q *Question) look(n int, tested bool) (Look, error) {
 	if !tested {
 		return l, nil
 	}
+	if n < LeastLaunches {
+		q.clear(&l)
+		return l, nil
+	}
 	if q.blocked(n) {
 		return l, q.lookInBlocks(&l, n)
 	}
@@ -77,7 +81,17 @@ func (q *Question) bound(l *Look) {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
 		q.boundInBlocks(l)
 	case l.DF > 0:
-		l.Low = l.Estimate - Quantile(q.Pass, l.DF)*l.SE
-		l.High = l.Estimate + Quantile(q.Fail, l.DF)*l.SE
+		l.Low = l.Estimate - Reach(l.N, q.Pass, l.SE, l.DF)
+		l.High = l.Estimate + Reach(l.N, q.Fail, l.SE, l.DF)
 	}
+}
+
+// Reach is how far from the threshold an estimate has to lie for a look at n launches an
+// arm to decide at this level, with its standard error and degrees of freedom.
+func Reach(n int, level, se, df float64) float64 {
+	far := Quantile(level, df) * se
+	if n < LeastLaunches {
+		far = max(far, clearMargin)
+	}
+	return far
 }

@@ -15,9 +15,15 @@ const (
 	// long ones and the last that is offered.
 	usualLaunches = 8
 	MostLaunches  = 12
-	// unrecorded is the first look without recorded launch noise: engines whose
-	// starts are bimodal would break the error rate at 3.
-	unrecorded = 4
+)
+
+// The first look by p values: without recorded launch noise, since engines whose starts
+// are bimodal would break the error rate at 3; with it; and of two arms with it, where only
+// what is clear is decided (see clear.go).
+const (
+	Unrecorded = 4
+	Recorded   = LeastLaunches
+	Clear      = 2
 )
 
 // level is the p at which a look decides, for an error rate of all looks
@@ -30,7 +36,8 @@ type level struct{ rate, short, long float64 }
 // to the reference's where that has some: passLevels of 0.01 and failLevels of
 // 0.05. What one rate needs depends on the other by 1% at most, and fewer or
 // later looks only need less, which TestOffered shows with the last look anywhere
-// from 3 to 12.
+// from 3 to 12. A look at 2 in front adds a tenth of its level at most, which fits into
+// what the ratio of 20 leaves.
 var (
 	passLevels = []level{
 		{0.0001, 0.0000018, 0.0000018},
@@ -75,14 +82,13 @@ func Bound(falsePass float64) (bound float64, tries int) {
 }
 
 // Offer is the design that keeps to the error rates with launches an arm between
-// min and max. It returns an error that says what is offered where nothing was
-// calibrated. recorded says whether launch noise is recorded: without it, the
-// first look is not before 4.
+// min and max, and the first look not before first: Unrecorded, Recorded or Clear. It
+// returns an error that says what is offered where nothing was calibrated.
 //
 // With min 1 there is a look at 1, which only screens. Where max is less than
 // Design.First, no look can decide but that one.
-func Offer(falsePass, falseFail float64, min, max int, recorded bool) (Design, error) {
-	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: LeastLaunches}
+func Offer(falsePass, falseFail float64, min, max, first int) (Design, error) {
+	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: first}
 	switch {
 	case min < 1:
 		return Design{}, fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", min)
@@ -90,9 +96,6 @@ func Offer(falsePass, falseFail float64, min, max int, recorded bool) (Design, e
 		return Design{}, fmt.Errorf("at most %d launches per arm are fewer than at least %d", max, min)
 	case max > MostLaunches:
 		return Design{}, fmt.Errorf("at most %d launches per arm are not offered: the levels are calibrated for at most %d", max, MostLaunches)
-	}
-	if !recorded {
-		d.First = unrecorded
 	}
 	var err error
 	if d.Pass, err = levelOf("false_pass", passLevels, falsePass, max); err != nil {

@@ -11,33 +11,36 @@ import (
 func TestLooks(t *testing.T) {
 	for _, c := range []struct {
 		least, most int
-		recorded    bool
+		from        int
 		looks       []int
-		first       int
 	}{
-		{3, 8, true, []int{3, 4, 6, 8}, 3},
-		{3, 8, false, []int{4, 6, 8}, 4},
-		{2, 8, true, []int{3, 4, 6, 8}, 3},
-		{1, 8, true, []int{1, 3, 4, 6, 8}, 3},
-		{1, 8, false, []int{1, 4, 6, 8}, 4},
-		{1, 1, true, []int{1}, 3},
-		{1, 2, false, []int{1, 2}, 4},
-		{2, 2, true, []int{2}, 3},
-		{3, 3, true, []int{3}, 3},
-		{3, 3, false, []int{3}, 4}, // decides nothing
-		{3, 4, true, []int{3, 4}, 3},
-		{3, 5, true, []int{3, 4, 5}, 3},
-		{5, 8, true, []int{5, 6, 8}, 3},
-		{7, 7, false, []int{7}, 4},
-		{3, 12, true, []int{3, 4, 6, 8, 12}, 3},
-		{3, 10, false, []int{4, 6, 8, 10}, 4},
+		{3, 8, Recorded, []int{3, 4, 6, 8}},
+		{3, 8, Unrecorded, []int{4, 6, 8}},
+		{2, 8, Recorded, []int{3, 4, 6, 8}},
+		{1, 8, Recorded, []int{1, 3, 4, 6, 8}},
+		{1, 8, Unrecorded, []int{1, 4, 6, 8}},
+		{1, 1, Recorded, []int{1}},
+		{1, 2, Unrecorded, []int{1, 2}},
+		{2, 2, Recorded, []int{2}},
+		{3, 3, Recorded, []int{3}},
+		{3, 3, Unrecorded, []int{3}}, // decides nothing
+		{3, 4, Recorded, []int{3, 4}},
+		{3, 5, Recorded, []int{3, 4, 5}},
+		{5, 8, Recorded, []int{5, 6, 8}},
+		{7, 7, Unrecorded, []int{7}},
+		{3, 12, Recorded, []int{3, 4, 6, 8, 12}},
+		{3, 10, Unrecorded, []int{4, 6, 8, 10}},
+		{2, 8, Clear, []int{2, 3, 4, 6, 8}},
+		{1, 8, Clear, []int{1, 3, 4, 6, 8}},
+		{2, 2, Clear, []int{2}},
+		{3, 8, Clear, []int{3, 4, 6, 8}}, // a plan that asks for more
 	} {
-		d, err := Offer(0.01, 0.05, c.least, c.most, c.recorded)
+		d, err := Offer(0.01, 0.05, c.least, c.most, c.from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(d.Looks, c.looks) || d.First != c.first {
-			t.Errorf("%d to %d, recorded %v: looks %v from %d, want %v from %d", c.least, c.most, c.recorded, d.Looks, d.First, c.looks, c.first)
+		if !slices.Equal(d.Looks, c.looks) || d.First != c.from {
+			t.Errorf("%d to %d from %d: looks %v from %d, want %v", c.least, c.most, c.from, d.Looks, d.First, c.looks)
 		}
 		pass, fail := 0.002, 0.015
 		if c.most > 8 {
@@ -63,7 +66,7 @@ func TestNotOffered(t *testing.T) {
 		{0.01, 0.05, 4, 3, "fewer than at least 4"},
 		{0.01, 0.05, 3, 13, "at most 12"},
 	} {
-		d, err := Offer(c.falsePass, c.falseFail, c.least, c.most, true)
+		d, err := Offer(c.falsePass, c.falseFail, c.least, c.most, Recorded)
 		if err == nil || !strings.Contains(err.Error(), c.says) || len(d.Looks) > 0 {
 			t.Errorf("%+v: %+v %v", c, d, err)
 		}
@@ -79,7 +82,7 @@ func TestOffered(t *testing.T) {
 		ratios, n = []float64{1, 5, 8, 20}, 200_000
 	}
 	prove := func(falsePass, falseFail float64, least, most int) {
-		d, err := Offer(falsePass, falseFail, least, most, true)
+		d, err := Offer(falsePass, falseFail, least, most, Recorded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +145,7 @@ func TestRetries(t *testing.T) {
 					if !left {
 						break
 					}
-					d, err := Offer(of, 0.05, 3, usualLaunches, true)
+					d, err := Offer(of, 0.05, 3, usualLaunches, Recorded)
 					if err != nil {
 						t.Fatal(err)
 					}

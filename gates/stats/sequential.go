@@ -47,14 +47,17 @@ type Question struct {
 	// Floor bounds the standard deviation of an arm from below: the stored launch
 	// noise, and the resolution of the measurement where values tie. 0 for none.
 	Floor float64
+	// FloorDF are the degrees of freedom of the stored launch noise in Floor; 0 without
+	// such a record. Only a look at two launches counts with them.
+	FloorDF float64
 	// Screen is how far off one launch an arm has to be to fail at once, on the
 	// scale of the test, below Theta: ln 0.75 for ratios (the sign is ignored). 0
 	// for never. It is used at a look at 1 and nowhere else.
 	Screen float64
 }
 
-// Look is one look at the data: see verdict.Look. Where nothing varies, and at
-// looks before the design's first, there are no p values: then SE, DF and T are
+// Look is one look at the data: see verdict.Look. Where nothing varies, at looks before
+// the design's first, and at two launches that do not decide there are no p values: then SE, DF and T are
 // 0 and both p are 1, which decides nothing. (Real ones sum to 1.)
 type Look struct {
 	N                                 int
@@ -113,7 +116,7 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 		if n > have {
 			return Open, looks, nil
 		}
-		l, err := q.look(n, n >= max(d.First, LeastLaunches))
+		l, err := q.look(n, n >= max(d.First, Clear))
 		if err != nil {
 			return Open, looks, err
 		}
@@ -136,7 +139,7 @@ func (q *Question) decide(l *Look, n int, d Design) Outcome {
 		return Failed
 	case n == 1 && q.screens(l.Estimate):
 		return Screened
-	case l.DF > 0 && n < d.Last():
+	case n >= LeastLaunches && l.DF > 0 && n < d.Last():
 		pass, fail := q.project(*l, d.Last())
 		if l.Chance = pass + fail; l.Chance < enough {
 			return Futile
@@ -167,7 +170,7 @@ func (q *Question) check(d Design) error {
 			return err
 		}
 	}
-	for _, x := range []float64{q.Theta, q.Floor, q.Screen} {
+	for _, x := range []float64{q.Theta, q.Floor, q.FloorDF, q.Screen} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return fmt.Errorf("threshold, floor or screen: %w", ErrNotFinite)
 		}

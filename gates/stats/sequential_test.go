@@ -23,6 +23,7 @@ func asked(q Question) Question {
 
 func TestWhenItStops(t *testing.T) {
 	usual, blind, quick := mustOffer(t, 3, 8, true), mustOffer(t, 3, 3, false), mustOffer(t, 1, 8, true)
+	clear := mustOfferClear(t)
 	three := around(0, 3)
 	for _, c := range []struct {
 		name  string
@@ -46,6 +47,16 @@ func TestWhenItStops(t *testing.T) {
 		{"no screen was asked for", Question{Candidate: []float64{-9}, Base: []float64{0}}, quick, Open, 1},
 		{"not far enough for the noise", Question{Candidate: []float64{-0.5}, Base: []float64{0}, Screen: math.Log(0.75), Floor: 0.1}, quick, Open, 1},
 		{"no look at 1, no screen", Question{Candidate: []float64{-9}, Base: []float64{0}, Screen: math.Log(0.75)}, usual, Open, 0},
+		{"two launches pass what is clear", Question{Candidate: around(1, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Passed, 1},
+		{"two launches fail what is clear", Question{Candidate: around(-1, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Failed, 1},
+		{"two launches pass nothing less clear", Question{Candidate: around(0.5, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Open, 1},
+		{"two launches need 10% whatever the record", Question{Candidate: []float64{0.09, 0.09}, Base: []float64{0, 0}, Floor: 1e-5, FloorDF: 8}, clear, Open, 1},
+		{"two launches that differ go on", Question{Candidate: []float64{1, 1.04}, Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Open, 1},
+		{"two launches of the base that differ", Question{Candidate: around(1, 2), Base: []float64{0, 0.04}, Floor: 0.01, FloorDF: 8}, clear, Open, 1},
+		{"two launches without a record", Question{Candidate: around(1, 2), Base: around(0, 2), Floor: 0.01}, clear, Open, 1},
+		{"two launches of one arm", Question{Candidate: around(1, 2), Single: true, Floor: 0.01, FloorDF: 8}, clear, Open, 1},
+		{"two launches never give up", Question{Candidate: around(0, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Open, 1},
+		{"two launches latch", Question{Candidate: append(around(1, 2), around(-9, 6)...), Base: around(0, 8), Floor: 0.01, FloorDF: 8}, clear, Passed, 1},
 		{"one arm passes", Question{Candidate: around(1, 3), Single: true}, usual, Passed, 1},
 		{"one arm fails", Question{Candidate: around(-1, 3), Single: true}, usual, Failed, 1},
 		{"one arm is screened", Question{Candidate: []float64{-0.3}, Single: true, Screen: 0.2877}, quick, Screened, 1},
@@ -125,9 +136,15 @@ func TestFloorOnlyWidens(t *testing.T) {
 
 // The bounds are those thresholds at which the look would just decide.
 func TestBounds(t *testing.T) {
-	d := Design{Looks: []int{4}}
-	for _, single := range []bool{false, true} {
-		q := asked(Question{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}, Single: single})
+	cases := []Question{
+		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}},
+		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Single: true},
+		{Candidate: []float64{1, 1.001}, Base: []float64{0, 0.001}, Floor: 0.001, FloorDF: 8},
+		{Candidate: []float64{1, 1.01}, Base: []float64{0, 0.01}, Floor: 0.01, FloorDF: 8},
+	}
+	for _, q := range cases {
+		q = asked(q)
+		d := Design{Looks: []int{len(q.Candidate)}}
 		_, looks, err := Sequential(q, d)
 		if err != nil {
 			t.Fatal(err)
@@ -173,6 +190,7 @@ func TestNothingIsDecidedOfNonsense(t *testing.T) {
 		"spread overflows": func(q *Question, _ *Design) { q.Base[0], q.Base[1] = math.MaxFloat64, -math.MaxFloat64 },
 		"threshold":        func(q *Question, _ *Design) { q.Theta = math.NaN() },
 		"floor":            func(q *Question, _ *Design) { q.Floor = -1 },
+		"floor DF":         func(q *Question, _ *Design) { q.FloorDF = math.NaN() },
 		"infinite floor":   func(q *Question, _ *Design) { q.Floor = math.Inf(1) },
 		"huge floor":       func(q *Question, _ *Design) { q.Floor = 1e200 },
 		"no level":         func(q *Question, _ *Design) { q.Pass = 0 },

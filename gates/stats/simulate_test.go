@@ -101,7 +101,11 @@ func BenchmarkSequential(b *testing.B) {
 // mustOffer is the design with the default error rates.
 func mustOffer(t testing.TB, least, most int, recorded bool) Design {
 	t.Helper()
-	d, err := Offer(0.01, 0.05, least, most, recorded)
+	first := Unrecorded
+	if recorded {
+		first = Recorded
+	}
+	d, err := Offer(0.01, 0.05, least, most, first)
 	if err != nil {
 		t.Fatal(err)
 	}

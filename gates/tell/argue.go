@@ -38,6 +38,7 @@ var arguePhrases = phrases{
 
 	code.LookScreens: "fail: screened",
 	code.LookEarly:   "no test yet",
+	code.LookUnclear: "not clear at two",
 	code.LookGoesOn:  "go on",
 	code.LookPasses:  "pass: p ≤ {level}",
 	code.LookFails:   "fail: p ≤ {level}",

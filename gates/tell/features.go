@@ -18,6 +18,7 @@ var featurePhrases = phrases{
 	code.NotInRun:          "not decided in this run",
 
 	code.GotWorse:      "also worse: {subject} {change?{change} (bounds {bounds})}{change!{was} to {is}}",
+	code.NotCompared:   "other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide",
 	code.PromiseBroken: "by itself, {subject}.gain {gain} would give {whole}.gain {promised}, and that is {shows} (upper bound {at_most}): what it gains is lost where it does not count; a rule that reads {whole} decides such a trade",
 	code.TailGrew:      "the median alone improves: {subject}.gain {gain}, and {tail} changed by {change}: the slowest pay for it; a rule that reads {tail} decides such a trade",
 

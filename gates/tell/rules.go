@@ -20,6 +20,8 @@ var rulePhrases = phrases{
 
 	code.Shown:           shown("{name}{bound}, " + perArm),
 	code.ShownAgainst:    shown("{name}{bound}, " + perArm),
+	code.Clear:           shown("{name}{bound}, " + clear),
+	code.ClearAgainst:    shown("{name}{bound}, " + clear),
 	code.Screened:        perArm + ": too far off for more to help",
 	code.Futile:          shown("{name}{within}, " + perArm + ": undecided, more had a {chance:2} chance of deciding"),
 	code.CouldNotTell:    shown("{name}{within}, " + perArm + ": undecided"),
@@ -54,6 +56,7 @@ var rulePhrases = phrases{
 	code.OnEach:       "launches stood on {places:and}: the level has to hold on each of them",
 	code.PlaceApart:   "{subject} stands out: the parent is {share:%} apart from the mean of the other places there",
 	code.Floored:      "no arm's standard deviation is taken as less than {sd:2}, by which launches of this engine differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): stored noise may widen a verdict, never narrow it",
+	code.ClearBy:      "two launches per arm decide by the noise on record, with which launches of this engine differed by {sd:2} before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}), taken 20 times as large for one arm: the effect is 10% beyond the threshold at least, and launches of either arm agree",
 	code.Settles:      "about " + perArm + " would probably settle it ({chance} chance, if the estimate and the spread stay){more?, which is {more} more}{most?; the plan makes at most {most}. Going on needs a larger max in its decision block, declared before the first launch}",
 	code.SettlesNever: "even " + perArm + ", the most that a plan may make, would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would",
 
@@ -125,6 +128,7 @@ var rulePhrases = phrases{
 const (
 	restsOn   = "{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% interval {interval}}"
 	perArm    = "{launches|launch|launches}{against? per arm}"
+	clear     = "clear at " + perArm + ": {times:2} recorded standard deviations from the threshold"
 	anyLaunch = "{against?pairs of }launches"
 	ofFeature = "{level?level {level} of }feature {subject}"
 )
@@ -264,7 +268,7 @@ func compared(r verdict.Reason) string {
 
 // brackets are the causes of a comparison that stand in its brackets.
 var brackets = map[code.Code]bool{
-	code.Shown: true, code.ShownAgainst: true, code.Screened: true, code.Futile: true, code.CouldNotTell: true, code.GoesOn: true,
+	code.Shown: true, code.ShownAgainst: true, code.Clear: true, code.ClearAgainst: true, code.Screened: true, code.Futile: true, code.CouldNotTell: true, code.GoesOn: true,
 	code.VerdictTakes: true, code.SaysNothing: true, code.BeforeFirstLook: true,
 	code.RangeShown: true, code.RangeShownAgainst: true, code.RangeStraddles: true, code.RangeGoesOn: true,
 	code.MayBeMore: true, code.SomePairs: true, code.Crashed: true, code.CrashesBelow: true,

@@ -30,8 +30,12 @@ var sessionPhrases = phrases{
 	code.OnlyBenchmark:    "the protocol has no level other than the benchmark",
 
 	code.Resolves: func(r verdict.Reason) string {
-		return fmt.Sprintf("%s: %s launches per arm resolve %s, %s resolve %s (launches vary by %s, up to %s)", r.Subject,
-			Value(r.Args["few"]), roughly(r.Args["with_few"]), Value(r.Args["many"]), roughly(r.Args["with_many"]),
+		clear := ""
+		if v := r.Args["clear"]; v.Number != nil {
+			clear = fmt.Sprintf(", 2 decide what is %s beyond the threshold", roughly(v))
+		}
+		return fmt.Sprintf("%s: %s launches per arm resolve %s, %s resolve %s%s (launches vary by %s, up to %s)", r.Subject,
+			Value(r.Args["few"]), roughly(r.Args["with_few"]), Value(r.Args["many"]), roughly(r.Args["with_many"]), clear,
 			roughly(r.Args["differ"]), roughly(r.Args["differ_bound"]))
 	},
 	code.ResolvesRounding: "{subject}: all recorded launches gave the same value: only rounding limits what they resolve",

@@ -49,6 +49,10 @@ func TestSessions(t *testing.T) {
 			verdict.New(code.Resolves, verdict.Int("few", 4), share("with_few", 0.02), verdict.Int("many", 8), share("with_many", 0.01), share("differ", 0.00501), share("differ_bound", 0.00602)).On("chat.tg"),
 			"chat.tg: 4 launches per arm resolve 2%, 8 resolve 1% (launches vary by 0.5%, up to 0.6%)",
 		},
+		{
+			verdict.New(code.Resolves, verdict.Int("few", 3), share("with_few", 0.02), verdict.Int("many", 8), share("with_many", 0.01), share("differ", 0.00501), share("differ_bound", 0.00602), share("clear", 0.35)).On("chat.tg"),
+			"chat.tg: 3 launches per arm resolve 2%, 8 resolve 1%, 2 decide what is 35% beyond the threshold (launches vary by 0.5%, up to 0.6%)",
+		},
 		{verdict.New(code.ResolvesRounding).On("chat.tg"), "chat.tg: all recorded launches gave the same value: only rounding limits what they resolve"},
 		{
 			verdict.New(code.Unresolved, share("margin", 0.1), verdict.Int("launches", 8), share("resolves", 4.4)).On("chat.tg.gain >= 0.1"),

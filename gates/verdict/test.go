@@ -63,8 +63,8 @@ type Test struct {
 	// were made, the last of which decided where anything did.
 	Plan  []int  `json:"plan,omitempty"`
 	Looks []Look `json:"looks,omitempty"`
-	// First is the fewest launches an arm at which a look decides by its p values;
-	// with less recorded launch noise it is later.
+	// First is the fewest launches an arm at which a look decides by its p values: two
+	// decide only what is clear by recorded noise, and without that it is later.
 	First int `json:"first,omitempty"`
 	// Resolution is what the measurement can tell apart, on the scale of the test,
 	// where all launches of an arm tie: their spread is taken as that over √12.
@@ -106,6 +106,15 @@ type Test struct {
 	// how many launches would settle what is open.
 	Beside []Reason `json:"beside,omitempty"`
 }
+
+// Clear reports whether two launches an arm decided, by recorded noise.
+func (t *Test) Clear() bool {
+	n := len(t.Looks)
+	return n > 0 && t.Looks[n-1].N == 2 && t.Looks[n-1].DF > 0
+}
+
+// Sure is the fewest launches an arm at which a look decides what is not clear at once.
+func (t *Test) Sure() int { return max(3, t.First) }
 
 // Relative reports whether the rule's own number is parts of the other arm.
 func (t *Test) Relative() bool { return t.Relation == "gain" || t.Relation == "change" }

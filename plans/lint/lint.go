@@ -99,7 +99,7 @@ func (c *planCheck) launches() {
 		case 1:
 			c.warn(at, "too-few-values", "Too few launches", "One launch of each arm says nothing of the noise between launches, so rules on numbers, such as %q, come out inconclusive at best, or fail where one launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
 		case 2:
-			c.warn(at, "too-few-values", "Too few launches", "Two launches of each arm are not looked at, so rules on numbers, such as %q, can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "Two launches of each arm decide rules on numbers, such as %q, only where the effect is clear by launch-to-launch variance that was recorded in this environment before; otherwise they can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
 		default:
 			c.warn(at, "too-few-values", "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch-to-launch variance was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
 		}

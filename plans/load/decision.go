@@ -24,7 +24,7 @@ var decisionDoc = &lang.BlockDoc{
 	Attrs: []plans.Attr{
 		{Name: "false_pass", Type: plans.Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule passes whose claim is just not true."},
 		{Name: "false_fail", Type: plans.Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule fails whose claim is just true."},
-		{Name: "launches", Type: plans.Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches per arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "At `min` launches of each arm the rules are looked at first, or at 4 where no launch-to-launch variance is recorded; at `max` last. A benchmark's own `launches` stands in place of `max`."},
+		{Name: "launches", Type: plans.Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches per arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "At `min` launches of each arm the rules are looked at first, or at 4 where no launch-to-launch variance is recorded; at `max` last. Two launches decide only what is clear by recorded variance. A benchmark's own `launches` stands in place of `max`."},
 		{Name: "interactions", Type: plans.Bool, Default: usual.Interactions, Doc: "Launch the baseline too beside features that build on a stack of two or more, so the gain of the stack can be compared with the product of its parts'."},
 	},
 	Example: `decision {

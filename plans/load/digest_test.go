@@ -107,7 +107,7 @@ func TestDigestFollowsMeaning(t *testing.T) {
 	}
 	base := digestOf(t, src)
 	with := func(decision string) string { return digestOf(t, append([]byte(decision+"\n"), src...)) }
-	for _, same := range []string{"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 3 }\n}", "decision {\n launches = {}\n interactions = false\n}"} {
+	for _, same := range []string{"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 2 }\n}", "decision {\n launches = {}\n interactions = false\n}"} {
 		if with(same) != base {
 			t.Errorf("%s changes the digest, and says what holds without it", same)
 		}

@@ -21,6 +21,11 @@ type Goal struct {
 	Prefer string `json:"prefer,omitempty"`
 }
 
+// FirstMoved reports whether the first look was moved from one number of launches an arm
+// to another. A look at two stands in front of one at three and takes nothing of its
+// levels, so that these are the same.
+func FirstMoved(was, is int) bool { return was != is && (min(was, is) != 2 || max(was, is) != 3) }
+
 // Demand is a rule, or a part of one, in a form in which two can be held against each
 // other.
 type Demand struct {

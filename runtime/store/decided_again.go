@@ -123,7 +123,7 @@ func settingsChanged(was, is *ledger.Decision) (list []verdict.Reason) {
 	moved(a.FalseFail != b.FalseFail, verdict.New(code.SettingMoved, number("was", a.FalseFail), number("is", b.FalseFail)).On("false_fail"))
 	x, y := max(1, a.Alternatives), max(1, b.Alternatives)
 	moved(x != y, verdict.New(code.AlternativesMoved, verdict.Int("was", x), verdict.Int("is", y)))
-	moved(a.Min != b.Min, verdict.New(code.FirstLookMoved, verdict.Int("was", a.Min), verdict.Int("is", b.Min)))
+	moved(ledger.FirstMoved(a.Min, b.Min), verdict.New(code.FirstLookMoved, verdict.Int("was", a.Min), verdict.Int("is", b.Min)))
 	x, y = mostOf(was), mostOf(is)
 	moved(x != y && y > usualMost, verdict.New(code.MostMoved, verdict.Int("was", x), verdict.Int("is", y)))
 	return list

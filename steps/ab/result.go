@@ -517,7 +517,7 @@ func (r *Result) Open(q *Question) (o Open, known bool) {
 		o.Gap = math.Abs(math.Log1p(-gain) - math.Log1p(-q.Claim.Gain))
 	}
 	usual := plans.UsualDecision()
-	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, max(usual.Max, q.Most()), false)
+	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, max(usual.Max, q.Most()), stats.Unrecorded)
 	if err != nil {
 		return o, false
 	}

@@ -265,7 +265,7 @@ func loosenedGoal(was, is ledger.Goal, demands []ledger.Demand) (loosened []verd
 	if was.Prefer != "" && is.Prefer != was.Prefer {
 		loosened = append(loosened, verdict.New(code.PreferMoved, verdict.Text("was", was.Prefer), verdict.Text("is", is.Prefer)))
 	}
-	if is.First != was.First {
+	if ledger.FirstMoved(was.First, is.First) {
 		loosened = append(loosened, verdict.New(code.FirstLookMoved, verdict.Int("was", was.First), verdict.Int("is", is.First)))
 	}
 	return loosened

@@ -119,6 +119,7 @@ func TestRelaxed(t *testing.T) {
 		"a harder pass":          {set("false_pass = 0.05"), set("false_pass = 0.01"), feature, ""},
 		"a harder fail":          {set("false_fail = 0.1"), set("false_fail = 0.05"), feature, "false_fail was 0.1, now 0.05"},
 		"an easier fail":         {set("false_fail = 0.05"), set("false_fail = 0.1"), feature, ""},
+		"a first look at two":    {set("launches = { min = 3, max = 8 }"), set("launches = { min = 2, max = 8 }"), feature, ""},
 		"another first look":     {set("launches = { min = 4, max = 8 }"), set("launches = { min = 3, max = 8 }"), feature, "the first look was at 4 launches per arm, now at 3"},
 		"more launches":          {set("launches = { min = 4, max = 6 }"), set("launches = { min = 4, max = 8 }"), feature, ""},
 	} {

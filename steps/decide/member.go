@@ -147,6 +147,9 @@ func (m *Member) Spared() verdict.Reason {
 func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	used := m.Took(launches)
 	m.Rounds = len(used) / len(m.Launched)
+	if m.Rounds == stats.Clear {
+		m.first(v, used[0].Session, used[0].Work)
+	}
 	if m.Rounds < m.Least || m.Rounds >= m.Most {
 		m.Open = m.Rounds < m.Most
 		return nil
@@ -233,15 +236,11 @@ func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
 }
 
 // NextLook is the number of launches of each arm at which a rule may be settled
-// next: the first time later where the noise of launches is not known yet.
+// next: the first time at two where it is clear by the noise of launches, and later where
+// that is not known yet.
 func (m *Member) NextLook(v *View, session, work string) int {
-	noise := noiseOf(v, m.Feature, m.Arms, session, work)
-	recorded := true
-	for _, address := range NoiseKeys(Reading(v.Plan, m.Feature)) {
-		recorded = recorded && noise[address].DF >= gates.LeastFreedom
-	}
 	d := v.Plan.Decision
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, recorded)
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, m.first(v, session, work))
 	if err != nil {
 		return m.Most
 	}
@@ -251,6 +250,24 @@ func (m *Member) NextLook(v *View, session, work string) int {
 		}
 	}
 	return m.Most
+}
+
+// first is the first look at rules on a member by the noise that is known before its
+// session. Two launches settle nothing but what is clear by it: without a rule that may be,
+// there are three at least.
+func (m *Member) first(v *View, session, work string) int {
+	noise := noiseOf(v, m.Feature, m.Arms, session, work)
+	known := func(in *plans.Input) bool { return noise[gates.NoiseKey(in)].DF >= gates.LeastFreedom }
+	if reads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Ratio() && known(in) }) {
+		return stats.Clear
+	}
+	if m.Least == stats.Clear {
+		m.Least = min(stats.Recorded, m.Most)
+	}
+	if reads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Kind == plans.InputMetric && !known(in) }) {
+		return stats.Unrecorded
+	}
+	return stats.Recorded
 }
 
 // Resolvable says what the launches of a member can show, given how much launches
@@ -265,7 +282,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	if !left || m.Most < 3 {
 		return notes
 	}
-	design, err := stats.Offer(falsePass, d.FalseFail, min(d.Min, m.Most), m.Most, true)
+	design, err := stats.Offer(falsePass, d.FalseFail, min(d.Min, m.Most), m.Most, stats.Clear)
 	if err != nil {
 		return notes
 	}
@@ -285,14 +302,18 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 			if n.DF < gates.LeastFreedom {
 				continue
 			}
-			least := max(m.Least, design.Looks[0])
+			least := max(m.Least, design.Looks[0], stats.Recorded)
 			sd := n.SD * stats.NoiseBound(n.DF)
 			resolves := func(launches int) float64 {
 				return math.Expm1(sd * stats.Resolvable(launches, design.Pass, 0.9, false))
 			}
 			if !said[address] {
 				said[address] = true
-				notes = append(notes, resolution(n.SD, sd, least, m.Most, resolves).On(address))
+				note := resolution(n.SD, sd, least, m.Most, resolves).On(address)
+				if m.Least <= stats.Clear && n.SD > 0 {
+					note.Args["clear"] = verdict.Num("", math.Expm1(stats.ClearGap(n.SD, n.DF, design.Pass)), "share").Value
+				}
+				notes = append(notes, note)
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[leaf.Text] {
 				said[leaf.Text] = true // a criterion and a rule of the gate often ask the same

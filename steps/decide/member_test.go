@@ -146,3 +146,55 @@ func TestResolution(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A first look at two is for rules on two arms whose noise is known: without one, a session
+// is not looked at before three, and what the plan writes is kept to.
+func TestFirstLook(t *testing.T) {
+	plan := func(decision, rule string) string {
+		return strings.Replace(decision+"\n"+planstest.SharedPlan, "w.tg.gain >= 0.10", rule, 1)
+	}
+	for name, c := range map[string]struct {
+		plan        string
+		recorded    bool
+		least, next int
+	}{
+		"known":                   {plan("", "w.tg.gain >= 0.10"), true, 2, 2},
+		"unknown":                 {plan("", "w.tg.gain >= 0.10"), false, 3, 4},
+		"a level":                 {plan("", "w.tg >= 10"), true, 3, 3},
+		"the plan wants three":    {plan("decision {\n launches = { min = 3 }\n}", "w.tg.gain >= 0.10"), true, 3, 3},
+		"the plan wants no more":  {plan("decision {\n launches = { max = 2 }\n}", "w.tg.gain >= 0.10"), true, 2, 2},
+		"counts alone stay three": {plan("", "w.errors == 0"), true, 3, 4},
+	} {
+		v := viewOf(t, c.plan, nil, nil)
+		for _, f := range v.Plan.Features() {
+			if f.Name != "x" {
+				f.Criteria, f.Accept = nil, nil
+			}
+		}
+		for _, ph := range v.Plan.Phases {
+			ph.Gate = nil
+		}
+		f := v.Plan.Feature("x")
+		a, err := v.Arms(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var known ledgerOf
+		for i := range 5 {
+			for _, key := range []string{a.Parent.Key, a.Candidate.Key} {
+				known = append(known, &ledger.Record{Launch: &ledger.Launch{
+					ID: fmt.Sprint(key, i), Session: "s-0", VariantKey: key, Work: "k", Purpose: ledger.ForBenchmark, OK: true, Ordinal: i + 1,
+					Metrics: map[string]measure.Summary{"w.tg": {Stats: map[string]float64{"median": 100 + float64(i%2)}}},
+				}})
+			}
+		}
+		if c.recorded {
+			v.Records = known.records
+		}
+		m := NewMember(v.Plan, f, a, []string{a.Parent.Key, a.Candidate.Key})
+		next := m.NextLook(v, "", "k")
+		if m.Least != c.least || next != c.next {
+			t.Errorf("%s: at least %d, next look at %d, want %d and %d", name, m.Least, next, c.least, c.next)
+		}
+	}
+}

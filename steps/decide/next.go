@@ -54,13 +54,13 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 			}
 			next = append(next, b.On(r.Name))
 		}
-		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) {
+		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) || len(next) == n && launches == 2 && t.First == 2 && !t.Clear() {
 			args := []verdict.Arg{verdict.Int("launches", launches)}
 			if t.Against != "" {
 				args = append(args, verdict.Text("against", t.Against))
 			}
 			if t.First > 0 {
-				args = append(args, verdict.Int("least", t.First))
+				args = append(args, verdict.Int("least", t.Sure()))
 			}
 			next = append(next, verdict.New(code.NextStarts, args...).On(r.Name))
 		}

@@ -15,7 +15,7 @@ import (
 // and neither is what the feature sets: who turns a knob after a fail asks again, too.
 //
 // Asked before are the sessions that could have passed and did not: with fewer launches
-// than the first look takes none passes, whatever becomes of it, and after a pass nothing is
+// than the two that may be clear by recorded noise none passes, whatever becomes of it, and after a pass nothing is
 // tried until it passes. What was broken off after a look counts, as does what a person
 // retracted. Records from the first launch of the candidate in its session on bear on
 // nothing, so a replay counts the same. A first try counts 0.
@@ -26,7 +26,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	tries := map[armKey]*tried{}
 	// By session, its parent: first in its first round, whatever rounds stand beside that.
 	parents := map[string]string{}
-	of := map[string]armKey{}    // of launches of the candidate
+	of := map[string]armKey{} // of launches of the candidate
 	for _, r := range records {
 		if d := r.Decision; d != nil {
 			for _, ev := range d.Evidence {
@@ -60,7 +60,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	}
 	n := 0
 	for a, t := range tries {
-		if parents[a.session] == parent && t.launches >= stats.LeastLaunches && (t.refused || !t.passed) {
+		if parents[a.session] == parent && t.launches >= stats.Clear && (t.refused || !t.passed) {
 			n++
 		}
 	}

@@ -66,7 +66,8 @@ func TestTries(t *testing.T) {
 		"another alternative passed":  {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, chose)), 2},
 		"retracted":                   {join(failed, came("s1", "f", verdict.Invalid, func(d *ledger.Decision) { d.Retraction = &ledger.Retraction{} })), 2},
 		"broken off after a look":     {session("s1", "p", "f", "c", "w", 4), 2},
-		"broken off before any":       {session("s1", "p", "f", "c", "w", 2), 0},
+		"broken off at two":           {session("s1", "p", "f", "c", "w", 2), 2},
+		"broken off before any":       {session("s1", "p", "f", "c", "w", 1), 0},
 		"screened":                    {join(session("s1", "p", "f", "c", "w", 1), came("s1", "f", verdict.Fail, nil)), 0},
 		"a parent of others, with it": {session("s1", "root", "f", "c", "w", 4), 0},
 	} {

@@ -42,6 +42,7 @@ const (
 const (
 	LookScreens Code = "look.screens"
 	LookEarly   Code = "look.early"
+	LookUnclear Code = "look.unclear"
 	LookGoesOn  Code = "look.goes_on"
 	LookPasses  Code = "look.passes"
 	LookFails   Code = "look.fails"

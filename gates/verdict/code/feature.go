@@ -16,7 +16,9 @@ const (
 
 // What stands beside the verdict of a feature, of metrics that its rules do not read.
 const (
-	GotWorse      Code = "finding.worse"
+	GotWorse Code = "finding.worse"
+	// NotCompared: two launches an arm decided, which is too few to say what else is worse.
+	NotCompared   Code = "finding.not_compared"
 	PromiseBroken Code = "finding.promise_broken"
 	TailGrew      Code = "finding.tail_grew"
 )

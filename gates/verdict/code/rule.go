@@ -22,6 +22,10 @@ const (
 	// Shown, ShownAgainst: the bound passes, or fails. Args also: p, level.
 	Shown        Code = "test.shown"
 	ShownAgainst Code = "test.shown_against"
+	// Clear, ClearAgainst: two launches decide, by recorded noise. Args also: p, level;
+	// times, how many recorded standard deviations it lies from the threshold.
+	Clear        Code = "test.clear"
+	ClearAgainst Code = "test.clear_against"
 	// Screened: one launch is too far off for more.
 	Screened Code = "test.screened"
 	// Futile: more are not likely to tell. Args also: chance.
@@ -73,7 +77,10 @@ const (
 	// that of rounding to a tick; TiedFloored: that on record is more. Args: arms, tick.
 	TiedRounded Code = "beside.tied_rounded"
 	TiedFloored Code = "beside.tied_floored"
-	Floored     Code = "beside.floored"
+	// Floored, ClearBy: no arm is taken to vary less than the noise on record, or two
+	// launches decided by it. Args: sd, df, sessions.
+	Floored Code = "beside.floored"
+	ClearBy Code = "beside.clear_by"
 	// WithinRounds: rounds stood on several places, so arms were compared within them;
 	// OnEach: a level had to hold on each. Args: places.
 	WithinRounds Code = "beside.within_rounds"

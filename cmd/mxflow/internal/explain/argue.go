@@ -302,6 +302,8 @@ func came(t *verdict.Test, i int, ended verdict.Reason) verdict.Reason {
 	switch {
 	case last && t.Stop == verdict.StopScreen:
 		return verdict.New(code.LookScreens)
+	case t.Looks[i].DF == 0 && t.Looks[i].N == 2 && t.First == 2:
+		return verdict.New(code.LookUnclear)
 	case t.Looks[i].DF == 0:
 		return verdict.New(code.LookEarly)
 	case !last, t.Stop == verdict.StopOpen && ended.IsZero():
