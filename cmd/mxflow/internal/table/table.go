@@ -455,8 +455,9 @@ const paragraphColumn = 92
 
 // Paragraph prints a text within a width, its later lines a little further in.
 func Paragraph(w io.Writer, indent, text string, width int) {
-	wrapped := Wrap(text, min(paragraphColumn, width)-len(indent))
-	fmt.Fprintln(w, indent+strings.ReplaceAll(wrapped, "\n", "\n"+indent+"  "))
+	const further = "  "
+	wrapped := Wrap(text, min(paragraphColumn, width-len(further))-len(indent))
+	fmt.Fprintln(w, indent+strings.ReplaceAll(wrapped, "\n", "\n"+indent+further))
 }
 
 // together joins the words that no line may end between.

@@ -240,3 +240,16 @@ func TestInert(t *testing.T) {
 		}
 	}
 }
+
+// TestParagraphFits: what is indented further counts, too.
+func TestParagraphFits(t *testing.T) {
+	for width := 30; width < 100; width++ {
+		var b strings.Builder
+		Paragraph(&b, "  ", strings.Repeat("Make launches differ less: no other load. ", 8), width)
+		for line := range strings.Lines(b.String()) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns of %d: %q", n, width, line)
+			}
+		}
+	}
+}
