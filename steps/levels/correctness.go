@@ -71,7 +71,7 @@ func fitsCorrectness(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
 		return nil
 	}
 	refuse := func(attr, format string, args ...any) {
-		if b.Written[attr] {
+		if b.Written[attr] && b.Attrs[attr] != nil { // null takes it back
 			detail := fmt.Sprintf(format, args...)
 			errs = append(errs, plans.AttrError{Attr: attr, Code: "not-given-by-engine", Summary: "Engine does not give that", Detail: fmt.Sprintf("engine.%s.%s is of kind %q, %s", e.Kind, e.Name, e.Kind, detail)})
 		}
