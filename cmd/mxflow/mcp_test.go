@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
@@ -94,12 +95,12 @@ func agentPlan(t testing.TB) []byte {
 func TestAgentPorts(t *testing.T) {
 	began := time.Now()
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches", "40", "--hours", "1")
-	value := must[proposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
-	feature := must[proposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+50%", "because": "most experts are not needed"})
+	value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+	feature := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+50%", "because": "most experts are not needed"})
 	if !value.Written || !feature.Written {
 		t.Fatalf("%+v, %+v", value, feature)
 	}
-	plan := must[planAnswer](a, "plan", object{"node": "routed"})
+	plan := must[agents.PlanAnswer](a, "plan", object{"node": "routed"})
 	if plan.Launches == 0 || plan.LeastLaunches == 0 {
 		t.Errorf("plan: %+v", plan)
 	}
@@ -110,11 +111,11 @@ func TestAgentPorts(t *testing.T) {
 	if done = a.runs("apply", object{"target": []string{"routed"}}); done.State != "done" || done.Made == 0 {
 		t.Fatalf("apply: %+v", done)
 	}
-	status := must[statusAnswer](a, "status", object{})
+	status := must[agents.StatusAnswer](a, "status", object{})
 	if len(status.Stack) != 1 || status.Stack[0] != "routed" || status.Seal == nil || status.Seal.Spent.Launches == 0 {
 		t.Errorf("status: %+v %+v", status, status.Seal)
 	}
-	if why := must[explainAnswer](a, "explain", object{"node": "routed"}); why.Verdict != "pass" || len(why.Reasons) == 0 {
+	if why := must[agents.ExplainAnswer](a, "explain", object{"node": "routed"}); why.Verdict != "pass" || len(why.Reasons) == 0 {
 		t.Errorf("explain: %+v", why)
 	}
 	if took := time.Since(began); took > 2*time.Minute {
@@ -124,11 +125,11 @@ func TestAgentPorts(t *testing.T) {
 }
 
 // runs begins an apply and waits for its end.
-func (a *agent) runs(tool string, args any) jobAnswer {
+func (a *agent) runs(tool string, args any) agents.JobAnswer {
 	a.t.Helper()
-	j := must[jobAnswer](a, tool, args)
+	j := must[agents.JobAnswer](a, tool, args)
 	for j.State == "running" {
-		j = must[jobAnswer](a, "progress", object{"wait_seconds": 60})
+		j = must[agents.JobAnswer](a, "progress", object{"wait_seconds": 60})
 	}
 	return j
 }
@@ -166,7 +167,7 @@ func TestAgentIsRefused(t *testing.T) {
 		"another plan":            {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
 		"a tool that is none":     {"waive", object{"gate": "port"}, "", "unknown tool"},
 	} {
-		got, err := call[proposedAnswer](a, try.tool, try.args)
+		got, err := call[agents.ProposedAnswer](a, try.tool, try.args)
 		switch {
 		case try.path == "" && (err == nil || !strings.Contains(err.Error(), try.begins)):
 			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, try.begins)
@@ -186,7 +187,7 @@ func TestAgentIsRefused(t *testing.T) {
 		t.Errorf("the plan was changed: %v\n%s", err, now)
 	}
 	// What is interpolated in a plan is text in a proposal: nothing is read by it.
-	if got := must[proposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
+	if got := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
 		t.Errorf("%+v", got)
 	}
 	if now, _ := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); !strings.Contains(string(now), `$${file(`) {
@@ -201,25 +202,25 @@ func TestAgentIsRefused(t *testing.T) {
 		if tool == "qualify" {
 			args["feature"] = "control"
 		}
-		if got := must[proposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
+		if got := must[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
 			t.Errorf("%s: %+v", tool, got)
 		}
 	}
-	if got := must[statusAnswer](a, "status", object{}); len(got.Moved) != 1 {
+	if got := must[agents.StatusAnswer](a, "status", object{}); len(got.Moved) != 1 {
 		t.Errorf("status: %+v", got)
 	}
 	// Without a seal there is nothing but reading.
 	if err := os.Remove(filepath.Join(a.dir, "plan.seal")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := call[jobAnswer](a, "apply", object{}); err == nil || !strings.Contains(err.Error(), "no seal") {
+	if got, err := call[agents.JobAnswer](a, "apply", object{}); err == nil || !strings.Contains(err.Error(), "no seal") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	must[validAnswer](a, "validate", object{})
-	if got := must[namesAnswer](a, "kinds", object{}); len(got.Names) < 5 {
+	must[agents.ValidAnswer](a, "validate", object{})
+	if got := must[agents.NamesAnswer](a, "kinds", object{}); len(got.Names) < 5 {
 		t.Errorf("kinds: %v", got)
 	}
-	if got := must[namesAnswer](a, "schema", object{}); len(got.Names) < 5 {
+	if got := must[agents.NamesAnswer](a, "schema", object{}); len(got.Names) < 5 {
 		t.Errorf("schema: %v", got)
 	}
 	must[object](a, "schema", object{"name": "knob"})

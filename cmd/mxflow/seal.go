@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -157,7 +158,7 @@ func holdTo(s *planseal.Seal, file, by string, q *applying) {
 			err := fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, movedLines(moved))
 			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, movedReasons(moved)...)))
 		}
-		used := spent(st)
+		used := report.Spent(st)
 		if err := budget.begin(used); err != nil {
 			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, verdict.New(code.SealSpent,
 				verdict.Int("launches", used.Launches), verdict.Num("hours", used.Hours, ""), verdict.Int("most_launches", s.Limits.Launches), verdict.Num("most_hours", s.Limits.Hours, "")))))
@@ -179,27 +180,6 @@ func movedLines(moved []planseal.Moved) string {
 	return strings.Join(lines, "\n")
 }
 
-// spending is what sealed applies took so far.
-type spending struct {
-	Launches int     `json:"launches"`
-	Hours    float64 `json:"hours"`
-}
-
-// spent counts launches of sealed applies, under whichever seal: a new one begins no new
-// budget by itself, a person raises the limit.
-func spent(st *store.Store) (s spending) {
-	under := map[string]bool{}
-	for _, r := range st.Records() {
-		switch {
-		case r.RunStart != nil:
-			under[r.Run] = r.RunStart.Seal != ""
-		case r.Launch != nil && under[r.Run]:
-			s.Launches, s.Hours = s.Launches+1, s.Hours+r.Launch.Seconds/3600
-		}
-	}
-	return s
-}
-
 // budget ends an apply where the launches or hours that a seal allows are used up.
 type budget struct {
 	apply.Observer
@@ -207,13 +187,13 @@ type budget struct {
 	end    context.CancelCauseFunc
 
 	mu    sync.Mutex
-	spent spending
+	spent report.Spending
 	timer *time.Timer
 }
 
 var errSpent = errors.New("the budget of the seal is used up; a person seals again with more --launches or --hours")
 
-func (b *budget) begin(s spending) error {
+func (b *budget) begin(s report.Spending) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spent = s

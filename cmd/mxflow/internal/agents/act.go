@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"context"
@@ -20,12 +20,12 @@ type job struct {
 	done chan struct{}
 
 	mu   sync.Mutex
-	says jobAnswer
+	says JobAnswer
 	err  error
 }
 
-// jobAnswer is how a job comes along.
-type jobAnswer struct {
+// JobAnswer is how a job comes along.
+type JobAnswer struct {
 	State string `json:"state"` // "none", "running", "done" or "failed"
 	Run   string `json:"run,omitempty"`
 	// Node is what is worked on; Made and Left count launches.
@@ -99,9 +99,9 @@ func (j *job) End(res *apply.Result) {
 	j.says.Exit, j.says.Verdict = &exit, string(res.End.Verdict)
 }
 
-func (j *job) answer() jobAnswer {
+func (j *job) answer() JobAnswer {
 	if j == nil {
-		return jobAnswer{State: "none"}
+		return JobAnswer{State: "none"}
 	}
 	running := j.running()
 	j.mu.Lock()
@@ -128,7 +128,7 @@ type qualifyAsk struct {
 	Feature string `json:"feature"`
 }
 
-func (s *agentServer) qualify(_ context.Context, ask qualifyAsk) (any, error) {
+func (s *server) qualify(_ context.Context, ask qualifyAsk) (any, error) {
 	return s.begin("qualify", []string{runtime.QualifyID(ask.Feature)})
 }
 
@@ -136,18 +136,18 @@ type applyAsk struct {
 	Target []string `json:"target,omitempty" jsonschema:"features, phases or nodes; the whole plan where empty"`
 }
 
-func (s *agentServer) apply(_ context.Context, ask applyAsk) (any, error) {
+func (s *server) apply(_ context.Context, ask applyAsk) (any, error) {
 	return s.begin("apply", ask.Target)
 }
 
 // begin starts an apply under the seal.
-func (s *agentServer) begin(tool string, target []string) (any, error) {
+func (s *server) begin(tool string, target []string) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
 		return nil, errRunning
 	}
-	is, err := s.seal()
+	is, err := s.Seal()
 	if err != nil {
 		return nil, err
 	}
@@ -163,18 +163,16 @@ func (s *agentServer) begin(tool string, target []string) (any, error) {
 		return nil, err
 	}
 	if len(moved) > 0 {
-		s.app.refuse(s.path, refusal(byMCP, tool, nil, movedReasons(moved)...))
-		return proposedAnswer{File: s.path, Refused: moved}, nil
+		s.RefuseMoved(tool, moved)
+		return ProposedAnswer{File: s.Path, Refused: moved}, nil
 	}
-	ctx, stop := context.WithCancel(s.soft)
+	ctx, stop := context.WithCancel(s.ctx)
 	j := &job{stop: stop, done: make(chan struct{})}
-	q := applying{path: s.path, state: s.app.stateDir(s.path), target: target, watch: j}
-	holdTo(is, sealFile(s.path), byMCP, &q)
 	s.job = j
 	go func() {
 		defer close(j.done)
 		defer stop()
-		_, err := q.run(ctx, s.hard, s.app, loaded, g)
+		err := s.Apply(ctx, is, loaded, g, target, j)
 		j.mu.Lock()
 		j.err = err
 		j.mu.Unlock()
@@ -186,7 +184,7 @@ type progressAsk struct {
 	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"answer when it is over, or after so many seconds, at most 60"`
 }
 
-func (s *agentServer) progress(ctx context.Context, ask progressAsk) (any, error) {
+func (s *server) progress(ctx context.Context, ask progressAsk) (any, error) {
 	s.mu.Lock()
 	j := s.job
 	s.mu.Unlock()
@@ -200,7 +198,7 @@ func (s *agentServer) progress(ctx context.Context, ask progressAsk) (any, error
 	return j.answer(), nil
 }
 
-func (s *agentServer) stop(context.Context, nothing) (any, error) {
+func (s *server) stop(context.Context, nothing) (any, error) {
 	s.mu.Lock()
 	j := s.job
 	s.mu.Unlock()

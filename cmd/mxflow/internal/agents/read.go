@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func few[T any](list []T) (some []T, more int) {
 
 type nothing struct{}
 
-type validAnswer struct {
+type ValidAnswer struct {
 	Valid       bool       `json:"valid"`
 	Digest      string     `json:"digest,omitempty"`
 	Features    int        `json:"features"`
@@ -42,12 +42,12 @@ type validAnswer struct {
 	Next        []nextCall `json:"next,omitempty"`
 }
 
-func (s *agentServer) validate(context.Context, nothing) (any, error) {
+func (s *server) validate(context.Context, nothing) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	res, _, err := s.load()
 	some, more := few(res.DiagnosticsJSON())
-	out := validAnswer{Valid: err == nil, Diagnostics: some, More: more}
+	out := ValidAnswer{Valid: err == nil, Diagnostics: some, More: more}
 	if err == nil {
 		out.Digest, out.Features, out.Rules = res.Plan.Digest(), len(res.Plan.Features()), len(res.Plan.Rules())
 		out.Next = []nextCall{{Tool: "plan", Code: "valid"}}
@@ -59,8 +59,8 @@ type planAsk struct {
 	Node string `json:"node,omitempty" jsonschema:"a feature, phase or node; all that are not kept where empty"`
 }
 
-type planAnswer struct {
-	Nodes []plannedJSON `json:"nodes"`
+type PlanAnswer struct {
+	Nodes []any `json:"nodes"`
 	// Kept are nodes whose recorded outcome still holds; More are left out of Nodes.
 	Kept          int     `json:"kept"`
 	More          int     `json:"more,omitempty"`
@@ -73,7 +73,7 @@ type planAnswer struct {
 	Next  []nextCall `json:"next,omitempty"`
 }
 
-func (s *agentServer) plan(ctx context.Context, ask planAsk) (any, error) {
+func (s *server) plan(ctx context.Context, ask planAsk) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	loaded, g, err := s.load()
@@ -92,8 +92,10 @@ func (s *agentServer) plan(ctx context.Context, ask planAsk) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var journal runtime.Journal = runtime.EmptyJournal{}
 	if st != nil {
 		defer st.Close()
+		journal = st.Journal()
 		if err := apply.SamePlan(st, loaded.Plan); err != nil {
 			return nil, err
 		}
@@ -102,22 +104,20 @@ func (s *agentServer) plan(ctx context.Context, ask planAsk) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	preview, err := (&runtime.Runner{Plan: loaded.Plan, Graph: g, Journal: journalOf(st), Step: lab.Step, Target: targets, Hard: ctx}).Preview()
+	preview, err := (&runtime.Runner{Plan: loaded.Plan, Graph: g, Journal: journal, Step: lab.Step, Target: targets, Hard: ctx}).Preview()
 	if err != nil {
 		return nil, err
 	}
 	e := apply.EstimateOf(loaded.Plan, apply.KnownTo(st), preview)
-	out := planAnswer{Launches: e.Launches, LeastLaunches: e.Least, Seconds: e.High, LeastSeconds: e.Low, Known: e.High > 0 || e.Launches == 0}
-	var rest []plannedJSON
+	out := PlanAnswer{Launches: e.Launches, LeastLaunches: e.Least, Seconds: e.High, LeastSeconds: e.Low, Known: e.High > 0 || e.Launches == 0}
+	var rest []any
 	for _, n := range preview {
 		switch {
 		case targets != nil && !targets(n.Node):
 		case n.Action == runtime.Reuse && n.Locked.IsZero() && ask.Node == "":
 			out.Kept++
 		default:
-			j := plannedJSONOf(loaded.Plan, n)
-			j.Launches = nil // how many is enough
-			rest = append(rest, j)
+			rest = append(rest, s.Planned(loaded.Plan, n))
 		}
 	}
 	out.Nodes, out.More = few(rest)
@@ -127,7 +127,7 @@ func (s *agentServer) plan(ctx context.Context, ask planAsk) (any, error) {
 	return out, nil
 }
 
-type statusAnswer struct {
+type StatusAnswer struct {
 	Run report.Work `json:"newest_run"`
 	// Stack are the accepted features.
 	Stack    []string         `json:"stack"`
@@ -151,13 +151,13 @@ type statusNode struct {
 // sealAnswer is what a proposer may do, and what of it was done.
 type sealAnswer struct {
 	Limits   planseal.Limits `json:"limits"`
-	Spent    spending        `json:"spent"`
+	Spent    report.Spending `json:"spent"`
 	Proposed []string        `json:"proposed"`
 	// Chance bounds the chance that any proposal passes that gains nothing.
 	Chance float64 `json:"chance_of_a_false_pass"`
 }
 
-func (s *agentServer) status(context.Context, nothing) (any, error) {
+func (s *server) status(context.Context, nothing) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	loaded, _, err := s.load()
@@ -168,12 +168,12 @@ func (s *agentServer) status(context.Context, nothing) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := statusAnswer{Stack: []string{}, Verdicts: map[string]int{}, Open: []statusNode{}}
-	is, err := s.seal()
+	out := StatusAnswer{Stack: []string{}, Verdicts: map[string]int{}, Open: []statusNode{}}
+	is, err := s.Seal()
 	if err != nil {
 		out.NoSeal = err.Error()
 	} else {
-		out.Seal = &sealAnswer{Limits: is.Limits, Proposed: []string{}, Chance: is.Chance(allTries(is))}
+		out.Seal = &sealAnswer{Limits: is.Limits, Proposed: []string{}, Chance: s.Chance(is)}
 		for _, f := range is.Proposed(loaded.Plan) {
 			out.Seal.Proposed = append(out.Seal.Proposed, f.Name)
 		}
@@ -188,7 +188,7 @@ func (s *agentServer) status(context.Context, nothing) (any, error) {
 	defer st.Close()
 	out.Run = report.WorkOn(st)
 	if out.Seal != nil {
-		out.Seal.Spent = spent(st)
+		out.Seal.Spent = report.Spent(st)
 	}
 	for _, f := range report.AcceptedStack(st).Features {
 		out.Stack = append(out.Stack, f.Feature)
@@ -223,7 +223,7 @@ type explainAsk struct {
 	Attempt int    `json:"attempt,omitempty" jsonschema:"an earlier attempt; the newest where 0"`
 }
 
-type explainAnswer struct {
+type ExplainAnswer struct {
 	Node    string           `json:"node"`
 	Verdict verdict.Verdict  `json:"verdict,omitempty"`
 	Attempt int              `json:"attempt,omitempty"`
@@ -238,15 +238,15 @@ type explainAnswer struct {
 	LogTail []string `json:"log_tail,omitempty"`
 }
 
-func (s *agentServer) explain(_ context.Context, ask explainAsk) (any, error) {
+func (s *server) explain(_ context.Context, ask explainAsk) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st, err := s.app.reader([]string{s.path})
+	st, err := s.Reader()
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	node, alternative, err := findArgued(st, ask.Node)
+	node, alternative, err := s.Find(st, ask.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (s *agentServer) explain(_ context.Context, ask explainAsk) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := explainAnswer{Node: e.Node, Causes: e.Causes, Notes: e.Notes, Locked: e.Locked}
+	out := ExplainAnswer{Node: e.Node, Causes: e.Causes, Notes: e.Notes, Locked: e.Locked}
 	if len(e.Moved) > 0 {
 		out.Moved, _ = few(e.Moved)
 	}
@@ -297,10 +297,10 @@ type launchAnswer struct {
 	Metrics map[string]measure.Summary `json:"metrics,omitempty"`
 }
 
-func (s *agentServer) show(_ context.Context, ask showAsk) (any, error) {
+func (s *server) show(_ context.Context, ask showAsk) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st, err := s.app.reader([]string{s.path})
+	st, err := s.Reader()
 	if err != nil {
 		return nil, err
 	}
@@ -332,11 +332,11 @@ type nameAsk struct {
 	Name string `json:"name,omitempty" jsonschema:"one of the names; lists them where empty"`
 }
 
-type namesAnswer struct {
+type NamesAnswer struct {
 	Names []string `json:"names"`
 }
 
-func (s *agentServer) schema(_ context.Context, ask nameAsk) (any, error) {
+func (s *server) schema(_ context.Context, ask nameAsk) (any, error) {
 	text, err := load.JSONSchema(steps.Registry())
 	if err != nil {
 		return nil, err
@@ -356,13 +356,13 @@ func (s *agentServer) schema(_ context.Context, ask nameAsk) (any, error) {
 	return named(parts, ask.Name, "part of the language")
 }
 
-func (s *agentServer) kinds(_ context.Context, ask nameAsk) (any, error) {
+func (s *server) kinds(_ context.Context, ask nameAsk) (any, error) {
 	all := map[string]any{}
 	for _, k := range kinds.All() {
 		all[k.Name] = nil
 	}
 	if k, ok := kinds.Lookup(ask.Name); ok {
-		return kindJSON(k), nil
+		return s.Kind(k), nil
 	}
 	return named(all, ask.Name, "kind of engine")
 }
@@ -371,7 +371,7 @@ func (s *agentServer) kinds(_ context.Context, ask nameAsk) (any, error) {
 func named[T any](all map[string]T, name, what string) (any, error) {
 	names := slices.Sorted(maps.Keys(all))
 	if name == "" {
-		return namesAnswer{names}, nil
+		return NamesAnswer{names}, nil
 	}
 	v, ok := all[name]
 	if !ok {

@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"context"
@@ -15,9 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
-	"github.com/mxflow/mxflow/steps"
 )
 
 type featureAsk struct {
@@ -44,8 +42,8 @@ type valueAsk struct {
 	MustNotSee []string `json:"must_not_see,omitempty"`
 }
 
-// proposedAnswer says that a proposal is in the plan, or what the seal has against it.
-type proposedAnswer struct {
+// ProposedAnswer says that a proposal is in the plan, or what the seal has against it.
+type ProposedAnswer struct {
 	Written bool   `json:"written"`
 	File    string `json:"file"`
 	// Refused is what goes beyond the seal, Diagnostics what is wrong with the plan that
@@ -58,7 +56,7 @@ type proposedAnswer struct {
 // word is what a proposal may be called: it ends up between quotes in a plan.
 var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-func (s *agentServer) proposeFeature(_ context.Context, ask featureAsk) (any, error) {
+func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) {
 	if !word.MatchString(ask.Name) {
 		return nil, fmt.Errorf("name %q: a feature is called by a word of letters, digits, _ and -", ask.Name)
 	}
@@ -66,7 +64,7 @@ func (s *agentServer) proposeFeature(_ context.Context, ask featureAsk) (any, er
 	return s.propose("propose_feature", next, func(body *hclwrite.Body) error {
 		phase := body.FirstMatchingBlock("phase", []string{ask.Phase})
 		if phase == nil {
-			return fmt.Errorf("phase %q is not written in %s", ask.Phase, s.path)
+			return fmt.Errorf("phase %q is not written in %s", ask.Phase, s.Path)
 		}
 		var like *hclwrite.Block
 		for _, b := range phase.Body().Blocks() {
@@ -83,7 +81,7 @@ func (s *agentServer) proposeFeature(_ context.Context, ask featureAsk) (any, er
 		if like == nil {
 			return fmt.Errorf("phase %s has no feature %q to be judged like", ask.Phase, ask.Like)
 		}
-		file, diags := hclwrite.ParseConfig(like.BuildTokens(nil).Bytes(), s.path, hcl.InitialPos)
+		file, diags := hclwrite.ParseConfig(like.BuildTokens(nil).Bytes(), s.Path, hcl.InitialPos)
 		if diags.HasErrors() {
 			return diags
 		}
@@ -113,14 +111,14 @@ func (s *agentServer) proposeFeature(_ context.Context, ask featureAsk) (any, er
 	})
 }
 
-func (s *agentServer) proposeValue(_ context.Context, ask valueAsk) (any, error) {
+func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 	if !word.MatchString(ask.Value) {
 		return nil, fmt.Errorf("value %q: a value is called by a word of letters, digits, _ and -", ask.Value)
 	}
 	return s.propose("propose_value", []nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
 		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
 		if knob == nil {
-			return fmt.Errorf("knob %q is not written in %s", ask.Knob, s.path)
+			return fmt.Errorf("knob %q is not written in %s", ask.Knob, s.Path)
 		}
 		if old := knob.Body().FirstMatchingBlock("value", []string{ask.Value}); old != nil {
 			knob.Body().RemoveBlock(old)
@@ -157,49 +155,48 @@ func (s *agentServer) proposeValue(_ context.Context, ask valueAsk) (any, error)
 }
 
 // propose writes the plan as edit leaves it, where the seal allows that.
-func (s *agentServer) propose(tool string, next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
+func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
 		return nil, errRunning
 	}
-	is, err := s.seal()
+	is, err := s.Seal()
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(s.path); err != nil || !info.Mode().IsRegular() || lang.IsYAML(s.path) {
-		return nil, fmt.Errorf("%s: proposals are written into a plan that is one file in HCL; edit it by hand, and apply checks it against the seal", s.path)
+	if info, err := os.Stat(s.Path); err != nil || !info.Mode().IsRegular() || lang.IsYAML(s.Path) {
+		return nil, fmt.Errorf("%s: proposals are written into a plan that is one file in HCL; edit it by hand, and apply checks it against the seal", s.Path)
 	}
-	src, err := os.ReadFile(s.path)
+	src, err := os.ReadFile(s.Path)
 	if err != nil {
 		return nil, err
 	}
-	file, diags := hclwrite.ParseConfig(src, s.path, hcl.InitialPos)
+	file, diags := hclwrite.ParseConfig(src, s.Path, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	if err := edit(file.Body()); err != nil {
 		return nil, err
 	}
-	text, problems := convert.Format(s.path, file.Bytes())
+	text, problems := convert.Format(s.Path, file.Bytes())
 	if problems != nil {
 		return nil, errors.New(problems.Diagnostics.Error())
 	}
-	res := load.Bytes(s.path, text, steps.Registry(), load.Options{Inputs: s.vars, Guard: s.app.guard()})
-	s.app.hide(res.Plan.Secrets())
-	out := proposedAnswer{File: s.path}
+	res := s.Check(text)
+	out := ProposedAnswer{File: s.Path}
 	if !res.OK() {
 		out.Diagnostics, _ = few(res.DiagnosticsJSON())
 		return out, nil
 	}
 	if out.Refused, err = is.Moved(res.Plan); err != nil || len(out.Refused) > 0 {
 		if err == nil {
-			s.app.refuse(s.path, refusal(byMCP, tool, nil, movedReasons(out.Refused)...))
+			s.RefuseMoved(tool, out.Refused)
 		}
 		out.Next = []nextCall{{Tool: "status", Code: "refused"}}
 		return out, err
 	}
-	if err := replaceFile(s.path, text); err != nil {
+	if err := s.Write(text); err != nil {
 		return nil, err
 	}
 	out.Written, out.Next = true, next

@@ -1,0 +1,194 @@
+// Package agents answers a coding agent about one plan over the Model Context Protocol:
+// it reads, proposes within the limits of a seal, and measures in the background. It
+// knows the plan's text, its state and its seal. It knows no command, no flag, no key and
+// no terminal, and has nothing to waive, retract, rerun or change a rule with: what it
+// cannot reach, no agent talks it into.
+package agents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
+	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+// Host is what the server has from the command: what depends on flags, keys and the
+// streams of this process.
+type Host struct {
+	// Path is the plan, State its state directory.
+	Path, State, Version string
+	// Load reads the plan as its files are now, Check reads a text in place of its one
+	// file, and Write makes that its text.
+	Load  func() *load.Result
+	Check func(text []byte) *load.Result
+	Write func(text []byte) error
+	// Secrets are those of the plan that was read last.
+	Secrets func() *redact.Redactor
+	// Seal is what a person signed; without one there is nothing but reading.
+	Seal func() (*planseal.Seal, error)
+	// Chance bounds the chance that any proposal passes that gains nothing.
+	Chance func(*planseal.Seal) float64
+	// Refuse puts a tool that there is none of on record, RefuseMoved what goes beyond
+	// the seal.
+	Refuse      func(tool string)
+	RefuseMoved func(tool string, moved []planseal.Moved)
+	// Apply applies a plan under its seal until ctx ends.
+	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error
+	// Reader opens the state directory, Find is the node there that a name means.
+	Reader func() (*store.Store, error)
+	Find   func(st *store.Store, name string) (node, alternative string, err error)
+	// Planned and Kind are answers as commands print them.
+	Planned func(*plans.Plan, runtime.Planned) any
+	Kind    func(kinds.Kind) any
+}
+
+// Serve answers an agent until ctx or its input ends, and ends what it left running.
+func Serve(ctx context.Context, h Host, in io.ReadCloser, out io.Writer) error {
+	s := &server{Host: h, ctx: ctx}
+	err := s.tools().Run(ctx, &mcp.IOTransport{Reader: in, Writer: notClosed{out}})
+	s.job.end()
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+type notClosed struct{ io.Writer }
+
+func (notClosed) Close() error { return nil }
+
+// server answers an agent about one plan.
+type server struct {
+	Host
+	// ctx ends with the server.
+	ctx context.Context
+
+	// mu is held while a tool works: loading hides secrets for all of them.
+	mu     sync.Mutex
+	loaded *load.Result
+	graph  *runtime.Graph
+	job    *job
+}
+
+// nextCall is a tool that there is a reason to call now.
+type nextCall struct {
+	Tool string `json:"tool"`
+	// Of is what to call it for: a feature, a node, a file with its line.
+	Of string `json:"of,omitempty"`
+	// Code says why: "refused", "undecided", "running", …
+	Code string `json:"code"`
+}
+
+func (s *server) tools() *mcp.Server {
+	to := mcp.NewServer(&mcp.Implementation{Name: "mxflow", Version: s.Version}, nil)
+	to.AddReceivingMiddleware(s.forbidden)
+	addTool(s, to, "validate", "Every mistake of the plan with its place.", true, s.validate)
+	addTool(s, to, "plan", "What an apply would do: nodes that are not kept, launches, seconds, and the smallest effect that the launches resolve.", true, s.plan)
+	addTool(s, to, "status", "The accepted stack, what is undecided or did not pass, the limits of the seal and what is left of them.", true, s.status)
+	addTool(s, to, "explain", "Why a feature, gate or node was decided as it was.", true, s.explain)
+	addTool(s, to, "show", "A run with its decisions and launches, or one launch with its metrics.", true, s.show)
+	addTool(s, to, "schema", "The parts of the plan language, or the JSON Schema of one.", true, s.schema)
+	addTool(s, to, "kinds", "The kinds of engine, or the whole profile of one.", true, s.kinds)
+	addTool(s, to, "propose_feature", "Write a feature into the plan that is judged as a sealed feature of its phase is.", false, s.proposeFeature)
+	addTool(s, to, "propose_value", "Write a value of a knob into the plan, or replace one.", false, s.proposeValue)
+	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.", false, s.qualify)
+	addTool(s, to, "apply", "Measure and decide. Returns at once.", false, s.apply)
+	addTool(s, to, "progress", "How the running qualify or apply comes along, or how the last one came out.", true, s.progress)
+	addTool(s, to, "stop", "Stop the running qualify or apply. What was decided is kept.", false, s.stop)
+	return to
+}
+
+// forbidden puts on record that an agent called a tool that there is none of, such as waive.
+func (s *server) forbidden(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if p, is := req.GetParams().(*mcp.CallToolParamsRaw); is && err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !s.job.running() {
+				s.Refuse(p.Name)
+			}
+		}
+		return res, err
+	}
+}
+
+// addTool answers with the JSON that commands print: reasons with their words, secrets hidden.
+func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, In) (any, error)) {
+	mcp.AddTool(to, &mcp.Tool{Name: name, Description: says, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}},
+		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+			v, err := answer(ctx, in)
+			if err != nil {
+				return nil, nil, errors.New(s.Secrets().Text(err.Error()))
+			}
+			data, err := tell.JSON(s.Secrets().Any(v, apply.Identities...))
+			if err != nil {
+				return nil, nil, err
+			}
+			data = inert.JSON(data)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}, StructuredContent: json.RawMessage(data)}, nil, nil
+		})
+}
+
+// load is the plan as its files are now; of files that have not changed since it is not
+// read again.
+func (s *server) load() (*load.Result, *runtime.Graph, error) {
+	if s.loaded != nil && s.sameFiles() {
+		return s.loaded, s.graph, nil
+	}
+	s.loaded = nil
+	res := s.Load()
+	if !res.OK() {
+		return res, nil, errors.New(res.Diagnostics.Error())
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err == nil {
+		s.loaded, s.graph = res, g
+	}
+	return res, g, err
+}
+
+// sameFiles reports whether the plan's one file, and what it reads, is as it was loaded.
+func (s *server) sameFiles() bool {
+	if info, err := os.Stat(s.Path); err != nil || info.IsDir() {
+		return false // which may have another file by now
+	}
+	for name, text := range s.loaded.Sources {
+		if now, err := os.ReadFile(filepath.FromSlash(name)); err != nil || !bytes.Equal(now, text) {
+			return false
+		}
+	}
+	for _, f := range s.loaded.Plan.NamedFiles() {
+		if runtime.FileDigest(f.Path) != f.Digest {
+			return false
+		}
+	}
+	return true
+}
+
+// recorded is the state of the plan, nil where nothing was applied.
+func (s *server) recorded() (*store.Store, error) {
+	st, err := store.OpenReadOnly(s.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return st, err
+}
