@@ -26,11 +26,11 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:   "mcp [PLAN]",
 		Short: "Serve one plan to a coding agent over the Model Context Protocol",
 		Long: `Speaks the Model Context Protocol on standard input and output. An agent reads
-(validate, plan, status, explain, show, schema, kinds), proposes within the limits of
-the plan's seal (propose_feature, propose_value), and measures: qualify and apply return
-at once, progress tells how they come along, stop ends them. There is nothing to waive,
-retract, measure again or change rules with. Without a seal (mxflow seal) it can read
-only.`,
+(validate, plan, status, explain, show, compare, profile, schema, kinds), proposes
+within the limits of the plan's seal (propose_feature, propose_value), and measures:
+qualify and apply return at once, progress tells how they come along, stop ends them.
+There is nothing to waive, retract, measure again or change rules with. Without a seal
+(mxflow seal) it can read only.`,
 		Example: "  mxflow mcp plan.hcl\n  mxflow mcp --key signing.pub plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -78,6 +78,10 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		},
 		Reader: func() (*store.Store, error) { return a.reader([]string{path}) },
 		Find:   findArgued,
+		Profile: func(st *store.Store, feature string) (own, parent *agents.Profiled, err error) {
+			o, p, err := recordedProfile(st, feature)
+			return o.forAgents(), p.forAgents(), err
+		},
 		Planned: func(p *plans.Plan, n runtime.Planned) any {
 			j := plannedJSONOf(p, n)
 			j.Launches = nil // how many is enough

@@ -121,6 +121,25 @@ func TestAgentPorts(t *testing.T) {
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %s", took)
 	}
+	pairs := must[agents.CompareAnswer](a, "compare", object{"a": "baseline", "b": "routed"}).Pairs
+	if len(pairs) != 1 || len(pairs[0].Deltas) == 0 || pairs[0].Deltas[0].New.Launches == 0 {
+		t.Errorf("compare: %+v", pairs)
+	}
+	for i, d := range pairs[0].Deltas {
+		if d.Shown() && i > 0 && !pairs[0].Deltas[i-1].Shown() {
+			t.Errorf("compare: %s.%s, which changed, stands behind what did not", d.Cell, d.Metric)
+		}
+	}
+	if got, err := call[agents.CompareAnswer](a, "compare", object{"a": "baseline", "b": "rooted"}); err == nil || !strings.Contains(err.Error(), "rooted") {
+		t.Errorf("compare with what is not on record: %+v, %v", got, err)
+	}
+	profile := must[agents.ProfileAnswer](a, "profile", object{"feature": "routed"})
+	if len(profile.Parts) == 0 || len(profile.Parts[0].Kernels) == 0 || profile.Parent != "baseline" || len(profile.Diff) == 0 || profile.Launch == profile.ParentLaunch {
+		t.Errorf("profile: %+v", profile)
+	}
+	if base := must[agents.ProfileAnswer](a, "profile", object{}); base.Variant != "baseline" || base.Diff != nil {
+		t.Errorf("profile of the baseline: %+v", base)
+	}
 	t.Logf("from proposal to accepted in %s, %d launches", time.Since(began).Round(time.Second), status.Seal.Spent.Launches)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
@@ -22,6 +23,13 @@ type onRecord struct {
 
 func (r *onRecord) String() string {
 	return fmt.Sprintf("%s (launch %s of %s)", r.launch.Variant, r.launch.ID, atSecond(r.launch.Started))
+}
+
+func (r *onRecord) forAgents() *agents.Profiled {
+	if r == nil {
+		return nil
+	}
+	return &agents.Profiled{Launch: r.launch.ID, Variant: r.launch.Variant, Is: r.is}
 }
 
 // namesPlan reports whether the first argument is a plan, or a folder with one, and no

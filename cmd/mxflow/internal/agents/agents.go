@@ -55,6 +55,9 @@ type Host struct {
 	// Reader opens the state directory, Find is the node there that a name means.
 	Reader func() (*store.Store, error)
 	Find   func(st *store.Store, name string) (node, alternative string, err error)
+	// Profile is what the baseline, or a feature, and what it was measured against left
+	// of a profiler; parent is nil where that left nothing.
+	Profile func(st *store.Store, feature string) (own, parent *Profiled, err error)
 	// Planned and Kind are answers as commands print them.
 	Planned func(*plans.Plan, runtime.Planned) any
 	Kind    func(kinds.Kind) any
@@ -105,6 +108,8 @@ func (s *server) tools() *mcp.Server {
 	addTool(s, to, "status", "The accepted stack, what is undecided or did not pass, the limits of the seal and what is left of them.", true, s.status)
 	addTool(s, to, "explain", "Why a feature, gate or node was decided as it was.", true, s.explain)
 	addTool(s, to, "show", "A run with its decisions and launches, or one launch with its metrics.", true, s.show)
+	addTool(s, to, "compare", "The metrics of two runs, features or commits on record with the change, its 95% interval and p. Decides nothing.", true, s.compare)
+	addTool(s, to, "profile", "Where a profiled engine spends its time, and of a feature what differs from its parent.", true, s.profile)
 	addTool(s, to, "schema", "The parts of the plan language, or the JSON Schema of one.", true, s.schema)
 	addTool(s, to, "kinds", "The kinds of engine, or the whole profile of one.", true, s.kinds)
 	addTool(s, to, "propose_feature", "Write a feature into the plan that is judged as a sealed feature of its phase is.", false, s.proposeFeature)

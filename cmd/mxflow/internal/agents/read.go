@@ -23,11 +23,11 @@ import (
 // mostAnswered is how much of a list an answer has; More says how much it leaves out.
 const mostAnswered = 20
 
-func few[T any](list []T) (some []T, more int) {
-	if len(list) <= mostAnswered {
-		return append([]T{}, list...), 0
-	}
-	return list[:mostAnswered], len(list) - mostAnswered
+func few[T any](list []T) (some []T, more int) { return first(list, mostAnswered) }
+
+func first[T any](list []T, most int) (some []T, more int) {
+	n := min(len(list), most)
+	return append([]T{}, list[:n]...), len(list) - n
 }
 
 type nothing struct{}

@@ -38,6 +38,11 @@ protocol "standard" {
     expect = "Paris"
   }
   level "kernels" {}
+  level "profile" {
+    prompt_tokens = 8
+    steps         = 4
+    concurrency   = [1]
+  }
   level "benchmark" {
     workloads = [workload.chat]
   }
