@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -21,12 +22,15 @@ type agent struct {
 	*mcp.ClientSession
 	t   testing.TB
 	dir string
+	// told is what the server notifies of.
+	told  chan *mcp.ProgressNotificationParams
+	calls int // of progress
 }
 
 // newAgent serves a plan to an agent, sealed with what the flags allow.
 func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
 	t.Helper()
-	a := &agent{t: t, dir: t.TempDir()}
+	a := &agent{t: t, dir: t.TempDir(), told: make(chan *mcp.ProgressNotificationParams, 1000)}
 	if err := os.WriteFile(filepath.Join(a.dir, "plan.hcl"), plan, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +39,8 @@ func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", "plan.hcl")}, nil)
+	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { a.told <- req.Params }}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, options).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", "plan.hcl")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +58,12 @@ func (a *agent) command(args ...string) *exec.Cmd {
 // call is the answer of a tool, decoded into an A; the error is the tool's.
 func call[A any](a *agent, tool string, args any) (answer A, err error) {
 	a.t.Helper()
-	res, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	params := &mcp.CallToolParams{Name: tool, Arguments: args}
+	if tool == "progress" {
+		a.calls++
+		params.SetProgressToken(fmt.Sprint(a.calls))
+	}
+	res, err := a.CallTool(a.t.Context(), params)
 	if err != nil {
 		return answer, err
 	}
@@ -111,6 +121,7 @@ func TestAgentPorts(t *testing.T) {
 	if done = a.runs("apply", object{"target": []string{"routed"}}); done.State != "done" || done.Made == 0 {
 		t.Fatalf("apply: %+v", done)
 	}
+	a.notified()
 	status := must[agents.StatusAnswer](a, "status", object{})
 	if len(status.Stack) != 1 || status.Stack[0] != "routed" || status.Seal == nil || status.Seal.Spent.Launches == 0 {
 		t.Errorf("status: %+v %+v", status, status.Seal)
@@ -151,6 +162,23 @@ func (a *agent) runs(tool string, args any) agents.JobAnswer {
 		j = must[agents.JobAnswer](a, "progress", object{"wait_seconds": 60})
 	}
 	return j
+}
+
+// notified expects to be told of launches until they are four, of more each time by each call.
+func (a *agent) notified() {
+	a.t.Helper()
+	last := map[any]float64{}
+	for most := 0.0; most < 4; {
+		select {
+		case p := <-a.told:
+			if p.Progress <= last[p.ProgressToken] || p.Total < p.Progress || p.Message == "" {
+				a.t.Errorf("told of %+v after %g launches", p, last[p.ProgressToken])
+			}
+			last[p.ProgressToken], most = p.Progress, max(most, p.Progress)
+		case <-time.After(10 * time.Second):
+			a.t.Fatalf("told of %g launches, then of nothing", most)
+		}
+	}
 }
 
 // TestAgentIsRefused: what an agent must not do is no tool, or is refused with what moved,

@@ -116,7 +116,7 @@ func (s *server) tools() *mcp.Server {
 	addTool(s, to, "propose_value", "Write a value of a knob into the plan, or replace one.", false, s.proposeValue)
 	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.", false, s.qualify)
 	addTool(s, to, "apply", "Measure and decide. Returns at once.", false, s.apply)
-	addTool(s, to, "progress", "How the running qualify or apply comes along, or how the last one came out.", true, s.progress)
+	addCalled(s, to, "progress", "How the running qualify or apply comes along, or how the last one came out. With a progress token it notifies of each launch while it waits.", true, s.progress)
 	addTool(s, to, "stop", "Stop the running qualify or apply. What was decided is kept.", false, s.stop)
 	return to
 }
@@ -138,19 +138,31 @@ func (s *server) forbidden(next mcp.MethodHandler) mcp.MethodHandler {
 
 // addTool answers with the JSON that commands print: reasons with their words, secrets hidden.
 func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, In) (any, error)) {
+	addCalled(s, to, name, says, reads, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (any, error) { return answer(ctx, in) })
+}
+
+// addCalled is addTool for what also looks at the call.
+func addCalled[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, *mcp.CallToolRequest, In) (any, error)) {
 	mcp.AddTool(to, &mcp.Tool{Name: name, Description: says, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}},
-		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-			v, err := answer(ctx, in)
+		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+			v, err := answer(ctx, req, in)
 			if err != nil {
-				return nil, nil, errors.New(s.Secrets().Text(err.Error()))
+				return nil, nil, errors.New(s.secrets().Text(err.Error()))
 			}
-			data, err := tell.JSON(s.Secrets().Any(v, apply.Identities...))
+			data, err := tell.JSON(s.secrets().Any(v, apply.Identities...))
 			if err != nil {
 				return nil, nil, err
 			}
 			data = inert.JSON(data)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}, StructuredContent: json.RawMessage(data)}, nil, nil
 		})
+}
+
+// secrets is Secrets while no tool loads a plan, which changes them.
+func (s *server) secrets() *redact.Redactor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Secrets()
 }
 
 // load is the plan as its files are now; of files that have not changed since it is not
