@@ -106,7 +106,6 @@ var launchPhrases = phrases{
 	code.CountedMixed:   "{subject}: tokens were counted by the engine in some launches, as stream events, which may hold many each, in {launches:and}: not comparable",
 	code.Unlooked:       "answers of {subject} were not checked, as the plan declares",
 	code.AnswersGarbage: "answers of {subject} are not readable text: {causes}, in launch {launch}",
-	code.MoreGarbage:    "{answers} answers are not readable text, against {theirs} of the reference",
 	code.Unrecorded:     "no answers of {subject} to {workload} are recorded to compare with those of {other}",
 	code.Unpaired:       "{subject} was not answered by both {one} and {other}: nothing to compare",
 	code.Worse:          "answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -191,7 +192,7 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, err
 	}
 	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
-	by := []any{"launches", it.Launches, decide.Version}
+	by := append([]any{"launches", it.Launches, decide.Version, "answers"}, judged(it.workloads)...)
 	if len(it.Optional) > 0 {
 		by = append(by, it.Optional)
 	}
@@ -222,27 +223,36 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	return &ledger.Decision{Session: it.session}, launches, nil
 }
 
-// counts judges whether the launches of an engine count: an engine that answers
-// garbage more often than the reference has proved nothing by being fast, and a
-// prompt that it had cached was not computed. The verdict is empty where they do.
-func counts(own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason) {
-	garbage := func(launches []*ledger.Launch) (list []verdict.Reason) {
-		for _, l := range launches {
-			list = append(list, l.Incoherent...)
-		}
-		return list
-	}
-	for _, l := range own {
-		if len(l.Invalid) > 0 {
-			v, why := decide.NotCounted(l)
-			return v, verdict.New(code.LaunchSays).On(l.ID).From(why...)
+// validRow is valid for an engine beside a reference of another make: its launches count
+// where they do by themselves, and its answers are text as often as the reference's are.
+func (l *Lab) validRow(v, reference *variant.Variant, own, theirs []*ledger.Launch, ws []*plans.Workload) (verdict.Verdict, []verdict.Reason, error) {
+	for _, launch := range own {
+		if len(launch.Invalid) > 0 {
+			got, why := decide.NotCounted(launch)
+			return got, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
 		}
 	}
-	mine, theirs := garbage(own), garbage(reference)
-	if len(mine) > len(theirs) {
-		return verdict.Invalid, verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), verdict.Int("theirs", len(theirs))).From(mine[0])
+	if v.Command != nil {
+		return verdict.Pass, nil, nil // it was sent nothing
 	}
-	return "", verdict.Reason{}
+	vs, byArm := slices.Compact([]*variant.Variant{reference, v}), byKey(slices.Concat(theirs, own))
+	var notes []verdict.Reason
+	for _, w := range ws {
+		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
+			// There are no answers to hold these against, so each has to be text.
+			alone := *w
+			alone.Coherence, w = "absolute", &alone
+		}
+		why, said, err := l.answered(w, vs, byArm, coherence.Signs)
+		if err != nil {
+			return "", nil, err
+		}
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		notes = append(notes, said...)
+	}
+	return verdict.Pass, notes, nil
 }
 
 // rowNotes say what to know of a row: engines count the tokens of one text each
@@ -476,44 +486,46 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			continue
 		}
 		var err error
-		if e.Broken, e.Cause, err = c.doubted(ctx, it, v, used[v], reference); err != nil {
+		if e.Broken, e.Cause, e.Notes, err = c.doubted(ctx, it, v, used[v], reference); err != nil {
 			return err
 		}
 		if e.Broken == "" {
-			e.Notes = rowNotes(used[v], reference)
+			e.Notes = append(e.Notes, rowNotes(used[v], reference)...)
 		}
 	}
 	return nil
 }
 
-// doubted is why the launches of a row do not count, beside those of the reference. The
-// verdict is empty where they do.
-func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason, error) {
+// doubted is why the launches of a row do not count, beside those of the reference, or
+// what to know where they do: then the verdict is empty.
+func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (doubt verdict.Verdict, why verdict.Reason, notes []verdict.Reason, err error) {
+	var got verdict.Verdict
 	if it.matrix != nil && v != it.variants[0] && len(reference) > 0 {
 		// A cell is of the baseline's engine, so it is judged as a feature's candidate is.
-		got, why, err := c.lab.valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
-		if err != nil {
-			return "", verdict.Reason{}, err
-		}
-		if got != verdict.Pass {
-			return got, why[0], nil
-		}
-	} else if got, why := counts(own, reference); got != "" {
-		return got, why, nil
+		got, notes, err = c.lab.valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
+	} else {
+		got, notes, err = c.lab.validRow(v, it.variants[0], own, reference, it.workloads)
+	}
+	switch {
+	case err != nil:
+		return "", why, nil, err
+	case got != verdict.Pass:
+		return got, notes[0], nil, nil
+	case it.matrix != nil:
+		notes = nil // what is said of its launches is the row's
 	}
 	row := []*variant.Variant{v}
-	why := c.lab.MovedTrees(ctx, own, row, nil)
+	why = c.lab.MovedTrees(ctx, own, row, nil)
 	if why.IsZero() {
 		why = c.lab.otherEnvironment(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v})
 	}
-	var err error
 	if why.IsZero() {
 		why, err = c.lab.contradicted(own, row, it.Protocol)
 	}
 	if why.IsZero() {
-		return "", why, err
+		return "", why, notes, err
 	}
-	return verdict.Invalid, why, nil
+	return verdict.Invalid, why, nil, nil
 }
 
 // decide joins the rows to the verdict.

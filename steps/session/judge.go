@@ -175,7 +175,12 @@ func perArm(rounds int) verdict.Reason {
 }
 
 // coherence checks the answers of one workload as it asks for.
-func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
+func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (verdict.Reason, []verdict.Reason, error) {
+	return l.answered(w, vs, byArm, coherence.Relative)
+}
+
+// answered is coherence with arms compared by held where the workload asks for that.
+func (l *Lab) answered(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch, held func(parent, candidate []measure.Sample) []coherence.Coherence) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
 	case "off":
 		return why, []verdict.Reason{verdict.New(code.Unlooked).On(w.Name)}, nil
@@ -205,7 +210,7 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[stri
 			}
 			return verdict.New(code.Unrecorded, verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
 		}
-		for _, c := range coherence.Relative(parent, candidate) {
+		for _, c := range held(parent, candidate) {
 			var found []verdict.Reason
 			for _, f := range c.Why {
 				found = append(found, record.FindingOf(f))

@@ -220,6 +220,6 @@ func (c *compare) tried(ctx context.Context, s *runtime.Scope, it *comparison, n
 		return true, nil
 	}
 	reference := slices.DeleteFunc(c.lab.session(it.session), func(l *ledger.Launch) bool { return l.VariantKey != it.variants[0].Key })
-	got, _, err := c.doubted(ctx, it, v, []*ledger.Launch{launch}, reference)
+	got, _, _, err := c.doubted(ctx, it, v, []*ledger.Launch{launch}, reference)
 	return breaks(got), err
 }

@@ -55,6 +55,26 @@ const (
 //     answers;
 //   - wording, which tells random words from other words: see wording.
 func Relative(parent, candidate []measure.Sample) []Coherence {
+	return byCell(parent, candidate, func(c *Coherence, parent, candidate []answer) {
+		c.wording(c.signs(parent, candidate, soft))
+	})
+}
+
+// Signs is Relative for engines or models that are compared as a whole, which are sent
+// the same prompts in every launch. How they word things, and what they say after the end
+// of an answer, is each one's own: some go on past it, some keep from ending. So wording
+// and circles are left out, and the soft signs are those of Coherent.
+func Signs(parent, candidate []measure.Sample) []Coherence {
+	return byCell(parent, candidate, func(c *Coherence, parent, candidate []answer) {
+		c.signs(parent, candidate, func(text string) Sign {
+			_, why := Coherent(text)
+			return why
+		})
+	})
+}
+
+// byCell judges the answers to each cell's prompts.
+func byCell(parent, candidate []measure.Sample, judge func(c *Coherence, parent, candidate []answer)) []Coherence {
 	cells, order := map[string][2][]answer{}, []string{}
 	for side, samples := range [][]measure.Sample{parent, candidate} {
 		seen := map[string]bool{}
@@ -77,7 +97,11 @@ func Relative(parent, candidate []measure.Sample) []Coherence {
 	}
 	found := make([]Coherence, len(order))
 	for i, cell := range order {
-		found[i] = compare(cell, cells[cell][0], cells[cell][1])
+		c := Coherence{Cell: cell, Of: len(cells[cell][1]), Parents: len(cells[cell][0])}
+		if c.Of > 0 && c.Parents > 0 {
+			judge(&c, cells[cell][0], cells[cell][1])
+		}
+		found[i] = c
 	}
 	return found
 }
@@ -88,12 +112,9 @@ type answer struct {
 	text string
 }
 
-// compare judges one cell.
-func compare(cell string, parent, candidate []answer) Coherence {
-	c := Coherence{Cell: cell, Of: len(candidate), Parents: len(parent)}
-	if c.Of == 0 || c.Parents == 0 {
-		return c
-	}
+// signs judges hard signs and soft ones. What is left is worth reading: the parent's
+// answers without a hard sign, and the candidate's without any.
+func (c *Coherence) signs(parent, candidate []answer, soft func(string) Sign) (theirSound, level []answer) {
 	bad, sound := split(candidate, hard)
 	theirBad, theirSound := split(parent, hard)
 	chance := work.Fisher(len(bad), c.Of, len(theirBad), c.Parents)
@@ -120,8 +141,7 @@ func compare(cell string, parent, candidate []answer) Coherence {
 	circling, level := split(sound, soft)
 	theirs, _ := split(theirSound, soft)
 	c.soft(circling, len(theirs), len(sound), len(theirSound))
-	c.wording(theirSound, level)
-	return c
+	return theirSound, level
 }
 
 // soft decides whether soft signs are too frequent to be chance.

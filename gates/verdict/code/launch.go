@@ -127,14 +127,11 @@ const (
 	CountedMixed   Code = "work.counted_mixed"
 	Unlooked       Code = "answers.unlooked"
 	AnswersGarbage Code = "answers.garbage"
-	// MoreGarbage: more answers of a row than of the reference do not read as text, from
-	// an example. Args: answers, theirs.
-	MoreGarbage   Code = "answers.more_garbage"
-	Unrecorded    Code = "answers.unrecorded"
-	Unpaired      Code = "answers.unpaired"
-	Worse         Code = "answers.worse"
-	MaybeWorse    Code = "answers.maybe_worse"
-	NoFingerprint Code = "environment.unknown"
+	Unrecorded     Code = "answers.unrecorded"
+	Unpaired       Code = "answers.unpaired"
+	Worse          Code = "answers.worse"
+	MaybeWorse     Code = "answers.maybe_worse"
+	NoFingerprint  Code = "environment.unknown"
 	// EntryDiffers: the entry Subject of two launches. Args: one, value, other,
 	// other_value; a value that is not known is absent.
 	EntryDiffers Code = "environment.entry"
