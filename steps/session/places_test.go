@@ -112,9 +112,7 @@ func TestSessionSideBySideGoesOn(t *testing.T) {
 			cancel()
 			again := *r
 			again.session = &session{lab: r.lab, scope: r.scope, id: r.id, ws: r.ws, all: r.all, places: r.places, atOnce: 4, launch: r.launch}
-			for _, m := range newRig(t, nil).members {
-				again.members = append(again.members, m)
-			}
+			again.members = newRig(t, nil).members
 			if err := again.run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
