@@ -20,6 +20,14 @@ type devices struct {
 	single          bool
 }
 
+func (d devices) question(of Design) Question {
+	q := Question{Candidate: make([]float64, of.Last()), Blocks: make([]int, of.Last()), Single: d.single, Pass: of.Pass, Fail: of.Fail}
+	if !d.single {
+		q.Base = make([]float64, of.Last())
+	}
+	return q
+}
+
 func (d devices) draw(q *Question, rng *rand.Rand) {
 	level, drift, effect := make([]float64, d.n), make([]float64, d.n), make([]float64, d.n)
 	mean := 0.0
@@ -74,28 +82,7 @@ func TestRatesInBlocks(t *testing.T) {
 	} {
 		for _, recorded := range []bool{false, true} {
 			d := mustOffer(t, 3, 8, recorded)
-			q := Question{Candidate: make([]float64, 8), Blocks: make([]int, 8), Single: c.d.single, Pass: d.Pass, Fail: d.Fail}
-			if !c.d.single {
-				q.Base = make([]float64, 8)
-			}
-			rng := rand.New(rand.NewPCG(7, 9))
-			var r rates
-			for range times() {
-				c.d.draw(&q, rng)
-				outcome, looks, err := q.run(d, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				switch outcome {
-				case Passed:
-					r.pass++
-				case Failed:
-					r.fail++
-				}
-				r.launches += 2 * float64(looks[len(looks)-1].N)
-			}
-			n := float64(times())
-			r = rates{r.pass / n, r.fail / n, r.launches / n}
+			r := simulate(t, c.d, d, times(), 9)
 			t.Logf("%-52s first look at %d: %v", c.name, d.First, r)
 			keeps(t, c.name, r)
 		}

@@ -50,12 +50,18 @@ func (s scenario) question(d Design) Question {
 	}
 }
 
-// simulate repeats a scenario with a design and seed.
-func simulate(t testing.TB, s scenario, d Design, times int, seed uint64) rates {
+// made makes launches up: question is a test of them, which draw fills.
+type made interface {
+	question(d Design) Question
+	draw(q *Question, rng *rand.Rand)
+}
+
+// simulate repeats a test of made-up launches with a design and seed.
+func simulate(t testing.TB, s made, d Design, times int, seed uint64) rates {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 6))
 	q, looks, arms := s.question(d), make([]Look, 0, len(d.Looks)), 2.0
-	if s.single {
+	if q.Single {
 		arms = 1
 	}
 	var r rates
