@@ -15,10 +15,10 @@ import (
 // do to it.
 type Picked struct {
 	By plans.Row
-	// Cells are those that were measured, the reference first, and Of how many others were
-	// asked for, with those that broke or were left out.
-	Cells []Arm
-	Of    int
+	// Cells are those that were measured, the reference first, Of how many others there are
+	// with those that broke, and Left how many more there was no launch for.
+	Cells    []Arm
+	Of, Left int
 }
 
 // Evidence is what rules read of it: the best cell against the reference, or the cells that
@@ -194,7 +194,13 @@ func (c *ruling) overall(f *finding, leaf *plans.Leaf) error {
 	if !some(leaf.Claim) {
 		settles = verdict.Pass
 	}
-	if f.Verdict != settles {
+	if picked == nil || f.Verdict != settles {
+		return nil // a case of mxflow test has one cell alone
+	}
+	if all := picked.Of + picked.Left; settles == verdict.Pass && len(picked.Cells)-1 < all {
+		// Of what was not measured it is not shown.
+		f.Verdict, f.open = verdict.Inconclusive, nil
+		f.Test.Note = verdict.New(code.CellsUnmeasured, verdict.Int("n", all-len(picked.Cells)+1), verdict.Int("of", all))
 		return nil
 	}
 	for _, cell := range picked.Cells[1:] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -58,15 +59,18 @@ func TestBestCell(t *testing.T) {
 		want  verdict.Verdict
 		best  string
 	}{
-		"the best is shown":                {[]Arm{cellOf("kv=on", about(110, 8)...), cellOf("kv=slow", about(90, 8)...)}, false, verdict.Pass, "kv=on"},
-		"none is":                          {[]Arm{cellOf("kv=on", about(101, 8)...), cellOf("kv=slow", about(90, 8)...)}, false, verdict.Fail, "kv=on"},
-		"another may be":                   {[]Arm{cellOf("kv=on", about(101, 8)...), wide}, false, verdict.Inconclusive, "kv=on"},
-		"that none is, is shown by all":    {[]Arm{cellOf("kv=on", about(101, 8)...), cellOf("kv=slow", about(90, 8)...)}, true, verdict.Pass, "kv=on"},
-		"that none is, is refuted by one":  {[]Arm{cellOf("kv=on", about(110, 8)...), wide}, true, verdict.Fail, "kv=on"},
-		"that none is, where another may":  {[]Arm{cellOf("kv=on", about(101, 8)...), wide}, true, verdict.Inconclusive, "kv=on"},
-		"one that lacks the metric is out": {[]Arm{cellOf("kv=on", about(110, 8)...), {Name: "kv=odd", Launches: []Launch{{ID: "odd.1"}}}}, false, verdict.Pass, "kv=on"},
+		"the best is shown":                    {[]Arm{cellOf("kv=on", about(110, 8)...), cellOf("kv=slow", about(90, 8)...)}, false, verdict.Pass, "kv=on"},
+		"none is":                              {[]Arm{cellOf("kv=on", about(101, 8)...), cellOf("kv=slow", about(90, 8)...)}, false, verdict.Fail, "kv=on"},
+		"another may be":                       {[]Arm{cellOf("kv=on", about(101, 8)...), wide}, false, verdict.Inconclusive, "kv=on"},
+		"that none is, is shown by all":        {[]Arm{cellOf("kv=on", about(101, 8)...), cellOf("kv=slow", about(90, 8)...)}, true, verdict.Pass, "kv=on"},
+		"that none is, is refuted by one":      {[]Arm{cellOf("kv=on", about(110, 8)...), wide}, true, verdict.Fail, "kv=on"},
+		"that none is, where another may":      {[]Arm{cellOf("kv=on", about(101, 8)...), wide}, true, verdict.Inconclusive, "kv=on"},
+		"that none is, where one is not known": {[]Arm{cellOf("kv=on", about(101, 8)...), cellOf("kv=slow", about(90, 8)...), {Name: "unmeasured"}}, true, verdict.Inconclusive, "kv=on"},
+		"one that lacks the metric is out":     {[]Arm{cellOf("kv=on", about(110, 8)...), {Name: "kv=odd", Launches: []Launch{{ID: "odd.1"}}}}, false, verdict.Pass, "kv=on"},
 	} {
-		ev := picked(plans.PickBest, "", append([]Arm{base}, tt.cells...)...)
+		measured := slices.DeleteFunc(append([]Arm{base}, tt.cells...), func(a Arm) bool { return a.Name == "unmeasured" })
+		ev := picked(plans.PickBest, "", measured...)
+		ev.Picked.Left = len(tt.cells) + 1 - len(measured)
 		text := "chat.tg.gain >= 0.05"
 		if tt.less {
 			text = "chat.tg.gain <= 0.05"

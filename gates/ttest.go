@@ -224,7 +224,8 @@ func paired(own, base taken, single bool) (pairs, error) {
 			p.left = append(p.left, own.arm.Launches[l.index].ID)
 			continue
 		}
-		if on, beside := own.arm.Launches[l.index].Place, base.arm.Launches[others[i].index].Place; on != beside {
+		// One that has no place cannot be moved, and stood where there is one alone.
+		if on, beside := own.arm.Launches[l.index].Place, base.arm.Launches[others[i].index].Place; on != beside && on != "" && beside != "" {
 			return p, fault(verdict.New(code.RoundApart, verdict.Int("round", l.round), verdict.List("places", []string{on, beside})).On(own.arm.Name))
 		}
 		p.add(own, l)

@@ -72,6 +72,9 @@ stay. No apply may be running.`,
 	return c
 }
 
+// mostDays is more than a state directory is old.
+const mostDays = 36500
+
 // limits are what --keep and --older-than say: most is -1 without the first.
 func limits(keep, older string, now time.Time) (most int64, before time.Time, err error) {
 	most, before = -1, now.Add(time.Hour)
@@ -85,7 +88,11 @@ func limits(keep, older string, now time.Time) (most int64, before time.Time, er
 		if days, ok := strings.CutSuffix(older, "d"); ok {
 			var n float64
 			n, err = strconv.ParseFloat(days, 64)
-			d = time.Duration(n * 24 * float64(time.Hour))
+			if !(n >= 0 && n <= mostDays) { // also of NaN, which is no time
+				d = -1
+			} else {
+				d = time.Duration(n * 24 * float64(time.Hour))
+			}
 		}
 		if err != nil || d < 0 {
 			return 0, before, fmt.Errorf("--older-than %s: want a duration, as 30d or 12h", older)

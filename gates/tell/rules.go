@@ -30,6 +30,7 @@ var rulePhrases = phrases{
 	code.SaysNothing:     perArm + ": launch-to-launch variance unknown",
 	code.BeforeFirstLook: perArm + ": undecided, first look at {first}",
 	code.BestOf:          "{subject} is the best of {n} cells",
+	code.CellsUnmeasured: "{n} of {of} cells were not measured",
 	code.CellOpen:        "of cell {subject} it is not shown",
 	code.NoCell:          "no cell of the matrix has {metric}",
 	code.NoEffect:        "the cells that were measured do not tell what {subject} does to {metric}",

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -65,19 +64,12 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	case !listed && e.PerLaunch != 1:
 		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, and devices names none. Add devices, or remove it.")
 	case listed && e.Slots > e.Places():
-		l.Fail(f.At("slots"), "executor", "More slots than places", "%s make %s, and slots asks for %d at once. Lower slots, or name more devices.", count(len(e.Devices), "device"), count(e.Places(), "place"), e.Slots)
+		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make places for %d at once, and slots asks for %d. Lower slots, or name more devices.", e.Places(), e.Slots)
 	}
 	if e.Slots == 0 && len(l.Diags) == before {
 		e.Slots = e.Places()
 	}
 	l.plan.Executor = e
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // checkExecutor looks whether the engine under test can stand on several places.

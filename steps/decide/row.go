@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
@@ -114,7 +115,11 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		}
 	}
 	if row.Pick != "" {
-		ev = (&gates.Picked{By: *row, Cells: arms, Of: len(d.Rows) - 1}).Evidence()
+		left, err := v.leftOut(row)
+		if err != nil {
+			return nil, nil, err
+		}
+		ev = (&gates.Picked{By: *row, Cells: arms, Of: len(d.Rows) - 1, Left: left}).Evidence()
 	} else {
 		// Of the reference against itself a rule reads its own values.
 		ev.Parent, ev.Candidate = arms[0], arms[1]
@@ -129,4 +134,22 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))
 	}
 	return ev, out, nil
+}
+
+// leftOut is how many cells of a matrix there is no launch for.
+func (v *View) leftOut(row *plans.Row) (int, error) {
+	ph := plans.Find(v.Plan.Phases, func(ph *plans.Phase) bool { return ph.Name == row.Phase })
+	if ph == nil {
+		return 0, fmt.Errorf("there is no phase %q", row.Phase)
+	}
+	step := plans.Find(ph.Steps, func(b *plans.Block) bool { return b.Kind == plans.MatrixStep && b.Name == row.Step })
+	if step == nil {
+		return 0, fmt.Errorf("phase %s has no matrix %q", row.Phase, row.Step)
+	}
+	var m plans.Matrix
+	if err := step.Decode(&m); err != nil {
+		return 0, err
+	}
+	_, left, err := v.Plan.MatrixCells(&m)
+	return left, err
 }

@@ -51,6 +51,9 @@ const (
 	// picked from. CellOpen: another that keeps a claim about the best from being settled.
 	BestOf   Code = "test.best_of"
 	CellOpen Code = "test.cell_open"
+	// CellsUnmeasured: cells broke or were left out, which a claim about all of them needs.
+	// Args: n, of.
+	CellsUnmeasured Code = "test.cells_unmeasured"
 	// NoCell: no cell of a matrix has the metric. NoEffect: its cells do not tell what
 	// values do. Args: metric.
 	NoCell   Code = "test.no_cell"
