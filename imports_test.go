@@ -117,6 +117,8 @@ var forbidden = map[string][]string{
 	"steps/decide": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine", module + "runtime/store"},
 	"steps/cases":  {module + "engine", module + "runtime/store"},
 	"steps/replay": {module + "engine/"},
+	// Who checks the record depends on nothing that measured or decided it.
+	"cmd/mxflow/internal/audit": {module + "steps/launch", module + "steps/levels", module + "steps/session", module + "steps/replay", module + "engine/kinds", module + "engine/process", module + "engine/docker", module + "plans/load", "github.com/hashicorp/hcl"},
 	// An agent's tools reach neither a command nor a key.
 	"cmd/mxflow/internal/agents": {"github.com/spf13/cobra", module + "runtime/signing"},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -182,11 +183,11 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		watch.serve = func() func() { return a.serveBeside(q.state) }
 	}
 	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: a.signer(), Tool: tool,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Guardian: a.guardian, Hard: hard,
 	}, watch)
 	if res != nil {
-		a.publish(q.state)
+		audit.Publish(q.state, a.stderr)
 	}
 	return res, err
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -21,9 +23,24 @@ func TestVerifyArtifacts(t *testing.T) {
 		ID: "l", Session: "s", Purpose: "benchmark", Node: "n", Variant: "v", VariantKey: "v", Samples: gone(1), Series: gone(2), Log: gone(3),
 		Output: gone(4), Prompts: gone(5), Metadata: gone(6), Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
 	}})
-	n, _, bad := verifyArtifacts(s.st)
-	if n != 8 || len(bad) != 7 {
-		t.Errorf("%d artifacts, bad: %q", n, bad)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	var out bytes.Buffer
+	if status := run(t.Context(), []string{"audit", "sign", "--state", s.dir}, io.Discard, io.Discard); status != 0 {
+		t.Fatalf("audit sign: exit status %d", status)
+	}
+	if status := run(t.Context(), []string{"audit", "verify", "--json", "--state", s.dir}, &out, io.Discard); status != verdict.ExitFail {
+		t.Errorf("exit status %d", status)
+	}
+	var said struct {
+		Artifacts int
+		Bad       []string `json:"bad_artifacts"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	bad := said.Bad
+	if said.Artifacts != 8 || len(bad) != 7 {
+		t.Errorf("%d artifacts, bad: %q", said.Artifacts, bad)
 	}
 	for i, what := range []string{"samples", "series", "output", "prompts", "log", "metadata", "changes to source tree llama"} {
 		if i < len(bad) && !strings.Contains(bad[i], what+" of launch l") {
@@ -54,7 +71,9 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 		}})
 	}
 	var out bytes.Buffer
-	printAudit(&app{stdout: &out}, s.st)
+	if status := run(t.Context(), []string{"audit", "--state", s.dir}, &out, io.Discard); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
 	for text, want := range map[string]int{
 		tell.Line(reasons[0]): 2,
 		tell.Line(reasons[1]): 2,

@@ -91,7 +91,7 @@ func (a *app) printHistory(h *report.History) {
 					rows = append(rows, []string{"changed", fmt.Sprintf("p %s", tell.P(c.P)), "", changeText(c), ""})
 				}
 			}
-			rows = append(rows, []string{atSecond(p.Time), p.Session, fmt.Sprint(p.Launches), tell.Number(p.Value, h.Unit), dot(p.Value, low, high, plot)})
+			rows = append(rows, []string{tell.Second(p.Time), p.Session, fmt.Sprint(p.Launches), tell.Number(p.Value, h.Unit), dot(p.Value, low, high, plot)})
 		}
 		for len(marks) > 0 {
 			mark()

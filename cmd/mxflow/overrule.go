@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -53,7 +54,7 @@ func writer(a *app, args []string) (st *store.Store, done func(), err error) {
 	if st, done, err = opened(a, args); err != nil {
 		return nil, nil, err
 	}
-	if signer := a.signer(); signer != nil {
+	if signer := audit.Signer(a.stderr); signer != nil {
 		if err := st.SignWith(signer, false); err != nil {
 			fmt.Fprintln(a.stderr, "note:", err)
 		}
@@ -85,7 +86,7 @@ func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	}
 	return st, func() {
 		_, _ = st.Close(), lock.Unlock()
-		a.publish(dir)
+		audit.Publish(dir, a.stderr)
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -22,7 +23,7 @@ type onRecord struct {
 }
 
 func (r *onRecord) String() string {
-	return fmt.Sprintf("%s (launch %s of %s)", r.launch.Variant, r.launch.ID, atSecond(r.launch.Started))
+	return fmt.Sprintf("%s (launch %s of %s)", r.launch.Variant, r.launch.ID, tell.Second(r.launch.Started))
 }
 
 func (r *onRecord) forAgents() *agents.Profiled {

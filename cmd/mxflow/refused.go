@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	planseal "github.com/mxflow/mxflow/plans/seal"
@@ -49,7 +49,7 @@ func (a *app) refuse(plan string, r ledger.Refusal) {
 	if _, err := os.Stat(filepath.Join(dir, "ledger")); err != nil {
 		return // nothing was applied yet
 	}
-	if err := appendRefusal(dir, a.signer(), r); err != nil {
+	if err := appendRefusal(dir, audit.Signer(a.stderr), r); err != nil {
 		fmt.Fprintln(a.stderr, "note: the refusal is not on record:", err)
 	}
 }
@@ -100,22 +100,4 @@ func cut(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:mostOfValue], "") + "…"
-}
-
-// printRefusals lists what was refused.
-func printRefusals(a *app, all []store.Refused) {
-	for _, r := range all {
-		given := ""
-		if len(r.Given) > 0 {
-			given = " " + strings.Join(r.Given, " ")
-		}
-		fmt.Fprintf(a.stdout, "refused  %s%s  by %s, user %s, after run %s, %s\n", r.Asked, given, r.By, r.User, r.Run, atSecond(r.Time))
-		for _, line := range tell.Lines(r.Why) {
-			fmt.Fprintf(a.stdout, "  %s\n", line)
-		}
-		if r.Last {
-			fmt.Fprintln(a.stdout, "  What was refused after this is not on record until the next run.")
-		}
-		fmt.Fprintln(a.stdout)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -127,7 +128,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newHistoryCommand(a),
 		newCompareCommand(a),
 		newMilestoneCommand(a),
-		newAuditCommand(a),
+		audit.Command(a.auditHost(), newReplayCommand(a)),
 		newGraphCommand(a),
 		newReportCommand(a),
 		newExportCommand(a),

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -81,16 +82,7 @@ func (a *app) lines(title string, list []string) {
 	}
 }
 
-// count is a number of things: "1 error", "3 launches", "2 processes".
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"), strings.HasSuffix(what, "sh"):
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return tell.Count(n, what) }
 
 // width is that of the person's terminal, in columns. What the terminal says goes before
 // COLUMNS, which stays as it was when a window changes, and stands in for a terminal that

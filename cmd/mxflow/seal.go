@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -123,7 +124,7 @@ func readSeal(plan, key string) (*planseal.Seal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no seal: %w; a person writes one with mxflow seal %s", err, plan)
 	}
-	key, err = publicKey(key, file)
+	key, err = audit.PublicKey(key, file)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func newShowCommand(a *app) *cobra.Command {
 				a.printJSON(v)
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, atSecond(v.Started))
+			fmt.Fprintf(a.stdout, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, tell.Second(v.Started))
 			if v.Done {
 				fmt.Fprintf(a.stdout, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
 			}
@@ -135,7 +135,7 @@ func showLaunch(a *app, l *ledger.Launch) {
 
 // printLaunch prints every metric of a launch with all its statistics.
 func printLaunch(a *app, l *ledger.Launch) {
-	fmt.Fprintf(a.stdout, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, atSecond(l.Started), l.Seconds, launchOK(l))
+	fmt.Fprintf(a.stdout, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, tell.Second(l.Started), l.Seconds, launchOK(l))
 	for _, w := range launchWords(l) {
 		fmt.Fprintf(a.stdout, "  %s\n", w)
 	}

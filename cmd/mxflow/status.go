@@ -354,5 +354,5 @@ func workWho(w report.Work) string {
 	if w.Holder == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, atSecond(w.Holder.Started))
+	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, tell.Second(w.Holder.Started))
 }

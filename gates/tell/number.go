@@ -193,3 +193,17 @@ func Launches(n int) string {
 	}
 	return fmt.Sprintf("%d launches", n)
 }
+
+// Count is a number of things: "1 error", "3 launches", "2 processes".
+func Count(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"), strings.HasSuffix(what, "sh"):
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Second is a time as people look for it on this machine.
+func Second(t time.Time) string { return t.Local().Format(time.DateTime) }

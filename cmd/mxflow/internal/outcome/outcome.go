@@ -370,7 +370,7 @@ func (v *view) stack() {
 		if p.Now == nil || p.Now.Variant == ledger.Baseline || len(p.NowBase.PerLaunch) == 0 || !beside[p.Now.Session] {
 			continue
 		}
-		v.Sentence(fmt.Sprintf("Stack of %s: %s %s, baseline %s (%s).", count(len(stack.Features), "feature"),
+		v.Sentence(fmt.Sprintf("Stack of %s: %s %s, baseline %s (%s).", tell.Count(len(stack.Features), "feature"),
 			p.Name(), report.Measured(p.NowValue), report.Measured(p.NowBase), report.ChangeWords(p.NowValue, p.NowBase)))
 		return
 	}
@@ -443,7 +443,7 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 		if n := of[what]; n > 0 {
 			number := fmt.Sprint(n)
 			if len(parts) == 0 {
-				number += " of " + count(all, "gate")
+				number += " of " + tell.Count(all, "gate")
 			}
 			parts = append(parts, number+" "+cmp.Or(map[string]string{"error": "in error", "fail": "failed"}[what], what))
 		}
@@ -454,13 +454,6 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 		return tell.Capital(string(worst)) + ": " + text
 	}
 	return tell.Capital(string(worst))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // next says what to do: what would decide what is open, and the commands that argue what

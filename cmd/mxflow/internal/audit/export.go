@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func newExportRecordCommand(a *app) *cobra.Command {
+func newExportCommand(h Host) *cobra.Command {
 	var key, out string
 	c := &cobra.Command{
 		Use:   "export [PLAN]",
@@ -25,33 +26,18 @@ not written. Logs and plans are in it as they were kept: look before you publish
 		Example: "  mxflow audit export -o port.tar plan.hcl\n  mxflow audit verify --key kim.pub port.tar\n  mxflow audit replay port.tar",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := a.reader(args)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			known, err := publicKey(key, st.LedgerName())
-			if err != nil {
-				return err
-			}
-			checked, by, err := verified(st, known)
-			if err != nil {
-				return a.fail(verdict.ExitFail, err)
-			}
-			public := known
-			for _, k := range checked.Keys {
-				public = k.Public
-			}
-			if out == "" {
-				runs := st.Runs()
-				out = runs[len(runs)-1].Plan + ".tar"
-			}
-			size, err := exportTo(out, st, public)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(a.stdout, "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out, count(checked.Records, "record"), checked.Root, float64(size)/1e6, by)
-			return nil
+			return h.whole(h.Reader, args, key, func(st *store.Store, checked ledger.Report, signer string) error {
+				if out == "" {
+					runs := st.Runs()
+					out = runs[len(runs)-1].Plan + ".tar"
+				}
+				size, err := exportTo(out, st, signer)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(h.Stdout, "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out, tell.Count(checked.Records, "record"), checked.Root, float64(size)/1e6, keyName(signer))
+				return nil
+			})
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "new `file` (default: the plan's name with .tar)")

@@ -1,10 +1,11 @@
-package main
+package audit
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,13 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine/git"
-	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func newPublishCommand(a *app) *cobra.Command {
+func newPublishCommand(h Host) *cobra.Command {
 	var notes, tag bool
 	c := &cobra.Command{
 		Use:   "publish [PLAN]",
@@ -38,48 +39,41 @@ not choose the witness.`,
 		Example: "  mxflow audit publish --git-notes plan.hcl && git push origin refs/notes/mxflow/*\n  mxflow audit verify --git plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			st, err := a.reader(args)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			checked, _, err := verified(st, "")
-			if err != nil {
-				return a.fail(verdict.ExitFail, err)
-			}
-			plan := newestPlan(st)
-			if !notes && !tag {
-				hook, err := publisher()
-				if err == nil && hook == "" {
-					err = errors.New("name where to: --git-notes or --git-tag, or make a command mxflow/publish in the folder of your configuration")
+			return h.whole(h.Reader, args, "", func(st *store.Store, checked ledger.Report, _ string) error {
+				plan := newestPlan(st)
+				if !notes && !tag {
+					hook, err := publisher()
+					if err == nil && hook == "" {
+						err = errors.New("name where to: --git-notes or --git-tag, or make a command mxflow/publish in the folder of your configuration")
+					}
+					if err != nil {
+						return err
+					}
+					return published(cmd.Context(), hook, plan, checked.Note)
 				}
+				repo, err := git.Open(cmd.Context(), h.Folder(args))
 				if err != nil {
 					return err
 				}
-				return published(cmd.Context(), hook, plan, checked.Note)
-			}
-			repo, err := git.Open(cmd.Context(), planFolder(args))
-			if err != nil {
-				return err
-			}
-			head, err := repo.Commit(cmd.Context(), "HEAD")
-			if err != nil {
-				return err
-			}
-			if notes {
-				if err := repo.AddNote(cmd.Context(), notesRef(plan), head, string(checked.Note)); err != nil {
+				head, err := repo.Commit(cmd.Context(), "HEAD")
+				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stdout, "%s is a note of %s in %s. Push it: git push REMOTE %[3]s\n", count(checked.Records, "record"), git.Short(head), notesRef(plan))
-			}
-			if tag {
-				name := fmt.Sprintf("%s%d", tagPrefix(plan), checked.Records)
-				if err := repo.CreateTag(cmd.Context(), name, head, string(checked.Note), false); err != nil {
-					return err
+				if notes {
+					if err := repo.AddNote(cmd.Context(), notesRef(plan), head, string(checked.Note)); err != nil {
+						return err
+					}
+					fmt.Fprintf(h.Stdout, "%s is a note of %s in %s. Push it: git push REMOTE %[3]s\n", tell.Count(checked.Records, "record"), git.Short(head), notesRef(plan))
 				}
-				fmt.Fprintf(a.stdout, "%s is the tag %s. Push it: git push REMOTE %[2]s\n", count(checked.Records, "record"), name)
-			}
-			return nil
+				if tag {
+					name := fmt.Sprintf("%s%d", tagPrefix(plan), checked.Records)
+					if err := repo.CreateTag(cmd.Context(), name, head, string(checked.Note), false); err != nil {
+						return err
+					}
+					fmt.Fprintf(h.Stdout, "%s is the tag %s. Push it: git push REMOTE %[2]s\n", tell.Count(checked.Records, "record"), name)
+				}
+				return nil
+			})
 		},
 	}
 	c.Flags().BoolVar(&notes, "git-notes", false, "as a note of the commit that is checked out")
@@ -97,18 +91,10 @@ func newestPlan(st *store.Store) string {
 	return ""
 }
 
-// planFolder is the folder of the plan that is named, or this one.
-func planFolder(args []string) string {
-	if len(args) > 0 {
-		return planDir(args[0])
-	}
-	return "."
-}
-
 // heldAgainstGit counts the checkpoints that the repository of a plan has, each of which
 // the ledger must have had; none is an error.
-func heldAgainstGit(ctx context.Context, st *store.Store, args []string) (int, error) {
-	repo, err := git.Open(ctx, planFolder(args))
+func (h Host) heldAgainstGit(ctx context.Context, st *store.Store, args []string) (int, error) {
+	repo, err := git.Open(ctx, h.Folder(args))
 	if err != nil {
 		return 0, err
 	}
@@ -177,16 +163,16 @@ func published(ctx context.Context, hook, plan string, checkpoint []byte) error 
 	return nil
 }
 
-// publish hands the checkpoint of a state directory to the command of this user, where
+// Publish hands the checkpoint of a state directory to the command of this user, where
 // there is one and the checkpoint is signed. That it failed is said; what was recorded
 // stands.
-func (a *app) publish(dir string) {
+func Publish(dir string, stderr io.Writer) {
 	hook, err := publisher()
 	if err == nil && hook != "" {
 		err = publishFrom(dir, hook)
 	}
 	if err != nil {
-		fmt.Fprintln(a.stderr, "note:", err)
+		fmt.Fprintln(stderr, "note:", err)
 	}
 }
 

@@ -1,9 +1,9 @@
-package main
+package audit
 
 import (
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +13,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func newSignCommand(a *app) *cobra.Command {
+func newSignCommand(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sign [PLAN]",
 		Short: "Sign a ledger that your key has not signed",
@@ -27,7 +27,7 @@ key has signed before.`,
 			if err != nil {
 				return err
 			}
-			st, done, err := opened(a, args)
+			st, done, err := h.Writer(args)
 			if err != nil {
 				return err
 			}
@@ -35,13 +35,13 @@ key has signed before.`,
 			if err := st.SignWith(key, true); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "Signed %s with %s+%08x.\n", st.LedgerName(), key.Name(), key.KeyHash())
+			fmt.Fprintf(h.Stdout, "Signed %s with %s+%08x.\n", st.LedgerName(), key.Name(), key.KeyHash())
 			return nil
 		},
 	}
 }
 
-func newRotateCommand(a *app) *cobra.Command {
+func newRotateCommand(h Host) *cobra.Command {
 	var from string
 	c := &cobra.Command{
 		Use:   "rotate [PLAN]",
@@ -55,7 +55,7 @@ your key then stays as it is.
 key is lost, audit sign takes the ledger over, and others have to be told.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, done, err := opened(a, args)
+			st, done, err := h.Writer(args)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ key is lost, audit sign takes the ledger over, and others have to be told.`,
 			if err := st.Rotate(old, now); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s belongs to %s now, signed over by %s.\n", st.LedgerName(), keyName(now.Public), keyName(old.Public))
+			fmt.Fprintf(h.Stdout, "%s belongs to %s now, signed over by %s.\n", st.LedgerName(), keyName(now.Public), keyName(old.Public))
 			return nil
 		},
 	}
@@ -108,7 +108,7 @@ func rotated(st *store.Store, from string) (old, now *signing.Key, err error) {
 	return nil, nil, fmt.Errorf("%s: neither your key nor one that you had before signed its checkpoint: name the file of the one that did (--from), or where that is lost take it over: mxflow audit sign", st.LedgerName())
 }
 
-func newKeyCommand(a *app) *cobra.Command {
+func newKeyCommand(h Host) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "key",
@@ -122,7 +122,7 @@ MXFLOW_SIGNING_KEY takes its place.`,
 			if err != nil {
 				return err
 			}
-			return printKey(a, key.Public, format)
+			return printKey(h, key.Public, format)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "note", "note, which mxflow reads, or pem, for other tools")
@@ -138,20 +138,20 @@ func ownKey() (*signing.Key, error) {
 	return signing.Open(file)
 }
 
-// signer is the key of this user to sign a ledger with; without one the work goes on, and
+// Signer is the key of this user to sign a ledger with; without one the work goes on, and
 // audit verify does not pass.
-func (a *app) signer() ledger.Signer {
+func Signer(stderr io.Writer) ledger.Signer {
 	key, err := ownKey()
 	if err != nil {
-		fmt.Fprintf(a.stderr, "note: the ledger is not signed, and audit verify will not pass: %v\n", err)
+		fmt.Fprintf(stderr, "note: the ledger is not signed, and audit verify will not pass: %v\n", err)
 		return nil
 	}
 	return key
 }
 
-// publicKey is the key to verify a file with: as text, in a file, or where none is given
+// PublicKey is the key to verify a file with: as text, in a file, or where none is given
 // that of this user.
-func publicKey(given, file string) (string, error) {
+func PublicKey(given, file string) (string, error) {
 	if text, err := os.ReadFile(given); err == nil {
 		return string(text), nil
 	}
@@ -184,21 +184,19 @@ func keyName(public string) string {
 	return name + "+" + hash
 }
 
-// signedBy is who signed all that a ledger holds; anything less is an error.
-func signedBy(rep ledger.Report, given string) (string, error) {
-	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
-	if rep.Note == nil {
-		return "", fmt.Errorf("there is no %s: records may have been cut off at the end. Compare with a copy; where the ledger is whole, sign it: mxflow audit sign", checkpoint)
+// printKey prints a public key as mxflow reads it, or as other tools do.
+func printKey(h Host, public, format string) error {
+	text := public + "\n"
+	switch format {
+	case "note":
+	case "pem":
+		var err error
+		if text, err = signing.PEM(public); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("--format %s: there are note and pem", format)
 	}
-	key, err := publicKey(given, checkpoint)
-	if err != nil {
-		return "", err
-	}
-	if key, err = rep.SignedBy(strings.TrimSpace(key), signing.Verify); err != nil {
-		return "", fmt.Errorf("%s: %w. Pass the key of who signed (--key); where nobody did and the ledger is whole, sign it: mxflow audit sign", checkpoint, err)
-	}
-	if n := int(rep.Size - rep.Checkpoint); n > 0 {
-		return "", fmt.Errorf("%s: %s at the end not signed. While an apply is running, ask again when it has finished; if it was killed, the next apply signs", checkpoint, count(n, "record"))
-	}
-	return keyName(key), nil
+	fmt.Fprint(h.Stdout, text)
+	return nil
 }

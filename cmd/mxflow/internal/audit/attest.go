@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"crypto/sha256"
@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -64,7 +63,7 @@ type decisions struct {
 	Decisions  []store.Decided `json:"decisions"`
 }
 
-func newAttestCommand(a *app) *cobra.Command {
+func newAttestCommand(h Host) *cobra.Command {
 	var predicate, out string
 	var subjects []string
 	c := &cobra.Command{
@@ -89,37 +88,30 @@ results are about. What does not verify is not attested.`,
 			if predicates[predicate] == "" {
 				return fmt.Errorf("--predicate %s: there are test-result and decisions", predicate)
 			}
-			st, err := a.reader(args)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
 			key, err := ownKey()
 			if err != nil {
 				return err
 			}
-			checked, _, err := verified(st, key.Public)
-			if err != nil {
-				return a.fail(verdict.ExitFail, err)
-			}
-			s, err := attested(st, checked, predicate, subjects)
-			if err != nil {
-				return err
-			}
-			text, err := json.Marshal(s)
-			if err != nil {
-				return err
-			}
-			signed, err := key.Envelope(inToto, text)
-			if err != nil {
-				return err
-			}
-			signed = append(signed, '\n')
-			if out == "" {
-				_, err := a.stdout.Write(signed)
-				return err
-			}
-			return writeOnce("out", out, signed)
+			return h.whole(h.Reader, args, key.Public, func(st *store.Store, checked ledger.Report, _ string) error {
+				s, err := attested(st, checked, predicate, subjects)
+				if err != nil {
+					return err
+				}
+				text, err := json.Marshal(s)
+				if err != nil {
+					return err
+				}
+				signed, err := key.Envelope(inToto, text)
+				if err != nil {
+					return err
+				}
+				signed = append(signed, '\n')
+				if out == "" {
+					_, err := h.Stdout.Write(signed)
+					return err
+				}
+				return h.Write("out", out, signed)
+			})
 		},
 	}
 	c.Flags().StringVar(&predicate, "predicate", "test-result", "test-result or decisions")
@@ -206,21 +198,4 @@ func resultsOf(st *store.Store, now time.Time) testResult {
 		r.Result = "PASSED"
 	}
 	return r
-}
-
-// printKey prints a public key as mxflow reads it, or as other tools do.
-func printKey(a *app, public, format string) error {
-	text := public + "\n"
-	switch format {
-	case "note":
-	case "pem":
-		var err error
-		if text, err = signing.PEM(public); err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("--format %s: there are note and pem", format)
-	}
-	fmt.Fprint(a.stdout, text)
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func newProveCommand(a *app) *cobra.Command {
+func newProveCommand(h Host) *cobra.Command {
 	var key string
 	var verify bool
 	c := &cobra.Command{
@@ -30,36 +30,30 @@ whose newest decision it is.
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if verify {
-				return checkProof(a, args[0], key)
+				return checkProof(h, args[0], key)
 			}
-			st, err := a.evidence(args[1:])
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			if _, _, err := verified(st, key); err != nil {
-				return a.fail(verdict.ExitFail, err)
-			}
-			record, err := recordOf(st, args[0])
-			if err != nil {
-				return err
-			}
-			proof, err := ledger.Prove(st.LedgerPath(), record)
-			if err != nil {
-				return err
-			}
-			a.printJSON(proof)
-			return nil
+			return h.whole(h.Evidence, args[1:], key, func(st *store.Store, _ ledger.Report, _ string) error {
+				record, err := h.recordOf(st, args[0])
+				if err != nil {
+					return err
+				}
+				proof, err := ledger.Prove(st.LedgerPath(), record)
+				if err != nil {
+					return err
+				}
+				h.PrintJSON(proof)
+				return nil
+			})
 		},
 	}
 	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
 	c.Flags().BoolVar(&verify, "verify", false, "check the proof in the file that is named")
-	a.jsonFlag(c, "print the record as JSON (--verify)")
+	h.jsonFlag(c, "print the record as JSON (--verify)")
 	return c
 }
 
 // recordOf is the number of the record that a person names.
-func recordOf(st *store.Store, name string) (int, error) {
+func (h Host) recordOf(st *store.Store, name string) (int, error) {
 	if n, err := strconv.Atoi(name); err == nil {
 		return n, nil
 	}
@@ -68,7 +62,7 @@ func recordOf(st *store.Store, name string) (int, error) {
 			return i, nil
 		}
 	}
-	node, err := findNode(st, name)
+	node, err := h.Node(st, name)
 	if err != nil {
 		return 0, err
 	}
@@ -83,29 +77,29 @@ func recordOf(st *store.Store, name string) (int, error) {
 // mostProof is more than a proof takes: a line of the ledger as JSON in JSON.
 const mostProof = 64 << 20
 
-func checkProof(a *app, file, given string) error {
-	text, err := readResult(file, mostProof)
+func checkProof(h Host, file, given string) error {
+	text, err := h.Read(file, mostProof)
 	if err != nil {
 		return err
 	}
 	var proof ledger.Proof
 	if err := json.Unmarshal(text, &proof); err != nil || len(text) > mostProof {
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s is no proof of mxflow audit prove (%v)", file, err))
+		return h.Fail(fmt.Errorf("%s is no proof of mxflow audit prove (%v)", file, err))
 	}
-	key, err := publicKey(given, file)
+	key, err := PublicKey(given, file)
 	if err != nil {
 		return err
 	}
 	signed, err := signing.Verify([]byte(proof.Checkpoint), key)
 	if err != nil {
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s: its checkpoint has %w. Pass the key of who signed (--key)", file, err))
+		return h.Fail(fmt.Errorf("%s: its checkpoint has %w. Pass the key of who signed (--key)", file, err))
 	}
 	r, err := proof.Check(signed)
 	if err != nil {
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s: %w", file, err))
+		return h.Fail(fmt.Errorf("%s: %w", file, err))
 	}
-	if a.json {
-		a.printJSON(map[string]any{"number": proof.Leaf - 1, "record": r, "signed_by": keyName(key), "ok": true})
+	if *h.JSON {
+		h.PrintJSON(map[string]any{"number": proof.Leaf - 1, "record": r, "signed_by": keyName(key), "ok": true})
 		return nil
 	}
 	what := r.Type + " of run " + r.Run
@@ -115,11 +109,11 @@ func checkProof(a *app, file, given string) error {
 	case r.Launch != nil:
 		what = "launch " + r.Launch.ID
 	}
-	fmt.Fprintf(a.stdout, "Record %d is in the ledger that %s signed: %s.\n", proof.Leaf-1, keyName(key), what)
+	fmt.Fprintf(h.Stdout, "Record %d is in the ledger that %s signed: %s.\n", proof.Leaf-1, keyName(key), what)
 	return nil
 }
 
-func newConsistencyCommand(a *app) *cobra.Command {
+func newConsistencyCommand(h Host) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "consistency OLD [NEW]",
 		Short: "Prove that the ledger of then is the beginning of that of now",
@@ -133,37 +127,37 @@ Exit status 2 where the ledger never had one of the states.`,
 		Example: "  mxflow audit consistency kept.checkpoint\n  mxflow audit consistency --json OLDHASH NEWHASH",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := a.reader(nil)
+			st, err := h.Reader(nil)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
 			old, err := stateNamed(st, args[0])
 			if err != nil {
-				return a.fail(verdict.ExitFail, err)
+				return h.Fail(err)
 			}
 			var now *ledger.State
 			if len(args) > 1 {
 				to, err := stateNamed(st, args[1])
 				if err != nil {
-					return a.fail(verdict.ExitFail, err)
+					return h.Fail(err)
 				}
 				now = &to
 			}
 			proof, err := ledger.Consistent(st.LedgerPath(), old, now)
 			if err != nil {
-				return a.fail(verdict.ExitFail, err)
+				return h.Fail(err)
 			}
-			if a.json {
-				a.printJSON(proof)
+			if *h.JSON {
+				h.PrintJSON(proof)
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "The ledger of %s, tree hash %s, is the beginning of that of %s, tree hash %s.\n",
-				count(int(proof.Old.Size-1), "record"), proof.Old.Root, count(int(proof.New.Size-1), "record"), proof.New.Root)
+			fmt.Fprintf(h.Stdout, "The ledger of %s, tree hash %s, is the beginning of that of %s, tree hash %s.\n",
+				tell.Count(int(proof.Old.Size-1), "record"), proof.Old.Root, tell.Count(int(proof.New.Size-1), "record"), proof.New.Root)
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print both states and the proof as JSON")
+	h.jsonFlag(c, "print both states and the proof as JSON")
 	return c
 }
 

@@ -1,0 +1,119 @@
+// Package audit is what mxflow does with the record as such: show its decisions, verify
+// and sign it, prove, export, attest and publish it. It knows the ledger, the artifacts
+// that it names and who signed them. It refuses to know engines, how anything is decided,
+// and what a plan says: who checks the record must not depend on what wrote it. Deciding
+// again is audit replay, which is elsewhere.
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/signing"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Host is what these commands have from mxflow.
+type Host struct {
+	Stdout, Stderr io.Writer
+	// JSON is what --json sets.
+	JSON      *bool
+	PrintJSON func(any)
+	// Reader opens the state directory of a plan, Evidence also an export of one, and
+	// Writer locks it to record what a person decided, until done.
+	Reader, Evidence func(args []string) (*store.Store, error)
+	Writer           func(args []string) (st *store.Store, done func(), err error)
+	// Node is the node that a name means, Folder that of the plan of some arguments.
+	Node   func(st *store.Store, name string) (string, error)
+	Folder func(args []string) string
+	// Read reads a file that a person names, Write makes a new one.
+	Read  func(path string, most int64) ([]byte, error)
+	Write func(flag, path string, text []byte) error
+	// Fail makes an error one of the record, exit status 2, and not of the usage.
+	Fail func(error) error
+}
+
+func (h Host) jsonFlag(c *cobra.Command, what string) { c.Flags().BoolVar(h.JSON, "json", false, what) }
+
+// Command is mxflow audit; what else stands below it is the caller's.
+func Command(h Host, more ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit [PLAN]",
+		Short: "Show every decision of gates and features with its values",
+		Long: `Shows every attempt at every gate and feature, and at a feature's criteria on each
+engine that confirms it, the old ones too: the rule, the values on both sides with
+unit and n, the verdict, and why it was decided then.
+Waivers and retractions stand where they happened: who, why and, of a waiver, until
+when.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, err := h.Evidence(args)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			printDecisions(h, st)
+			return nil
+		},
+	}
+	h.jsonFlag(c, "print as JSON")
+	c.AddCommand(newVerifyCommand(h), newExportCommand(h), newProveCommand(h), newConsistencyCommand(h), newSignCommand(h), newRotateCommand(h), newKeyCommand(h), newAttestCommand(h), newPublishCommand(h))
+	c.AddCommand(more...)
+	return c
+}
+
+// whole opens a record and calls do with it where it verifies, with the key of who signed
+// it last.
+func (h Host) whole(open func([]string) (*store.Store, error), args []string, key string, do func(st *store.Store, checked ledger.Report, signer string) error) error {
+	st, err := open(args)
+	if err != nil {
+		if _, ok := errors.AsType[*ledger.DamageError](err); ok {
+			return h.Fail(err)
+		}
+		return err
+	}
+	defer st.Close()
+	checked, signer, err := verified(st, key)
+	if err != nil {
+		return h.Fail(err)
+	}
+	return do(st, checked, signer)
+}
+
+// verified is a ledger that is whole and signed, and the key of who signed it last.
+func verified(st *store.Store, key string) (rep ledger.Report, signer string, err error) {
+	if rep, err = ledger.Verify(st.LedgerPath()); err != nil {
+		return rep, "", err
+	}
+	rep.Path = st.LedgerName()
+	if signer, err = signedBy(rep, key); err != nil && st.ArchivedKey() != "" {
+		err = fmt.Errorf("%w. The file says, which proves nothing, that the key is %s", err, st.ArchivedKey())
+	}
+	return rep, signer, err
+}
+
+// signedBy is the key of who signed all that a ledger holds; anything less is an error.
+func signedBy(rep ledger.Report, given string) (string, error) {
+	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
+	if rep.Note == nil {
+		return "", fmt.Errorf("there is no %s: records may have been cut off at the end. Compare with a copy; where the ledger is whole, sign it: mxflow audit sign", checkpoint)
+	}
+	key, err := PublicKey(given, checkpoint)
+	if err != nil {
+		return "", err
+	}
+	if key, err = rep.SignedBy(strings.TrimSpace(key), signing.Verify); err != nil {
+		return "", fmt.Errorf("%s: %w. Pass the key of who signed (--key); where nobody did and the ledger is whole, sign it: mxflow audit sign", checkpoint, err)
+	}
+	if n := int(rep.Size - rep.Checkpoint); n > 0 {
+		return "", fmt.Errorf("%s: %s at the end not signed. While an apply is running, ask again when it has finished; if it was killed, the next apply signs", checkpoint, tell.Count(n, "record"))
+	}
+	return key, nil
+}

@@ -1,0 +1,137 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// audited is a decision and, of one that a feature is confirmed by, the engine that
+// it was made on.
+type audited struct {
+	store.Decided
+	Engine string `json:"engine,omitempty"`
+}
+
+// printDecisions prints what was decided and what people decided over it, in the order
+// of the ledger.
+func printDecisions(h Host, st *store.Store) {
+	all, waivers := []audited{}, st.Waivers()
+	for i, r := range st.Records() {
+		if r.Decision != nil {
+			d := audited{Decided: store.Decided{Decision: r.Decision, Record: i, Run: r.Run, Time: r.Time}}
+			d.Engine = onEngine(st, d.Decided)
+			all = append(all, d)
+		}
+	}
+	if *h.JSON {
+		h.PrintJSON(map[string]any{"decisions": all, "waivers": waivers, "refusals": st.Refusals()})
+		return
+	}
+	for _, d := range all {
+		for len(waivers) > 0 && waivers[0].Record < d.Record {
+			printWaiver(h, waivers[0])
+			waivers = waivers[1:]
+		}
+		if runtime.DecidesAlone(runtime.Kind(d.Kind)) || d.Retraction != nil {
+			printDecision(h, d)
+		}
+	}
+	for _, w := range waivers {
+		printWaiver(h, w)
+	}
+	printRefusals(h, st.Refusals())
+	if len(all) == 0 {
+		fmt.Fprintln(h.Stdout, "Nothing was decided here.")
+	}
+}
+
+// onEngine is the engine of a decision that a feature is confirmed by, "kind.name";
+// empty for others. One that was never measured was qualified there, or tried to be.
+func onEngine(st *store.Store, d store.Decided) string {
+	if d.Kind != string(runtime.KindCriteria) {
+		return ""
+	}
+	engines := explain.EnginesOf(st, d.Decision)
+	for _, q := range st.History(runtime.QualifyID(runtime.CandidateOf(d.Node))) {
+		if len(engines) == 0 && q.Record < d.Record {
+			engines = explain.EnginesOf(st, q.Decision)
+		}
+	}
+	return strings.Join(engines, ", ")
+}
+
+// printWaiver prints what was said when a waiver was given, whatever became of it.
+func printWaiver(h Host, w store.Waived) {
+	word, says := "waived", fmt.Sprintf("by %s until %s: %s", w.By, ledger.Minute(w.Expires), w.Reason)
+	if w.Revoked {
+		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)
+	}
+	fmt.Fprintf(h.Stdout, "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, tell.Second(w.Time), says)
+}
+
+// printDecision prints a decision by itself: what those before it said may stand thousands of
+// lines above.
+func printDecision(h Host, d audited) {
+	on, page := "", &tell.Page{}
+	if d.Engine != "" {
+		on = " on " + d.Engine
+	}
+	fmt.Fprintf(h.Stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, tell.Line(d.Because), d.Run, tell.Second(d.Time))
+	if len(d.Rules) > 0 {
+		for _, line := range tell.Lines(d.Marks()) {
+			fmt.Fprintf(h.Stdout, "  %s\n", line)
+		}
+	}
+	for _, c := range d.Confirmations {
+		fmt.Fprintf(h.Stdout, "  %s\n", page.Each(c.Reason)[0])
+	}
+	for _, r := range d.Rules {
+		decides := ""
+		if !r.Decides {
+			decides = " (recorded, does not decide)"
+		}
+		fmt.Fprintf(h.Stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
+		for _, in := range r.Inputs {
+			line := tell.Input(in)
+			if !in.Missing.IsZero() {
+				line = page.Each(verdict.New(code.InputMissing).On(in.Path).From(in.Missing))[0]
+			}
+			fmt.Fprintf(h.Stdout, "    %s\n", line)
+		}
+	}
+	reasons := d.Findings
+	if len(d.Rules) == 0 {
+		reasons = append(slices.Clone(d.Reasons), reasons...)
+	}
+	for _, reason := range page.Each(reasons...) {
+		fmt.Fprintf(h.Stdout, "  %s\n", reason)
+	}
+	fmt.Fprintln(h.Stdout)
+}
+
+// printRefusals lists what was refused.
+func printRefusals(h Host, all []store.Refused) {
+	for _, r := range all {
+		given := ""
+		if len(r.Given) > 0 {
+			given = " " + strings.Join(r.Given, " ")
+		}
+		fmt.Fprintf(h.Stdout, "refused  %s%s  by %s, user %s, after run %s, %s\n", r.Asked, given, r.By, r.User, r.Run, tell.Second(r.Time))
+		for _, line := range tell.Lines(r.Why) {
+			fmt.Fprintf(h.Stdout, "  %s\n", line)
+		}
+		if r.Last {
+			fmt.Fprintln(h.Stdout, "  What was refused after this is not on record until the next run.")
+		}
+		fmt.Fprintln(h.Stdout)
+	}
+}

@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+func newVerifyCommand(h Host) *cobra.Command {
+	var key, root string
+	var size int
+	var inGit bool
+	c := &cobra.Command{
+		Use:   "verify [PLAN|FILE]",
+		Short: "Recompute the whole ledger and check every byte of it",
+		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that a known
+key signed all of it, and that every artifact a record names is there and unchanged.
+With --root, a tree hash that was kept elsewhere must be one that this ledger had:
+that finds what even the holder of the key rewrote. With --size, it must have that many
+records: that finds an older copy put in its place. FILE is what audit export wrote. Exit
+status 2 when anything is wrong, or not signed.`,
+		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return h.whole(h.Evidence, args, key, func(st *store.Store, checked ledger.Report, signer string) error {
+				if root != "" {
+					at, err := stateNamed(st, root)
+					if err == nil {
+						_, err = ledger.Consistent(st.LedgerPath(), at, nil)
+					}
+					if err != nil {
+						return h.Fail(fmt.Errorf("%s: %w", st.LedgerName(), err))
+					}
+				}
+				if checked.Records < size {
+					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), tell.Count(checked.Records, "record"), size))
+				}
+				witnessed := 0
+				if inGit {
+					var err error
+					if witnessed, err = h.heldAgainstGit(c.Context(), st, args); err != nil {
+						return h.Fail(err)
+					}
+				}
+				artifacts, removed, missing := verifyArtifacts(st)
+				if *h.JSON {
+					h.PrintJSON(map[string]any{"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts, "removed_artifacts": removed, "witnessed": witnessed, "bad_artifacts": missing, "ok": len(missing) == 0})
+				} else {
+					for _, m := range missing {
+						fmt.Fprintln(h.Stdout, m)
+					}
+					fmt.Fprintf(h.Stdout, "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(), tell.Count(checked.Records, "record"), checked.Root, tell.Count(artifacts, "artifact"), keyName(signer))
+				}
+				if len(missing) > 0 {
+					return h.Fail(fmt.Errorf("%s missing or changed", tell.Count(len(missing), "artifact")))
+				}
+				if *h.JSON {
+					return nil
+				}
+				intact := "Everything is intact."
+				if inGit {
+					fmt.Fprintf(h.Stdout, "It holds all that %s in git saw.\n", tell.Count(witnessed, "checkpoint"))
+				}
+				if removed > 0 {
+					fmt.Fprintf(h.Stdout, "note: %s removed to make room, on record: nobody can check any more what rests on that\n", tell.Count(removed, "artifact"))
+					intact = "What is recorded is intact."
+				}
+				for _, k := range checked.Keys {
+					fmt.Fprintf(h.Stdout, "note: record %d %s\n", k.Record, keyChanged(k))
+				}
+				for _, n := range checked.Notices {
+					fmt.Fprintln(h.Stdout, "note:", n)
+					intact = "What is recorded is intact."
+				}
+				fmt.Fprintln(h.Stdout, intact)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
+	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had, or the file of a checkpoint that was kept")
+	c.Flags().BoolVar(&inGit, "git", false, "hold it against the checkpoints in notes and tags of the plan's repository")
+	c.Flags().IntVar(&size, "size", 0, "`records` that the ledger must have, or more")
+	h.jsonFlag(c, "print as JSON")
+	return c
+}
+
+// verifyArtifacts reads every artifact that a record names.
+func verifyArtifacts(st *store.Store) (n, removed int, bad []string) {
+	onRecord := st.Removed()
+	for _, named := range st.Named() {
+		n++
+		_, err := st.Get(named.Sum)
+		if _, ok := onRecord[named.Sum]; ok && errors.Is(err, fs.ErrNotExist) {
+			removed++
+		} else if err != nil {
+			bad = append(bad, fmt.Sprintf("record %d, %s: %v", named.Record, named.What, err))
+		}
+	}
+	return n, removed, bad
+}
