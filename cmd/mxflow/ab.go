@@ -11,14 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/comparison"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/ab"
-	"github.com/mxflow/mxflow/steps/apply"
 )
 
 func newABCommand(a *app) *cobra.Command {
@@ -118,7 +115,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 		if err != nil {
 			return err
 		}
-		if err := writeOnce("write-plan", q.WritePlan, text); err != nil || dryRun {
+		if err := files.WriteOnce("write-plan", q.WritePlan, text); err != nil || dryRun {
 			return err
 		}
 	}
@@ -155,12 +152,15 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 	}
 	switch {
 	case !running:
-		show := &abShow{Observer: run.watch, app: a, q: q, at: at, format: format}
+		show := &comparison.Show{Observer: run.watch, Question: q, Place: at, Screen: a.screen, Markdown: format == "md"}
+		if a.json {
+			show.JSON = a.printLine
+		}
 		if run.watch = show; !a.json && format == "" {
-			show.begin()
+			show.Ask()
 		}
 	case !a.json:
-		run.watch = &abRunning{Observer: run.watch, app: a, at: at}
+		run.watch = &comparison.Running{Observer: run.watch, Place: at, Screen: a.screen}
 		fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.AURL, q.BURL)
 	}
 	beginStream(a)
@@ -187,43 +187,4 @@ func abLine(flags *pflag.FlagSet) string {
 		}
 	})
 	return strings.Join(words, " ")
-}
-
-// abRunning shows two servers that run already.
-type abRunning struct {
-	apply.Observer
-	app *app
-	at  ab.Place
-}
-
-func (r *abRunning) Event(ev runtime.Event) { r.Observer.Event(ab.Reword(ev)) }
-
-func (r *abRunning) End(res *apply.Result) {
-	r.Observer.End(res)
-	end, stdout := res.End, r.app.stdout
-	said := "INVALID  The numbers do not count."
-	switch {
-	case end.Reason.Code == code.Interrupted:
-		said = "OPEN  Interrupted."
-	case end.Verdict == verdict.Inconclusive:
-		said = "INCONCLUSIVE  There is one start of each server, and two starts of the same server differ too."
-	case end.Verdict == verdict.Error:
-		said = "ERROR  A server did not answer as it should, so there is nothing to compare."
-	}
-	fmt.Fprintf(stdout, "\n%s\n", said)
-	for _, row := range res.Summary.Rows {
-		if row.Decision != nil && len(row.Decision.Rows) > 0 {
-			fmt.Fprintln(stdout)
-			outcome.Compared(r.app.screen(), ab.Renamed(row.Decision.Rows))
-		}
-	}
-	outcome.Logs(stdout, res.Summary)
-	if end.Verdict == verdict.Inconclusive {
-		fmt.Fprintln(stdout, `
-next
-  Have mxflow start both, each several times in turn: --a 'command' --b 'command'.
-  Where it cannot, give a plan an endpoint with restart = ["command that restarts it"].`)
-	}
-	r.app.section("kept", [][2]string{{"record", r.at.State}, {"the plan", r.at.Plan}})
-	fmt.Fprintf(stdout, "\n%s, exit status %d\n", rough(res.Took.Seconds()), end.Exit)
 }

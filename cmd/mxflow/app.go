@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -26,9 +27,6 @@ import (
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
 )
-
-// stateName is the state directory beside a plan.
-const stateName = ".mxflow"
 
 // app is what every subcommand shares.
 type app struct {
@@ -114,7 +112,7 @@ func (a *app) diagnostics(res *lang.Findings) {
 		fmt.Fprintln(a.stderr) // what follows warnings is something else
 	}
 	if n := len(res.Diagnostics.Errs()); !res.OK() {
-		fmt.Fprintf(a.stderr, "\n%s. Nothing was started.\n", count(n, "error"))
+		fmt.Fprintf(a.stderr, "\n%s. Nothing was started.\n", tell.Count(n, "error"))
 	}
 }
 
@@ -142,7 +140,7 @@ func (a *app) stateDir(plan string) string {
 	if a.state != "" {
 		return a.state
 	}
-	return filepath.Join(planDir(plan), stateName)
+	return filepath.Join(planDir(plan), store.DirName)
 }
 
 // planOf is the plan that a command is about: the one that it names, or else the one of
@@ -184,7 +182,7 @@ func (a *app) planOf(args []string) (string, error) {
 var planBlock = regexp.MustCompile(`(?m)^(plan\s+"|plan:)`)
 
 func definesPlan(path string) bool {
-	text, err := readBounded(path)
+	text, err := files.ReadBounded(path)
 	return err == nil && planBlock.Match(text)
 }
 
@@ -208,7 +206,7 @@ func (a *app) reader(args []string) (*store.Store, error) {
 			}
 			base = planDir(args[0])
 		}
-		dir = filepath.Join(base, stateName)
+		dir = filepath.Join(base, store.DirName)
 	}
 	s, err := store.OpenReadOnly(dir)
 	if !errors.Is(err, fs.ErrNotExist) {

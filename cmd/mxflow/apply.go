@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -101,7 +102,7 @@ interrupted.`,
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
-				outcome.Print(a.screen(), res, rough(res.Took.Seconds()), strings.Join(args, " "))
+				outcome.Print(a.screen(), res, tell.Rough(res.Took.Seconds()), strings.Join(args, " "))
 			}
 			return err
 		},

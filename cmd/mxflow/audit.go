@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -19,7 +20,7 @@ func (a *app) auditHost() audit.Host {
 			}
 			return planDir(args[0])
 		},
-		Read: readResult, Write: writeOnce,
+		Read: files.ReadResult, Write: files.WriteOnce,
 		Fail: func(err error) error { return a.fail(verdict.ExitFail, err) },
 	}
 }

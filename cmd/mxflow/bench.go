@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/gpu"
@@ -573,7 +574,7 @@ func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 		data []byte
 	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
 		if err == nil {
-			err = replaceFile(b.rawName(run, f.name), f.data)
+			err = files.Replace(b.rawName(run, f.name), f.data)
 		}
 	}
 	if err != nil {
@@ -583,7 +584,7 @@ func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 }
 
 // benchFiles are those of --out and --plot, nil where they were not asked for.
-type benchFiles struct{ out, plot *outFile }
+type benchFiles struct{ out, plot *files.Out }
 
 func (b benchFlags) openFiles() (f benchFiles, err error) {
 	out, outErr := filepath.Abs(b.out)
@@ -591,11 +592,11 @@ func (b benchFlags) openFiles() (f benchFiles, err error) {
 	if b.plot != "" && out == plot && outErr == nil && plotErr == nil {
 		return f, b.wrong("plot", "%s is the file of --out as well: choose another", b.plot)
 	}
-	open := func(flag, path string) *outFile {
+	open := func(flag, path string) *files.Out {
 		if path == "" || err != nil {
 			return nil
 		}
-		file, openErr := openOut(path)
+		file, openErr := files.Open(path)
 		if openErr != nil {
 			err = b.wrong(flag, "%s cannot be written: %v", path, bareReason(openErr))
 		}
@@ -609,8 +610,8 @@ func (b benchFlags) openFiles() (f benchFiles, err error) {
 }
 
 func (f benchFiles) close() {
-	f.out.close()
-	f.plot.close()
+	f.out.Close()
+	f.plot.Close()
 }
 
 // bareReason is an error without the name of the file that it is about, which may
@@ -641,7 +642,7 @@ func printBench(a *app, b benchFlags, r *bench.Result, files benchFiles) error {
 	}
 	if files.out == nil {
 		_, err = a.stdout.Write(text.Bytes())
-	} else if err = files.out.write(text.Bytes()); err != nil {
+	} else if err = files.out.Write(text.Bytes()); err != nil {
 		err = b.wrong("out", "%v", err)
 	}
 	if files.plot == nil {
@@ -649,7 +650,7 @@ func printBench(a *app, b benchFlags, r *bench.Result, files benchFiles) error {
 	}
 	picture, plotErr := r.Picture(b.plot)
 	if plotErr == nil {
-		plotErr = files.plot.write(picture)
+		plotErr = files.plot.Write(picture)
 	}
 	if plotErr != nil {
 		plotErr = b.wrong("plot", "%v", plotErr)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -41,7 +42,7 @@ const mostResult = 64 << 20
 // readEarlier reads a result: mxflow's own JSON, or another tool's file.
 func readEarlier(path string) (*benchEarlier, error) {
 	e := &benchEarlier{file: path}
-	data, err := readResult(path, mostResult)
+	data, err := files.ReadResult(path, mostResult)
 	if err != nil {
 		return nil, fmt.Errorf("--compare: %w", err)
 	}
@@ -122,8 +123,8 @@ func compareWith(a *app, b *benchFlags, now *bench.Result) error {
 	fmt.Fprintf(a.stdout, "\ncompared with %s: %s at %s (%s), %s, %s\n\n", b.compare, imported.Printable(then.Model), imported.Printable(then.URL),
 		imported.Printable(then.Engine), then.Started.UTC().Format("2006-01-02 15:04 MST"), imported.Printable(then.Tool))
 	a.printTable([]string{"cell", "metric", "then", "now", "now / then"}, ratios(then, now))
-	a.lines("differences", unlike(then, now))
-	a.lines("what this shows", whatItShows(a, then, now))
+	a.screen().Sentences("differences", unlike(then, now))
+	a.screen().Sentences("what this shows", whatItShows(a, then, now))
 	return nil
 }
 
@@ -178,10 +179,10 @@ func (n startNoise) apart() float64 {
 // noiseOfStarts pools launches over sessions and variants that sent the same cell.
 // Variants of one session share a machine and a boot, but not a mean.
 func noiseOfStarts(a *app, cell bench.Cell) (n startNoise, ok bool) {
-	dirs := []string{stateName}
+	dirs := []string{store.DirName}
 	if a.state != "" {
 		dirs = []string{a.state}
-	} else if more, err := filepath.Glob(filepath.Join(ab.Folder, "*", stateName)); err == nil {
+	} else if more, err := filepath.Glob(filepath.Join(ab.Folder, "*", store.DirName)); err == nil {
 		dirs = append(dirs, more...)
 	}
 	var groups [][]float64
@@ -302,7 +303,7 @@ func whatItShows(a *app, then, now *bench.Result) []string {
 	cell := shared(then, now)[0][1]
 	if n, ok := noiseOfStarts(a, cell); ok {
 		lines = append(lines, fmt.Sprintf("Launches that are on record here vary by %s in tg of %s (%d launches, %d degrees of freedom): two starts of the same server are up to %s apart in 19 of 20 cases.",
-			percent(n.sd), cell.Label, n.launches, int(n.df), percent(n.apart())))
+			tell.Number(n.sd, "spread"), cell.Label, n.launches, int(n.df), tell.Number(n.apart(), "spread")))
 	} else {
 		lines = append(lines, "How far apart two starts of the same server are is not on record here.")
 	}
@@ -343,5 +344,5 @@ func besideForeign(a *app, e *benchEarlier, now *bench.Result) {
 	if len(now.Cells) > 0 {
 		lines = append(lines, fmt.Sprintf("To decide between two servers: mxflow ab --a 'one command' --b 'the other' --pp %d --tg %d", now.Cells[0].Prompt, now.Cells[0].Output))
 	}
-	a.lines("what this shows", lines)
+	a.screen().Sentences("what this shows", lines)
 }

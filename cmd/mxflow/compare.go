@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -86,20 +87,7 @@ func knownFormat(format string, known ...string) error {
 	if len(known) == 1 {
 		verb = "is"
 	}
-	return fmt.Errorf("--format %s: there %s %s", format, verb, list(known))
-}
-
-// list is several words as a sentence names them: "a, b and c".
-func list(words []string) string {
-	text := words[0]
-	for i, w := range words[1:] {
-		if i == len(words)-2 {
-			text += " and " + w
-		} else {
-			text += ", " + w
-		}
-	}
-	return text
+	return fmt.Errorf("--format %s: there %s %s", format, verb, verdict.And(known))
 }
 
 func (a *app) printPair(p report.Pair, format string) error {

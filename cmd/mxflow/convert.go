@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/steps"
@@ -37,7 +38,7 @@ written out.`,
 			case to != "" && to != other:
 				return fmt.Errorf("--to %s: %s is %s already, by its name", to, path, to)
 			}
-			src, err := readBounded(path)
+			src, err := files.ReadBounded(path)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ written out.`,
 				_, err = a.document().Write(text)
 				return err
 			}
-			return writeOnce("out", out, text)
+			return files.WriteOnce("out", out, text)
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "hcl or yaml (default: the one that the plan is not in)")

@@ -1,17 +1,28 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/mock"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/levels"
 )
 
 func newEngineCommand(a *app) *cobra.Command {
@@ -79,4 +90,173 @@ func newEngineMockCommand(a *app) *cobra.Command {
 			return mock.Main(ctx, args, os.Stdin, a.stdout, a.stderr)
 		},
 	}
+}
+
+// engineCheck is what the command line asks for.
+type engineCheck struct {
+	vars    []load.Given
+	sets    []string
+	level   string
+	keepLog bool
+}
+
+func newEngineCheckCommand(a *app) *cobra.Command {
+	var q engineCheck
+	c := &cobra.Command{
+		Use:   "check PLAN [NAME]",
+		Short: "Start one engine of a plan, ask it for a token, and say what was recognised",
+		Long: `Starts one engine of the plan as a run would, asks it all that measuring will ask
+it, prints what it said and what was recognised, and stops it. Nothing is
+recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
+or the only one.
+
+With --level it runs that level of a protocol alone: against the engine as it is
+and, with --set, against that variant too, with the first as its parent.
+
+Ctrl-C stops the engine in order, a second one at once.
+
+Exit status: 0 the engine answers and the level passes, 1 usage or plan error, 2
+the level fails or is invalid, 3 it is inconclusive, 4 the engine failed, 130
+interrupted.`,
+		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --level correctness --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			a.fold()
+			name := ""
+			if len(args) > 1 {
+				name = args[1]
+			}
+			return checkEngine(c.Context(), a, args[0], name, q)
+		},
+	}
+	varFlag(c, &q.vars)
+	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as knob=value (repeatable)")
+	c.Flags().StringVar(&q.level, "level", "", "run this level of a protocol alone, by its name or kind")
+	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) error {
+	loaded, g, err := a.load(path, load.Options{Inputs: q.vars, Unproven: true})
+	if err != nil {
+		return err
+	}
+	p := loaded.Plan
+	key, err := engines.Named(p, name)
+	if err != nil {
+		return err
+	}
+	set, err := engines.Knobs(p, q.sets)
+	if err != nil {
+		return err
+	}
+	var level *plans.Block
+	if q.level != "" {
+		if level, err = engines.Level(p, q.level); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "mxflow-check-")
+	if err != nil {
+		return err
+	}
+	if !q.keepLog {
+		defer os.RemoveAll(dir)
+	}
+	var kept *store.Store
+	if level != nil {
+		if kept, err = store.Open(filepath.Join(dir, "state")); err != nil {
+			return err
+		}
+		defer kept.Close()
+	}
+	// What is started carries the mark of the plan's state directory, so that the next
+	// apply finds and stops it where the guardian was killed as well.
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: kept, Owner: apply.Owner(a.stateDir(path)), Guardian: a.guardian, RunDir: dir, Note: notes{a}.Note})
+	if err != nil {
+		return err
+	}
+	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
+	defer release()
+	if !a.json {
+		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
+	}
+	var out *levels.EngineCheck
+	var came []levels.LevelCheck
+	if level == nil {
+		out, err = levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
+	} else {
+		came, err = levels.CheckLevel(soft, hard, &lab.Lab.Lab, level, key, set)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.exit = verdict.ExitInterrupted
+		fmt.Fprintf(a.stderr, "interrupted; engine %s was stopped\n", key)
+		return nil
+	case err != nil:
+		return err
+	case level != nil:
+		a.exit = came[len(came)-1].Level.Verdict.ExitCode()
+		if a.json {
+			a.printJSON(came)
+		} else {
+			engines.PrintLevels(a.screen(), came)
+			if q.keepLog {
+				fmt.Fprintf(a.stdout, "\nlogs: %s\n", dir)
+			}
+		}
+		return nil
+	}
+	if !q.keepLog {
+		out.Log = ""
+	}
+	if !out.OK {
+		a.exit = verdict.ExitBroken
+	}
+	if a.json {
+		a.printJSON(out)
+		return nil
+	}
+	engines.PrintCheck(a.screen(), out)
+	return nil
+}
+
+func newEngineKindsCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "kinds [KIND]",
+		Short: "List the kinds of engine that a plan may name, or all that is known of one",
+		Long: `Without KIND, the kinds of engine: what each is, its image and port, and how it
+can be launched. With KIND, the whole profile: settings and what they become,
+readiness, observations, metrics, how it shows that it broke.`,
+		Example: "  mxflow engine kinds\n  mxflow engine kinds vllm\n  mxflow engine kinds vllm --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 0:
+			case a.json:
+				all := []any{}
+				for _, k := range kinds.All() {
+					all = append(all, engines.JSON(k))
+				}
+				a.printJSON(all)
+				return nil
+			default:
+				engines.List(a.screen())
+				return nil
+			}
+			k, ok := kinds.Lookup(args[0])
+			if !ok {
+				return fmt.Errorf("there is no kind %q: mxflow engine kinds lists them", args[0])
+			}
+			if a.json {
+				a.printJSON(engines.JSON(k))
+				return nil
+			}
+			engines.Describe(a.screen(), k)
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	return c
 }

@@ -389,3 +389,5 @@ func acceptedWord(st *store.Store, feature string) string {
 	}
 	return "not accepted"
 }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/export"
 )
 
@@ -33,9 +35,9 @@ func newExportCommand(a *app) *cobra.Command {
 			write := export.Formats[format]
 			switch {
 			case format == "":
-				return fmt.Errorf("--format is missing: there are %s", list(exportFormats()))
+				return fmt.Errorf("--format is missing: there are %s", verdict.And(exportFormats()))
 			case write == nil && format != "mlflow":
-				return fmt.Errorf("--format %s: there are %s", format, list(exportFormats()))
+				return fmt.Errorf("--format %s: there are %s", format, verdict.And(exportFormats()))
 			case format == "mlflow" && out == "":
 				return errors.New("--format mlflow writes a folder: name a new one with --out")
 			}
@@ -57,7 +59,7 @@ func newExportCommand(a *app) *cobra.Command {
 			if err := write(&text, launches); err != nil {
 				return err
 			}
-			return writeOnce("out", out, text.Bytes())
+			return files.WriteOnce("out", out, text.Bytes())
 		},
 	}
 	c.Flags().StringVar(&format, "format", "", "csv, benchstat, prometheus, otel or mlflow (required)")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -95,7 +96,7 @@ func (f *formatter) result() error {
 
 // one formats a file; whatever is wrong with it, the others are formatted all the same.
 func (f *formatter) one(path string) {
-	old, err := readBounded(path)
+	old, err := files.ReadBounded(path)
 	if err != nil {
 		f.fail(err)
 		return
@@ -114,7 +115,7 @@ func (f *formatter) one(path string) {
 	if f.check {
 		return
 	}
-	if err := replaceFile(path, formatted); err != nil {
+	if err := files.Replace(path, formatted); err != nil {
 		f.fail(err)
 	}
 }

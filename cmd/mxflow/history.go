@@ -119,7 +119,7 @@ func seriesTitle(s report.Series) string {
 	if s.Older > 0 {
 		return fmt.Sprintf("%s: the last %d of %d sessions", title, len(s.Points), len(s.Points)+s.Older)
 	}
-	return fmt.Sprintf("%s: %s", title, count(len(s.Points), "session"))
+	return fmt.Sprintf("%s: %s", title, tell.Count(len(s.Points), "session"))
 }
 
 // changeText is by how much a metric changed; of one that was nothing, what it is.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
@@ -49,7 +50,7 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 
 // readImported reads a result file of another tool.
 func readImported(path string) (*imported.File, error) {
-	data, err := readResult(path, imported.MaxSize)
+	data, err := files.ReadResult(path, imported.MaxSize)
 	if err != nil {
 		return nil, err
 	}

@@ -1,25 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"text/template"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/plans/convert"
-	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
 )
 
 func newInitCommand(a *app) *cobra.Command {
@@ -34,7 +21,7 @@ the current folder, or into DIR, which is created if it does not exist. An
 existing plan is never overwritten. With --agent it writes AGENTS.md and SKILL.md
 instead, which tell a coding agent how to propose ports for a sealed plan.
 
-Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
+Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
 		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # for vLLM; openai for any other server\n  mxflow init --yaml               # the same in YAML",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -43,215 +30,34 @@ Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 				dir = args[0]
 			}
 			if agent {
-				return scaffoldAgent(a, dir)
+				names, err := scaffold.Agent(dir)
+				if err == nil {
+					fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  mxflow seal --by NAME --knob KNOB --features 3 plan.hcl\n  mxflow mcp plan.hcl\n", strings.Join(names, " and "))
+				}
+				return err
 			}
-			return scaffold(a, kind, dir, yaml)
+			path, err := scaffold.Plan(kind, dir, yaml)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n", path)
+			if !scaffold.RunsAsIs(kind) {
+				fmt.Fprintf(a.stdout, "  edit %-28s the model, the knob and its evidence are examples\n", path)
+			}
+			for _, next := range [][2]string{
+				{"mxflow validate " + path, "find mistakes; nothing is started"},
+				{"mxflow plan " + path, "what would run, in order"},
+				{"mxflow apply " + path, "start the engine, measure, decide"},
+			} {
+				fmt.Fprintf(a.stdout, "  %-33s %s\n", next[0], next[1])
+			}
+			return nil
 		},
 	}
-	c.Flags().StringVar(&kind, "engine", "embedded", "kind of engine: "+strings.Join(kindNames(), " or "))
+	c.Flags().StringVar(&kind, "engine", "embedded", "kind of engine: "+strings.Join(scaffold.Kinds(), " or "))
 	c.Flags().BoolVar(&yaml, "yaml", false, "write a plan.yaml instead")
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
 	c.MarkFlagsMutuallyExclusive("agent", "engine")
 	c.MarkFlagsMutuallyExclusive("agent", "yaml")
 	return c
-}
-
-// scaffoldAgent tells a coding agent how to work with a plan that lies in a folder. Neither
-// file is written where one of them is there.
-func scaffoldAgent(a *app, dir string) error {
-	names := []string{"AGENTS.md", "SKILL.md"}
-	for _, name := range names {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or move it first", filepath.Join(dir, name))
-		}
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, name := range names {
-		text, err := scaffolds.ReadFile("scaffold/agent/" + name)
-		if err != nil {
-			return err
-		}
-		if err := createFile(filepath.Join(dir, name), text); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  mxflow seal --by NAME --knob KNOB --features 3 plan.hcl\n  mxflow mcp plan.hcl\n", strings.Join(names, " and "))
-	return nil
-}
-
-func kindNames() (names []string) {
-	for _, k := range kinds.All() {
-		if scaffolded(k) {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
-func scaffold(a *app, kind, dir string, yaml bool) error {
-	k, known := kinds.Lookup(kind)
-	if !known || !scaffolded(k) {
-		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))
-	}
-	if slices.Contains([]string{".hcl", ".yaml", ".yml"}, filepath.Ext(dir)) {
-		return fmt.Errorf("%s is named like a plan, and init takes the folder to write plan.hcl into: mxflow init %s", dir, filepath.Dir(dir))
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	path := filepath.Join(dir, "plan.hcl")
-	text, err := scaffoldPlan(k)
-	if err != nil {
-		return err
-	}
-	var problems *lang.Findings
-	if yaml {
-		text, problems = convert.ToYAML(path, text, steps.Registry())
-		path = filepath.Join(dir, "plan.yaml")
-	}
-	if problems == nil {
-		text, problems = convert.Format(path, text)
-	}
-	if problems != nil {
-		return fmt.Errorf("the plan for %s cannot be written: %w", kind, problems.Diagnostics)
-	}
-	switch err := createFile(path, text); {
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
-	case err != nil:
-		return err
-	}
-	fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n", path)
-	if !runsAsIs(kind) {
-		fmt.Fprintf(a.stdout, "  edit %-28s the model, the knob and its evidence are examples\n", path)
-	}
-	for _, next := range [][2]string{
-		{"mxflow validate " + path, "find mistakes; nothing is started"},
-		{"mxflow plan " + path, "what would run, in order"},
-		{"mxflow apply " + path, "start the engine, measure, decide"},
-	} {
-		fmt.Fprintf(a.stdout, "  %-33s %s\n", next[0], next[1])
-	}
-	return nil
-}
-
-// scaffolds are starter plans: one for a kind by its name, or the template for
-// servers.
-//
-//go:embed scaffold
-var scaffolds embed.FS
-
-// scaffoldPlan is the starter plan for a kind of engine.
-func scaffoldPlan(k kinds.Kind) ([]byte, error) {
-	if text, err := scaffolds.ReadFile("scaffold/" + k.Name + ".hcl"); err == nil {
-		return text, nil
-	}
-	t, err := template.New("server.hcl.tmpl").Funcs(template.FuncMap{"comment": comment}).ParseFS(scaffolds, "scaffold/server.hcl.tmpl")
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.Execute(&b, struct {
-		kinds.Kind
-		Timeout string
-		Server  server
-	}{k, shortDuration(k.DefaultReadyTimeout), servers[k.Name]})
-	return b.Bytes(), err
-}
-
-// runsAsIs tells a kind whose scaffold needs nothing filled in.
-func runsAsIs(kind string) bool {
-	_, err := scaffolds.ReadFile("scaffold/" + kind + ".hcl")
-	return err == nil
-}
-
-var zeroUnits = regexp.MustCompile(`([hm])0[ms].*$`)
-
-// shortDuration is 15m where Go says 15m0s.
-func shortDuration(d time.Duration) string { return zeroUnits.ReplaceAllString(d.String(), "$1") }
-
-// comment breaks a paragraph into lines that begin with #.
-func comment(text string) string {
-	const most = 80
-	var lines []string
-	line := "#"
-	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > most {
-			lines = append(lines, line)
-			line = "#"
-		}
-		line += " " + word
-	}
-	return strings.Join(append(lines, line), "\n")
-}
-
-// server is what a scaffold says of a kind of engine: a first model, settings
-// that most plans want, and a knob whose evidence is known.
-type server struct {
-	// Model is the default of var.model. Process is the argument vector as HCL
-	// where the kind has no command of its own, or needs a folder to be started in.
-	Model, Process string
-	// Settings are lines of HCL.
-	Settings []string
-	// Knob and its two values; empty where the evidence is for the user to find.
-	Knob, Old, New string
-	// OldSet and NewSet are lines of HCL in the settings of the values, OldLog and
-	// NewLog globs.
-	OldSet, NewSet, OldLog, NewLog string
-}
-
-// servers by kind. Settings and log lines are those of the versions that the
-// kinds name: vLLM 0.21 (the line that names the chosen back end goes on to list
-// all of them, so the glob holds the words around the name), SGLang 0.5.15,
-// llama.cpp b10472, TensorRT-LLM 1.2, Ollama 0.33.
-var servers = map[string]server{
-	"vllm": {
-		Model:    "openai/gpt-oss-20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
-		Knob:     "attention", Old: "flash_attn", New: "flashinfer",
-		OldSet: `attention_backend = "FLASH_ATTN"`, NewSet: `attention_backend = "FLASHINFER"`,
-		OldLog: "*Using FLASH_ATTN attention backend*", NewLog: "*Using FLASHINFER attention backend*",
-	},
-	"sglang": {
-		Model:    "openai/gpt-oss-20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up", "enable_metrics = true"},
-		Knob:     "attention", Old: "triton", New: "fa3",
-		OldSet: `attention_backend = "triton"`, NewSet: `attention_backend = "fa3"`,
-		OldLog: "*server_args=* attention_backend='triton'*", NewLog: "*server_args=* attention_backend='fa3'*",
-	},
-	"llamacpp": {
-		Model:    "model.gguf",
-		Settings: []string{`gpu_layers = "all"`, "max_model_len = 8192 # of each slot", "max_num_seqs = 4", "enable_prefix_caching = false # prompts are measured, not looked up"},
-		Knob:     "attention", Old: "plain", New: "flash",
-		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
-		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
-	},
-	"trtllm": {
-		Model:    "openai/gpt-oss-20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
-		Knob:     "experts", Old: "cutlass", New: "trtllm",
-		OldSet: `moe_backend = "CUTLASS"`, NewSet: `moe_backend = "TRTLLM"`,
-		OldLog: "*MoeConfig(backend='CUTLASS'*", NewLog: "*MoeConfig(backend='TRTLLM'*",
-	},
-	"ollama": {
-		Model:    "gpt-oss:20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 4"},
-		Knob:     "attention", Old: "plain", New: "flash",
-		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
-		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
-	},
-	"transformers": {Model: "Qwen/Qwen3-0.6B", Settings: []string{`dtype = "bfloat16"`}},
-	"tabbyapi": {
-		Model: "gpt-oss-20b-exl3", Process: `["python", "main.py", "--model-name", "{model}", "--disable-auth", "true", "--port", "{port}"]`,
-		Settings: []string{`model_dir = "models"`, "max_model_len = 8192", "max_num_seqs = 16"},
-	},
-	"openai": {Model: "openai/gpt-oss-20b", Process: `["my-server", "--model", "{model}", "--port", "{port}"]`},
-}
-
-// scaffolded reports whether a kind has a starter plan.
-func scaffolded(k kinds.Kind) bool {
-	_, known := servers[k.Name]
-	return known || runsAsIs(k.Name)
 }

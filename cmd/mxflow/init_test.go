@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
 )
 
 // command runs mxflow and returns what it printed.
@@ -19,7 +21,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestScaffoldsAreValidAndFormatted(t *testing.T) {
 	var all [][]string
-	for _, name := range kindNames() {
+	for _, name := range scaffold.Kinds() {
 		all = append(all, []string{"--engine", name}, []string{"--engine", name, "--yaml"})
 	}
 	for _, flags := range all {

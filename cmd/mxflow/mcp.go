@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -60,7 +62,7 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 			a.hide(res.Plan.Secrets())
 			return res
 		},
-		Write:   func(text []byte) error { return replaceFile(path, text) },
+		Write:   func(text []byte) error { return files.Replace(path, text) },
 		Secrets: func() *redact.Redactor { return a.secrets },
 		Seal:    func() (*planseal.Seal, error) { return readSeal(path, key) },
 		Chance:  func(s *planseal.Seal) float64 { return s.Chance(allTries(s)) },
@@ -87,6 +89,6 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 			j.Launches = nil // how many is enough
 			return j
 		},
-		Kind: kindJSON,
+		Kind: engines.JSON,
 	}
 }

@@ -207,7 +207,7 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 		rows = append(rows, row)
 	}
 	if kept > 0 {
-		rows = append(rows, []string{count(kept, "node"), string(runtime.Reuse), "", "pass, unchanged"})
+		rows = append(rows, []string{tell.Count(kept, "node"), string(runtime.Reuse), "", "pass, unchanged"})
 	}
 	a.printTable([]string{"node", "action", "launches", "why"}, rows)
 	switch {
@@ -222,9 +222,9 @@ func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Esti
 func takes(e apply.Estimate) string {
 	switch {
 	case e.High > 0:
-		return ": " + between(e.Low, e.High) + ", judging by recorded launches."
+		return ": " + tell.Between(e.Low, e.High) + ", judging by recorded launches."
 	case e.Low > 0:
-		return ": at least " + rough(e.Low) + ", the rest is unknown until the first launch under this load."
+		return ": at least " + tell.Rough(e.Low) + ", the rest is unknown until the first launch under this load."
 	}
 	return "; time unknown until the first launch."
 }
@@ -240,7 +240,7 @@ func sideBySide(p *plans.Plan, e apply.Estimate) string {
 	}
 	var with []string
 	for _, s := range e.SideBySide {
-		with = append(with, fmt.Sprintf("%d: %s", s.Places, between(s.Low, s.High)))
+		with = append(with, fmt.Sprintf("%d: %s", s.Places, tell.Between(s.Low, s.High)))
 	}
 	return " By places (see executor): " + strings.Join(with, ", ") + "."
 }
@@ -295,9 +295,9 @@ func previewRow(p runtime.Planned) []string {
 // launchCount is how many launches, "8 to 16 launches" where rules decide over some.
 func launchCount(e apply.Estimate) string {
 	if e.Least < e.Launches {
-		return fmt.Sprintf("%d to %s", e.Least, count(e.Launches, "launch"))
+		return fmt.Sprintf("%d to %s", e.Least, tell.Count(e.Launches, "launch"))
 	}
-	return count(e.Launches, "launch")
+	return tell.Count(e.Launches, "launch")
 }
 
 // sendingWords are what to know of what a launch sends; empty for a single cell without
@@ -306,9 +306,9 @@ func sendingWords(s apply.Sent) string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s, up to %s a launch", count(s.Cells, "cell"), count(s.Requests, "request"))
+	text := fmt.Sprintf("%s, up to %s a launch", tell.Count(s.Cells, "cell"), tell.Count(s.Requests, "request"))
 	if s.Seconds >= 1 {
-		text += fmt.Sprintf(", %s by rates and durations", rough(s.Seconds))
+		text += fmt.Sprintf(", %s by rates and durations", tell.Rough(s.Seconds))
 	}
 	return text
 }

@@ -174,7 +174,7 @@ func partName(phase string, requests int) string {
 		phase = "whole profile"
 	}
 	if requests > 0 {
-		phase += ", " + count(requests, "request")
+		phase += ", " + tell.Count(requests, "request")
 	}
 	return phase
 }
@@ -194,7 +194,7 @@ func (a *app) printProfile(analysis *profile.Analysis, kernels int, on *served) 
 		fmt.Fprintf(a.stdout, "note: %s of CUDA graphs whose kernels are not named: what is not found below may have run in them.\n", launches(hidden))
 	}
 	if unnamed > 0 {
-		fmt.Fprintf(a.stdout, "note: %s had more names than are kept, and are listed as one.\n", count(unnamed, "kernel"))
+		fmt.Fprintf(a.stdout, "note: %s had more names than are kept, and are listed as one.\n", tell.Count(unnamed, "kernel"))
 	}
 	// Engines that batch continuously pass through many numbers of requests.
 	const most = 4
@@ -239,10 +239,10 @@ func (a *app) printPart(p *profile.Part, most int) {
 	name, per := unit(p)
 	title := partName(p.Phase, p.Requests)
 	if p.GPUs > 1 {
-		title += ", " + count(p.GPUs, "GPU")
+		title += ", " + tell.Count(p.GPUs, "GPU")
 	}
 	if p.Steps > 0 {
-		title += ": " + count(p.Steps, "step")
+		title += ": " + tell.Count(p.Steps, "step")
 	}
 	if p.Wall > 0 {
 		title += fmt.Sprintf(", %s %s: GPU busy %.0f%%, waiting %.0f%%", tenths(per(p.Wall)), name, 100*p.Busy/p.Wall, 100*(1-p.Busy/p.Wall))
@@ -319,7 +319,7 @@ func (a *app) printKernels(p *profile.Part, most int) {
 }
 
 func moreOf(n int, what string) string {
-	return strings.Replace(count(n, what), " ", " more ", 1)
+	return strings.Replace(tell.Count(n, what), " ", " more ", 1)
 }
 
 // each is how many times something ran in a step or token; in all where neither is known.

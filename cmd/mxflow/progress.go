@@ -75,54 +75,11 @@ func eta(ev runtime.Event) string {
 func left(least, most float64) string {
 	switch {
 	case most > 0:
-		return "ETA " + between(least, most)
+		return "ETA " + tell.Between(least, most)
 	case least >= 0.5: // which is printed as a second
-		return "ETA at least " + inWords(least)
+		return "ETA at least " + tell.Lasting(least)
 	}
 	return "ETA unknown until the first launch"
-}
-
-// rough prints seconds as people say them.
-func rough(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	if d < time.Minute {
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
-}
-
-// between prints a range of seconds, in one unit where that tells them apart.
-func between(low, high float64) string {
-	most, unit := inUnit(high, high)
-	least, of := inUnit(low, high)
-	if least == "0" {
-		least, of = inUnit(low, low)
-	}
-	switch {
-	case least == most && of == unit:
-		return "about " + most + " " + unit
-	case of != unit:
-		return least + " " + of + " to " + most + " " + unit
-	}
-	return least + "–" + most + " " + unit
-}
-
-func inWords(seconds float64) string {
-	n, unit := inUnit(seconds, seconds)
-	return n + " " + unit
-}
-
-// inUnit is a number of seconds in the unit that a duration of this size is said in.
-func inUnit(seconds, size float64) (number, unit string) {
-	switch {
-	case size < 90:
-		return fmt.Sprintf("%.0f", seconds), "s"
-	case size < 90*60:
-		return fmt.Sprintf("%.0f", seconds/60), "min"
-	case size < 10*3600:
-		return fmt.Sprintf("%.1f", seconds/3600), "h"
-	}
-	return fmt.Sprintf("%.0f", seconds/3600), "h"
 }
 
 // live keeps one line at the bottom of a terminal: how much of the whole is done, how
@@ -176,7 +133,7 @@ func (l *live) text() string {
 	if l.loading != nil {
 		line = loadingWords(l.loading, time.Since(l.since).Seconds()) + " · " + line
 	}
-	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, rough(time.Since(l.began).Seconds()))
+	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, tell.Rough(time.Since(l.began).Seconds()))
 	return table.Fit(l.safe(s), l.app.width()-barWidth-3)
 }
 
@@ -282,7 +239,7 @@ func loadingWords(l *runtime.Loading, seconds float64) string {
 	if !known {
 		words = l.Stage
 	}
-	return words + ", " + rough(seconds) + behind(", ", tell.GPUMemory(l.GPUMemory, l.GPUMemoryTotal))
+	return words + ", " + tell.Rough(seconds) + behind(", ", tell.GPUMemory(l.GPUMemory, l.GPUMemoryTotal))
 }
 
 // launchWord names a launch: "launch 5 of 8–16 (gemm)" where 8 are made in any case,

@@ -78,7 +78,7 @@ func showRecomputed(a *app, st *store.Store, id string) error {
 	case differ > 1:
 		return a.fail(verdict.ExitFail, fmt.Errorf("%d launches are not what their raw data say", differ))
 	case missing > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", count(missing, "launch")))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", tell.Count(missing, "launch")))
 	case !out.Agrees:
 		return a.fail(verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics that come from samples"))
 	}
@@ -131,8 +131,8 @@ func printRecomputed(a *app, out recomputation) {
 	if !out.Agrees {
 		return
 	}
-	fmt.Fprintf(a.stdout, "Everything agrees %s: %s of %s in %s.\n", how, count(numbers, "number"), count(metrics, "metric"), count(out.agree(), "launch"))
+	fmt.Fprintf(a.stdout, "Everything agrees %s: %s of %s in %s.\n", how, tell.Count(numbers, "number"), tell.Count(metrics, "metric"), tell.Count(out.agree(), "launch"))
 	if out.decided > 0 {
-		fmt.Fprintf(a.stdout, "So what the rules of this run read agrees too: %s.\n", count(out.decided, "decision"))
+		fmt.Fprintf(a.stdout, "So what the rules of this run read agrees too: %s.\n", tell.Count(out.decided, "decision"))
 	}
 }

@@ -42,7 +42,7 @@ func refusal(by, asked string, c *cobra.Command, why ...verdict.Reason) ledger.R
 // refuse puts a refusal on record beside a plan. Where that cannot be done, since an apply is
 // at work, or the record is signed by somebody else, it is refused all the same.
 func (a *app) refuse(plan string, r ledger.Refusal) {
-	dir := filepath.Join(planDir(plan), stateName)
+	dir := filepath.Join(planDir(plan), store.DirName)
 	if is, err := proposing(); err == nil && !is {
 		dir = a.stateDir(plan) // a proposer chooses none
 	}

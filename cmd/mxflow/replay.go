@@ -106,10 +106,10 @@ func stateBeside(a *app, args []string, changed string) []string {
 	if len(args) > 0 || changed == "" || a.state != "" {
 		return args
 	}
-	if _, err := os.Stat(stateName); err == nil {
+	if _, err := os.Stat(store.DirName); err == nil {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(planDir(changed), stateName)); err == nil {
+	if _, err := os.Stat(filepath.Join(planDir(changed), store.DirName)); err == nil {
 		return []string{changed}
 	}
 	return nil
@@ -177,11 +177,11 @@ func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
 	}
 	switch {
 	case n[replay.Differs] > 0:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", count(n[replay.Differs], "decision")))
+		return a.fail(verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision")))
 	case n[replay.Broken] > 0:
-		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", count(n[replay.Broken], "decision")))
+		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", tell.Count(n[replay.Broken], "decision")))
 	case out.partly > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s in force only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", count(out.partly, "decision")))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s in force only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision")))
 	case n[replay.Agrees] == 0:
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}
@@ -304,9 +304,9 @@ func printReplay(a *app, out replayResult) {
 	agree := out.Counts[replay.Agrees]
 	switch {
 	case out.Agrees:
-		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", count(agree, "decision"), count(out.Numbers, "number"))
+		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", tell.Count(agree, "decision"), tell.Count(out.Numbers, "number"))
 	case agree > 0:
-		fmt.Fprintf(a.stdout, "%s of %d agree.\n", count(agree, "decision"), len(out.Decisions))
+		fmt.Fprintf(a.stdout, "%s of %d agree.\n", tell.Count(agree, "decision"), len(out.Decisions))
 	}
 	var alone []string
 	for _, what := range slices.Sorted(maps.Keys(out.Unreplayed)) {

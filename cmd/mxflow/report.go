@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -66,7 +68,7 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 			}
 			switch {
 			case !known:
-				return fmt.Errorf("--format %s: there are %s", format, list(slices.Sorted(maps.Keys(reportFormats))))
+				return fmt.Errorf("--format %s: there are %s", format, verdict.And(slices.Sorted(maps.Keys(reportFormats))))
 			case a.json && format != "md":
 				return fmt.Errorf("--json and --format %s are two formats: give one", format)
 			case pr && (a.json || out+dir != "" || since != "" || format != "md"):
@@ -199,7 +201,7 @@ func replaceReport(out string, force bool, st *store.Store, f reportFormat) erro
 	if err := f.write(&text, st); err != nil {
 		return err
 	}
-	if err := replaceFile(out, append(text.Bytes(), seal(text.Bytes())...)); err != nil {
+	if err := files.Replace(out, append(text.Bytes(), seal(text.Bytes())...)); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/report/tree"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -35,7 +36,7 @@ func writeTree(a *app, args []string, vars []load.Given, st *store.Store, dir st
 		fmt.Fprintf(a.stdout, "wrote %s\n", filepath.Join(dir, name))
 	}
 	if err == nil && len(changed) == 0 {
-		fmt.Fprintf(a.stdout, "%s is up to date: %s.\n", dir, count(len(files), "file"))
+		fmt.Fprintf(a.stdout, "%s is up to date: %s.\n", dir, tell.Count(len(files), "file"))
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
@@ -127,7 +128,7 @@ func readReviewed(path string) (*reviewed, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	text, err := readBounded(path)
+	text, err := files.ReadBounded(path)
 	if err != nil || !bytes.Contains(text, []byte(`"mxflow.plan/`)) {
 		return nil, err
 	}
@@ -216,5 +217,5 @@ func (r *reviewed) write(path string, loaded *load.Result, st *store.Store, give
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, append(text, '\n'))
+	return files.Replace(path, append(text, '\n'))
 }

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/engine/measure/imported"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -42,47 +38,6 @@ func (a *app) fold() {
 		a.stdout = &table.Folding{To: a.stdout, Width: width}
 	}
 }
-
-// section prints pairs of a name and what stands there, without the empty ones.
-func (a *app) section(title string, pairs [][2]string) {
-	width := 0
-	for _, p := range pairs {
-		if p[1] != "" {
-			width = max(width, len(p[0]))
-		}
-	}
-	if width == 0 {
-		return
-	}
-	fmt.Fprintf(a.stdout, "\n%s\n", title)
-	for _, p := range pairs {
-		if p[1] != "" {
-			fmt.Fprintf(a.stdout, "  %-*s  %s\n", width, p[0], strings.ReplaceAll(p[1], "\n", "\n"+strings.Repeat(" ", width+4)))
-		}
-	}
-}
-
-// rows prints a table with its title, unless it is empty.
-func (a *app) rows(title string, head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(a.stdout, "\n%s\n\n", title)
-	a.printTable(head, rows)
-}
-
-// lines prints sentences under a title, one each.
-func (a *app) lines(title string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintf(a.stdout, "\n%s\n", title)
-	for _, l := range list {
-		fmt.Fprintf(a.stdout, "  %s\n", imported.Printable(l))
-	}
-}
-
-func count(n int, what string) string { return tell.Count(n, what) }
 
 // width is that of the person's terminal, in columns. What the terminal says goes before
 // COLUMNS, which stays as it was when a window changes, and stands in for a terminal that

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
@@ -80,17 +82,17 @@ configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for 
 				return err
 			}
 			out = cmp.Or(out, sealFile(path))
-			if err := replaceFile(out, signed); err != nil {
+			if err := files.Replace(out, signed); err != nil {
 				return err
 			}
 			if a.json {
 				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance(allTries(s))})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
+			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, tell.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
 			if n := limits.Features; n > 0 {
 				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
-					count(n, "proposed feature"), 100*s.FalsePass, 100*allTries(s), 100*s.Chance(allTries(s)))
+					tell.Count(n, "proposed feature"), 100*s.FalsePass, 100*allTries(s), 100*s.Chance(allTries(s)))
 			}
 			return nil
 		},

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report/page"
@@ -296,9 +297,9 @@ func (s *onlooker) now() shown {
 		if gone := time.Since(at.Began).Seconds(); of.launches > 0 {
 			takes := of.seconds / float64(of.launches)
 			state.Gone, state.Takes = int(min(gone, takes)), int(math.Ceil(takes))
-			state.Line += " · " + rough(gone) + " of about " + rough(takes)
+			state.Line += " · " + tell.Rough(gone) + " of about " + tell.Rough(takes)
 		} else {
-			state.Line += " · " + rough(gone)
+			state.Line += " · " + tell.Rough(gone)
 		}
 	}
 	state.Line += " · " + left(at.ETALeast, at.ETA)

@@ -140,10 +140,10 @@ func printLaunch(a *app, l *ledger.Launch) {
 		fmt.Fprintf(a.stdout, "  %s\n", w)
 	}
 	if c := l.Client; c != nil {
-		fmt.Fprintf(a.stdout, "  the client measured itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
+		fmt.Fprintf(a.stdout, "  the client measured itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", tell.Count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
 	}
 	if l.Asked != nil {
-		fmt.Fprintf(a.stdout, "  the first request went out after %s of the log; what stands before was configured\n", count(*l.Asked, "line"))
+		fmt.Fprintf(a.stdout, "  the first request went out after %s of the log; what stands before was configured\n", tell.Count(*l.Asked, "line"))
 	}
 	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
 		if k.digest != "" {

@@ -68,7 +68,7 @@ and needs no lock.`,
 			printOverruled(a, report.OverruledNow(st, time.Now()))
 			printAgain(a, st)
 			if n := len(st.Refusals()); n > 0 {
-				fmt.Fprintf(a.stdout, "\n%s of proposers refused; mxflow audit lists them.\n", count(n, "request"))
+				fmt.Fprintf(a.stdout, "\n%s of proposers refused; mxflow audit lists them.\n", tell.Count(n, "request"))
 			}
 			printStack(a, st)
 			return nil
@@ -133,7 +133,7 @@ func statusRows(st *store.Store, most int) [][]string {
 		rows = append(rows, row)
 	}
 	if passed > 0 {
-		rows = append(rows, []string{"", "and " + count(passed, "step"), string(verdict.Pass)})
+		rows = append(rows, []string{"", "and " + tell.Count(passed, "step"), string(verdict.Pass)})
 	}
 	return rows
 }

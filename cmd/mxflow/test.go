@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/cases"
@@ -156,7 +157,7 @@ func chosenCases(all []*cases.Case, text string) (chosen []*cases.Case, err erro
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--run %s: none of %s has that in its name.%s", text, count(len(all), "case"), lang.Suggest(text, names))
+		return nil, fmt.Errorf("--run %s: none of %s has that in its name.%s", text, tell.Count(len(all), "case"), lang.Suggest(text, names))
 	}
 	return chosen, nil
 }
@@ -180,7 +181,7 @@ func (r *caseRun) printCases() {
 			r.printFailed(o)
 		}
 	}
-	fmt.Fprintf(r.stdout, "\n%s: %d as expected, %d otherwise.\n", count(len(r.outcomes), "case"), len(r.outcomes)-failed, failed)
+	fmt.Fprintf(r.stdout, "\n%s: %d as expected, %d otherwise.\n", tell.Count(len(r.outcomes), "case"), len(r.outcomes)-failed, failed)
 	if r.coverage != nil {
 		r.printCoverage()
 	}
@@ -260,7 +261,7 @@ func (r *caseRun) printCoverage() {
 		}
 	}
 	if len(passes)+len(fails) == 0 {
-		fmt.Fprintf(r.stdout, "%s: each shown to pass and to fail.\n", count(len(r.coverage), "rule"))
+		fmt.Fprintf(r.stdout, "%s: each shown to pass and to fail.\n", tell.Count(len(r.coverage), "rule"))
 		return
 	}
 	for _, part := range []struct {
@@ -268,7 +269,7 @@ func (r *caseRun) printCoverage() {
 		list []string
 	}{{"pass", passes}, {"fail", fails}} {
 		if len(part.list) > 0 {
-			fmt.Fprintf(r.stdout, "Never shown to %s, %d of %s:\n  %s\n", part.what, len(part.list), count(len(r.coverage), "rule"), strings.Join(part.list, "\n  "))
+			fmt.Fprintf(r.stdout, "Never shown to %s, %d of %s:\n  %s\n", part.what, len(part.list), tell.Count(len(r.coverage), "rule"), strings.Join(part.list, "\n  "))
 		}
 	}
 }
@@ -339,14 +340,14 @@ func (r *caseRun) template(vars []load.Given, write bool) error {
 	case text == "" && len(decided.Coverage(loaded.Plan, nil)) == 0:
 		return errors.New("the plan has no rules that a case could be written for: add a criterion to a feature, or a gate to a phase")
 	case text == "":
-		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", count(len(r.outcomes), "case"))
+		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", tell.Count(len(r.outcomes), "case"))
 	}
 	formatted, problems := convert.Format(path, []byte(text))
 	if problems != nil {
 		return fmt.Errorf("the cases for %s cannot be written: %w", r.path, problems.Diagnostics)
 	}
 	if open > 0 {
-		fmt.Fprintf(r.stderr, "%s to fill in: a comment each, since numbers beside the thresholds are not enough.\n", count(open, "case"))
+		fmt.Fprintf(r.stderr, "%s to fill in: a comment each, since numbers beside the thresholds are not enough.\n", tell.Count(open, "case"))
 	}
 	if !write {
 		_, err := r.stdout.Write(formatted)
@@ -371,7 +372,7 @@ func alreadyThere(plan, path string) error {
 
 // writeNew writes a file that was not there.
 func (r *caseRun) writeNew(path string, text []byte) error {
-	switch err := createFile(path, text); {
+	switch err := files.Create(path, text); {
 	case errors.Is(err, fs.ErrExist):
 		return alreadyThere(r.path, path)
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/load"
 )
 
@@ -51,7 +52,7 @@ started and no state is touched.`,
 				})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, count(len(loaded.Plan.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
+			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, tell.Count(len(loaded.Plan.Phases), "phase"), tell.Count(features, "feature"), tell.Count(rules, "rule"))
 			if tested.files == 0 && len(tested.lacking) > 0 {
 				fmt.Fprintf(a.stdout, "No tests cover these gates. Generate some: mxflow test --write %s\n", path)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // recordCopy is a state directory that a test may damage, and the key that signed it.
@@ -183,7 +184,7 @@ func TestIndependentVerifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(filepath.Join(dir, stateName, "ledger"))
+	whole, err := os.ReadFile(filepath.Join(dir, store.DirName, "ledger"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,8 +256,8 @@ func TestIndependentVerifier(t *testing.T) {
 			}
 		}, nil, false},
 	} {
-		copied := &recordCopy{t: t, dir: filepath.Join(t.TempDir(), stateName), key: key, ledger: string(whole)}
-		if err := os.CopyFS(copied.dir, os.DirFS(filepath.Join(dir, stateName))); err != nil {
+		copied := &recordCopy{t: t, dir: filepath.Join(t.TempDir(), store.DirName), key: key, ledger: string(whole)}
+		if err := os.CopyFS(copied.dir, os.DirFS(filepath.Join(dir, store.DirName))); err != nil {
 			t.Fatal(err)
 		}
 		c.do(copied)

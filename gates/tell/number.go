@@ -186,14 +186,6 @@ func digits(x float64, decimals, most int) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// Launches counts launches: "1 launch", "4 launches".
-func Launches(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
-}
-
 // Count is a number of things: "1 error", "3 launches", "2 processes".
 func Count(n int, what string) string {
 	switch {
@@ -204,6 +196,9 @@ func Count(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// Launches counts launches: "1 launch", "4 launches".
+func Launches(n int) string { return Count(n, "launch") }
 
 // Second is a time as people look for it on this machine.
 func Second(t time.Time) string { return t.Local().Format(time.DateTime) }

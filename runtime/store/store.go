@@ -36,6 +36,9 @@ type Store struct {
 	notices   []string
 }
 
+// DirName is what a state directory beside its plan is called.
+const DirName = ".mxflow"
+
 var errReadOnly = errors.New("the state directory is open for reading only")
 
 // Open opens a state directory for writing, and creates what is missing. The

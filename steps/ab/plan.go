@@ -13,6 +13,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Plan is the comparison as a plan, for a file in a folder that may not exist yet; the
@@ -176,7 +178,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 	what, _ := json.Marshal([]any{q.Arms[0].Text, q.Arms[1].Text, q.Env, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
 	sum := sha256.Sum256(what)
 	p.Folder = filepath.Join(Folder, hex.EncodeToString(sum[:4]))
-	p.State = filepath.Join(p.Folder, ".mxflow")
+	p.State = filepath.Join(p.Folder, store.DirName)
 	if state != "" {
 		p.Folder, p.State = state, state
 	}

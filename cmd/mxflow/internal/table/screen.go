@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
 // Screen is what tables and sentences are printed on.
@@ -39,5 +41,44 @@ func (s Screen) Sentence(text string) {
 			indent = "  "
 		}
 		Paragraph(s, indent, line, min(MaxColumn, s.Width))
+	}
+}
+
+// Section prints pairs of a name and what stands there under a title, without the empty ones.
+func (s Screen) Section(title string, pairs [][2]string) {
+	width := 0
+	for _, p := range pairs {
+		if p[1] != "" {
+			width = max(width, len(p[0]))
+		}
+	}
+	if width == 0 {
+		return
+	}
+	fmt.Fprintf(s, "\n%s\n", title)
+	for _, p := range pairs {
+		if p[1] != "" {
+			fmt.Fprintf(s, "  %-*s  %s\n", width, p[0], strings.ReplaceAll(p[1], "\n", "\n"+strings.Repeat(" ", width+4)))
+		}
+	}
+}
+
+// Rows prints a table with its title, unless it is empty.
+func (s Screen) Rows(title string, head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(s, "\n%s\n\n", title)
+	s.Table(head, rows)
+}
+
+// Sentences prints sentences under a title, one each.
+func (s Screen) Sentences(title string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(s, "\n%s\n", title)
+	for _, l := range list {
+		fmt.Fprintf(s, "  %s\n", imported.Printable(l))
 	}
 }

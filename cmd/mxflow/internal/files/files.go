@@ -1,4 +1,6 @@
-package main
+// Package files reads files that people name and writes those that they ask for: bounded,
+// whole or not at all, and never over what somebody else wrote. It knows no format.
+package files
 
 import (
 	"bytes"
@@ -10,9 +12,9 @@ import (
 	"path/filepath"
 )
 
-// readBounded reads a little more than a plan may have, which is then refused,
+// ReadBounded reads a little more than a plan may have, which is then refused,
 // and no more: the path may name something without an end.
-func readBounded(path string) ([]byte, error) {
+func ReadBounded(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -21,9 +23,9 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, 2<<20))
 }
 
-// readResult reads a result file that a person names, of at most so many bytes and one
+// ReadResult reads a result file that a person names, of at most so many bytes and one
 // more: opening a pipe may wait for ever, and reading one may never end.
-func readResult(path string, most int64) ([]byte, error) {
+func ReadResult(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -41,9 +43,9 @@ func readResult(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, most+1))
 }
 
-// createFile writes a file that must not exist yet, so that nothing is overwritten
+// Create writes a file that must not exist yet, so that nothing is overwritten
 // whatever else happens meanwhile.
-func createFile(path string, text []byte) error {
+func Create(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -52,31 +54,31 @@ func createFile(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// writeOnce writes the file that a flag names; one that is there already and holds
+// WriteOnce writes the file that a flag names; one that is there already and holds
 // something else is left alone.
-func writeOnce(flag, path string, text []byte) error {
+func WriteOnce(flag, path string, text []byte) error {
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
 		return nil
 	}
-	err := createFile(path, text)
+	err := Create(path, text)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("--%s: %s is there already and holds something else: name another file, or remove it", flag, path)
 	}
 	return err
 }
 
-// replaceFile writes a file whole or not at all.
-func replaceFile(path string, content []byte) error {
-	out, err := openOut(path)
+// Replace writes a file whole or not at all.
+func Replace(path string, content []byte) error {
+	out, err := Open(path)
 	if err != nil {
 		return err
 	}
-	return out.write(content)
+	return out.Write(content)
 }
 
-// outFile is a file that is opened before something long begins and written
+// Out is a file that is opened before something long begins and written
 // after it: whole or not at all, and an older one stays until then.
-type outFile struct {
+type Out struct {
 	// path is where it belongs, with mode; file is what is written to: a file beside it
 	// that takes its name, or it itself where it is no regular one, such as /dev/stdout.
 	path   string
@@ -85,12 +87,12 @@ type outFile struct {
 	beside bool
 }
 
-// openOut sees that path can be written and does not change it yet.
-func openOut(path string) (*outFile, error) {
+// Open sees that path can be written and does not change it yet.
+func Open(path string) (*Out, error) {
 	if whole, err := filepath.EvalSymlinks(path); err == nil {
 		path = whole // a link stays one
 	}
-	o := &outFile{path: path, mode: 0o644, beside: true}
+	o := &Out{path: path, mode: 0o644, beside: true}
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -114,9 +116,9 @@ func openOut(path string) (*outFile, error) {
 	return o, err
 }
 
-// write puts the content in its place. It is called once, and close after it does
+// Write puts the content in its place. It is called once, and Close after it does
 // nothing.
-func (o *outFile) write(content []byte) error {
+func (o *Out) Write(content []byte) error {
 	f := o.file
 	o.file = nil
 	_, err := f.Write(content)
@@ -132,8 +134,8 @@ func (o *outFile) write(content []byte) error {
 	return err
 }
 
-// close gives up what was not written. Of a nil outFile it does nothing.
-func (o *outFile) close() {
+// Close gives up what was not written. Of a nil Out it does nothing.
+func (o *Out) Close() {
 	if o == nil || o.file == nil {
 		return
 	}

@@ -1,4 +1,6 @@
-package main
+// Package engines prints what is known of a kind of engine, and what was recognised of an
+// engine that was started. It knows no flags and starts nothing.
+package engines
 
 import (
 	"cmp"
@@ -11,60 +13,20 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/steps"
 )
 
-func newEngineKindsCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "kinds [KIND]",
-		Short: "List the kinds of engine that a plan may name, or all that is known of one",
-		Long: `Without KIND, the kinds of engine: what each is, its image and port, and how it
-can be launched. With KIND, the whole profile: settings and what they become,
-readiness, observations, metrics, how it shows that it broke.`,
-		Example: "  mxflow engine kinds\n  mxflow engine kinds vllm\n  mxflow engine kinds vllm --json",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				listKinds(a)
-				return nil
-			}
-			k, ok := kinds.Lookup(args[0])
-			if !ok {
-				return fmt.Errorf("there is no kind %q: mxflow engine kinds lists them", args[0])
-			}
-			if a.json {
-				a.printJSON(kindJSON(k))
-				return nil
-			}
-			describeKind(a, k)
-			return nil
-		},
-	}
-	a.jsonFlag(c, "print as JSON")
-	return c
-}
-
-func listKinds(a *app) {
-	kinds := kinds.All()
-	if a.json {
-		all := []any{}
-		for _, k := range kinds {
-			all = append(all, kindJSON(k))
-		}
-		a.printJSON(all)
-		return
-	}
+// List prints the kinds, one a line.
+func List(on table.Screen) {
 	var rows [][]string
-	for _, k := range kinds {
+	for _, k := range kinds.All() {
 		what, _, _ := strings.Cut(k.Doc, ". ")
 		rows = append(rows, []string{k.Name, k.Image, portOf(k), strings.Join(launchersOf(k), " "), strings.TrimSuffix(what, ".") + "."})
 	}
-	a.printTable([]string{"kind", "image", "port", "launchers", "what it is"}, rows)
-	fmt.Fprintln(a.stdout, "\nmxflow engine kinds KIND tells all that is known of one.")
+	on.Table([]string{"kind", "image", "port", "launchers", "what it is"}, rows)
+	fmt.Fprintln(on, "\nmxflow engine kinds KIND tells all that is known of one.")
 }
 
 // portOf is the port in a kind's image, empty where it has none.
@@ -88,18 +50,18 @@ func launchersOf(k kinds.Kind) []string {
 	return append([]string{"process"}, words...)
 }
 
-// kindJSON is a profile with the names that plans use, and without what it
+// JSON is a profile with the names that plans use, and without what it
 // leaves open.
-func kindJSON(k kinds.Kind) any {
+func JSON(k kinds.Kind) any {
 	out := snake(k).(map[string]any)
 	out["launchers"] = launchersOf(k)
 	return out
 }
 
-// describeKind prints a profile in full.
-func describeKind(a *app, k kinds.Kind) {
-	fmt.Fprintf(a.stdout, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
-	a.section("how it starts", [][2]string{
+// Describe prints a profile in full.
+func Describe(on table.Screen, k kinds.Kind) {
+	fmt.Fprintf(on, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
+	on.Section("how it starts", [][2]string{
 		{"launchers", strings.Join(launchersOf(k), ", ")},
 		{"command", strings.Join(k.Command, " ")},
 		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
@@ -111,8 +73,8 @@ func describeKind(a *app, k kinds.Kind) {
 		{"ready within", k.DefaultReadyTimeout.String()},
 		{"stops within", k.DefaultStopGrace.String()},
 	})
-	printSettings(a, k)
-	a.section("what it tells", [][2]string{
+	printSettings(on, k)
+	on.Section("what it tells", [][2]string{
 		{"version", patternSource(k.Version)},
 		{"pages", strings.Join(k.Info, " ")},
 		{"metrics", k.Metrics.Path},
@@ -123,13 +85,13 @@ func describeKind(a *app, k kinds.Kind) {
 	for _, p := range k.Observe {
 		rows = append(rows, []string{p.Name, strings.TrimSpace(string(p.Type) + " " + p.Unit), p.Doc, patternSource(p)})
 	}
-	a.rows("observations, engine.observed.*", []string{"name", "type", "what", "from"}, rows)
+	on.Rows("observations, engine.observed.*", []string{"name", "type", "what", "from"}, rows)
 	rows = nil
 	for _, name := range slices.Sorted(maps.Keys(k.Metrics.Names)) {
 		rows = append(rows, []string{name, strings.Join(k.Metrics.Names[name], ", ")})
 	}
-	a.rows("metrics, newest name first", []string{"name", "the engine's names"}, rows)
-	a.section("what it can be asked", [][2]string{
+	on.Rows("metrics, newest name first", []string{"name", "the engine's names"}, rows)
+	on.Section("what it can be asked", [][2]string{
 		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
 		{"min_tokens", yes(k.Ask.MinTokens)},
 		{"log-probabilities", logProbWords(k.Ask.LogProbs)},
@@ -143,14 +105,14 @@ func describeKind(a *app, k kinds.Kind) {
 	for _, s := range k.Crashes {
 		rows = append(rows, []string{s.Class, s.Glob, s.Means})
 	}
-	a.rows("log lines that show that it broke", []string{"class", "line", "what it means"}, rows)
+	on.Rows("log lines that show that it broke", []string{"class", "line", "what it means"}, rows)
 	rows = nil
 	for _, glob := range k.Harmless {
 		rows = append(rows, []string{glob})
 	}
-	a.rows("log lines that look like it and are harmless", []string{"line"}, rows)
+	on.Rows("log lines that look like it and are harmless", []string{"line"}, rows)
 	if k.Example != "" {
-		fmt.Fprintf(a.stdout, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
+		fmt.Fprintf(on, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
 	}
 }
 
@@ -172,7 +134,7 @@ func logProbWords(l kinds.LogProbs) string {
 }
 
 // settings prints what a plan may set and what becomes of it.
-func printSettings(a *app, k kinds.Kind) {
+func printSettings(on table.Screen, k kinds.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
 		doc := s.Doc
@@ -181,7 +143,7 @@ func printSettings(a *app, k kinds.Kind) {
 		}
 		rows = append(rows, []string{s.Name, settingType(s), table.Wrap(settingTarget(s), 44), doc})
 	}
-	a.rows("settings", []string{"name", "type", "becomes", "what"}, rows)
+	on.Rows("settings", []string{"name", "type", "becomes", "what"}, rows)
 }
 
 func settingType(s kinds.Setting) string {

@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 
 // markdown shows a comparison as one pastes it into a pull request: what print shows, as
 // far as somebody else needs it.
-func (s *abShow) markdown(r *ab.Result) {
+func (s *Show) markdown(r *ab.Result) {
 	word := strings.ToUpper(string(r.Verdict))
 	if word == "" {
 		word = "OPEN"
 	}
-	line := func(format string, args ...any) { fmt.Fprintf(s.stdout, format+"\n", args...) }
+	line := func(format string, args ...any) { fmt.Fprintf(s.on, format+"\n", args...) }
 	line("**%s** %s\n", word, report.Inert(r.Said))
 	if r.A.Value != nil && r.B.Value != nil && r.Change != nil {
 		change := tell.Interval(*r.Change, r.Low, r.High, "ratio")
@@ -28,7 +28,7 @@ func (s *abShow) markdown(r *ab.Result) {
 		case r.Low != nil:
 			change += " (decision bounds)"
 		}
-		line("%s: A %s, B %s, %s. Claim: %s.\n", s.q.Label(), tell.Number(*r.A.Value, r.Unit), tell.Number(*r.B.Value, r.Unit), change, r.Claim)
+		line("%s: A %s, B %s, %s. Claim: %s.\n", s.Question.Label(), tell.Number(*r.A.Value, r.Unit), tell.Number(*r.B.Value, r.Unit), change, r.Claim)
 	}
 	list := func(texts []string) {
 		for _, text := range texts {
@@ -41,24 +41,24 @@ func (s *abShow) markdown(r *ab.Result) {
 	list(tell.Lines(r.Reasons))
 	machine, _ := report.Environments(report.Counted(r.A.All), report.Counted(r.B.All))
 	if deltas := report.Deltas(r.A.All, r.B.All, len(machine) == 0); len(deltas) > 0 {
-		fmt.Fprint(s.stdout, report.DeltaTable(deltas, "A", "B").Markdown())
+		fmt.Fprint(s.on, report.DeltaTable(deltas, "A", "B").Markdown())
 		list(report.DeltaNotes(deltas))
 	}
 	rows := [][]string{}
 	for _, pair := range [][2]string{
-		{"A", inCode(s.q.Arms[0].Text)},
-		{"B", inCode(s.q.Arms[1].Text)},
-		{"load", sentWords(s.q)},
-		{"both", sharedWords(r, s.q)},
+		{"A", inCode(s.Question.Arms[0].Text)},
+		{"B", inCode(s.Question.Arms[1].Text)},
+		{"load", sentWords(s.Question)},
+		{"both", sharedWords(r, s.Question)},
 		{"machine", imported.Printable(machineWords(append(r.A.All[:len(r.A.All):len(r.A.All)], r.B.All...)))},
 		{"test", testWords(r.Test)},
-		{"reproduce", inCode(s.q.CommandLine)},
+		{"reproduce", inCode(s.Question.CommandLine)},
 	} {
 		if pair[1] != "" {
 			rows = append(rows, pair[:])
 		}
 	}
-	fmt.Fprint(s.stdout, report.Table{Head: []string{"", ""}, Rows: rows}.Markdown())
+	fmt.Fprint(s.on, report.Table{Head: []string{"", ""}, Rows: rows}.Markdown())
 	rows = nil
 	for _, d := range r.Differs {
 		intended := d.Intended
@@ -68,7 +68,7 @@ func (s *abShow) markdown(r *ab.Result) {
 		rows = append(rows, []string{d.What, imported.Printable(d.A), imported.Printable(d.B), intended})
 	}
 	if len(rows) > 0 {
-		fmt.Fprint(s.stdout, report.Table{Head: []string{"What differs", "A", "B", "Intended"}, Rows: rows}.Markdown())
+		fmt.Fprint(s.on, report.Table{Head: []string{"What differs", "A", "B", "Intended"}, Rows: rows}.Markdown())
 	}
 	list(toKnow(r))
 }

@@ -1,8 +1,9 @@
-package main
+// Package comparison shows how a comparison of two commands came out: in words, on a
+// terminal and as Markdown for a pull request. It knows no flags and decides nothing.
+package comparison
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,52 +12,60 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// abShow shows a comparison: the question before, the answer after the run.
-type abShow struct {
+// Show shows a comparison: the question before, the answer after the run.
+type Show struct {
 	apply.Observer
-	*app
-	q  *ab.Question
-	at ab.Place
-	// format is "md", or empty.
-	format string
+	Question *ab.Question
+	Place    ab.Place
+	// Screen is asked for each time: loading a plan puts a net for its secrets before it.
+	Screen func() table.Screen
+	// JSON prints the result for programs; nil where it is for people.
+	JSON func(any)
+	// Markdown is set for a page to paste.
+	Markdown bool
+
+	on table.Screen
 }
 
-func (s *abShow) begin() {
-	fmt.Fprintf(s.stdout, "A  %s\nB  %s\n", oneLine(s.q.Arms[0].Text), oneLine(s.q.Arms[1].Text))
-	fmt.Fprintf(s.stdout, "claim: B %s\n", s.q.Claim.Says(s.q.Label()))
-	fmt.Fprintln(s.stdout)
+// Ask says what is asked, before anything is started.
+func (s *Show) Ask() {
+	s.on = s.Screen()
+	fmt.Fprintf(s.on, "A  %s\nB  %s\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text))
+	fmt.Fprintf(s.on, "claim: B %s\n", s.Question.Claim.Says(s.Question.Label()))
+	fmt.Fprintln(s.on)
 }
 
-func (s *abShow) Event(ev runtime.Event) {
-	if !s.json {
+func (s *Show) Event(ev runtime.Event) {
+	if s.JSON == nil {
 		ev = ab.Reword(ev)
 	}
 	s.Observer.Event(ev)
 }
 
 // End shows how it came out, in the place of the table of an apply.
-func (s *abShow) End(res *apply.Result) {
+func (s *Show) End(res *apply.Result) {
 	s.Observer.End(res)
-	r := s.q.Result(res.Store, res.Summary, res.End, s.at)
+	r := s.Question.Result(res.Store, res.Summary, res.End, s.Place)
 	r.Run = res.Run
-	conclude(r, s.q, res.End)
-	if s.json {
-		s.printLine(r)
+	conclude(r, s.Question, res.End)
+	if s.JSON != nil {
+		s.JSON(r)
 		return
 	}
-	if s.format == "md" {
+	if s.on = s.Screen(); s.Markdown {
 		s.markdown(r)
 		return
 	}
@@ -64,198 +73,51 @@ func (s *abShow) End(res *apply.Result) {
 }
 
 // recordWords are where everything is kept and how to go on from it.
-func (s *abShow) recordWords() [][2]string {
-	by := s.at.Plan
-	if s.at.State != filepath.Join(s.at.Folder, stateName) {
-		by += " --state " + s.at.State
+func (s *Show) recordWords() [][2]string {
+	by := s.Place.Plan
+	if s.Place.State != filepath.Join(s.Place.Folder, store.DirName) {
+		by += " --state " + s.Place.State
 	}
-	rows := [][2]string{{"record", s.at.State}, {"every launch", "mxflow show latest " + by}, {"step by step", "mxflow explain feature.B " + by}, {"intact", "mxflow audit verify " + by}}
-	if s.q.WritePlan != "" {
-		rows = append(rows, [2]string{"the plan", fmt.Sprintf("%s; mxflow apply --state %s %s takes over these launches", s.q.WritePlan, s.at.State, s.q.WritePlan)})
+	rows := [][2]string{{"record", s.Place.State}, {"every launch", "mxflow show latest " + by}, {"step by step", "mxflow explain feature.B " + by}, {"intact", "mxflow audit verify " + by}}
+	if s.Question.WritePlan != "" {
+		rows = append(rows, [2]string{"the plan", fmt.Sprintf("%s; mxflow apply --state %s %s takes over these launches", s.Question.WritePlan, s.Place.State, s.Question.WritePlan)})
 	}
 	return rows
 }
 
-// conclude says in one sentence how it came out, and what can be done.
-func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
-	var changes, accept []string
-	for _, d := range r.Differs {
-		switch {
-		case d.Intended != "" || d.Name == "":
-		case d.Observed:
-			changes = append(changes, d.Name)
-		default:
-			accept = append(accept, d.Name)
-		}
-	}
-	if names := slices.Concat(changes, accept); len(names) > 0 {
-		line := q.CommandLine
-		for _, f := range [][]string{append([]string{"--changes"}, changes...), append([]string{"--accept"}, accept...)} {
-			if len(f) > 1 {
-				line += " " + f[0] + " " + shell.Quote(strings.Join(f[1:], ","))
-			}
-		}
-		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, say so: %s", strings.Join(names, ", "), line))
-	}
-	n := min(len(r.A.Launches), len(r.B.Launches))
-	label := q.Label()
-	switch {
-	case end.Reason.Code == code.Interrupted:
-		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", count(len(r.A.Launches), "launch"), len(r.B.Launches))
-		r.Advice = []string{"Run the same command again to resume."}
-		return
-	case r.Verdict == verdict.Pass:
-		r.Said = "B " + q.Claim.Says(label) + "."
-	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
-		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.Claim.Not(label))
-	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
-		r.Said = "B " + q.Claim.Not(label) + "." + worseWords(r, q.Claim)
-	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain):
-		r.Said = "B crashed again in a fresh launch, under what A bore."
-	case r.Unfit != "":
-		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
-	case r.Verdict == verdict.Fail:
-		r.Said = "Nothing was compared."
-	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed):
-		r.Said = "This machine disturbed what was measured, so nothing is decided. Run the same line again when nothing else runs: it goes on where this ended."
-	case r.Verdict == verdict.Inconclusive && n > 0:
-		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", tell.Launches(n), q.Claim.Says(label))
-		if n == 1 {
-			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.Claim.Says(label))
-		}
-		openAdvice(r, q)
-	case r.Verdict == verdict.Inconclusive:
-		r.Said = "Nothing was measured, so nothing is decided."
-	case r.Verdict == verdict.Invalid:
-		r.Said = "The comparison does not count."
-	case ab.Broke(r.B.All):
-		r.Said = "The server of B broke, so nothing is decided."
-	case ab.Broke(r.A.All):
-		r.Said = "The server of A broke, so nothing is decided."
-	default:
-		r.Said = "A server or mxflow broke, so nothing is decided."
-	}
-	if r.Verdict == verdict.Pass && !q.Claim.Given {
-		r.Said += whichWay(r, q.Claim)
-		r.Advice = append(r.Advice, claimMore(r, q)...)
-	}
-	if !q.Proves() && !r.Told() && r.Verdict.Decided() {
-		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line that B logs while it answers: --must-see-b '*…*'.")
-	}
-}
-
-// worse says beside a fail that B is worse than A, where the bounds show it: "less
-// than 10% faster" may be either.
-func worseWords(r *ab.Result, c ab.Claim) string {
-	if r.Low == nil || r.High == nil || !c.Given {
-		return ""
-	}
-	switch {
-	case c.Lower() && *r.Low > 0:
-		return fmt.Sprintf(" It takes more, by %s at least.", percent(*r.Low))
-	case !c.Lower() && *r.High < 0:
-		return fmt.Sprintf(" It is slower, by %s at least.", percent(*r.High))
-	}
-	return ""
-}
-
-// whichWay says beside "not slower" whether it is faster at all, as far as the
-// bounds show it.
-func whichWay(r *ab.Result, c ab.Claim) string {
-	if r.Low == nil || r.High == nil {
-		return ""
-	}
-	low, high := gained(r, c)
-	better, worse := "faster", "slower"
-	switch {
-	case low > 0:
-		return fmt.Sprintf(" It is %s, by %s at least.", better, percent(low))
-	case high < 0:
-		return fmt.Sprintf(" It is %s, by %s at most.", worse, percent(low))
-	}
-	return fmt.Sprintf(" Whether it is %s stays open.", better)
-}
-
-// claimMore says how to claim that B is better, where it looks so: what is claimed of
-// launches that were seen is tested by nothing.
-func claimMore(r *ab.Result, q *ab.Question) []string {
-	if r.Low == nil || r.High == nil {
-		return nil
-	}
-	if low, _ := gained(r, q.Claim); low <= 0 {
-		return nil
-	}
-	sign := "+"
-	if q.Claim.Lower() {
-		sign = "-"
-	}
-	return []string{fmt.Sprintf("To claim that B is better, state by how much and make fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign)}
-}
-
-// gained is how much better B is, at least and at most, by the bounds.
-func gained(r *ab.Result, c ab.Claim) (low, high float64) {
-	low, high = c.Change(*r.Low), c.Change(*r.High)
-	return min(low, high), max(low, high)
-}
-
-// openAdvice says what would settle what stayed open.
-func openAdvice(r *ab.Result, q *ab.Question) {
-	if q.Quick {
-		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
-		return
-	}
-	o, known := r.Open(q)
-	switch {
-	case !known:
-		return
-	case o.Settling > 0:
-		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches of one command vary by %s, and B is %s from the threshold. The same command with --launches %d continues from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
-		return
-	}
-	if share, busy := r.Busy(); busy {
-		r.Advice = append(r.Advice, fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*share))
-	}
-	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Have them vary less (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
-}
-
-// percent is a share without its sign: "19.3%", and more digits of a small one.
-func percent(share float64) string {
-	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
-}
-
 // print shows a comparison as one would paste it into a pull request: the answer
 // first, what it rests on below.
-func (s *abShow) print(r *ab.Result, took time.Duration) {
+func (s *Show) print(r *ab.Result, took time.Duration) {
 	word := strings.ToUpper(string(r.Verdict))
 	if word == "" {
 		word = "OPEN"
 	}
 	said := r.Said
-	if width, rest := s.fits(), len(word+"  "); width > 0 { // folding leaves alone what is coloured
+	if width, rest := s.on.Width, len(word+"  "); width > 0 { // folding leaves alone what is coloured
 		said = strings.ReplaceAll(table.Wrap(said, min(table.MaxColumn, width-rest)), "\n", "\n"+strings.Repeat(" ", rest))
 	}
-	if colours(s.stdout) {
-		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
+	if s.on.Colour {
+		word = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
 	}
-	fmt.Fprintf(s.stdout, "\n%s  %s\n", word, said)
+	fmt.Fprintf(s.on, "\n%s  %s\n", word, said)
 	s.numbers(r)
-	s.lines("why", tell.Lines(r.Reasons))
+	s.on.Sentences("why", tell.Lines(r.Reasons))
 	if len(r.LogTail) > 0 {
-		fmt.Fprintf(s.stdout, "\nits log ended with\n  | %s\n", strings.Join(r.LogTail, "\n  | "))
+		fmt.Fprintf(s.on, "\nits log ended with\n  | %s\n", strings.Join(r.LogTail, "\n  | "))
 	}
 	s.launchLines(r)
-	s.section("compared", s.compared(r))
+	s.on.Section("compared", s.compared(r))
 	s.also(r)
 	s.differing(r)
-	s.section("checked", s.checked(r))
-	s.lines("notes", toKnow(r))
-	s.lines("next", r.Advice)
-	s.section("kept", s.recordWords())
-	fmt.Fprintf(s.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), r.Exit)
+	s.on.Section("checked", s.checked(r))
+	s.on.Sentences("notes", toKnow(r))
+	s.on.Sentences("next", r.Advice)
+	s.on.Section("kept", s.recordWords())
+	fmt.Fprintf(s.on, "\n%s, exit status %d\n", tell.Rough(took.Seconds()), r.Exit)
 }
 
 // numbers is the metric that decides, on both sides, with its bounds.
-func (s *abShow) numbers(r *ab.Result) {
+func (s *Show) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
@@ -263,23 +125,23 @@ func (s *abShow) numbers(r *ab.Result) {
 	if r.Verdict == verdict.Invalid || r.Verdict == verdict.Error {
 		change = tell.Number(*r.Change, "ratio") + ", which does not count"
 	}
-	fmt.Fprintf(s.stdout, "%s: A %s, B %s, a change of %s\n", s.q.Label(), tell.Number(*r.A.Value, ""), tell.Number(*r.B.Value, r.Unit), change)
+	fmt.Fprintf(s.on, "%s: A %s, B %s, a change of %s\n", s.Question.Label(), tell.Number(*r.A.Value, ""), tell.Number(*r.B.Value, r.Unit), change)
 	if r.Low != nil && r.Verdict.Decided() {
 		low, high := "pass", "fail"
-		if s.q.Claim.Lower() {
+		if s.Question.Claim.Lower() {
 			low, high = high, low
 		}
-		fmt.Fprintf(s.stdout, "Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. One that is chosen from them needs fresh launches.\n",
+		fmt.Fprintf(s.on, "Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. One that is chosen from them needs fresh launches.\n",
 			tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high)
 	}
 }
 
 // launchLines are the launches of both in their order.
-func (s *abShow) launchLines(r *ab.Result) {
+func (s *Show) launchLines(r *ab.Result) {
 	if len(r.A.Launches)+len(r.B.Launches) == 0 {
 		return
 	}
-	fmt.Fprintf(s.stdout, "\nlaunches (%s, %s; each is the median of %s)\n", s.q.Label(), r.Unit, count(s.q.Requests, "request"))
+	fmt.Fprintf(s.on, "\nlaunches (%s, %s; each is the median of %s)\n", s.Question.Label(), r.Unit, tell.Count(s.Question.Requests, "request"))
 	width := 0
 	for _, l := range slices.Concat(r.A.Launches, r.B.Launches) {
 		width = max(width, len(tell.Number(l.Value, "")))
@@ -304,7 +166,7 @@ func (s *abShow) launchLines(r *ab.Result) {
 		if len(side.launches) == 0 {
 			line += "  none counts"
 		}
-		fmt.Fprintln(s.stdout, line)
+		fmt.Fprintln(s.on, line)
 	}
 	slices.SortFunc(order, func(x, y made) int { return x.order - y.order })
 	text := "  in the order"
@@ -317,28 +179,28 @@ func (s *abShow) launchLines(r *ab.Result) {
 	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
 		text += fmt.Sprintf("; %s made again because the machine was disturbed", tell.Launches(n))
 	}
-	fmt.Fprintln(s.stdout, text)
+	fmt.Fprintln(s.on, text)
 }
 
 // compared says what was measured, so that the result can be read where the
 // command line was not seen: the commands, what they were sent, on what.
-func (s *abShow) compared(r *ab.Result) [][2]string {
+func (s *Show) compared(r *ab.Result) [][2]string {
 	return [][2]string{
-		{"A", oneLine(s.q.Arms[0].Text)},
-		{"B", oneLine(s.q.Arms[1].Text)},
-		{"load", sentWords(s.q)},
-		{"both", sharedWords(r, s.q)},
+		{"A", oneLine(s.Question.Arms[0].Text)},
+		{"B", oneLine(s.Question.Arms[1].Text)},
+		{"load", sentWords(s.Question)},
+		{"both", sharedWords(r, s.Question)},
 		{"machine", imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All)))},
 	}
 }
 
 // sent is what a launch was sent.
 func sentWords(q *ab.Question) string {
-	text := fmt.Sprintf("%s in", count(q.PP, "token"))
+	text := fmt.Sprintf("%s in", tell.Count(q.PP, "token"))
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" after %d of context", q.Depth)
 	}
-	text += fmt.Sprintf(", %d out, %d at a time; %s a launch after %d to warm up", q.TG, max(q.Concurrency, 1), count(q.Requests, "request"), q.Warmup)
+	text += fmt.Sprintf(", %d out, %d at a time; %s a launch after %d to warm up", q.TG, max(q.Concurrency, 1), tell.Count(q.Requests, "request"), q.Warmup)
 	if q.API != "completions" && q.API != "" {
 		text += "; " + q.API
 	}
@@ -382,7 +244,7 @@ func machineWords(launches []*ledger.Launch) string {
 }
 
 // also are other metrics of the same launches.
-func (s *abShow) also(r *ab.Result) {
+func (s *Show) also(r *ab.Result) {
 	var rows [][]string
 	against := "B against A"
 	for _, m := range r.Metrics {
@@ -393,13 +255,13 @@ func (s *abShow) also(r *ab.Result) {
 		rows = append(rows, []string{"  " + m.Metric, tell.Number(m.A, m.Unit), tell.Number(m.B, m.Unit), strings.TrimSpace(text + " " + m.Better)})
 	}
 	if len(rows) > 0 {
-		fmt.Fprintln(s.stdout)
-		s.printTable([]string{"also measured, not decided", "A", "B", against}, rows)
+		fmt.Fprintln(s.on)
+		s.on.Table([]string{"also measured, not decided", "A", "B", against}, rows)
 	}
 }
 
 // differing is the table of what differs, and whether it is meant to.
-func (s *abShow) differing(r *ab.Result) {
+func (s *Show) differing(r *ab.Result) {
 	var rows [][]string
 	for _, d := range r.Differs {
 		intended := d.Intended
@@ -408,10 +270,10 @@ func (s *abShow) differing(r *ab.Result) {
 		}
 		rows = append(rows, []string{"  " + d.What, imported.Printable(table.Fit(d.A, 40)), imported.Printable(table.Fit(d.B, 40)), intended})
 	}
-	fmt.Fprintln(s.stdout)
-	s.printTable([]string{"what differs", "A", "B", "intended"}, rows)
+	fmt.Fprintln(s.on)
+	s.on.Table([]string{"what differs", "A", "B", "intended"}, rows)
 	if r.Same > 0 {
-		fmt.Fprintf(s.stdout, "  %s alike: what the servers say of themselves, and their environments\n", things(r.Same))
+		fmt.Fprintf(s.on, "  %s alike: what the servers say of themselves, and their environments\n", things(r.Same))
 	}
 }
 
@@ -423,12 +285,12 @@ func things(n int) string {
 }
 
 // checked are what had to hold before numbers counted.
-func (s *abShow) checked(r *ab.Result) (rows [][2]string) {
+func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	for _, l := range r.Levels {
 		text := string(l.Verdict)
 		if l.Name == "benchmark" && l.Verdict == verdict.Pass {
 			text = "pass: the same prompts, coherent answers of equal length, one environment"
-			if s.q.Coherence == "off" {
+			if s.Question.Coherence == "off" {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not read"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
@@ -534,6 +396,45 @@ func testWords(t *verdict.Test) string {
 		text += "\n" + tell.Line(t.Note)
 	}
 	return text
+}
+
+// Running shows two servers that run already.
+type Running struct {
+	apply.Observer
+	Place  ab.Place
+	Screen func() table.Screen
+}
+
+func (r *Running) Event(ev runtime.Event) { r.Observer.Event(ab.Reword(ev)) }
+
+func (r *Running) End(res *apply.Result) {
+	r.Observer.End(res)
+	end, on := res.End, r.Screen()
+	said := "INVALID  The numbers do not count."
+	switch {
+	case end.Reason.Code == code.Interrupted:
+		said = "OPEN  Interrupted."
+	case end.Verdict == verdict.Inconclusive:
+		said = "INCONCLUSIVE  There is one start of each server, and two starts of the same server differ too."
+	case end.Verdict == verdict.Error:
+		said = "ERROR  A server did not answer as it should, so there is nothing to compare."
+	}
+	fmt.Fprintf(on, "\n%s\n", said)
+	for _, row := range res.Summary.Rows {
+		if row.Decision != nil && len(row.Decision.Rows) > 0 {
+			fmt.Fprintln(on)
+			outcome.Compared(on, ab.Renamed(row.Decision.Rows))
+		}
+	}
+	outcome.Logs(on, res.Summary)
+	if end.Verdict == verdict.Inconclusive {
+		fmt.Fprintln(on, `
+next
+  Have mxflow start both, each several times in turn: --a 'command' --b 'command'.
+  Where it cannot, give a plan an endpoint with restart = ["command that restarts it"].`)
+	}
+	on.Section("kept", [][2]string{{"record", r.Place.State}, {"the plan", r.Place.Plan}})
+	fmt.Fprintf(on, "\n%s, exit status %d\n", tell.Rough(res.Took.Seconds()), end.Exit)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,295 @@
+package comparison
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/ab"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// fact is a fact of which only its words matter.
+func fact(text string) verdict.Reason {
+	return verdict.New(code.Broken, verdict.Text("error", text))
+}
+
+func facts(texts ...string) (reasons []verdict.Reason) {
+	for _, text := range texts {
+		reasons = append(reasons, fact(text))
+	}
+	return reasons
+}
+
+// TestTestWords: what was not screened is not called so, and a chance of nothing is
+// not printed as one of 0%.
+func TestTestWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		stop   verdict.Stop
+		n      int
+		chance float64
+		want   string
+	}{
+		"screened":     {verdict.StopScreen, 1, 0, "screened: one launch of each"},
+		"not screened": {verdict.StopEnd, 1, 0, "none: one launch of each"},
+		"futile":       {verdict.StopFutile, 4, 0.032, "more launches had a 3.2% chance of deciding, so it stopped"},
+		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.1% of cases), so it stopped"},
+	} {
+		got := testWords(&verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}})
+		if !strings.Contains(got, c.want) || strings.Contains(got, "of 0%") || strings.Contains(got, "screened") != (c.stop == verdict.StopScreen) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What is said beside the answer is true of the bounds.
+func TestBesideTheAnswer(t *testing.T) {
+	for _, c := range []struct {
+		metric, claim string
+		low, high     float64
+		way, worse    string
+	}{
+		{"tg", "", -0.029, -0.01, " It is slower, by 2.9% at most.", ""},
+		{"tg", "", 0.011, 0.05, " It is faster, by 1.1% at least.", ""},
+		{"tg", "", -0.01, 0.05, " Whether it is faster stays open.", ""},
+		{"ttft", "", 0.01, 0.025, " It is slower, by 2.5% at most.", ""},
+		{"tg", "+10%", -0.12, -0.07, "", " It is slower, by 7.0% at least."},
+		{"tg", "+10%", -0.02, 0.07, "", ""},
+		{"ttft", "-10%", 0.3, 2.8, "", " It takes more, by 30.0% at least."},
+		{"ttft", "-10%", -0.08, 0.2, "", ""},
+	} {
+		claim, err := ab.ParseClaim(c.metric, c.claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &ab.Result{Low: &c.low, High: &c.high}
+		if got := worseWords(r, claim); got != c.worse {
+			t.Errorf("%s %q [%v, %v]: %q, want %q", c.metric, c.claim, c.low, c.high, got, c.worse)
+		}
+		if got := whichWay(r, claim); c.claim == "" && got != c.way {
+			t.Errorf("%s [%v, %v]: %q, want %q", c.metric, c.low, c.high, got, c.way)
+		}
+	}
+}
+
+// launched are launches in the order ABBA BAAB.
+func launched(r *ab.Result, a, b []float64) {
+	at := map[string][]int{"A": {1, 4, 6, 7}, "B": {2, 3, 5, 8}}
+	fill := func(side *ab.Side, name string, list []float64) {
+		sum := 0.0
+		for i, v := range list {
+			side.Launches = append(side.Launches, ab.Launch{Number: at[name][i], Order: at[name][i], Value: v})
+			sum += math.Log(v) / float64(len(list))
+		}
+		sum = math.Exp(sum)
+		side.Value = &sum
+	}
+	fill(&r.A, "A", a)
+	fill(&r.B, "B", b)
+	change := *r.B.Value / *r.A.Value - 1
+	r.Change = &change
+}
+
+func tested(r *ab.Result, q *ab.Question, stop verdict.Stop, look verdict.Look, low, high float64) {
+	r.Test = &verdict.Test{Form: verdict.Ratio, Pass: 0.002, Fail: 0.015, Plan: []int{4, 6, 8}, Looks: []verdict.Look{look}, Stop: stop}
+	r.Rates = &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+	low, high = q.Claim.Change(low), q.Claim.Change(high)
+	if low > high {
+		low, high = high, low
+	}
+	r.Low, r.High, r.Stopped = &low, &high, stop
+}
+
+// Starts that broke and were made again, and questions that were asked otherwise
+// before, stand beside the result: a pass must not hide them.
+func TestToKnow(t *testing.T) {
+	q := &ab.Question{}
+	r := &ab.Result{Moved: facts("attempt 1 saw these launches"), Notes: []verdict.Reason{
+		verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)),
+		verdict.New(code.LaunchReplaced).On("x").From(fact("it broke")),
+		verdict.New(code.LaunchesNote, verdict.Int("launches", 4), verdict.Int("of", 8)).From(fact("tokens were counted as stream events")),
+	}}
+	tested(r, q, verdict.StopPass, verdict.Look{N: 4}, 0.1, 0.2)
+	r.B.Replaced, r.B.Broke = 3, 2
+	r.B.All = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: fact("it broke")}}
+	r.A.Replaced = 1 // disturbed
+	want := []string{"The server of B broke in 3 of 5 starts that were to be measured. Those give no number.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
+	if got := toKnow(r); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("to know: %q", got)
+	}
+	rows := (&Show{Question: q}).checked(r)
+	if last := rows[len(rows)-1]; last[0] != "errors" || !strings.HasSuffix(last[1], "here that does not hold, see below") {
+		t.Errorf("checked: %q", rows)
+	}
+}
+
+// What more launches would show is said of as many as were asked for.
+func TestAdviceOfTwelveLaunches(t *testing.T) {
+	for launches, want := range map[int]string{0: "8 launches per arm resolve", 12: "12 launches per arm resolve"} {
+		claim, err := ab.ParseClaim("tg", "+1%")
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &ab.Question{Launches: launches, Claim: claim}
+		r := &ab.Result{Stopped: verdict.StopFutile}
+		launched(r, []float64{31, 32, 33, 31}, []float64{31.2, 32.4, 33.4, 31.3})
+		openAdvice(r, q)
+		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) {
+			t.Errorf("of %d: %q, want %q", launches, got, want)
+		}
+	}
+}
+
+// What is to be said of what differs comes as a whole line, once for all of it.
+func TestAdviceIsALine(t *testing.T) {
+	q := &ab.Question{CommandLine: "mxflow ab --a 'K=1 ./serve.sh' --b ./serve.sh --tg 8"}
+	r := &ab.Result{Verdict: verdict.Invalid, Differs: []ab.Diff{
+		{Name: "moe_kernel", Observed: true}, {Name: "packages"}, {Name: "attention", Observed: true}, {Name: "dtype", Observed: true, Intended: "yes: --changes"}, {What: "command"},
+	}}
+	conclude(r, q, &ledger.End{})
+	want := "If moe_kernel, attention, packages may differ, say so: " + q.CommandLine + " --changes moe_kernel,attention --accept packages"
+	if !slices.Contains(r.Advice, want) {
+		t.Errorf("the advice is %q, want %q", r.Advice, want)
+	}
+}
+
+// A launch that another one stands in for is told.
+func TestReplaced(t *testing.T) {
+	var out bytes.Buffer
+	r := &ab.Result{}
+	r.B = ab.Side{Launches: []ab.Launch{{Order: 2, Value: 3}}, Replaced: 1}
+	(&Show{on: table.Screen{Writer: &out}, Question: &ab.Question{}}).launchLines(r)
+	if !strings.Contains(out.String(), "  in the order B; 1 launch made again because the machine was disturbed") {
+		t.Error(out.String())
+	}
+}
+
+// abGolden is what a person sees, by what came out.
+var abGolden = []struct {
+	name, claim string
+	end         ledger.End
+	fill        func(q *ab.Question, r *ab.Result)
+}{
+	{"pass", "+10%", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
+		q.MustSeeB, q.WritePlan = []string{"*backend: CUTLASS*"}, "port.hcl"
+		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
+		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
+		r.Differs = append(r.Differs, ab.Diff{What: "moe_kernel (observed)", A: `"marlin"`, B: `"cutlass"`, Intended: "yes: --must-see", Observed: true})
+		r.Levels = append([]ledger.Level{{Name: "kernels", Verdict: verdict.Pass, Reasons: facts(`ab = "B": seen "*backend: CUTLASS*" (line 41: [MXFP4] Using backend: CUTLASS)`)}}, r.Levels...)
+	}},
+	{"pass_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
+		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{31.5, 31.9, 31.7, 31.8})
+		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 7.6e-5, PFail: 1}, -0.016, 0.01)
+	}},
+	{"faster_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
+		q.CommandLine = "mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'"
+		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
+		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
+	}},
+	{"fail", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(q *ab.Question, r *ab.Result) {
+		launched(r, []float64{31.58, 31.82, 31.63, 31.7}, []float64{29, 28.8, 29.1, 28.9})
+		tested(r, q, verdict.StopFail, verdict.Look{N: 4, PPass: 1, PFail: 1.2e-6}, -0.1075, -0.0735)
+	}},
+	{"inconclusive", "+5%", ledger.End{Verdict: verdict.Inconclusive, Exit: 3}, func(q *ab.Question, r *ab.Result) {
+		launched(r, []float64{31.58, 31.82, 31.63, 31.7}, []float64{33.1, 33.6, 32.9, 33.4})
+		tested(r, q, verdict.StopEnd, verdict.Look{N: 4, PPass: 0.4, PFail: 0.6}, 0.02, 0.08)
+	}},
+	{"inconclusive_latency", "-5%", ledger.End{Verdict: verdict.Inconclusive, Exit: 3}, func(q *ab.Question, r *ab.Result) {
+		q.Claim, _ = ab.ParseClaim("ttft", "-5%")
+		launched(r, []float64{310, 352, 300, 361}, []float64{302, 331, 340, 290})
+		tested(r, q, verdict.StopFutile, verdict.Look{N: 4, PPass: 0.4, PFail: 0.6, Chance: 0.03}, -0.2, 0.22)
+	}},
+	{"invalid", "", ledger.End{Verdict: verdict.Invalid, Exit: 2}, func(q *ab.Question, r *ab.Result) {
+		launched(r, []float64{31.58, 31.82}, []float64{61.2, 60.9})
+		r.Levels[1] = ledger.Level{Name: "benchmark", Verdict: verdict.Invalid}
+		worse := verdict.New(code.Worse, verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9), verdict.Int("of", 10)).On("B")
+		r.Reasons = []verdict.Reason{ab.Reworded(worse.From(fact("the same word 40 times in a row")), nil)}
+	}},
+	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab.Question, r *ab.Result) {
+		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
+		r.Reasons = []verdict.Reason{verdict.New(code.ArmSays).On("A").From(fact("the answer is the same word 40 times in a row"))}
+		r.Unfit, r.Verdict, r.Exit = "A", verdict.Invalid, verdict.Invalid.ExitCode()
+	}},
+	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab.Question, r *ab.Result) {
+		r.B.All = []*ledger.Launch{{}}
+		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
+		r.Reasons = []verdict.Reason{verdict.New(code.ArmSays).On("B").From(fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
+		r.LogTail = []string{"INFO loading weights", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}
+	}},
+	{"interrupted", "+10%", ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)}, func(q *ab.Question, r *ab.Result) {
+		launched(r, []float64{31.58, 31.82}, []float64{38.4})
+	}},
+}
+
+// How a comparison is shown is what people judge it by: it is kept word by word.
+func TestOutput(t *testing.T) {
+	for _, c := range abGolden {
+		t.Run(c.name, func(t *testing.T) {
+			metric := "tg"
+			if c.claim == "-5%" {
+				metric = "ttft"
+			}
+			claim, err := ab.ParseClaim(metric, c.claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind, _ := kinds.Lookup("vllm")
+			q := &ab.Question{PP: 2048, TG: 32, Concurrency: 1, Requests: 10, Warmup: 3, Claim: claim, Kind: kind, Coherence: ""}
+			for i, text := range []string{"KERNEL=marlin ./serve.sh", "KERNEL=gemm ./serve.sh"} {
+				if q.Arms[i], err = ab.ParseArm([]string{"a", "b"}[i], text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if q.Shape, err = ab.ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
+				t.Fatal(err)
+			}
+			at := ab.Place{Folder: ".mxflow-ab/1a2b3c4d", Plan: ".mxflow-ab/1a2b3c4d/ab.hcl", State: ".mxflow-ab/1a2b3c4d/.mxflow"}
+			r := &ab.Result{
+				Verdict: c.end.Verdict, Exit: c.end.Exit, Metric: metric, Unit: claim.Metric.Unit, Same: 23,
+				Levels:  []ledger.Level{{Name: "smoke", Verdict: verdict.Pass, Reasons: facts(`answered " Paris."`)}, {Name: "benchmark", Verdict: verdict.Pass}},
+				Metrics: abRows(),
+				Differs: []ab.Diff{{What: "KERNEL", A: "marlin", B: "gemm", Intended: "yes: it is what is compared"}},
+			}
+			c.fill(q, r)
+			conclude(r, q, &c.end)
+			var out bytes.Buffer
+			show := &Show{on: table.Screen{Writer: &out}, Question: q, Place: at}
+			show.print(r, 754*time.Second)
+			path := filepath.Join("testdata", c.name+".golden")
+			if *update {
+				if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil || out.String() != string(want) {
+				t.Errorf("%s is out of date (%v): go test ./cmd/mxflow/internal/comparison -run TestOutput -update\n%s", path, err, out.String())
+			}
+			for line := range strings.SplitSeq(out.String(), "\n") {
+				if strings.HasSuffix(line, " ") || strings.Contains(line, "NaN") || strings.Contains(line, "%!") {
+					t.Errorf("%q", line)
+				}
+			}
+		})
+	}
+}
+
+// abRows are a metric that differs by no more than launches do, and one that does.
+func abRows() []ab.Row {
+	rows := []ab.Row{{Metric: "pp2048", Unit: "tok/s", A: 4470, B: 4481, Change: 4481.0/4470 - 1}, {Metric: "host memory", Unit: "GB", A: 4.2, B: 4.4, Change: 4.4/4.2 - 1, Better: "worse"}}
+	rows[0].Bound([]float64{4400, 4541}, []float64{4481, 4482})
+	rows[1].Bound([]float64{4.2, 4.201}, []float64{4.4, 4.401})
+	return rows
+}

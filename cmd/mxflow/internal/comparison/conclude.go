@@ -1,0 +1,162 @@
+package comparison
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/ab"
+)
+
+// conclude says in one sentence how it came out, and what can be done.
+func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
+	var changes, accept []string
+	for _, d := range r.Differs {
+		switch {
+		case d.Intended != "" || d.Name == "":
+		case d.Observed:
+			changes = append(changes, d.Name)
+		default:
+			accept = append(accept, d.Name)
+		}
+	}
+	if names := slices.Concat(changes, accept); len(names) > 0 {
+		line := q.CommandLine
+		for _, f := range [][]string{append([]string{"--changes"}, changes...), append([]string{"--accept"}, accept...)} {
+			if len(f) > 1 {
+				line += " " + f[0] + " " + shell.Quote(strings.Join(f[1:], ","))
+			}
+		}
+		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, say so: %s", strings.Join(names, ", "), line))
+	}
+	n := min(len(r.A.Launches), len(r.B.Launches))
+	label := q.Label()
+	switch {
+	case end.Reason.Code == code.Interrupted:
+		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", tell.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
+		r.Advice = []string{"Run the same command again to resume."}
+		return
+	case r.Verdict == verdict.Pass:
+		r.Said = "B " + q.Claim.Says(label) + "."
+	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
+		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.Claim.Not(label))
+	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
+		r.Said = "B " + q.Claim.Not(label) + "." + worseWords(r, q.Claim)
+	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain):
+		r.Said = "B crashed again in a fresh launch, under what A bore."
+	case r.Unfit != "":
+		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
+	case r.Verdict == verdict.Fail:
+		r.Said = "Nothing was compared."
+	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed):
+		r.Said = "This machine disturbed what was measured, so nothing is decided. Run the same line again when nothing else runs: it goes on where this ended."
+	case r.Verdict == verdict.Inconclusive && n > 0:
+		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", tell.Launches(n), q.Claim.Says(label))
+		if n == 1 {
+			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.Claim.Says(label))
+		}
+		openAdvice(r, q)
+	case r.Verdict == verdict.Inconclusive:
+		r.Said = "Nothing was measured, so nothing is decided."
+	case r.Verdict == verdict.Invalid:
+		r.Said = "The comparison does not count."
+	case ab.Broke(r.B.All):
+		r.Said = "The server of B broke, so nothing is decided."
+	case ab.Broke(r.A.All):
+		r.Said = "The server of A broke, so nothing is decided."
+	default:
+		r.Said = "A server or mxflow broke, so nothing is decided."
+	}
+	if r.Verdict == verdict.Pass && !q.Claim.Given {
+		r.Said += whichWay(r, q.Claim)
+		r.Advice = append(r.Advice, claimMore(r, q)...)
+	}
+	if !q.Proves() && !r.Told() && r.Verdict.Decided() {
+		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line that B logs while it answers: --must-see-b '*…*'.")
+	}
+}
+
+// worse says beside a fail that B is worse than A, where the bounds show it: "less
+// than 10% faster" may be either.
+func worseWords(r *ab.Result, c ab.Claim) string {
+	if r.Low == nil || r.High == nil || !c.Given {
+		return ""
+	}
+	switch {
+	case c.Lower() && *r.Low > 0:
+		return fmt.Sprintf(" It takes more, by %s at least.", percent(*r.Low))
+	case !c.Lower() && *r.High < 0:
+		return fmt.Sprintf(" It is slower, by %s at least.", percent(*r.High))
+	}
+	return ""
+}
+
+// whichWay says beside "not slower" whether it is faster at all, as far as the
+// bounds show it.
+func whichWay(r *ab.Result, c ab.Claim) string {
+	if r.Low == nil || r.High == nil {
+		return ""
+	}
+	low, high := gained(r, c)
+	better, worse := "faster", "slower"
+	switch {
+	case low > 0:
+		return fmt.Sprintf(" It is %s, by %s at least.", better, percent(low))
+	case high < 0:
+		return fmt.Sprintf(" It is %s, by %s at most.", worse, percent(low))
+	}
+	return fmt.Sprintf(" Whether it is %s stays open.", better)
+}
+
+// claimMore says how to claim that B is better, where it looks so: what is claimed of
+// launches that were seen is tested by nothing.
+func claimMore(r *ab.Result, q *ab.Question) []string {
+	if r.Low == nil || r.High == nil {
+		return nil
+	}
+	if low, _ := gained(r, q.Claim); low <= 0 {
+		return nil
+	}
+	sign := "+"
+	if q.Claim.Lower() {
+		sign = "-"
+	}
+	return []string{fmt.Sprintf("To claim that B is better, state by how much and make fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign)}
+}
+
+// gained is how much better B is, at least and at most, by the bounds.
+func gained(r *ab.Result, c ab.Claim) (low, high float64) {
+	low, high = c.Change(*r.Low), c.Change(*r.High)
+	return min(low, high), max(low, high)
+}
+
+// openAdvice says what would settle what stayed open.
+func openAdvice(r *ab.Result, q *ab.Question) {
+	if q.Quick {
+		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
+		return
+	}
+	o, known := r.Open(q)
+	switch {
+	case !known:
+		return
+	case o.Settling > 0:
+		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches of one command vary by %s, and B is %s from the threshold. The same command with --launches %d continues from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
+		return
+	}
+	if share, busy := r.Busy(); busy {
+		r.Advice = append(r.Advice, fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*share))
+	}
+	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Have them vary less (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
+}
+
+// percent is a share without its sign: "19.3%", and more digits of a small one.
+func percent(share float64) string {
+	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
+}

@@ -1,0 +1,129 @@
+package engines
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/levels"
+)
+
+// PrintLevels prints what a level came to, one variant after the other.
+func PrintLevels(on table.Screen, came []levels.LevelCheck) {
+	for _, c := range came {
+		var knobs []string
+		for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {
+			knobs = append(knobs, name+" = "+c.Knobs[name])
+		}
+		fmt.Fprintf(on, "%s (%s): %s %s in %s\n", c.Variant, orNone(knobs), c.Level.Name, c.Level.Verdict, tell.Number(c.Level.Seconds, "s"))
+		for _, r := range c.Level.Reasons {
+			fmt.Fprintf(on, "  - %s\n", tell.Line(r))
+		}
+		for _, line := range c.LogTail {
+			fmt.Fprintf(on, "  | %s\n", line)
+		}
+	}
+}
+
+// PrintCheck prints what came of it, as people read it.
+func PrintCheck(on table.Screen, c *levels.EngineCheck) {
+	if c.OK {
+		fmt.Fprintf(on, "%s works: ready %s, first token %s\n", c.Engine, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
+	} else {
+		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, tell.Line(c.Error))
+		if len(c.LogTail) > 0 {
+			fmt.Fprintln(on, "\nlast lines of its log")
+			for _, line := range c.LogTail {
+				fmt.Fprintf(on, "  | %s\n", line)
+			}
+		}
+	}
+	on.Section("what was started", startedWords(c))
+	var rows [][2]string
+	for _, name := range slices.Sorted(maps.Keys(c.Observed)) {
+		rows = append(rows, [2]string{name, observedWords(c.Observed[name])})
+	}
+	on.Section("what it reports", rows)
+	rows = nil
+	for _, name := range slices.Sorted(maps.Keys(c.Unobserved)) {
+		rows = append(rows, [2]string{name, tell.Line(c.Unobserved[name])})
+	}
+	on.Section("not reported", rows)
+	rows = nil
+	if c.Answer != "" || c.Prompt != "" {
+		rows = append(rows, [2]string{"  answer", fmt.Sprintf("%q continues as %q", c.Prompt, c.Answer)})
+	}
+	for _, f := range c.Findings {
+		mark := "  "
+		if !f.Good {
+			mark = "! "
+		}
+		rows = append(rows, [2]string{mark + f.Name, tell.Line(f.Says)})
+	}
+	on.Section("what was tried (! would disturb a measurement)", rows)
+	rows = nil
+	for _, n := range c.Notes {
+		rows = append(rows, [2]string{"-", tell.Line(n)})
+	}
+	on.Section("notes", rows)
+	if c.Log != "" {
+		fmt.Fprintf(on, "\nlog: %s\n", filepath.Clean(c.Log))
+	}
+}
+
+// startedWords are what was started, in the order in which people look for it.
+func startedWords(c *levels.EngineCheck) [][2]string {
+	rows := [][2]string{{"kind", c.Kind}, {"launcher", c.Launcher}}
+	var knobs []string
+	for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {
+		knobs = append(knobs, name+" = "+c.Knobs[name])
+	}
+	rows = append(rows, [2]string{"knobs", strings.Join(knobs, ", ")})
+	model := c.Model
+	if c.MaxModelLen > 0 {
+		model += fmt.Sprintf(" (up to %d tokens)", c.MaxModelLen)
+	}
+	rows = append(rows, [2]string{"model", model})
+	if len(c.Models) > 1 {
+		rows = append(rows, [2]string{"models", strings.Join(c.Models, ", ")})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Started)) {
+		value := c.Started[name]
+		switch {
+		case name == "kind", name == "command" && c.Started["resolved_command"] != "":
+			continue
+		case name == "fresh" && value == "no":
+			value = "no: without restart it is not started anew, and nothing can be compared"
+		}
+		if !strings.HasPrefix(name, "env.") {
+			name = strings.ReplaceAll(name, "_", " ")
+		}
+		rows = append(rows, [2]string{name, value})
+	}
+	return rows
+}
+
+// observedWords is a value with its unit and where it was seen.
+func observedWords(o ledger.Observed) string {
+	value := o.String()
+	if word, ok := o.Value.(string); ok {
+		value = word
+	}
+	return value + "  (" + o.From + ")"
+}
+
+// after says how long something took.
+func after(seconds *float64, otherwise string) string {
+	switch {
+	case seconds == nil:
+		return otherwise
+	case *seconds < 1:
+		return fmt.Sprintf("after %.1f ms", *seconds*1000)
+	}
+	return fmt.Sprintf("after %.2f s", *seconds)
+}

@@ -1,0 +1,214 @@
+// Package scaffold writes starter plans for kinds of engines, and what tells a coding agent
+// how to work with a sealed plan. It overwrites nothing and prints nothing.
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// Agent writes what tells a coding agent how to work with a plan that lies in a folder.
+// Neither file is written where one of them is there.
+func Agent(dir string) (names []string, err error) {
+	names = []string{"AGENTS.md", "SKILL.md"}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or move it first", filepath.Join(dir, name))
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := texts.ReadFile("texts/agent/" + name)
+		if err != nil {
+			return nil, err
+		}
+		if err := files.Create(filepath.Join(dir, name), text); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// Kinds are those of engines that have a starter plan.
+func Kinds() (names []string) {
+	for _, k := range kinds.All() {
+		if scaffolded(k) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// Plan writes the starter plan for a kind of engine into a folder, and says where.
+func Plan(kind, dir string, yaml bool) (path string, err error) {
+	k, known := kinds.Lookup(kind)
+	if !known || !scaffolded(k) {
+		return "", fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(Kinds(), ", "))
+	}
+	if slices.Contains([]string{".hcl", ".yaml", ".yml"}, filepath.Ext(dir)) {
+		return "", fmt.Errorf("%s is named like a plan, and init takes the folder to write plan.hcl into: mxflow init %s", dir, filepath.Dir(dir))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "plan.hcl")
+	plan, err := text(k)
+	if err != nil {
+		return "", err
+	}
+	var problems *lang.Findings
+	if yaml {
+		plan, problems = convert.ToYAML(path, plan, steps.Registry())
+		path = filepath.Join(dir, "plan.yaml")
+	}
+	if problems == nil {
+		plan, problems = convert.Format(path, plan)
+	}
+	if problems != nil {
+		return "", fmt.Errorf("the plan for %s cannot be written: %w", kind, problems.Diagnostics)
+	}
+	switch err := files.Create(path, plan); {
+	case errors.Is(err, fs.ErrExist):
+		return "", fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
+	case err != nil:
+		return "", err
+	}
+	return path, nil
+}
+
+// texts are starter plans: one for a kind by its name, or the template for
+// servers.
+//
+//go:embed texts
+var texts embed.FS
+
+// text is the starter plan for a kind of engine.
+func text(k kinds.Kind) ([]byte, error) {
+	if text, err := texts.ReadFile("texts/" + k.Name + ".hcl"); err == nil {
+		return text, nil
+	}
+	t, err := template.New("server.hcl.tmpl").Funcs(template.FuncMap{"comment": comment}).ParseFS(texts, "texts/server.hcl.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, struct {
+		kinds.Kind
+		Timeout string
+		Server  server
+	}{k, shortDuration(k.DefaultReadyTimeout), servers[k.Name]})
+	return b.Bytes(), err
+}
+
+// RunsAsIs tells a kind whose starter plan needs nothing filled in.
+func RunsAsIs(kind string) bool {
+	_, err := texts.ReadFile("texts/" + kind + ".hcl")
+	return err == nil
+}
+
+var zeroUnits = regexp.MustCompile(`([hm])0[ms].*$`)
+
+// shortDuration is 15m where Go says 15m0s.
+func shortDuration(d time.Duration) string { return zeroUnits.ReplaceAllString(d.String(), "$1") }
+
+// comment breaks a paragraph into lines that begin with #.
+func comment(text string) string {
+	const most = 80
+	var lines []string
+	line := "#"
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > most {
+			lines = append(lines, line)
+			line = "#"
+		}
+		line += " " + word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// server is what a scaffold says of a kind of engine: a first model, settings
+// that most plans want, and a knob whose evidence is known.
+type server struct {
+	// Model is the default of var.model. Process is the argument vector as HCL
+	// where the kind has no command of its own, or needs a folder to be started in.
+	Model, Process string
+	// Settings are lines of HCL.
+	Settings []string
+	// Knob and its two values; empty where the evidence is for the user to find.
+	Knob, Old, New string
+	// OldSet and NewSet are lines of HCL in the settings of the values, OldLog and
+	// NewLog globs.
+	OldSet, NewSet, OldLog, NewLog string
+}
+
+// servers by kind. Settings and log lines are those of the versions that the
+// kinds name: vLLM 0.21 (the line that names the chosen back end goes on to list
+// all of them, so the glob holds the words around the name), SGLang 0.5.15,
+// llama.cpp b10472, TensorRT-LLM 1.2, Ollama 0.33.
+var servers = map[string]server{
+	"vllm": {
+		Model:    "openai/gpt-oss-20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
+		Knob:     "attention", Old: "flash_attn", New: "flashinfer",
+		OldSet: `attention_backend = "FLASH_ATTN"`, NewSet: `attention_backend = "FLASHINFER"`,
+		OldLog: "*Using FLASH_ATTN attention backend*", NewLog: "*Using FLASHINFER attention backend*",
+	},
+	"sglang": {
+		Model:    "openai/gpt-oss-20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up", "enable_metrics = true"},
+		Knob:     "attention", Old: "triton", New: "fa3",
+		OldSet: `attention_backend = "triton"`, NewSet: `attention_backend = "fa3"`,
+		OldLog: "*server_args=* attention_backend='triton'*", NewLog: "*server_args=* attention_backend='fa3'*",
+	},
+	"llamacpp": {
+		Model:    "model.gguf",
+		Settings: []string{`gpu_layers = "all"`, "max_model_len = 8192 # of each slot", "max_num_seqs = 4", "enable_prefix_caching = false # prompts are measured, not looked up"},
+		Knob:     "attention", Old: "plain", New: "flash",
+		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
+		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
+	},
+	"trtllm": {
+		Model:    "openai/gpt-oss-20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
+		Knob:     "experts", Old: "cutlass", New: "trtllm",
+		OldSet: `moe_backend = "CUTLASS"`, NewSet: `moe_backend = "TRTLLM"`,
+		OldLog: "*MoeConfig(backend='CUTLASS'*", NewLog: "*MoeConfig(backend='TRTLLM'*",
+	},
+	"ollama": {
+		Model:    "gpt-oss:20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 4"},
+		Knob:     "attention", Old: "plain", New: "flash",
+		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
+		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
+	},
+	"transformers": {Model: "Qwen/Qwen3-0.6B", Settings: []string{`dtype = "bfloat16"`}},
+	"tabbyapi": {
+		Model: "gpt-oss-20b-exl3", Process: `["python", "main.py", "--model-name", "{model}", "--disable-auth", "true", "--port", "{port}"]`,
+		Settings: []string{`model_dir = "models"`, "max_model_len = 8192", "max_num_seqs = 16"},
+	},
+	"openai": {Model: "openai/gpt-oss-20b", Process: `["my-server", "--model", "{model}", "--port", "{port}"]`},
+}
+
+// scaffolded reports whether a kind has a starter plan.
+func scaffolded(k kinds.Kind) bool {
+	_, known := servers[k.Name]
+	return known || RunsAsIs(k.Name)
+}
