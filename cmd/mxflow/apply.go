@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -133,6 +137,21 @@ func beginStream(a *app) {
 	}
 }
 
+// newProgress shows how an apply goes on.
+func newProgress(a *app) apply.Observer {
+	on := progress.Screen{
+		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
+		Safe: func(text string) string { return a.secrets.Text(inert.Text(text)) },
+	}
+	switch {
+	case a.json:
+		on.JSON = a.printLine
+	case terminal(a.stdout):
+		on.Terminal = bare(a.stdout)
+	}
+	return progress.New(on)
+}
+
 // applying is a plan to apply and who is told of it.
 type applying struct {
 	path, state string
@@ -179,9 +198,9 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		defer done()
 		soft = limited
 	}
-	watch := &recorder{Observer: q.watch, app: a, dir: q.state}
+	watch := &progress.Recorder{Observer: q.watch, Dir: q.state, Secrets: func() *redact.Redactor { return a.secrets }}
 	if q.serve {
-		watch.serve = func() func() { return a.serveBeside(q.state) }
+		watch.Serve = func() func() { return a.serveBeside(q.state) }
 	}
 	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -144,4 +145,16 @@ invalid
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
+}
+
+// fact is a fact of which only its words matter.
+func fact(text string) verdict.Reason {
+	return verdict.New(code.Broken, verdict.Text("error", text))
+}
+
+func facts(texts ...string) (reasons []verdict.Reason) {
+	for _, text := range texts {
+		reasons = append(reasons, fact(text))
+	}
+	return reasons
 }

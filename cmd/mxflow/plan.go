@@ -84,7 +84,7 @@ Nothing is started and nothing else is written.`,
 				a.exit = exitChanges
 			}
 			for _, n := range apply.MachineChanges(st, p) {
-				notes{a}.Note(n)
+				a.note(n)
 			}
 			return nil
 		},
@@ -137,7 +137,7 @@ func printChanges(a *app, changes []plans.Difference, measures bool) {
 		line := "~ " + c.Path + " " + c.Was + " -> " + c.Is
 		switch {
 		case c.Was == "":
-			line = "+ " + c.Path + behind(" = ", strings.TrimSuffix(c.Is, "{…}"))
+			line = "+ " + c.Path + tell.Behind(" = ", strings.TrimSuffix(c.Is, "{…}"))
 		case c.Is == "":
 			line = "- " + c.Path
 		}
@@ -281,7 +281,7 @@ func previewRow(p runtime.Planned) []string {
 		}
 	}
 	if p.Action == runtime.Reuse {
-		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, tell.Line(p.Because), behind("; ", tell.Line(p.Overruled)))
+		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, tell.Line(p.Because), tell.Behind("; ", tell.Line(p.Overruled)))
 	}
 	if p.If != "" {
 		row[3] += ", if " + p.If

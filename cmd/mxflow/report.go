@@ -18,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
@@ -26,8 +27,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/report/ci"
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 func newReportCommand(a *app) *cobra.Command {
@@ -64,7 +63,7 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 			defer st.Close()
 			f, known := reportFormats[format]
 			if format == "html" {
-				f.write = func(w io.Writer, st *store.Store) error { return writePage(w, st, vars) }
+				f.write = func(w io.Writer, st *store.Store) error { return live.Page(w, st, vars) }
 			}
 			switch {
 			case !known:
@@ -140,43 +139,6 @@ var reportFormats = map[string]reportFormat{
 	"html":   {heading: page.Heading},
 	"junit":  {xml.Header, func(w io.Writer, st *store.Store) error { return ci.JUnit(w, st, time.Now()) }},
 	"github": {ci.Heading, func(w io.Writer, st *store.Store) error { return ci.GitHub(w, st, movedIn(st), time.Now()) }},
-}
-
-// writePage writes the page for a browser, with the phases drawn as the newest run's plan
-// has them where that can be compiled yet.
-func writePage(w io.Writer, st *store.Store, vars []load.Given) error {
-	edges, err := edgesOf(st, vars)
-	if err != nil {
-		return err
-	}
-	at, _ := atWork(st.Dir())
-	m, err := page.Of(st, edges, at.Looks)
-	if err != nil {
-		return err
-	}
-	return page.Write(w, m)
-}
-
-// edgesOf are those of the phases of the newest run's plan, compiled with what it was
-// given then and with vars. Without vars there are none where it cannot be compiled any more.
-func edgesOf(st *store.Store, vars []load.Given) (edges []page.Edge, err error) {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return nil, nil
-	}
-	p := replay.New(st, steps.Registry(), vars).Plan(runs[len(runs)-1].ID)
-	if p == nil {
-		if len(vars) > 0 {
-			return nil, fmt.Errorf("the plan of run %s cannot be compiled with these --var and --var-file: give those that it was applied with", runs[len(runs)-1].ID)
-		}
-		return nil, nil
-	}
-	for _, ph := range p.Phases {
-		for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
-			edges = append(edges, page.Edge{From: need, To: ph.Name})
-		}
-	}
-	return edges, nil
 }
 
 // movedIn works out what features moved, of a state directory.

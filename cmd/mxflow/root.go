@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -196,4 +198,42 @@ func doubleDashes(root *cobra.Command, args []string) []string {
 		}
 	}
 	return out
+}
+
+// shuttingDown is said of an interruption where the engine is mxflow's own.
+const shuttingDown = "shutting down the engine; press Ctrl-C again to kill it"
+
+// signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which
+// stops the launch in hand in order; the second ends hard, which stops at once.
+// SIGHUP and SIGPIPE are ignored: a closed terminal, or a pager that was left,
+// does not end a run.
+func signals(ctx context.Context, stderr io.Writer, says string) (soft, hard context.Context, release func()) {
+	soft, stopSoft := context.WithCancel(ctx)
+	// Stopping in order goes on after soft has ended, so hard must not end with it.
+	hard, stopHard := context.WithCancel(context.WithoutCancel(ctx))
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	c := ending.Interrupts()
+	done := make(chan struct{})
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case s := <-c:
+				if n == 1 {
+					fmt.Fprintf(stderr, "\n%s: %s\n", s, says)
+					stopSoft()
+				} else {
+					stopHard()
+				}
+			}
+		}
+	}()
+	return soft, hard, func() {
+		// The signals stay caught: one that comes when the outcome is on record
+		// must not change the exit status.
+		close(done)
+		stopSoft()
+		stopHard()
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -38,6 +41,9 @@ func (a *app) fold() {
 		a.stdout = &table.Folding{To: a.stdout, Width: width}
 	}
 }
+
+// note prints what a person should know besides what was asked for.
+func (a *app) note(r verdict.Reason) { fmt.Fprintln(a.stderr, "note:", tell.Line(r)) }
 
 // width is that of the person's terminal, in columns. What the terminal says goes before
 // COLUMNS, which stays as it was when a window changes, and stands in for a terminal that

@@ -92,7 +92,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	case !ledger.Overridable(d.Verdict):
 		return fmt.Errorf("%s %s, so nothing was decided that could be waived. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(outcome.BrokenBy(d.Decision)))
 	case w.Revoked && !holds:
-		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", tell.Line(old.Bears(d.Decision, now))))
+		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, tell.Behind(": ", tell.Line(old.Bears(d.Decision, now))))
 	}
 	w.Node, w.Attempt, w.MeasureKey, w.DecisionKey, w.Verdict = d.Node, d.Attempt, d.MeasureKey, d.DecisionKey, d.Verdict
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
@@ -112,14 +112,6 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	}
 	fmt.Fprintln(a.stdout, "The next apply unlocks what comes after it. This covers the decision as it is: decided again,\nby new evidence, changed rules or --rerun, the gate is not waived.")
 	return nil
-}
-
-// behind is text behind a separator, empty where there is none.
-func behind(separator, text string) string {
-	if text == "" {
-		return ""
-	}
-	return separator + text
 }
 
 // findGate is the address of a gate that a person names.

@@ -79,3 +79,11 @@ func Because(reasons []verdict.Reason) string {
 	}
 	return ": " + Joined(reasons)
 }
+
+// Behind is text behind a separator, empty where there is none.
+func Behind(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}

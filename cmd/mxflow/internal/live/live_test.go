@@ -1,7 +1,8 @@
-package main
+package live
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -19,7 +22,7 @@ import (
 )
 
 // serving is a state directory with a run under way, and who shows it.
-func serving(t *testing.T) (*store.Store, *store.DirLock, *onlooker) {
+func serving(t *testing.T) (*store.Store, *store.DirLock, *Onlooker) {
 	dir := t.TempDir()
 	lock, err := store.Lock(dir)
 	if err != nil {
@@ -40,7 +43,7 @@ func serving(t *testing.T) (*store.Store, *store.DirLock, *onlooker) {
 	if _, err := st.RunDir("r1"); err != nil {
 		t.Fatal(err)
 	}
-	return st, lock, newOnlooker(dir, "127.0.0.1:4000")
+	return st, lock, New(dir, "127.0.0.1:4000", nil)
 }
 
 // TestServeRefuses: who does not know the token, comes by another name, or wants to change
@@ -86,10 +89,10 @@ func TestServeFollows(t *testing.T) {
 	if _, err := s.current(); err != nil {
 		t.Fatal(err)
 	}
-	own := &app{stdout: t.Output(), stderr: t.Output(), secrets: redact.New([]string{"hunter2"})}
-	r := &recorder{dir: st.Dir(), app: own, Observer: &plain{notes: notes{own}}}
-	r.run = "r1"
-	answer, err := http.Get(s.url() + "events")
+	on := progress.Screen{Out: func() io.Writer { return t.Output() }, Width: func() int { return 80 }}
+	r := &progress.Recorder{Dir: st.Dir(), Secrets: func() *redact.Redactor { return redact.New([]string{"hunter2"}) }, Observer: progress.New(on)}
+	r.Begin(apply.Start{Run: "r1", Plan: &plans.Plan{Name: "tiny"}})
+	answer, err := http.Get(s.URL() + "events")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,4 +177,4 @@ func revisionOf(said string) string {
 	return revision
 }
 
-var _ apply.Observer = &recorder{}
+var _ apply.Observer = &progress.Recorder{}

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestDescribeLaunches(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := status(again); got != "launch 5 of 16 again (gemm) · benchmark · port / gemm" {
+	if got := Status(again); got != "launch 5 of 16 again (gemm) · benchmark · port / gemm" {
 		t.Errorf("the live line says %q", got)
 	}
 }

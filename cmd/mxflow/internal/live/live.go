@@ -1,0 +1,288 @@
+// Package live serves the page of a state directory to a browser on this machine and keeps
+// it up to date while an apply is under way. It reads; nothing can be changed through it.
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/report/page"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/replay"
+)
+
+// look is how often an open page is brought up to date, and how often a page is made anew
+// at most.
+const look = time.Second
+
+// mostStreams is how many open pages are kept up to date.
+const mostStreams = 16
+
+// Onlooker shows one state directory. It only reads.
+type Onlooker struct {
+	dir, host, token string
+	// vars are what the plan is compiled with, beside what it was applied with.
+	vars    []load.Given
+	streams chan struct{}
+
+	mu sync.Mutex
+	// text is the page of a revision of the ledger, made at a time.
+	text     []byte
+	revision string
+	made     time.Time
+	// took is what launches took until then, by node and variant.
+	took map[string]took
+}
+
+type took struct {
+	launches int
+	seconds  float64
+}
+
+// New shows a state directory at an address. vars are what its plan is compiled with, beside
+// what it was applied with.
+func New(dir, host string, vars []load.Given) *Onlooker {
+	return &Onlooker{dir: dir, host: host, vars: vars, token: rand.Text(), streams: make(chan struct{}, mostStreams)}
+}
+
+// URL is where a person looks.
+func (s *Onlooker) URL() string { return "http://" + s.host + "/" + s.token + "/" }
+
+// Serve answers until ctx ends, which is no error.
+func (s *Onlooker) Serve(ctx context.Context, listener net.Listener) error {
+	web := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = web.Close() })
+	defer stop()
+	if err := web.Serve(listener); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// ServeHTTP answers who names this host and knows the token. A page of another site that
+// had its own name point here (DNS rebinding) names another host.
+func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, what, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	_, port, _ := net.SplitHostPort(s.host)
+	switch {
+	case r.Host != s.host && r.Host != "localhost:"+port:
+		http.Error(w, "this is not "+r.Host, http.StatusMisdirectedRequest)
+		return
+	case subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1:
+		http.NotFound(w, r)
+		return
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "nothing can be changed here", http.StatusMethodNotAllowed)
+		return
+	}
+	for name, value := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
+		w.Header().Set(name, value)
+	}
+	switch what {
+	case "":
+		s.page(w)
+	case "events":
+		s.events(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Onlooker) page(w http.ResponseWriter) {
+	text, err := s.current()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text)
+}
+
+// revisionNow tells one state of the ledger, and of the looks at a session, from another
+// without reading the ledger.
+func (s *Onlooker) revisionNow() string {
+	info, err := os.Stat(store.LedgerPath(s.dir))
+	if err != nil {
+		return "gone"
+	}
+	revision := fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+	if at, underWay := progress.AtWork(s.dir); underWay {
+		for _, l := range at.Looks {
+			revision += fmt.Sprintf("-%d", l.Time.UnixNano())
+		}
+	}
+	return revision
+}
+
+// current is the page as the ledger has it now, made at most once a second however many
+// ask for it.
+func (s *Onlooker) current() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	revision := s.revisionNow()
+	if s.text != nil && (revision == s.revision || time.Since(s.made) < look) {
+		return s.text, nil
+	}
+	st, err := store.OpenReadOnly(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	m, err := model(st, s.vars)
+	if err != nil {
+		return nil, err
+	}
+	m.Revision, s.took = revision, map[string]took{}
+	for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
+		of := s.took[l.Node+" "+l.Variant]
+		s.took[l.Node+" "+l.Variant] = took{of.launches + 1, of.seconds + l.Seconds}
+	}
+	var text bytes.Buffer
+	if err := page.Write(&text, m); err != nil {
+		return nil, err
+	}
+	s.text, s.revision, s.made = text.Bytes(), revision, time.Now()
+	return s.text, nil
+}
+
+// shown is what an open page is told.
+type shown struct {
+	Revision string `json:"revision"`
+	// Line is what goes on now, empty where nothing does; Log the last line of an engine
+	// that starts.
+	Line string `json:"line"`
+	Log  string `json:"log,omitempty"`
+	Made int    `json:"made"`
+	Left int    `json:"left"`
+	// Gone is how long the launch in hand goes on, Takes what launches of its variant took
+	// on average; 0 where none was made.
+	Gone  int `json:"gone,omitempty"`
+	Takes int `json:"takes,omitempty"`
+}
+
+// events tells an open page what goes on, whenever that changes.
+func (s *Onlooker) events(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for told := ""; ; {
+		data, err := json.Marshal(s.now())
+		if err != nil {
+			return
+		}
+		if text := string(data); text != told {
+			told = text
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
+				return
+			}
+			if out.Flush() != nil {
+				return
+			}
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// now is how the run stands. A page that is older than the ledger is due anew.
+func (s *Onlooker) now() shown {
+	state := shown{Revision: s.revisionNow()}
+	at, underWay := progress.AtWork(s.dir)
+	if !underWay {
+		return state
+	}
+	state.Line, state.Made, state.Left = progress.Status(at.Event), at.Made, at.Left
+	if at.Loading != nil {
+		state.Line, state.Log = progress.Loading(at.Loading, at.Seconds)+" · "+state.Line, at.Loading.Log
+	}
+	if !at.Began.IsZero() {
+		s.mu.Lock()
+		of := s.took[at.Node+" "+at.Variant]
+		s.mu.Unlock()
+		if gone := time.Since(at.Began).Seconds(); of.launches > 0 {
+			takes := of.seconds / float64(of.launches)
+			state.Gone, state.Takes = int(min(gone, takes)), int(math.Ceil(takes))
+			state.Line += " · " + tell.Rough(gone) + " of about " + tell.Rough(takes)
+		} else {
+			state.Line += " · " + tell.Rough(gone)
+		}
+	}
+	state.Line += " · " + progress.Left(at.ETALeast, at.ETA)
+	return state
+}
+
+// Page writes the page for a browser, with the phases drawn as the newest run's plan
+// has them where that can be compiled yet.
+func Page(w io.Writer, st *store.Store, vars []load.Given) error {
+	m, err := model(st, vars)
+	if err != nil {
+		return err
+	}
+	return page.Write(w, m)
+}
+
+// Check sees that the plan can be compiled with vars.
+func Check(st *store.Store, vars []load.Given) error {
+	_, err := edgesOf(st, vars)
+	return err
+}
+
+func model(st *store.Store, vars []load.Given) (*page.Model, error) {
+	edges, err := edgesOf(st, vars)
+	if err != nil {
+		return nil, err
+	}
+	at, _ := progress.AtWork(st.Dir())
+	return page.Of(st, edges, at.Looks)
+}
+
+// edgesOf are those of the phases of the newest run's plan, compiled with what it was
+// given then and with vars. Without vars there are none where it cannot be compiled any more.
+func edgesOf(st *store.Store, vars []load.Given) (edges []page.Edge, err error) {
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	p := replay.New(st, steps.Registry(), vars).Plan(runs[len(runs)-1].ID)
+	if p == nil {
+		if len(vars) > 0 {
+			return nil, fmt.Errorf("the plan of run %s cannot be compiled with these --var and --var-file: give those that it was applied with", runs[len(runs)-1].ID)
+		}
+		return nil, nil
+	}
+	for _, ph := range p.Phases {
+		for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
+			edges = append(edges, page.Edge{From: need, To: ph.Name})
+		}
+	}
+	return edges, nil
+}

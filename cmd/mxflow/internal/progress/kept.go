@@ -1,0 +1,120 @@
+package progress
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+// Kept is what a run under way says of itself.
+type Kept struct {
+	runtime.Event
+	// Began is when the launch in hand did; absent while there is none.
+	Began time.Time `json:"began,omitzero"`
+	// Looks are where the tests of the sessions under way stand, one a feature.
+	Looks []runtime.Event `json:"looks,omitempty"`
+}
+
+// AtWork is what the run under way on a state directory said of itself last.
+func AtWork(dir string) (at Kept, underWay bool) {
+	held, by, err := store.AtWork(dir)
+	if err != nil || !held || by == nil || by.Run == nil {
+		return at, false
+	}
+	text, err := store.Progress(dir, *by.Run)
+	if err != nil || json.Unmarshal(text, &at) != nil || at.Type == "run_done" {
+		return at, false
+	}
+	return at, true
+}
+
+// Recorder keeps where a run is for mxflow serve to read. It writes when a node, a launch
+// or a stage begins or ends, for each new line of an engine that starts, and after a
+// round of a session; nothing while a launch is measured.
+type Recorder struct {
+	apply.Observer
+	// Dir is the state directory.
+	Dir string
+	// Secrets are taken out of what is kept; loading a plan finds them.
+	Secrets func() *redact.Redactor
+	// Serve, where set, shows the run from its begin to its end; done ends that.
+	Serve func() (done func())
+	done  func()
+
+	mu  sync.Mutex
+	run string
+	// launch is the newest event with the place in the plan that later ones of it lack.
+	launch runtime.Event
+	began  time.Time
+	looks  []runtime.Event
+}
+
+func (r *Recorder) Begin(s apply.Start) {
+	r.mu.Lock()
+	r.run = s.Run
+	r.mu.Unlock()
+	r.Observer.Begin(s)
+	if r.Serve != nil {
+		r.done = r.Serve()
+	}
+}
+
+func (r *Recorder) End(res *apply.Result) {
+	r.Observer.End(res)
+	if r.done != nil {
+		r.done()
+	}
+}
+
+func (r *Recorder) Event(ev runtime.Event) {
+	r.keep(ev)
+	r.Observer.Event(ev)
+}
+
+func (r *Recorder) keep(ev runtime.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch ev.Type {
+	case "launch_started":
+		r.launch, r.began = ev, ev.Time
+	case "level_started":
+		r.launch = ev
+	case "launch_ready", "stage_started", "launch_loading":
+		// These say less of where they belong.
+		launch := r.launch
+		launch.Seconds, launch.ETALeast, launch.ETA = ev.Seconds, ev.ETALeast, ev.ETA
+		if ev.Type != "launch_ready" && ev.Loading != nil {
+			// A log's name is an identity, and this is its text.
+			loading := *ev.Loading
+			loading.Log = r.Secrets().Text(loading.Log)
+			launch.Loading = &loading
+		}
+		ev = launch
+	case "looked":
+		r.looks = append(slices.DeleteFunc(r.looks, func(l runtime.Event) bool { return l.Feature == ev.Feature }), ev)
+		r.began = time.Time{}
+	case "node_started", "node_done":
+		r.looks = slices.DeleteFunc(r.looks, func(l runtime.Event) bool { return l.Node == ev.Node })
+		r.began = time.Time{}
+	case "run_done":
+		r.looks = nil
+	default:
+		return
+	}
+	// Reasons and messages may hold what nobody should keep, and the ledger has them.
+	kept := Kept{Began: r.began, Looks: r.looks, Event: runtime.Event{
+		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant, Loading: ev.Loading,
+		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds, ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
+	}}
+	said, err := json.Marshal(r.Secrets().Any(kept, apply.Identities...))
+	if err == nil {
+		err = store.KeepProgress(r.Dir, r.run, said)
+	}
+	_ = err // it is for onlookers: a run does not end for want of them
+}

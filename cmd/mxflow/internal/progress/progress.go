@@ -1,0 +1,180 @@
+// Package progress says how a run comes along, from its events alone: a line each, a line
+// that a terminal rewrites, a stream of objects, and a file for who looks on. It knows no
+// flags, ends nothing and decides nothing.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+// Screen is where progress is shown.
+type Screen struct {
+	// Version is mxflow's.
+	Version string
+	// Out is asked for each time: loading a plan puts a net for its secrets before it.
+	Out func() io.Writer
+	// Terminal is what a live display steers; nil where there is none.
+	Terminal io.Writer
+	// Width is that of the terminal, in columns.
+	Width func() int
+	// JSON prints an object on a line of its own; nil where people read.
+	JSON func(any)
+	// Safe is text without secrets, and by which nobody steers a terminal.
+	Safe func(string) string
+	// Note prints what a person should know besides.
+	Note func(verdict.Reason)
+}
+
+// New shows how an apply goes on: as a stream of objects, as a line at the bottom of a
+// terminal, or as lines.
+func New(on Screen) apply.Observer {
+	if on.JSON == nil && on.Terminal != nil {
+		return &live{on: on, line: "starting"}
+	}
+	return &plain{on: on}
+}
+
+// plain shows each event by itself as it comes.
+type plain struct {
+	on Screen
+	mu sync.Mutex
+}
+
+func (p *plain) Begin(s apply.Start) {
+	if p.on.JSON == nil {
+		fmt.Fprintf(p.on.Out(), "mxflow %s: plan %s, run %s\n", p.on.Version, s.Plan.Name, s.Run)
+	}
+}
+
+// Event prints one object, or a line where there is something to say: for logs and pipes.
+func (p *plain) Event(ev runtime.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.on.JSON != nil {
+		p.on.JSON(ev)
+	} else if text := describe(ev); text != "" {
+		fmt.Fprintf(p.on.Out(), "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
+	}
+}
+
+func (p *plain) End(*apply.Result) {}
+
+func (p *plain) Note(r verdict.Reason) { p.on.Note(r) }
+
+// live keeps one line at the bottom of a terminal: how much of the whole is done, how
+// long it will take, and where it is. What has happened scrolls above it.
+type live struct {
+	on    Screen
+	began time.Time
+	bars  *mpb.Progress
+	bar   *mpb.Bar
+
+	mu   sync.Mutex
+	line string
+	// loading is how a start comes along that began at since; nil while none does.
+	loading *runtime.Loading
+	since   time.Time
+	// least and most are the seconds that were left at a time.
+	least, most float64
+	at          time.Time
+	// over is set when no launch is left.
+	over bool
+}
+
+func (l *live) Begin(s apply.Start) {
+	l.began, l.at = time.Now(), time.Now()
+	l.least, l.most = s.Estimate.Low, s.Estimate.High
+	l.bars = mpb.New(mpb.WithOutput(l.on.Terminal), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
+	l.bar = l.bars.New(int64(max(1, s.Estimate.Launches)), mpb.BarStyle().Rbound("]").Lbound("["),
+		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })),
+		mpb.BarExtender(mpb.BarFillerFunc(l.logLine), false))
+	l.scroll(fmt.Sprintf("mxflow %s: plan %s, run %s", l.on.Version, s.Plan.Name, s.Run))
+}
+
+// scroll prints a line above the live one.
+func (l *live) scroll(line string) { fmt.Fprintln(l.bars, l.on.Safe(line)) }
+
+// text has first what people look for, since a narrow terminal cuts the end.
+func (l *live) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since := time.Since(l.at).Seconds()
+	eta := Left(max(0, l.least-since), max(0, l.most-since))
+	if l.over {
+		eta = "deciding"
+	}
+	line := l.line
+	if l.loading != nil {
+		line = Loading(l.loading, time.Since(l.since).Seconds()) + " · " + line
+	}
+	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, tell.Rough(time.Since(l.began).Seconds()))
+	return table.Fit(l.on.Safe(s), l.on.Width()-barWidth-3)
+}
+
+// logLine is the last line of an engine that loads, below the live one.
+func (l *live) logLine(w io.Writer, _ decor.Statistics) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.loading == nil || l.loading.Log == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, table.Fit("  | "+l.on.Safe(l.loading.Log), l.on.Width()-1))
+	return err
+}
+
+// barWidth is the drawn bar's, in columns.
+const barWidth = 12
+
+func (l *live) Event(ev runtime.Event) {
+	l.mu.Lock()
+	l.least, l.most, l.at = ev.ETALeast, ev.ETA, time.Now()
+	l.over = ev.Left == 0 && ev.Made > 0
+	switch ev.Type {
+	case "launch_started", "level_started", "request_done":
+		l.line, l.loading = Status(ev), nil
+	case "stage_started", "launch_loading":
+		l.loading, l.since = ev.Loading, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
+	case "launch_ready", "launch_done", "node_done":
+		l.loading = nil
+	}
+	l.mu.Unlock()
+	// Completing it would take it away.
+	l.bar.SetTotal(int64(ev.Made+max(1, ev.Left)), false)
+	l.bar.SetCurrent(int64(ev.Made))
+	// A launch's start and its stages are on the live line; what scrolls is what ended,
+	// and why something is made again.
+	if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
+		l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.on.Width()-len(indent))))
+	}
+}
+
+// folded breaks the lines of an event between words, to stand behind its time.
+func folded(text string, width int) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		wrapped := table.Wrap(line, max(table.LeastColumn, width))
+		out = append(out, strings.ReplaceAll(wrapped, "\n", "\n"+indent))
+	}
+	return strings.Join(out, "\n"+indent)
+}
+
+func (l *live) End(*apply.Result) {
+	l.bar.Abort(true)
+	l.bars.Wait()
+}
+
+func (l *live) Note(r verdict.Reason) { l.on.Note(r) }

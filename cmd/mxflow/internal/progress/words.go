@@ -1,0 +1,196 @@
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+func eta(ev runtime.Event) string {
+	if ev.Type != "launch_started" {
+		return ""
+	}
+	return "  " + Left(ev.ETALeast, ev.ETA)
+}
+
+// Left is how long a run goes on, of what is known of that.
+func Left(least, most float64) string {
+	switch {
+	case most > 0:
+		return "ETA " + tell.Between(least, most)
+	case least >= 0.5: // which is printed as a second
+		return "ETA at least " + tell.Lasting(least)
+	}
+	return "ETA unknown until the first launch"
+}
+
+// indent is before what belongs to an event, which stands behind its time.
+const indent = "           "
+
+// describe is an event as a line; empty for those that only a live display
+// shows.
+func describe(ev runtime.Event) string {
+	where := place(ev)
+	switch ev.Type {
+	case "node_started":
+		if ev.Why.Code == code.Relaxed {
+			return fmt.Sprintf("%s: measured anew: %s", where, tell.Line(ev.Why))
+		}
+	case "launch_started":
+		if ev.Level == "qualification" {
+			if ev.Again > 0 {
+				return fmt.Sprintf("%s: qualification launch of %s again%s", where, ev.Variant, tell.Behind(": ", tell.Brief(ev.Why)))
+			}
+			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
+		}
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), tell.Behind(": ", tell.Brief(ev.Why)))
+	case "stage_started":
+		return fmt.Sprintf("%s: %s (%s)", where, Loading(ev.Loading, ev.Seconds), ev.Variant)
+	case "launch_done":
+		if !ev.Why.IsZero() {
+			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))
+		}
+	case "level_done":
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, tell.Because(tell.Few(ev.Reasons, 1)))
+	case "node_done":
+		if ev.Action == runtime.Reuse {
+			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, tell.Behind(", ", tell.Line(ev.Why)))
+		}
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, tell.Behind(", ", tell.Line(ev.Why)), below(saying(ev)))
+	case "node_locked":
+		if ev.Why.Code == code.NotTargeted {
+			return "" // the table says it
+		}
+		return fmt.Sprintf("%s: locked, because %s", ev.Node, tell.Line(ev.Why))
+	case "note":
+		return "note: " + tell.Line(ev.Why)
+	}
+	return ""
+}
+
+// Loading is how a start comes along: "loading weights, 41 s, GPU 61.3 of 151 GB".
+func Loading(l *runtime.Loading, seconds float64) string {
+	words, known := tell.Stage(l.Stage)
+	if !known {
+		words = l.Stage
+	}
+	return words + ", " + tell.Rough(seconds) + tell.Behind(", ", tell.GPUMemory(l.GPUMemory, l.GPUMemoryTotal))
+}
+
+// launchWord names a launch: "launch 5 of 8–16 (gemm)" where 8 are made in any case,
+// and "launch 5 of 16 again (gemm)" where it stands in the place of one that does not
+// count.
+func launchWord(ev runtime.Event) string {
+	again := ""
+	if ev.Again > 0 {
+		again = " again"
+	}
+	of := fmt.Sprint(ev.Launches)
+	if ev.LaunchesLeast > 0 && ev.LaunchesLeast < ev.Launches {
+		of = fmt.Sprintf("%d–%d", ev.LaunchesLeast, ev.Launches)
+	}
+	return fmt.Sprintf("launch %d of %s%s (%s)", ev.Launch, of, again, ev.Variant)
+}
+
+// saying are the reasons of a decision for its line: in brief, since a level that
+// did not pass has a line of its own, and without what the table at the end says too.
+func saying(ev runtime.Event) []string {
+	said, left := false, 0
+	var kept []verdict.Reason
+	for _, r := range confirmed(ev.Reasons) {
+		// Of what holds only the first is kept, and that where all of it holds.
+		if r.Verdict == verdict.Pass && !ofConfirmation(r) {
+			if said || !verdict.Verdict(ev.Verdict).Unlocks() {
+				left++
+				continue
+			}
+			said = true
+		}
+		kept = append(kept, brief(r))
+	}
+	if len(kept) == 0 {
+		return tell.Lines(ev.Reasons)
+	}
+	lines := tell.Lines(kept)
+	if left > 0 {
+		lines[len(lines)-1] += fmt.Sprintf(" (and %d more that pass)", left)
+	}
+	return lines
+}
+
+// confirmed are what other engines say of a feature, where they are among its
+// reasons: the others are those of the first engine, whose line stands above.
+func confirmed(reasons []verdict.Reason) []verdict.Reason {
+	first := slices.IndexFunc(reasons, func(r verdict.Reason) bool { return !ofConfirmation(r) })
+	if first <= 0 {
+		return reasons
+	}
+	return reasons[:first]
+}
+
+func ofConfirmation(r verdict.Reason) bool {
+	switch r.Code {
+	case code.Confirmed, code.NotConfirmed, code.NotTried, code.ConfirmationNotRun:
+		return true
+	}
+	return false
+}
+
+// brief is a reason without why a level did not pass that it follows from, which the
+// level says itself. What passed on another engine is nothing that it was not
+// confirmed for.
+func brief(r verdict.Reason) verdict.Reason {
+	var causes []verdict.Reason
+	for _, c := range r.Causes {
+		if c.Code == code.Level && c.Verdict != verdict.Pass {
+			c = verdict.New(code.LevelIs).On(c.Subject).Is(c.Verdict)
+		}
+		causes = append(causes, brief(c))
+	}
+	return r.From(causes...)
+}
+
+// place is where in the plan an event belongs.
+func place(ev runtime.Event) string {
+	switch {
+	case ev.Feature != "":
+		return ev.Phase + " / " + ev.Feature
+	case ev.Phase != "":
+		return ev.Phase
+	default:
+		return ev.Node
+	}
+}
+
+// below lists reasons under a line, one each.
+func below(reasons []string) string {
+	if len(reasons) == 1 {
+		return ": " + reasons[0]
+	}
+	var b strings.Builder
+	for _, r := range reasons {
+		b.WriteString("\n" + indent + r)
+	}
+	return b.String()
+}
+
+// Status is an event as the one line that a live display rewrites, what changes most
+// first.
+func Status(ev runtime.Event) string {
+	var parts []string
+	if ev.Launches > 0 {
+		parts = append(parts, launchWord(ev))
+	}
+	if ev.Requests > 0 {
+		parts = append(parts, fmt.Sprintf("request %d of %d", ev.Request, ev.Requests))
+	}
+	if ev.Level != "" {
+		parts = append(parts, ev.Level)
+	}
+	return strings.Join(append(parts, place(ev)), " · ")
+}
