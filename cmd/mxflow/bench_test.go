@@ -123,21 +123,6 @@ func TestBenchRefuses(t *testing.T) {
 	}
 }
 
-// Prompts of two measurements that nobody gave a seed are not the same.
-func TestBenchSeed(t *testing.T) {
-	seed := func(given bool) int {
-		b := benchFlags{seed: 5}
-		b.chooseSeed(given)
-		return b.seed
-	}
-	if seed(true) != 5 {
-		t.Error("a seed that was given is not used")
-	}
-	if a, b, c := seed(false), seed(false), seed(false); a == b && b == c {
-		t.Errorf("three measurements have the seed %d", a)
-	}
-}
-
 // Servers that refuse something that OpenAI's API does not have, or that do not
 // answer what the latency is measured with: the error says what to do.
 func TestBenchHints(t *testing.T) {

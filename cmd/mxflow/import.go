@@ -31,7 +31,11 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
-			f, err := readImported(args[0])
+			data, err := files.ReadResult(args[0], imported.MaxSize)
+			if err != nil {
+				return err
+			}
+			f, err := imported.Read(args[0], data)
 			if err != nil {
 				return err
 			}
@@ -46,15 +50,6 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 	c.Flags().BoolVar(&definitions, "definitions", false, "say what the tool means by each name")
 	a.jsonFlag(c, "print as JSON")
 	return c
-}
-
-// readImported reads a result file of another tool.
-func readImported(path string) (*imported.File, error) {
-	data, err := files.ReadResult(path, imported.MaxSize)
-	if err != nil {
-		return nil, err
-	}
-	return imported.Read(path, data)
 }
 
 func printImported(a *app, path string, f *imported.File, definitions bool) {

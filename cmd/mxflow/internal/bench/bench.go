@@ -1,5 +1,6 @@
-// Package bench holds what mxflow bench found of a running server and writes it: as
-// tables, Markdown, CSV, plots and a page. It knows no flags and sends nothing.
+// Package bench measures a server that runs already: what is asked of it, what was found,
+// how that is written (tables, Markdown, CSV, plots, a page), and an earlier result beside
+// it. It decides nothing: it sees one start of a server.
 package bench
 
 import (

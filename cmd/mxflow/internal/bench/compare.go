@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -28,25 +27,22 @@ import (
 // differ is not in either, so that nothing here is a verdict: --compare shows
 // what there is, marks what is not alike, and names what would decide.
 
-// benchEarlier is the file of --compare.
-type benchEarlier struct {
+// earlierResult is the file of --compare.
+type earlierResult struct {
 	file string
 	// Exactly one of these is set: a result of mxflow bench, or of another tool.
-	result  *bench.Result
+	result  *Result
 	foreign *imported.File
 }
 
-// mostResult bounds a result file, in bytes.
-const mostResult = 64 << 20
-
 // readEarlier reads a result: mxflow's own JSON, or another tool's file.
-func readEarlier(path string) (*benchEarlier, error) {
-	e := &benchEarlier{file: path}
-	data, err := files.ReadResult(path, mostResult)
+func readEarlier(path string) (*earlierResult, error) {
+	e := &earlierResult{file: path}
+	data, err := files.ReadResult(path, imported.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("--compare: %w", err)
 	}
-	var r bench.Result
+	var r Result
 	if json.Unmarshal(data, &r) == nil && strings.HasPrefix(r.Tool, "mxflow ") {
 		if err := r.Whole(); err != nil {
 			return nil, fmt.Errorf("--compare: %s: %w", path, err)
@@ -54,7 +50,7 @@ func readEarlier(path string) (*benchEarlier, error) {
 		e.result = &r
 		return e, nil
 	}
-	if e.foreign, err = readImported(path); err != nil {
+	if e.foreign, err = imported.Read(path, data); err != nil {
 		return nil, fmt.Errorf("--compare: neither a result of mxflow bench --format json, nor of a tool that mxflow import knows: %w", err)
 	}
 	return e, nil
@@ -62,7 +58,7 @@ func readEarlier(path string) (*benchEarlier, error) {
 
 // compareFiles compares two files where the argument is one and no URL; done
 // reports whether it was.
-func compareFiles(a *app, b *benchFlags) (done bool, err error) {
+func (b *Request) compareFiles(h Host) (done bool, err error) {
 	if b.compare == "" {
 		return false, nil
 	}
@@ -82,12 +78,12 @@ func compareFiles(a *app, b *benchFlags) (done bool, err error) {
 	if now.result == nil {
 		return true, b.wrong("compare", "%s is of another tool: give the URL of a server, or a result of mxflow bench, and compare that with %s", b.url, b.url)
 	}
-	return true, compareWith(a, b, now.result)
+	return true, b.compareWith(h, now.result)
 }
 
 // comparable refuses a comparison that no measurement could make possible, before
 // there is one.
-func (b benchFlags) comparable() error {
+func (b *Request) comparable() error {
 	if b.earlier == nil || b.earlier.result == nil {
 		return nil
 	}
@@ -95,9 +91,9 @@ func (b benchFlags) comparable() error {
 	if err != nil {
 		return err
 	}
-	planned := &bench.Result{Dataset: b.sent()}
+	planned := &Result{Dataset: b.sent()}
 	for _, c := range w.Cells() {
-		planned.Cells = append(planned.Cells, bench.Cell{Label: c.Label})
+		planned.Cells = append(planned.Cells, Cell{Label: c.Label})
 	}
 	if why := notComparable(b.earlier.result, planned); why != "" {
 		return b.wrong("compare", "nothing was measured, since %s and this could not be compared: %s", b.compare, why)
@@ -107,29 +103,29 @@ func (b benchFlags) comparable() error {
 
 // compareWith prints a result beside the earlier one; nothing where none was
 // asked for.
-func compareWith(a *app, b *benchFlags, now *bench.Result) error {
+func (b *Request) compareWith(h Host, now *Result) error {
 	switch {
 	case b.earlier == nil || len(now.Cells) == 0:
 		return nil
 	case b.earlier.foreign != nil:
-		besideForeign(a, b.earlier, now)
+		h.besideForeign(b.earlier, now)
 		return nil
 	}
 	then := b.earlier.result
 	if why := notComparable(then, now); why != "" {
-		a.exit = max(a.exit, verdict.ExitUsage)
+		b.exit = max(b.exit, verdict.ExitUsage)
 		return fmt.Errorf("--compare: %s and this cannot be compared: %s", b.compare, why)
 	}
-	fmt.Fprintf(a.stdout, "\ncompared with %s: %s at %s (%s), %s, %s\n\n", b.compare, imported.Printable(then.Model), imported.Printable(then.URL),
+	fmt.Fprintf(h.On, "\ncompared with %s: %s at %s (%s), %s, %s\n\n", b.compare, imported.Printable(then.Model), imported.Printable(then.URL),
 		imported.Printable(then.Engine), then.Started.UTC().Format("2006-01-02 15:04 MST"), imported.Printable(then.Tool))
-	a.printTable([]string{"cell", "metric", "then", "now", "now / then"}, ratios(then, now))
-	a.screen().Sentences("differences", unlike(then, now))
-	a.screen().Sentences("what this shows", whatItShows(a, then, now))
+	h.On.Table([]string{"cell", "metric", "then", "now", "now / then"}, ratios(then, now))
+	h.On.Sentences("differences", unlike(then, now))
+	h.On.Sentences("what this shows", h.whatItShows(then, now))
 	return nil
 }
 
 // notComparable is why two results have nothing to do with each other.
-func notComparable(then, now *bench.Result) string {
+func notComparable(then, now *Result) string {
 	switch {
 	case len(then.Invalid) > 0:
 		return "what was measured then does not count: " + tell.Line(then.Invalid[0])
@@ -146,16 +142,16 @@ func notComparable(then, now *bench.Result) string {
 	return ""
 }
 
-func labels(cells []bench.Cell) string {
-	return strings.Join(plans.Names(cells, func(c bench.Cell) string { return c.Label }), ", ")
+func labels(cells []Cell) string {
+	return strings.Join(plans.Names(cells, func(c Cell) string { return c.Label }), ", ")
 }
 
 // shared are the cells of both, as pairs of then and now.
-func shared(then, now *bench.Result) (pairs [][2]bench.Cell) {
+func shared(then, now *Result) (pairs [][2]Cell) {
 	for _, c := range now.Cells {
 		for _, d := range then.Cells {
 			if c.Label == d.Label {
-				pairs = append(pairs, [2]bench.Cell{d, c})
+				pairs = append(pairs, [2]Cell{d, c})
 			}
 		}
 	}
@@ -178,10 +174,10 @@ func (n startNoise) apart() float64 {
 
 // noiseOfStarts pools launches over sessions and variants that sent the same cell.
 // Variants of one session share a machine and a boot, but not a mean.
-func noiseOfStarts(a *app, cell bench.Cell) (n startNoise, ok bool) {
+func (h Host) noiseOfStarts(cell Cell) (n startNoise, ok bool) {
 	dirs := []string{store.DirName}
-	if a.state != "" {
-		dirs = []string{a.state}
+	if h.State != "" {
+		dirs = []string{h.State}
 	} else if more, err := filepath.Glob(filepath.Join(ab.Folder, "*", store.DirName)); err == nil {
 		dirs = append(dirs, more...)
 	}
@@ -209,7 +205,7 @@ func noiseOfStarts(a *app, cell bench.Cell) (n startNoise, ok bool) {
 }
 
 // sentLike is the decode speed of a launch that sent the cell.
-func sentLike(l *ledger.Launch, cell bench.Cell) (float64, bool) {
+func sentLike(l *ledger.Launch, cell Cell) (float64, bool) {
 	for _, run := range l.Cells {
 		if run.Prompt != cell.Prompt || run.Output != cell.Output || run.Depth != cell.Depth || run.Concurrency != cell.Concurrency || run.Rate != cell.Rate {
 			continue
@@ -226,7 +222,7 @@ var comparedMetrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "tg_total", "p
 
 // ratios are the rows of the table. Which way is better they do not say: that would
 // be a verdict, and single starts allow none.
-func ratios(then, now *bench.Result) (rows [][]string) {
+func ratios(then, now *Result) (rows [][]string) {
 	for _, pair := range shared(then, now) {
 		cell := pair[1].Label
 		for _, name := range comparedMetrics {
@@ -241,7 +237,7 @@ func ratios(then, now *bench.Result) (rows [][]string) {
 			case x.Mean > 0 && y.Mean > 0:
 				ratio = strconv.FormatFloat(y.Mean/x.Mean, 'f', 3, 64) + "×"
 			}
-			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), bench.Spread(x), bench.Spread(y), ratio})
+			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), Spread(x), Spread(y), ratio})
 			cell = ""
 		}
 	}
@@ -250,7 +246,7 @@ func ratios(then, now *bench.Result) (rows [][]string) {
 
 // unlike are the things in which the two measurements differ, as far as the
 // files say.
-func unlike(then, now *bench.Result) (list []string) {
+func unlike(then, now *Result) (list []string) {
 	differ := func(what, x, y string) {
 		if x != y {
 			list = append(list, fmt.Sprintf("%s: %s then, %s now", what, x, y))
@@ -289,19 +285,19 @@ func unlike(then, now *bench.Result) (list []string) {
 	return append(list, "neither result records machine, driver, packages or server flags: they may differ")
 }
 
-func hasCell(r *bench.Result, label string) bool {
-	return slices.ContainsFunc(r.Cells, func(c bench.Cell) bool { return c.Label == label })
+func hasCell(r *Result, label string) bool {
+	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Label == label })
 }
 
 // whatItShows is what can be said from two single starts, and what cannot.
-func whatItShows(a *app, then, now *bench.Result) []string {
+func (h Host) whatItShows(then, now *Result) []string {
 	starts := "One start of a server then, and one now."
 	if then.URL == now.URL {
 		starts = "One start of a server then, and one now, or even the same: the address is."
 	}
 	lines := []string{starts + " ± is between runs of one start, and two starts of the same server differ by more than that: a ratio here is no verdict, however far it is from 1."}
 	cell := shared(then, now)[0][1]
-	if n, ok := noiseOfStarts(a, cell); ok {
+	if n, ok := h.noiseOfStarts(cell); ok {
 		lines = append(lines, fmt.Sprintf("Launches that are on record here vary by %s in tg of %s (%d launches, %d degrees of freedom): two starts of the same server are up to %s apart in 19 of 20 cases.",
 			tell.Number(n.sd, "spread"), cell.Label, n.launches, int(n.df), tell.Number(n.apart(), "spread")))
 	} else {
@@ -319,9 +315,9 @@ func whatItShows(a *app, then, now *bench.Result) []string {
 
 // besideForeign prints another tool's numbers below ours, without ratios: what
 // two tools call alike is not alike.
-func besideForeign(a *app, e *benchEarlier, now *bench.Result) {
+func (h Host) besideForeign(e *earlierResult, now *Result) {
 	f := e.foreign
-	fmt.Fprintf(a.stdout, "\nbeside %s\n", imported.Printable(e.file+": "+strings.TrimSpace(strings.Join([]string{f.Tool, f.Version, f.Model, f.Date}, " "))))
+	fmt.Fprintf(h.On, "\nbeside %s\n", imported.Printable(e.file+": "+strings.TrimSpace(strings.Join([]string{f.Tool, f.Version, f.Model, f.Date}, " "))))
 	var rows [][]string
 	for _, c := range f.Cells {
 		cell := imported.Printable(c.Name)
@@ -335,8 +331,8 @@ func besideForeign(a *app, e *benchEarlier, now *bench.Result) {
 			}
 		}
 	}
-	fmt.Fprintln(a.stdout)
-	a.printTable([]string{"its cell", "its metric", "statistic", "value"}, rows)
+	fmt.Fprintln(h.On)
+	h.On.Table([]string{"its cell", "its metric", "statistic", "value"}, rows)
 	lines := []string{
 		"Two tools measure what they give one name in two ways, and each saw one start of a server. There is no ratio of their numbers.",
 		"What it means by each name: mxflow import " + shell.Quote(e.file) + " --definitions",
@@ -344,5 +340,5 @@ func besideForeign(a *app, e *benchEarlier, now *bench.Result) {
 	if len(now.Cells) > 0 {
 		lines = append(lines, fmt.Sprintf("To decide between two servers: mxflow ab --a 'one command' --b 'the other' --pp %d --tg %d", now.Cells[0].Prompt, now.Cells[0].Output))
 	}
-	a.screen().Sentences("what this shows", lines)
+	h.On.Sentences("what this shows", lines)
 }

@@ -1,0 +1,642 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/ready"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/record"
+)
+
+// Request is what the command line of `mxflow bench` asks for.
+type Request struct {
+	url                            string
+	model, api, kind               string
+	pp, tg, depth, concurrency     []int
+	rate                           []float64
+	arrival                        string
+	maxConcurrency                 int
+	requests, warmup, runs, seed   int
+	depthCached, randomTokens, eos bool
+	temperature                    float64
+	correction, dataset            string
+	slo                            map[string]string
+	requestTimeout, firstTimeout   time.Duration
+	maxLag                         time.Duration
+	keyEnv                         string
+	headers                        []string
+	ca, cert, certKey              string
+	insecure                       bool
+	gpus                           []string
+	format, out, plot, raw         string
+	quiet                          bool
+	compare                        string
+	earlier                        *earlierResult
+	// data is what --dataset holds.
+	data *plans.Dataset
+	exit int
+}
+
+// Host is what a measurement has from mxflow.
+type Host struct {
+	On   table.Screen
+	Errs io.Writer
+	// Terminal is where a person sees how far it is; nil where there is none.
+	Terminal io.Writer
+	// State is the state directory that was named, if any.
+	State, Version string
+}
+
+// Flags gives a command those by which a measurement is asked for.
+func (b *Request) Flags(f *pflag.FlagSet) {
+	f.IntSliceVar(&b.pp, "pp", []int{512}, "prompt tokens, or several lengths")
+	f.IntSliceVar(&b.tg, "tg", []int{128}, "output tokens, or several lengths")
+	f.IntSliceVar(&b.depth, "depth", []int{0}, "tokens of context before the prompt, or several lengths")
+	f.BoolVar(&b.depthCached, "depth-cached", false, "put the context into the server's prefix cache first")
+	f.IntSliceVar(&b.concurrency, "concurrency", []int{1}, "requests kept in flight, or several numbers")
+	f.Float64SliceVar(&b.rate, "rate", nil, "requests a second, sent by schedule however slow the answers are, instead of --concurrency")
+	f.StringVar(&b.arrival, "arrival", "poisson", "how requests of --rate arrive: poisson or constant")
+	f.IntVar(&b.maxConcurrency, "max-concurrency", 0, "most requests in flight with --rate; 0 is no limit")
+	f.IntVar(&b.requests, "requests", 0, "measured requests of each cell and run (default: 8 for each of its concurrency, at most 256)")
+	f.IntVar(&b.warmup, "warmup", 2, "requests before them, which are not measured")
+	f.IntVar(&b.runs, "runs", 3, "how often every cell is sent")
+	f.StringVar(&b.model, "model", "", "model to ask for (default: the first that the server lists)")
+	f.StringVar(&b.api, "api", "completions", "completions or chat")
+	f.StringVar(&b.kind, "engine", "", "kind of the server (default: recognised by its pages; see mxflow engine kinds)")
+	f.BoolVar(&b.randomTokens, "random-tokens", false, "send random token ids instead of text")
+	f.StringVar(&b.dataset, "dataset", "", "send the prompts of this JSONL file instead; --pp is not used then")
+	f.BoolVar(&b.eos, "stop-at-eos", false, "let answers end by themselves instead of enforcing --tg tokens")
+	f.Float64Var(&b.temperature, "temperature", 0, "sampling; 0 takes the likeliest token")
+	f.IntVar(&b.seed, "seed", 0, "seed of prompts, arrivals and sampling (default: a new one, which is printed)")
+	f.StringVar(&b.correction, "latency-mode", "none", "none, api or generation: what is subtracted from times to the first token, as llama-benchy does; the uncorrected numbers are always kept")
+	f.StringToStringVar(&b.slo, "slo", nil, "limits of a good request, as ttft=300ms,tpot=50ms")
+	f.DurationVar(&b.requestTimeout, "request-timeout", 10*time.Minute, "time limit of one request")
+	f.DurationVar(&b.firstTimeout, "first-timeout", 10*time.Minute, "time limit of the first request, which may compile kernels")
+	f.DurationVar(&b.maxLag, "max-lag", 0, "how late the client may be before the result is invalid (default: 10ms)")
+	f.StringVar(&b.keyEnv, "api-key-env", "", "name of the environment variable that holds the API key")
+	f.StringArrayVar(&b.headers, "header", nil, "further header, as 'Name: value' (repeatable)")
+	f.StringVar(&b.ca, "ca-file", "", "certificate authority to trust, PEM")
+	f.StringVar(&b.cert, "client-cert", "", "client certificate, PEM")
+	f.StringVar(&b.certKey, "client-key", "", "its key, PEM")
+	f.BoolVar(&b.insecure, "insecure", false, "do not check the server's certificate")
+	f.StringSliceVar(&b.gpus, "gpus", nil, "GPUs of this machine that the server uses, by index or UUID, to watch their power, memory and clocks")
+	f.StringVar(&b.format, "format", "", "md, json, csv or html (default: a table)")
+	f.StringVar(&b.out, "out", "", "write there instead of standard output")
+	f.StringVar(&b.plot, "plot", "", "write plots there as well: a name that ends in .svg or .png")
+	f.StringVar(&b.compare, "compare", "", "show this earlier result beside it (of --format json, or of another tool), and what two single starts can show; a second result in place of URL is compared without measuring")
+	f.StringVar(&b.raw, "raw", "", "keep every request's events in this folder, as Parquet")
+	f.BoolVar(&b.quiet, "quiet", false, "print no progress")
+}
+
+// Run measures the server at a URL, or compares two files, and gives the exit status.
+// set reports whether a flag was given.
+func (b *Request) Run(ctx context.Context, h Host, url string, set func(flag string) bool) (exit int, err error) {
+	b.url = url
+	if done, err := b.compareFiles(h); done || err != nil {
+		return b.exit, err
+	}
+	if err := b.check(set); err != nil {
+		return 0, err
+	}
+	err = b.measure(ctx, h)
+	return b.exit, err
+}
+
+// spec is the server as an endpoint that mxflow did not start.
+func (b *Request) spec(key string) engine.Spec {
+	e := &engine.Endpoint{URL: b.url, APIKey: key, CAFile: b.ca, ClientCert: b.cert, ClientKey: b.certKey, Insecure: b.insecure, Headers: map[string]string{}}
+	for _, h := range b.headers {
+		name, value := cutHeader(h)
+		e.Headers[name] = value
+	}
+	return engine.Spec{Kind: cmp.Or(b.kind, "openai"), Model: b.model, Endpoint: e}
+}
+
+func (b *Request) wrong(flag, format string, args ...any) error {
+	return fmt.Errorf("--%s: %s", flag, fmt.Sprintf(format, args...))
+}
+
+// bounds that no server of this decade reaches, so that a slip of the finger is
+// an error and not an hour.
+const (
+	mostTokens = 100_000_000
+	mostMany   = 100_000
+)
+
+// check refuses what cannot be meant, before the server is asked anything.
+func (b *Request) check(set func(flag string) bool) error {
+	if err := endpoint.CheckURL(b.url); err != nil {
+		return err
+	}
+	if _, ok := kinds.Lookup(b.kind); b.kind != "" && !ok {
+		return b.wrong("engine", "there is no kind %q: see mxflow engine kinds", b.kind)
+	}
+	for _, list := range []struct {
+		flag       string
+		values     []int
+		least, top int
+	}{
+		{"pp", b.pp, 1, mostTokens},
+		{"tg", b.tg, 1, mostTokens},
+		{"depth", b.depth, 0, mostTokens},
+		{"concurrency", b.concurrency, 1, mostMany},
+		{"max-concurrency", []int{b.maxConcurrency}, 0, mostMany},
+		{"warmup", []int{b.warmup}, 0, mostMany},
+		{"runs", []int{b.runs}, 1, mostMany},
+		{"requests", []int{b.requests}, 0, 1_000_000},
+		{"seed", []int{b.seed}, 0, 1<<31 - 1},
+	} {
+		if len(list.values) == 0 {
+			return b.wrong(list.flag, "give at least one number")
+		}
+		for i, v := range list.values {
+			if v < list.least || v > list.top {
+				return b.wrong(list.flag, "%d is not between %d and %d", v, list.least, list.top)
+			}
+			if slices.Contains(list.values[:i], v) {
+				return b.wrong(list.flag, "%d is listed twice", v)
+			}
+		}
+	}
+	for i, r := range b.rate {
+		if !(r > 0 && r <= mostMany) {
+			return b.wrong("rate", "%v is not between 0 and %d requests a second", r, mostMany)
+		}
+		if slices.Contains(b.rate[:i], r) {
+			return b.wrong("rate", "%v is listed twice", r)
+		}
+	}
+	for _, choice := range []struct {
+		flag, value string
+		among       []string
+	}{
+		{"arrival", b.arrival, []string{"poisson", "constant"}},
+		{"api", b.api, []string{"completions", "chat"}},
+		{"latency-mode", b.correction, []string{"none", "api", "generation"}},
+		{"format", b.format, []string{"", "md", "json", "csv", "html"}},
+	} {
+		if !slices.Contains(choice.among, choice.value) {
+			return b.wrong(choice.flag, "%q is none of %s", choice.value, verdict.And(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" })))
+		}
+	}
+	b.chooseSeed(set("seed"))
+	switch {
+	case len(b.rate) > 0 && set("concurrency"):
+		return b.wrong("rate", "requests are sent by schedule then, and not when others end: leave out --concurrency, or limit it with --max-concurrency")
+	case len(b.rate) == 0 && (set("arrival") || set("max-concurrency")):
+		return b.wrong("rate", "--arrival and --max-concurrency belong to requests that are sent by schedule: give --rate too")
+	case !(b.temperature >= 0 && b.temperature <= 100):
+		return b.wrong("temperature", "%v is not between 0 and 100", b.temperature)
+	case b.randomTokens && b.api == "chat":
+		return b.wrong("random-tokens", "a chat takes messages and no token ids: leave out --api chat")
+	case b.dataset != "" && (set("pp") || set("depth") || b.randomTokens):
+		return b.wrong("dataset", "the file says what is sent: leave out --pp, --depth and --random-tokens")
+	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
+		return b.wrong("depth-cached", "there is no context to put into a cache: give --depth")
+	case b.plot != "" && !slices.Contains([]string{".svg", ".png"}, filepath.Ext(b.plot)):
+		return b.wrong("plot", "%q ends in neither .svg nor .png", b.plot)
+	case b.requestTimeout <= 0 || b.firstTimeout <= 0 || b.maxLag < 0:
+		return fmt.Errorf("time limits must be above zero")
+	}
+	for _, h := range b.headers {
+		name, value := cutHeader(h)
+		if !strings.Contains(h, ":") {
+			return b.wrong("header", "%q has no colon: write it as 'Name: value'", name)
+		}
+		if err := endpoint.CheckHeader(name, value); err != nil {
+			return b.wrong("header", "%v; write it as 'Name: value'", err)
+		}
+	}
+	if _, err := b.limits(); err != nil {
+		return err
+	}
+	return b.readDataset(set("tg"))
+}
+
+// chooseSeed takes a new seed where none was given: another measurement's prompts
+// may still be in the server's cache.
+func (b *Request) chooseSeed(given bool) {
+	if !given {
+		b.seed = rand.IntN(1<<31 - 1)
+	}
+}
+
+func cutHeader(text string) (name, value string) {
+	name, value, _ = strings.Cut(text, ":")
+	return strings.TrimSpace(name), strings.TrimSpace(value)
+}
+
+// limits are the limits of --slo.
+func (b *Request) limits() (map[string]time.Duration, error) {
+	limits := map[string]time.Duration{}
+	for _, metric := range slices.Sorted(maps.Keys(b.slo)) {
+		if !slices.Contains(plans.Objectives, metric) {
+			return nil, b.wrong("slo", "%q is none of %s", metric, strings.Join(plans.Objectives, ", "))
+		}
+		d, err := time.ParseDuration(b.slo[metric])
+		if err != nil || d <= 0 {
+			return nil, b.wrong("slo", "%s=%q is no time above zero, such as 300ms", metric, b.slo[metric])
+		}
+		limits[metric] = d
+	}
+	return limits, nil
+}
+
+// perCell is how many requests a cell measures in a run, where nobody says:
+// enough of them that a fully busy server is most of the time.
+func (b *Request) perCell() int {
+	if b.requests > 0 {
+		return b.requests
+	}
+	most := slices.Max(b.concurrency)
+	if len(b.rate) > 0 {
+		most = int(slices.Max(b.rate)) * 4
+	}
+	return min(max(8*most, 8), 256)
+}
+
+// workload is what one run sends.
+func (b *Request) workload(run int) (*plans.Workload, error) {
+	limits, err := b.limits()
+	if err != nil {
+		return nil, err
+	}
+	w := plans.NewWorkload("bench")
+	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = b.pp, true, b.tg, true
+	w.Depth, w.DepthList, w.DepthCached = b.depth, true, b.depthCached
+	w.Requests, w.Warmup, w.API, w.Temperature, w.Seed = b.perCell(), b.warmup, b.api, b.temperature, (b.seed+run)&0x7fffffff
+	w.IgnoreEOS, w.LatencyCorrection, w.SLO = !b.eos, b.correction, limits
+	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = b.requestTimeout, b.firstTimeout, b.requestTimeout
+	w.Coherence = "off"
+	if b.eos {
+		w.Coherence = "absolute"
+	}
+	if b.maxLag > 0 {
+		w.MaxLag = b.maxLag
+	}
+	if b.randomTokens {
+		w.Prompts = "random"
+	}
+	if len(b.rate) > 0 {
+		w.Concurrency, w.Rate, w.RateList, w.Arrival, w.MaxConcurrency = nil, b.rate, true, b.arrival, b.maxConcurrency
+	} else {
+		w.Concurrency, w.ConcurrencyList = b.concurrency, true
+	}
+	if b.data != nil {
+		w.Data, w.PromptTokens, w.PromptList = b.data, nil, false
+		if b.data.Unanswered == 0 {
+			w.OutputTokens, w.OutputList = nil, false
+		}
+	}
+	return w, nil
+}
+
+// readDataset reads the file of --dataset and sees that what is asked for can be
+// sent from it. answers says that --tg was given.
+func (b *Request) readDataset(answers bool) error {
+	if b.dataset == "" {
+		return nil
+	}
+	if _, err := os.Stat(b.dataset); errors.Is(err, fs.ErrNotExist) {
+		return b.wrong("dataset", "%s is not there", b.dataset)
+	}
+	d, err := load.ReadDataset(b.dataset, record.DatasetRows)
+	if err != nil {
+		return b.wrong("dataset", "%v", err)
+	}
+	b.data = d
+	if d.Chat > 0 && b.api != "chat" {
+		return b.wrong("dataset", "line %d of %s can only be sent as a chat: add --api chat", d.Chat, b.dataset)
+	}
+	if d.Unanswered == 0 && answers {
+		return b.wrong("dataset", "every row of %s says how long its answer is: leave out --tg", b.dataset)
+	}
+	w, err := b.workload(0)
+	if err != nil {
+		return err
+	}
+	for _, c := range w.Cells() {
+		rows := c.Requests
+		if !d.Trace {
+			rows += c.Warmup
+		}
+		if rows > d.Count {
+			return b.wrong("dataset", "%s has %d rows, and %d requests and %d for warm-up are to be sent, no row twice: lower --requests or --warmup", b.dataset, d.Count, c.Requests, c.Warmup)
+		}
+	}
+	return nil
+}
+
+// sent is the dataset that is sent; nil where prompts are made.
+func (b *Request) sent() *Dataset {
+	if b.data == nil {
+		return nil
+	}
+	return &Dataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
+}
+
+// key is the API key, empty where none was asked for.
+func (b *Request) key() (string, error) {
+	if b.keyEnv == "" {
+		return "", nil
+	}
+	key := os.Getenv(b.keyEnv)
+	if key == "" {
+		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
+	}
+	if err := endpoint.CheckKey(key); err != nil {
+		return "", b.wrong("api-key-env", "the value of %s cannot be sent: %v", b.keyEnv, err)
+	}
+	return key, nil
+}
+
+// measure measures and prints.
+func (b *Request) measure(soft context.Context, h Host) error {
+	key, err := b.key()
+	if err != nil {
+		return err
+	}
+	if err := b.comparable(); err != nil {
+		return err
+	}
+	files, err := b.openFiles()
+	defer files.close()
+	if err != nil {
+		return err
+	}
+	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
+	if err != nil {
+		return err
+	}
+	defer inst.Stop(context.Background())
+	subject, err := b.subject(soft, inst)
+	if err != nil {
+		return err
+	}
+	out := &Result{Tool: "mxflow " + h.Version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
+	out.Dataset = b.sent()
+	if out.Model = b.model; out.Model == "" {
+		models, err := subject.Client.Models(soft)
+		if err != nil {
+			b.exit = verdict.ExitBroken
+			var status *openai.StatusError
+			if !errors.As(err, &status) {
+				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.url)
+			}
+			return fmt.Errorf("the server does not say which models it has: %w; name one with --model", err)
+		}
+		out.Model = models[0].ID
+	}
+	var calibrator record.Calibrator
+	subject.Calibrate = calibrator.Calibrate
+	progress := b.progress(h)
+	var rawErr error
+	for run := range b.runs {
+		subject.Progress = func(done, total int) { progress(run, done, total) }
+		w, err := b.workload(run)
+		if err != nil {
+			return err
+		}
+		taken, err := record.Take(soft, subject, []*plans.Workload{w})
+		if rawErr == nil && (err == nil || len(taken.Samples) > 0) {
+			rawErr = b.keepRaw(run, taken) // what was measured is printed all the same
+		}
+		if err != nil {
+			progress(run, -1, 0)
+			if errors.Is(err, context.Canceled) {
+				b.exit = verdict.ExitInterrupted
+				out.Add(w, taken)
+				out.Cut(b.runs * len(w.Cells()))
+				fmt.Fprintln(h.Errs, out.Interrupted)
+				if len(out.Cells) == 0 {
+					return rawErr
+				}
+				break
+			}
+			b.exit = verdict.ExitBroken
+			return errors.Join(rawErr, fmt.Errorf("run %d of %d: %w", run+1, b.runs, hinted(err, w, subject.Kind)))
+		}
+		out.Add(w, taken)
+		subject.Fresh = false
+	}
+	progress(b.runs-1, -1, 0)
+	if len(out.Invalid) > 0 && b.exit == 0 {
+		b.exit = verdict.ExitFail
+		if out.Disturbed {
+			b.exit = verdict.ExitInconclusive
+		}
+	}
+	return errors.Join(b.print(h, out, files), rawErr, b.compareWith(h, out))
+}
+
+// hinted says an error with the labels of cells, and what a person can do about
+// one that the choice of the engine's kind explains.
+func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
+	text := tell.Line(Named(w, []verdict.Reason{verdict.OfError(err)})[0])
+	var status *openai.StatusError
+	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
+		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"
+	}
+	return errors.New(text)
+}
+
+// subject is the server as it is measured.
+func (b *Request) subject(ctx context.Context, inst engine.Instance) (record.Subject, error) {
+	access := inst.Access()
+	kind := ready.Recognise(ctx, launch.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
+	if b.kind != "" {
+		kind, _ = kinds.Lookup(b.kind)
+	}
+	s := record.Subject{Client: launch.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
+	if len(b.gpus) == 0 {
+		return s, nil
+	}
+	all, err := gpu.List(ctx)
+	if err != nil {
+		return s, b.wrong("gpus", "%v", err)
+	}
+	chosen, err := gpu.Choose(all, nil, b.gpus)
+	if err != nil {
+		return s, b.wrong("gpus", "%v", err)
+	}
+	for _, g := range chosen {
+		s.Machine.GPUs = append(s.Machine.GPUs, g.UUID)
+	}
+	s.Machine.Host = true
+	return s, nil
+}
+
+// benchProgress shows how far a run has come, on a terminal by one line that is
+// written over, elsewhere not at all.
+func (b *Request) progress(h Host) func(run, done, total int) {
+	if b.quiet || h.Terminal == nil {
+		return func(int, int, int) {}
+	}
+	var last time.Time
+	return func(run, done, total int) {
+		switch {
+		case done < 0:
+			io.WriteString(h.Terminal, "\r\x1b[K")
+		case time.Since(last) > 100*time.Millisecond || done == total:
+			last = time.Now()
+			fmt.Fprintf(h.Terminal, "\r\x1b[Krun %d of %d: %d of %d requests", run+1, b.runs, done, total)
+		}
+	}
+}
+
+// rawName is a file of one run in the folder of --raw.
+func (b *Request) rawName(run int, what string) string {
+	return filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, what))
+}
+
+// openRaw makes the folder of --raw and sees that files can be written there,
+// before anything is measured. A folder with the runs of another measurement is
+// refused: where there were more of them, the rest would pass for these.
+func (b *Request) openRaw() error {
+	if b.raw == "" {
+		return nil
+	}
+	if err := os.MkdirAll(b.raw, 0o755); err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
+		return b.wrong("raw", "%s holds the runs of another measurement: choose another folder, or empty it", b.raw)
+	}
+	probe, err := os.CreateTemp(b.raw, ".mxflow-writing-*")
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", "cells.json"
+
+// keepRaw keeps what a run left behind, where that was asked for: every request
+// with its events, what was sampled beside them, and what was sent when.
+func (b *Request) keepRaw(run int, taken record.Taken) error {
+	if b.raw == "" {
+		return nil
+	}
+	samples, samplesErr := store.SamplesParquet(store.Origin{}, taken.Samples)
+	series, seriesErr := store.SeriesParquet(store.Origin{}, taken.Series)
+	cells, cellsErr := json.MarshalIndent(taken.Cells, "", "  ")
+	err := errors.Join(samplesErr, seriesErr, cellsErr)
+	// The samples come last: where they are, the others are too.
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
+		if err == nil {
+			err = files.Replace(b.rawName(run, f.name), f.data)
+		}
+	}
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	return nil
+}
+
+// outputs are those of --out and --plot, nil where they were not asked for.
+type outputs struct{ out, plot *files.Out }
+
+func (b *Request) openFiles() (f outputs, err error) {
+	out, outErr := filepath.Abs(b.out)
+	plot, plotErr := filepath.Abs(b.plot)
+	if b.plot != "" && out == plot && outErr == nil && plotErr == nil {
+		return f, b.wrong("plot", "%s is the file of --out as well: choose another", b.plot)
+	}
+	open := func(flag, path string) *files.Out {
+		if path == "" || err != nil {
+			return nil
+		}
+		file, openErr := files.Open(path)
+		if openErr != nil {
+			err = b.wrong(flag, "%s cannot be written: %v", path, bareReason(openErr))
+		}
+		return file
+	}
+	f.out, f.plot = open("out", b.out), open("plot", b.plot)
+	if err == nil {
+		err = b.openRaw()
+	}
+	return f, err
+}
+
+func (f outputs) close() {
+	f.out.Close()
+	f.plot.Close()
+}
+
+// bareReason is an error without the name of the file that it is about, which may
+// be one that nobody asked for.
+func bareReason(err error) error {
+	if about, ok := errors.AsType[*fs.PathError](err); ok {
+		return about.Err
+	}
+	return err
+}
+
+// printBench writes the result in the format that was asked for.
+func (b *Request) print(h Host, r *Result, files outputs) error {
+	var text bytes.Buffer
+	width := 0
+	if b.out == "" {
+		width = h.On.Width
+	}
+	err := r.Write(&text, b.format, width, width > 0 && h.On.Colour)
+	if err != nil {
+		return err
+	}
+	if files.out != nil || b.format == "csv" {
+		// Whoever looks at the terminal alone has to see that it does not count.
+		for _, why := range r.Invalid {
+			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
+		}
+	}
+	if files.out == nil {
+		_, err = h.On.Write(text.Bytes())
+	} else if err = files.out.Write(text.Bytes()); err != nil {
+		err = b.wrong("out", "%v", err)
+	}
+	if files.plot == nil {
+		return err
+	}
+	picture, plotErr := r.Picture(b.plot)
+	if plotErr == nil {
+		plotErr = files.plot.Write(picture)
+	}
+	if plotErr != nil {
+		plotErr = b.wrong("plot", "%v", plotErr)
+	}
+	return errors.Join(err, plotErr)
+}
