@@ -140,7 +140,7 @@ func (a *app) stateDir(plan string) string {
 	if a.state != "" {
 		return a.state
 	}
-	return filepath.Join(planDir(plan), store.DirName)
+	return filepath.Join(lang.FolderOf(plan), store.DirName)
 }
 
 // planOf is the plan that a command is about: the one that it names, or else the one of
@@ -153,7 +153,7 @@ func (a *app) planOf(args []string) (string, error) {
 		runs := st.Runs()
 		st.Close()
 		if len(runs) > 0 {
-			if path := filepath.Base(runs[len(runs)-1].PlanFile); planText(path) {
+			if path := filepath.Base(runs[len(runs)-1].PlanFile); lang.IsSource(path) {
 				return path, nil
 			}
 			return ".", nil
@@ -165,7 +165,7 @@ func (a *app) planOf(args []string) (string, error) {
 		return "", err
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && planText(e.Name()) && definesPlan(e.Name()) {
+		if e.Type().IsRegular() && lang.IsSource(e.Name()) && definesPlan(e.Name()) {
 			found = append(found, e.Name())
 		}
 	}
@@ -186,14 +186,6 @@ func definesPlan(path string) bool {
 	return err == nil && planBlock.Match(text)
 }
 
-// planDir is the folder of a plan, which may be a folder itself.
-func planDir(plan string) string {
-	if info, err := os.Stat(plan); err == nil && info.IsDir() {
-		return plan
-	}
-	return filepath.Dir(plan)
-}
-
 // reader opens the state directory for a subcommand that only reads. Without a
 // plan it is the one in the current folder.
 func (a *app) reader(args []string) (*store.Store, error) {
@@ -204,7 +196,7 @@ func (a *app) reader(args []string) (*store.Store, error) {
 			if _, err := os.Stat(args[0]); err != nil {
 				return nil, fmt.Errorf("there is no %s: check the path and the folder you are in", args[0])
 			}
-			base = planDir(args[0])
+			base = lang.FolderOf(args[0])
 		}
 		dir = filepath.Join(base, store.DirName)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -18,7 +19,7 @@ func (a *app) auditHost() audit.Host {
 			if len(args) == 0 {
 				return "."
 			}
-			return planDir(args[0])
+			return lang.FolderOf(args[0])
 		},
 		Read: files.ReadResult, Write: files.WriteOnce,
 		Fail: func(err error) error { return a.fail(verdict.ExitFail, err) },

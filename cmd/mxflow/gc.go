@@ -10,6 +10,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -123,7 +124,7 @@ func printRoom(a *app, going []store.Room, total, left, most int64, removed bool
 	}
 	var rows [][]string
 	for _, r := range going {
-		rows = append(rows, []string{r.Kind, r.Name, units.HumanSize(float64(r.Bytes)), atMinute(r.Used)})
+		rows = append(rows, []string{r.Kind, r.Name, units.HumanSize(float64(r.Bytes)), tell.Minute(r.Used)})
 	}
 	if len(rows) > 0 {
 		a.printTable([]string{"kind", "name", "size", "last used"}, rows)

@@ -3,16 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/graph"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -44,18 +42,13 @@ func newGraphCommand(a *app) *cobra.Command {
 			case direction != "TB" && direction != "LR":
 				return fmt.Errorf("--direction %s: there are TB (top to bottom) and LR (left to right)", direction)
 			case a.json:
-				a.printJSON(graphJSON(g, states))
+				a.printJSON(graph.JSON(g, states))
 				return nil
 			case format == "text":
-				a.printGraph(g, states)
+				graph.Text(a.screen(), g, states)
 				return nil
 			}
-			d, known := dialects[format]
-			if !known {
-				return fmt.Errorf("--format %s: there are mermaid, dot and text", format)
-			}
-			d.write(a.stdout, g, direction, states)
-			return nil
+			return graph.Write(a.stdout, g, format, direction, states)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
@@ -63,131 +56,6 @@ func newGraphCommand(a *app) *cobra.Command {
 	varFlag(c, &vars)
 	a.jsonFlag(c, "print nodes and edges as JSON")
 	return c
-}
-
-type jsonEdge struct {
-	On   string `json:"on"`
-	Mode string `json:"mode"`
-}
-
-type jsonNode struct {
-	ID    string `json:"id"`
-	Kind  string `json:"kind"`
-	Phase string `json:"phase,omitempty"`
-	// State is its verdict or "locked"; empty where it has none.
-	State string     `json:"state,omitempty"`
-	Needs []jsonEdge `json:"needs"`
-}
-
-var modeNames = map[runtime.Mode]string{runtime.Passed: "passed", runtime.Decided: "decided", runtime.Ended: "ended", runtime.Settled: "settled"}
-
-func graphJSON(g *runtime.Graph, states map[string]string) map[string]any {
-	nodes := []jsonNode{}
-	for _, n := range g.Nodes {
-		j := jsonNode{ID: n.ID, Kind: string(n.Kind), Phase: n.Phase, State: states[n.ID], Needs: []jsonEdge{}}
-		for _, e := range unique(n.Needs) {
-			j.Needs = append(j.Needs, jsonEdge{e.On, modeNames[e.Mode]})
-		}
-		nodes = append(nodes, j)
-	}
-	return map[string]any{"nodes": nodes}
-}
-
-// unique drops edges that stand twice.
-func unique(needs []runtime.Need) []runtime.Need {
-	seen := map[runtime.Need]bool{}
-	var out []runtime.Need
-	for _, n := range needs {
-		if !seen[n] {
-			seen[n] = true
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// dialect is how a language of graphs writes one: what stands around phases, nodes and
-// edges. A node is its number and its ID; an edge has both of each end.
-type dialect struct {
-	begin, end      string
-	phase, phaseEnd string
-	// state is what an ID has behind it in a node, and coloured what gives a node its
-	// colour, a line each.
-	state, coloured      string
-	node, gate           string
-	needsPass, needsLess string
-}
-
-var dialects = map[string]dialect{
-	"mermaid": {
-		begin: "flowchart %s\n", phase: "  subgraph phase_%[1]s [phase %[1]s]\n", phaseEnd: "  end\n",
-		state: "<br>%s", coloured: "  style n%[1]d fill:%[3]s,color:#000\n",
-		node: "n%[1]d[\"%[2]s%[3]s\"]\n", gate: "n%[1]d{{\"%[2]s%[3]s\"}}\n",
-		needsPass: "  n%[1]d --> n%[3]d\n", needsLess: "  n%[1]d -.-> n%[3]d\n",
-	},
-	"dot": {
-		begin: "digraph plan {\n  rankdir = %s\n  node [shape = box]\n", end: "}\n",
-		phase: "  subgraph \"cluster_%[1]s\" {\n    label = \"phase %[1]s\"\n", phaseEnd: "  }\n",
-		state: "\n%s", coloured: "  %[2]q [style = filled, fillcolor = %[3]q]\n",
-		node: "%[2]q [label = %[4]q]\n", gate: "%[2]q [label = %[4]q, shape = hexagon]\n",
-		needsPass: "  %[2]q -> %[4]q\n", needsLess: "  %[2]q -> %[4]q [style = dashed]\n",
-	},
-}
-
-// write writes a graph, a phase at a time, those nodes first that have none.
-func (d dialect) write(w io.Writer, g *runtime.Graph, direction string, states map[string]string) {
-	fmt.Fprintf(w, d.begin, direction)
-	index, nodes := map[string]int{}, map[string][]*runtime.Node{}
-	var phases []string
-	for i, n := range g.Nodes {
-		index[n.ID] = i
-		if nodes[n.Phase] == nil {
-			phases = append(phases, n.Phase)
-		}
-		nodes[n.Phase] = append(nodes[n.Phase], n)
-	}
-	for _, phase := range phases {
-		indent := "  "
-		if phase != "" {
-			fmt.Fprintf(w, d.phase, phase)
-			indent = "    "
-		}
-		for _, n := range nodes[phase] {
-			shape := d.node
-			if n.Kind == runtime.KindGate || n.Kind == runtime.KindPhase {
-				shape = d.gate
-			}
-			state := ""
-			if s := states[n.ID]; s != "" {
-				state = fmt.Sprintf(d.state, s)
-			}
-			fmt.Fprintf(w, indent+shape, index[n.ID], n.ID, state, n.ID+state)
-		}
-		if phase != "" {
-			fmt.Fprint(w, d.phaseEnd)
-		}
-	}
-	for _, n := range g.Nodes {
-		for _, e := range g.Reduced(n) {
-			arrow := d.needsPass
-			if e.Mode != runtime.Passed {
-				arrow = d.needsLess
-			}
-			fmt.Fprintf(w, arrow, index[e.On], e.On, index[n.ID], n.ID)
-		}
-	}
-	for _, n := range g.Nodes {
-		if colour := stateColours[states[n.ID]]; colour != "" {
-			fmt.Fprintf(w, d.coloured, index[n.ID], n.ID, colour)
-		}
-	}
-	fmt.Fprint(w, d.end)
-}
-
-// stateColours are pale, so that black text can be read on them in both themes.
-var stateColours = map[string]string{
-	"pass": "#b7e4c7", "fail": "#f4b6b6", "invalid": "#e0c3fc", "error": "#f4b6b6", "inconclusive": "#ffe8a3", "locked": "#d9d9d9",
-	"fail, waived": "#bde0fe", "inconclusive, waived": "#bde0fe", "invalid, waived": "#bde0fe",
 }
 
 // states are how the nodes of a plan stand by what was applied, by ID; nil where nothing
@@ -215,21 +83,4 @@ func (a *app) states(path string, p *plans.Plan) (map[string]string, error) {
 		}
 	}
 	return states, nil
-}
-
-// printGraph prints a line for each node: how it stands and what it waits for.
-func (a *app) printGraph(g *runtime.Graph, states map[string]string) {
-	var rows [][]string
-	for _, n := range g.Nodes {
-		var needs []string
-		for _, e := range g.Reduced(n) {
-			text := e.On
-			if e.Mode == runtime.Passed {
-				text += " (pass)"
-			}
-			needs = append(needs, text)
-		}
-		rows = append(rows, []string{n.ID, states[n.ID], strings.Join(needs, ", ")})
-	}
-	a.printTable([]string{"node", "state", "needs"}, rows)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -85,7 +86,7 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 			return o.forAgents(), p.forAgents(), err
 		},
 		Planned: func(p *plans.Plan, n runtime.Planned) any {
-			j := plannedJSONOf(p, n)
+			j := preview.JSON(p, n)
 			j.Launches = nil // how many is enough
 			return j
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -107,7 +108,7 @@ func listMilestones(a *app, plan []string) error {
 	}
 	var rows [][]string
 	for _, m := range all {
-		rows = append(rows, []string{m.Name, m.Run, atMinute(m.At), m.Note})
+		rows = append(rows, []string{m.Name, m.Run, tell.Minute(m.At), m.Note})
 	}
 	a.printTable([]string{"milestone", "run", "ended", "note"}, rows)
 	return nil

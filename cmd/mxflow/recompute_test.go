@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -145,7 +146,7 @@ func TestRecompute(t *testing.T) {
 			}
 			out.Reset()
 			run(context.Background(), []string{"show", tt.ask, "--recompute", "--json", "--state", dir}, &out, &errs)
-			var doc recomputation
+			var doc again.Recomputation
 			if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Agrees != (tt.exit == 0) || len(doc.Launches) != 1 {
 				t.Errorf("%v: %s", err, out.String())
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/lang"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -42,7 +43,7 @@ func refusal(by, asked string, c *cobra.Command, why ...verdict.Reason) ledger.R
 // refuse puts a refusal on record beside a plan. Where that cannot be done, since an apply is
 // at work, or the record is signed by somebody else, it is refused all the same.
 func (a *app) refuse(plan string, r ledger.Refusal) {
-	dir := filepath.Join(planDir(plan), store.DirName)
+	dir := filepath.Join(lang.FolderOf(plan), store.DirName)
 	if is, err := proposing(); err == nil && !is {
 		dir = a.stateDir(plan) // a proposer chooses none
 	}

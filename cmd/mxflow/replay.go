@@ -1,24 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/levels"
@@ -89,7 +84,20 @@ plan has the variables and the suite that are given now.`,
 			if flags.changed != "" {
 				return replayWith(a, st, flags)
 			}
-			return replayRecorded(a, st, flags)
+			node := ""
+			if flags.node != "" {
+				if node, err = findNode(st, flags.node); err != nil {
+					return err
+				}
+			}
+			out := again.Replayed(newReplay(st, flags), node)
+			if a.json {
+				a.printJSON(out)
+			} else {
+				out.Print(a.screen(), a.width())
+			}
+			exit, err := out.Verdict()
+			return a.fail(exit, err)
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
@@ -109,7 +117,7 @@ func stateBeside(a *app, args []string, changed string) []string {
 	if _, err := os.Stat(store.DirName); err == nil {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(planDir(changed), store.DirName)); err == nil {
+	if _, err := os.Stat(filepath.Join(lang.FolderOf(changed), store.DirName)); err == nil {
 		return []string{changed}
 	}
 	return nil
@@ -126,78 +134,6 @@ func newReplay(st *store.Store, flags replayFlags) *replay.Replay {
 	return r
 }
 
-// replayResult is what deciding again came to.
-type replayResult struct {
-	Decisions []replay.Replayed      `json:"decisions"`
-	Counts    map[replay.Outcome]int `json:"counts"`
-	Numbers   int                    `json:"numbers"`
-	Agrees    bool                   `json:"agrees"`
-	// Unreplayed is what was not decided again: nodes by level, and by the kind of decision.
-	Unreplayed map[string][]string `json:"unreplayed,omitempty"`
-	// partly are decisions that stand, of which only the recorded tests could be
-	// computed again.
-	partly int
-}
-
-func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
-	r, node := newReplay(st, flags), ""
-	if flags.node != "" {
-		var err error
-		if node, err = findNode(st, flags.node); err != nil {
-			return err
-		}
-	}
-	out := replayResult{Decisions: []replay.Replayed{}, Counts: map[replay.Outcome]int{}}
-	for _, d := range r.Decisions() {
-		if node != "" && d.Node != node {
-			continue
-		}
-		again := r.Decide(d)
-		out.Decisions = append(out.Decisions, again)
-		out.Counts[again.Outcome]++
-		out.Numbers += again.Numbers
-		for _, level := range again.Unreplayed {
-			out.alone("level "+level, d.Node)
-		}
-		if again.Outcome == replay.TestsAgree && again.Stands {
-			out.partly++
-		}
-	}
-	if node == "" {
-		for _, d := range r.Alone() {
-			out.alone(d.Kind, d.Node)
-		}
-	}
-	n := out.Counts
-	out.Agrees = n[replay.Agrees] > 0 && n[replay.Differs] == 0 && n[replay.Broken] == 0 && out.partly == 0
-	if a.json {
-		a.printJSON(out)
-	} else {
-		printReplay(a, out)
-	}
-	switch {
-	case n[replay.Differs] > 0:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision")))
-	case n[replay.Broken] > 0:
-		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", tell.Count(n[replay.Broken], "decision")))
-	case out.partly > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s in force only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision")))
-	case n[replay.Agrees] == 0:
-		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
-	}
-	return nil
-}
-
-// alone notes that what a node came to is known from the ledger alone.
-func (out *replayResult) alone(what, node string) {
-	if out.Unreplayed == nil {
-		out.Unreplayed = map[string][]string{}
-	}
-	if !slices.Contains(out.Unreplayed[what], node) {
-		out.Unreplayed[what] = append(out.Unreplayed[what], node)
-	}
-}
-
 // replayWith decides the recorded evidence by another plan.
 func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	loaded, _, err := a.load(flags.changed, load.Options{Inputs: flags.vars, Suite: flags.suite})
@@ -210,139 +146,12 @@ func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	} else if was := runs[len(runs)-1].Plan; was != p.Name {
 		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
-	outcomes, notes := newReplay(st, flags).With(p)
-	locked := map[string]verdict.Reason{}
-	for _, l := range report.Locked(st) {
-		locked[l.Node] = l.Cause
-	}
-	var rows [][]string
-	var gates []verdict.Verdict
-	var open, unmeasured []string
-	for i, w := range outcomes {
-		outcomes[i].RecordedLocked = locked[w.Node]
-		rows = append(rows, []string{w.Node, orLocked(cmp.Or(w.Recorded, "–"), locked[w.Node]), orLocked(w.WouldBe, w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
-		if !w.Locked.IsZero() {
-			continue // the phase that locks it is among them
-		}
-		switch feature := w.Kind == ledger.KindFeature; {
-		case feature && w.Unmeasured:
-			unmeasured = append(unmeasured, w.Node)
-		case feature && (w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid):
-			open = append(open, w.Node)
-		case !feature && w.Unmeasured:
-			gates = append(gates, w.WouldBe, verdict.Inconclusive)
-		case !feature:
-			gates = append(gates, w.WouldBe)
-		}
-	}
-	ofGates := verdict.Join(gates...)
-	total := ofGates
-	if len(unmeasured) > 0 {
-		total = verdict.Join(ofGates, verdict.Inconclusive)
-	}
+	c := again.With(newReplay(st, flags), st, p)
 	if a.json {
-		a.printJSON(map[string]any{"plan": p.Name, "nodes": outcomes, "notes": notes, "verdict": total})
+		a.printJSON(c)
 	} else {
-		a.printTable([]string{"node", "recorded", "would be", "why"}, rows)
-		fmt.Fprintln(a.stdout)
-		for _, n := range notes {
-			table.Paragraph(a.stdout, "", tell.Line(n), a.width())
-		}
-		fmt.Fprintln(a.stdout, changedSaid(ofGates, total, open, unmeasured)+" Nothing was started and nothing was recorded.")
+		c.Print(a.screen(), a.width())
 	}
-	a.exit = total.ExitCode()
+	a.exit = c.Verdict.ExitCode()
 	return nil
-}
-
-// changedSaid says in a sentence what would have become of the gates, and of the
-// features that no gate waits for.
-func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) string {
-	if ofGates != verdict.Pass {
-		return fmt.Sprintf("Not every gate of the changed plan would have passed: %s.", total)
-	}
-	said := "Every gate of the changed plan would have passed"
-	if len(unmeasured) > 0 {
-		said += fmt.Sprintf(", but no run measured %s, so an apply would measure first: %s", verdict.And(unmeasured), total)
-	}
-	said += "."
-	if len(open) > 0 {
-		said += fmt.Sprintf(" What would have become of %s is not known.", verdict.And(open))
-	}
-	return said
-}
-
-// mostListed is how many decisions are listed that agree; of more, only those that
-// do not.
-const mostListed = 40
-
-// mostDifferences bounds the list of differences of one decision.
-const mostDifferences = 20
-
-func printReplay(a *app, out replayResult) {
-	rows, differences := [][]string{}, [][]string{}
-	for _, d := range out.Decisions {
-		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
-			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), string(cmp.Or(d.Again, "–")), string(d.Outcome), string(d.Rules)})
-		}
-		for i, diff := range d.Differences {
-			if i == mostDifferences {
-				differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i), "", "", ""})
-				break
-			}
-			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Again})
-		}
-	}
-	if len(rows) > 0 {
-		a.printTable([]string{"node", "attempt", "recorded", "again", "outcome", "rules from"}, rows)
-		fmt.Fprintln(a.stdout)
-	}
-	if len(differences) > 0 {
-		a.printTable([]string{"node", "attempt", "rule", "what", "recorded", "again"}, differences)
-		fmt.Fprintln(a.stdout)
-	}
-	printNotes(a, out)
-	agree := out.Counts[replay.Agrees]
-	switch {
-	case out.Agrees:
-		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", tell.Count(agree, "decision"), tell.Count(out.Numbers, "number"))
-	case agree > 0:
-		fmt.Fprintf(a.stdout, "%s of %d agree.\n", tell.Count(agree, "decision"), len(out.Decisions))
-	}
-	var alone []string
-	for _, what := range slices.Sorted(maps.Keys(out.Unreplayed)) {
-		alone = append(alone, fmt.Sprintf("%s (%s)", what, strings.Join(out.Unreplayed[what], ", ")))
-	}
-	if len(alone) > 0 {
-		table.Paragraph(a.stdout, "", "Not replayed, known from the ledger alone: "+strings.Join(alone, "; ")+".", a.width())
-	}
-}
-
-// printNotes says once what holds for several decisions.
-func printNotes(a *app, out replayResult) {
-	var said []string
-	for _, d := range out.Decisions {
-		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs && d.Outcome != replay.TestsAgree {
-			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
-		}
-		for _, n := range d.Notes {
-			if text := tell.Line(n); !slices.Contains(said, text) {
-				said = append(said, text)
-			}
-		}
-	}
-	for i, text := range said {
-		if i == mostListed {
-			fmt.Fprintf(a.stdout, "And %d more notes; --json has all.\n", len(said)-i)
-			break
-		}
-		table.Paragraph(a.stdout, "", text, a.width())
-	}
-}
-
-// orLocked is what stands in a table for the verdict of a node that may be locked.
-func orLocked(came verdict.Verdict, cause verdict.Reason) string {
-	if !cause.IsZero() {
-		return "locked"
-	}
-	return string(came)
 }

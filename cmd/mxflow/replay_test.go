@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -622,10 +623,10 @@ func TestAuditReplay(t *testing.T) {
 			if t.Failed() {
 				t.Log(all)
 			}
-			again, doc, _ := mxflow(append([]string{"audit", "replay", "--json", "--state", s.dir}, tt.args...)...)
-			var parsed replayResult
-			if tt.name != "damaged ledger" && (json.Unmarshal([]byte(doc), &parsed) != nil || again != exit || parsed.Agrees != (exit == 0)) {
-				t.Errorf("as JSON: %d %s", again, doc)
+			as, doc, _ := mxflow(append([]string{"audit", "replay", "--json", "--state", s.dir}, tt.args...)...)
+			var parsed again.Result
+			if tt.name != "damaged ledger" && (json.Unmarshal([]byte(doc), &parsed) != nil || as != exit || parsed.Agrees != (exit == 0)) {
+				t.Errorf("as JSON: %d %s", as, doc)
 			}
 		})
 	}

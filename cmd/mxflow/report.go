@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
@@ -82,7 +83,7 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 				return ci.PullRequest(a.stdout, st)
 			}
 			if a.json && since == "" {
-				a.printJSON(standingJSON(st))
+				a.printJSON(standing.JSON(st))
 				return nil
 			}
 			switch {

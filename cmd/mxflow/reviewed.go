@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -122,7 +123,7 @@ func (r *reviewed) moved(now *reviewed) (what []string) {
 
 // readReviewed reads a file of plan --out; nil for what is none.
 func readReviewed(path string) (*reviewed, error) {
-	if planText(path) {
+	if lang.IsSource(path) {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -193,7 +194,7 @@ func sensitiveOf(p *plans.Plan) (names []string) {
 
 // write writes what a plan showed, for apply.
 func (r *reviewed) write(path string, loaded *load.Result, st *store.Store, given []load.Given, preview []runtime.Planned) error {
-	if planText(path) {
+	if lang.IsSource(path) {
 		return errors.New("--out: the name has the extension of a plan source; use another, such as reviewed.json")
 	}
 	dir, err := os.Getwd()

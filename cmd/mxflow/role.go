@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // roleVariable names the variable that says who runs mxflow.
@@ -56,7 +57,7 @@ func (a *app) refuseRole(c *cobra.Command, args []string) error {
 // planAmong is the plan that the arguments of a command name; where none does, this folder's.
 func planAmong(args []string) string {
 	for _, arg := range slices.Backward(args) {
-		if info, err := os.Stat(arg); err == nil && (info.IsDir() || planText(arg)) {
+		if info, err := os.Stat(arg); err == nil && (info.IsDir() || lang.IsSource(arg)) {
 			return arg
 		}
 	}

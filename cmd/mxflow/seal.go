@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
@@ -116,7 +117,7 @@ func allTries(s *planseal.Seal) float64 {
 	return bound
 }
 
-func sealFile(plan string) string { return filepath.Join(planDir(plan), "plan.seal") }
+func sealFile(plan string) string { return filepath.Join(lang.FolderOf(plan), "plan.seal") }
 
 // readSeal is the seal beside a plan, signed by the holder of a public key: as text, in a
 // file, or where none is named that of this user.

@@ -202,3 +202,6 @@ func Launches(n int) string { return Count(n, "launch") }
 
 // Second is a time as people look for it on this machine.
 func Second(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// Minute is one, to the minute.
+func Minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

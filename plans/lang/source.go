@@ -357,8 +357,17 @@ func BrokenSyntax(diags hcl.Diagnostics) bool {
 }
 
 // IsPlanFile reports whether a folder's file is a part of the plan.
-func IsPlanFile(name string) bool {
-	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && !IsCaseFile(name)
+func IsPlanFile(name string) bool { return IsSource(name) && !IsCaseFile(name) }
+
+// IsSource reports whether a name is that of a file in the language of plans.
+func IsSource(name string) bool { return strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name) }
+
+// FolderOf is the folder of a plan, which may be a folder itself.
+func FolderOf(plan string) string {
+	if IsFolder(plan) {
+		return plan
+	}
+	return filepath.Dir(plan)
 }
 
 // Loops reports whether a for expression stands in a range of the text.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -63,7 +62,7 @@ func Plan(kind, dir string, yaml bool) (path string, err error) {
 	if !known || !scaffolded(k) {
 		return "", fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(Kinds(), ", "))
 	}
-	if slices.Contains([]string{".hcl", ".yaml", ".yml"}, filepath.Ext(dir)) {
+	if lang.IsSource(dir) {
 		return "", fmt.Errorf("%s is named like a plan, and init takes the folder to write plan.hcl into: mxflow init %s", dir, filepath.Dir(dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

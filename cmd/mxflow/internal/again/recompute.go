@@ -1,4 +1,4 @@
-package main
+package again
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -14,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
-// recomputation is what `show --recompute` found.
-type recomputation struct {
+// Recomputation is what `show --recompute` found.
+type Recomputation struct {
 	Run string `json:"run,omitempty"`
 	// On is the architecture that it was recomputed on.
 	On       string              `json:"recomputed_on"`
@@ -28,15 +29,15 @@ type recomputation struct {
 	found   map[replay.RawOutcome]int
 }
 
-// showRecomputed evaluates the launches of a run, those that its decisions rest
+// Recomputed evaluates the launches of a run, those that its decisions rest
 // on included, or one launch by its ID, and compares with what was stored.
-func showRecomputed(a *app, st *store.Store, id string) error {
-	out := recomputation{On: goruntime.GOARCH, found: map[replay.RawOutcome]int{}}
+func Recomputed(st *store.Store, id string) (*Recomputation, error) {
+	out := &Recomputation{On: goruntime.GOARCH, found: map[replay.RawOutcome]int{}}
 	ids, decisions := []string{id}, []store.Decided(nil)
 	if _, ok := st.LaunchByID(id); !ok {
 		v, err := st.Run(id)
 		if err != nil {
-			return fmt.Errorf("%w; and no launch is called %q", err, id)
+			return nil, fmt.Errorf("%w; and no launch is called %q", err, id)
 		}
 		out.Run, out.decided, decisions, ids = v.ID, len(v.Decisions), v.Decisions, nil
 		for _, l := range v.Launches {
@@ -67,28 +68,32 @@ func showRecomputed(a *app, st *store.Store, id string) error {
 	}
 	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
 	out.Agrees = differ == 0 && missing == 0 && out.agree() > 0
-	if a.json {
-		a.printJSON(out)
-	} else {
-		printRecomputed(a, out)
-	}
+	return out, nil
+}
+
+// Verdict is the exit status, and what it was that did not agree.
+func (out *Recomputation) Verdict() (exit int, err error) {
+	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
 	switch {
 	case differ == 1:
-		return a.fail(verdict.ExitFail, fmt.Errorf("1 launch is not what its raw data say"))
+		return verdict.ExitFail, fmt.Errorf("1 launch is not what its raw data say")
 	case differ > 1:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%d launches are not what their raw data say", differ))
+		return verdict.ExitFail, fmt.Errorf("%d launches are not what their raw data say", differ)
 	case missing > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", tell.Count(missing, "launch")))
+		return verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", tell.Count(missing, "launch"))
 	case !out.Agrees:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics that come from samples"))
+		return verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics that come from samples")
 	}
-	return nil
+	return 0, nil
 }
 
 // agree counts the launches that agree.
-func (r recomputation) agree() int { return r.found[replay.RawAgrees] + r.found[replay.RawWithin] }
+func (out *Recomputation) agree() int {
+	return out.found[replay.RawAgrees] + out.found[replay.RawWithin]
+}
 
-func printRecomputed(a *app, out recomputation) {
+// Print prints a line for each launch, and each number that came out otherwise.
+func (out *Recomputation) Print(on table.Screen) {
 	var rows, differences [][]string
 	why := map[string][]string{} // launches by what stands in the way of their raw data
 	numbers, metrics, elsewhere := 0, 0, map[string]bool{}
@@ -106,33 +111,33 @@ func printRecomputed(a *app, out recomputation) {
 		numbers, metrics = numbers+r.Numbers, metrics+r.Metrics
 	}
 	if out.Run != "" {
-		fmt.Fprintf(a.stdout, "run %s, recomputed from raw data\n\n", out.Run)
+		fmt.Fprintf(on, "run %s, recomputed from raw data\n\n", out.Run)
 	}
-	a.printTable([]string{"launch", "variant", "outcome", "metrics", "numbers", "new"}, rows)
+	on.Table([]string{"launch", "variant", "outcome", "metrics", "numbers", "new"}, rows)
 	if len(differences) > 0 {
-		fmt.Fprintln(a.stdout)
-		a.printTable([]string{"launch", "metric", "what", "stored", "again"}, differences)
+		fmt.Fprintln(on)
+		on.Table([]string{"launch", "metric", "what", "stored", "again"}, differences)
 	}
-	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(on)
 	for _, text := range slices.Sorted(maps.Keys(why)) {
-		fmt.Fprintf(a.stdout, "%s: %s.\n", strings.Join(why[text], ", "), text)
+		fmt.Fprintf(on, "%s: %s.\n", strings.Join(why[text], ", "), text)
 	}
 	if len(elsewhere) > 0 {
-		fmt.Fprintf(a.stdout, "Not from samples, and not compared: %s.\n", strings.Join(slices.Sorted(maps.Keys(elsewhere)), ", "))
+		fmt.Fprintf(on, "Not from samples, and not compared: %s.\n", strings.Join(slices.Sorted(maps.Keys(elsewhere)), ", "))
 	}
 	how := "bit for bit"
 	if out.found[replay.RawWithin] > 0 {
 		how = "as said"
-		fmt.Fprintf(a.stdout, "Where it says so, launches were recorded on another architecture than this one (%s), so statistics had to agree within %g only.\n", out.On, replay.ElsewhereTolerance)
+		fmt.Fprintf(on, "Where it says so, launches were recorded on another architecture than this one (%s), so statistics had to agree within %g only.\n", out.On, replay.ElsewhereTolerance)
 	}
 	if len(out.Doubtful) > 0 {
-		fmt.Fprintf(a.stdout, "Decisions that rest on launches which do not agree: %s.\n", strings.Join(out.Doubtful, ", "))
+		fmt.Fprintf(on, "Decisions that rest on launches which do not agree: %s.\n", strings.Join(out.Doubtful, ", "))
 	}
 	if !out.Agrees {
 		return
 	}
-	fmt.Fprintf(a.stdout, "Everything agrees %s: %s of %s in %s.\n", how, tell.Count(numbers, "number"), tell.Count(metrics, "metric"), tell.Count(out.agree(), "launch"))
+	fmt.Fprintf(on, "Everything agrees %s: %s of %s in %s.\n", how, tell.Count(numbers, "number"), tell.Count(metrics, "metric"), tell.Count(out.agree(), "launch"))
 	if out.decided > 0 {
-		fmt.Fprintf(a.stdout, "So what the rules of this run read agrees too: %s.\n", tell.Count(out.decided, "decision"))
+		fmt.Fprintf(on, "So what the rules of this run read agrees too: %s.\n", tell.Count(out.decided, "decision"))
 	}
 }

@@ -1,0 +1,241 @@
+// Package again counts and prints what deciding again from the record came to, and what
+// computing metrics again from raw data did. Both are steps/replay's; it knows no flags.
+package again
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/replay"
+)
+
+// Result is what deciding again came to.
+type Result struct {
+	Decisions []replay.Replayed      `json:"decisions"`
+	Counts    map[replay.Outcome]int `json:"counts"`
+	Numbers   int                    `json:"numbers"`
+	Agrees    bool                   `json:"agrees"`
+	// Unreplayed is what was not decided again: nodes by level, and by the kind of decision.
+	Unreplayed map[string][]string `json:"unreplayed,omitempty"`
+	// partly are decisions that stand, of which only the recorded tests could be
+	// computed again.
+	partly int
+}
+
+// Replayed decides the recorded decisions about a node again, or all where none is named.
+func Replayed(r *replay.Replay, node string) *Result {
+	out := &Result{Decisions: []replay.Replayed{}, Counts: map[replay.Outcome]int{}}
+	for _, d := range r.Decisions() {
+		if node != "" && d.Node != node {
+			continue
+		}
+		again := r.Decide(d)
+		out.Decisions = append(out.Decisions, again)
+		out.Counts[again.Outcome]++
+		out.Numbers += again.Numbers
+		for _, level := range again.Unreplayed {
+			out.alone("level "+level, d.Node)
+		}
+		if again.Outcome == replay.TestsAgree && again.Stands {
+			out.partly++
+		}
+	}
+	if node == "" {
+		for _, d := range r.Alone() {
+			out.alone(d.Kind, d.Node)
+		}
+	}
+	n := out.Counts
+	out.Agrees = n[replay.Agrees] > 0 && n[replay.Differs] == 0 && n[replay.Broken] == 0 && out.partly == 0
+	return out
+}
+
+// Verdict is the exit status, and what it was that did not agree.
+func (out *Result) Verdict() (exit int, err error) {
+	n := out.Counts
+	switch {
+	case n[replay.Differs] > 0:
+		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision"))
+	case n[replay.Broken] > 0:
+		return verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
+	case out.partly > 0:
+		return verdict.ExitInconclusive, fmt.Errorf("of %s in force only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision"))
+	case n[replay.Agrees] == 0:
+		return verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here")
+	}
+	return 0, nil
+}
+
+// alone notes that what a node came to is known from the ledger alone.
+func (out *Result) alone(what, node string) {
+	if out.Unreplayed == nil {
+		out.Unreplayed = map[string][]string{}
+	}
+	if !slices.Contains(out.Unreplayed[what], node) {
+		out.Unreplayed[what] = append(out.Unreplayed[what], node)
+	}
+}
+
+// changedSaid says in a sentence what would have become of the gates, and of the
+// features that no gate waits for.
+func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) string {
+	if ofGates != verdict.Pass {
+		return fmt.Sprintf("Not every gate of the changed plan would have passed: %s.", total)
+	}
+	said := "Every gate of the changed plan would have passed"
+	if len(unmeasured) > 0 {
+		said += fmt.Sprintf(", but no run measured %s, so an apply would measure first: %s", verdict.And(unmeasured), total)
+	}
+	said += "."
+	if len(open) > 0 {
+		said += fmt.Sprintf(" What would have become of %s is not known.", verdict.And(open))
+	}
+	return said
+}
+
+// mostListed is how many decisions are listed that agree; of more, only those that
+// do not.
+const mostListed = 40
+
+// mostDifferences bounds the list of differences of one decision.
+const mostDifferences = 20
+
+// Print prints what came out otherwise, and a line for each where there are few. Notes are
+// paragraphs of a width.
+func (out *Result) Print(on table.Screen, width int) {
+	rows, differences := [][]string{}, [][]string{}
+	for _, d := range out.Decisions {
+		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
+			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), string(cmp.Or(d.Again, "–")), string(d.Outcome), string(d.Rules)})
+		}
+		for i, diff := range d.Differences {
+			if i == mostDifferences {
+				differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i), "", "", ""})
+				break
+			}
+			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Again})
+		}
+	}
+	if len(rows) > 0 {
+		on.Table([]string{"node", "attempt", "recorded", "again", "outcome", "rules from"}, rows)
+		fmt.Fprintln(on)
+	}
+	if len(differences) > 0 {
+		on.Table([]string{"node", "attempt", "rule", "what", "recorded", "again"}, differences)
+		fmt.Fprintln(on)
+	}
+	out.printNotes(on, width)
+	agree := out.Counts[replay.Agrees]
+	switch {
+	case out.Agrees:
+		fmt.Fprintf(on, "Everything agrees: %s with %s.\n", tell.Count(agree, "decision"), tell.Count(out.Numbers, "number"))
+	case agree > 0:
+		fmt.Fprintf(on, "%s of %d agree.\n", tell.Count(agree, "decision"), len(out.Decisions))
+	}
+	var alone []string
+	for _, what := range slices.Sorted(maps.Keys(out.Unreplayed)) {
+		alone = append(alone, fmt.Sprintf("%s (%s)", what, strings.Join(out.Unreplayed[what], ", ")))
+	}
+	if len(alone) > 0 {
+		table.Paragraph(on, "", "Not replayed, known from the ledger alone: "+strings.Join(alone, "; ")+".", width)
+	}
+}
+
+// printNotes says once what holds for several decisions.
+func (out *Result) printNotes(on table.Screen, width int) {
+	var said []string
+	for _, d := range out.Decisions {
+		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs && d.Outcome != replay.TestsAgree {
+			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
+		}
+		for _, n := range d.Notes {
+			if text := tell.Line(n); !slices.Contains(said, text) {
+				said = append(said, text)
+			}
+		}
+	}
+	for i, text := range said {
+		if i == mostListed {
+			fmt.Fprintf(on, "And %d more notes; --json has all.\n", len(said)-i)
+			break
+		}
+		table.Paragraph(on, "", text, width)
+	}
+}
+
+// orLocked is what stands in a table for the verdict of a node that may be locked.
+func orLocked(came verdict.Verdict, cause verdict.Reason) string {
+	if !cause.IsZero() {
+		return "locked"
+	}
+	return string(came)
+}
+
+// Changed is what would have come of the recorded evidence by another plan.
+type Changed struct {
+	Nodes   []replay.WouldBe `json:"nodes"`
+	Notes   []verdict.Reason `json:"notes"`
+	Plan    string           `json:"plan"`
+	Verdict verdict.Verdict  `json:"verdict"`
+
+	rows [][]string
+	// ofGates is the verdict of all gates; unmeasured are features that no run measured,
+	// open those of which it is not known what would have become of them.
+	ofGates          verdict.Verdict
+	open, unmeasured []string
+}
+
+// With decides the recorded evidence by another plan.
+func With(r *replay.Replay, st *store.Store, p *plans.Plan) *Changed {
+	c := &Changed{Plan: p.Name}
+	c.Nodes, c.Notes = r.With(p)
+	locked := map[string]verdict.Reason{}
+	for _, l := range report.Locked(st) {
+		locked[l.Node] = l.Cause
+	}
+	var gates []verdict.Verdict
+	for i, w := range c.Nodes {
+		c.Nodes[i].RecordedLocked = locked[w.Node]
+		c.rows = append(c.rows, []string{w.Node, orLocked(cmp.Or(w.Recorded, "–"), locked[w.Node]), orLocked(w.WouldBe, w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
+		if !w.Locked.IsZero() {
+			continue // the phase that locks it is among them
+		}
+		switch feature := w.Kind == ledger.KindFeature; {
+		case feature && w.Unmeasured:
+			c.unmeasured = append(c.unmeasured, w.Node)
+		case feature && (w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid):
+			c.open = append(c.open, w.Node)
+		case !feature && w.Unmeasured:
+			gates = append(gates, w.WouldBe, verdict.Inconclusive)
+		case !feature:
+			gates = append(gates, w.WouldBe)
+		}
+	}
+	c.ofGates = verdict.Join(gates...)
+	c.Verdict = c.ofGates
+	if len(c.unmeasured) > 0 {
+		c.Verdict = verdict.Join(c.ofGates, verdict.Inconclusive)
+	}
+	return c
+}
+
+// Print prints a line for each node, and notes as paragraphs of a width.
+func (c *Changed) Print(on table.Screen, width int) {
+	on.Table([]string{"node", "recorded", "would be", "why"}, c.rows)
+	fmt.Fprintln(on)
+	for _, n := range c.Notes {
+		table.Paragraph(on, "", tell.Line(n), width)
+	}
+	fmt.Fprintln(on, changedSaid(c.ofGates, c.Verdict, c.open, c.unmeasured)+" Nothing was started and nothing was recorded.")
+}

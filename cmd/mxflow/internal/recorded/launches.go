@@ -1,0 +1,223 @@
+// Package recorded prints what is on record of launches: those of a run, one alone, and a
+// metric over all runs. It decides nothing and leaves nothing out without saying so.
+package recorded
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+// Pairs are names with their values, in order.
+func Pairs(m map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, k+" "+m[k])
+	}
+	return strings.Join(out, ", ")
+}
+
+// Launch prints every metric of a launch with all its statistics.
+func Launch(on table.Screen, l *ledger.Launch) {
+	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, tell.Second(l.Started), l.Seconds, launchOK(l))
+	for _, w := range launchWords(l) {
+		fmt.Fprintf(on, "  %s\n", w)
+	}
+	if c := l.Client; c != nil {
+		fmt.Fprintf(on, "  the client measured itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", tell.Count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
+	}
+	if l.Asked != nil {
+		fmt.Fprintf(on, "  the first request went out after %s of the log; what stands before was configured\n", tell.Count(*l.Asked, "line"))
+	}
+	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
+		if k.digest != "" {
+			fmt.Fprintf(on, "  %s: artifact %s\n", k.what, k.digest)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(l.Left)) {
+		fmt.Fprintf(on, "  %s: artifact %s\n", path, l.Left[path])
+	}
+	var rows [][]string
+	for _, address := range slices.Sorted(maps.Keys(l.Metrics)) {
+		s := l.Metrics[address]
+		row := []string{address, s.Unit, fmt.Sprint(s.N)}
+		for _, stat := range statColumns {
+			row = append(row, statistic(s, stat))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(on)
+		on.Table(append([]string{"metric", "unit", "n"}, statColumns...), rows)
+		printLacking(on, rows)
+	}
+}
+
+var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", "max"}
+
+// lacking begins what stands for a statistic that takes more values.
+const lacking = "n "
+
+// statistic is a number of a summary, or how many of the values that it takes
+// there are: a p99 of eight values is no maximum. What a launch has once has no
+// spread.
+func statistic(s measure.Summary, stat string) string {
+	if v, known := s.Stats[stat]; known {
+		return tell.Number(v, "")
+	}
+	if least := measure.LeastValues(stat); s.N > 1 && s.N < least {
+		return fmt.Sprintf("%s%d/%d", lacking, s.N, least)
+	}
+	return "–"
+}
+
+// printLacking explains what stands for statistics in rows that take more values.
+func printLacking(on table.Screen, rows [][]string) {
+	if slices.ContainsFunc(slices.Concat(rows...), func(cell string) bool { return strings.HasPrefix(cell, lacking) }) {
+		fmt.Fprintln(on, "\nn 8/299: a percentile that 8 values do not show; it takes 299.")
+	}
+}
+
+// Launches prints what the launches of a run came to, and a table of the
+// headline metrics for each workload; with all, every metric of each.
+func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
+	if len(launches) == 0 {
+		return
+	}
+	var rows, shown [][]string
+	for _, l := range launches {
+		rows = append(rows, []string{l.ID, l.Variant, launchOK(l), fmt.Sprintf("%.1f", l.Seconds), strings.Join(launchWords(l), "\n")})
+	}
+	fmt.Fprintln(on)
+	on.Table([]string{"launch", "variant", "ok", "seconds", "notes"}, rows)
+	for _, g := range report.Groups(launches) {
+		head, rows := groupTable(g, launches)
+		if len(rows) > 0 && len(g.Columns) > 0 {
+			fmt.Fprintln(on)
+			on.Table(head, rows)
+			shown = append(shown, rows...)
+		}
+	}
+	printLacking(on, shown)
+	Limits(on, launches)
+	if all {
+		for _, l := range launches {
+			Launch(on, l)
+		}
+	}
+	Observed(on, launches)
+	if !all {
+		fmt.Fprintln(on, "\nEvery metric with all its statistics: mxflow show LAUNCH, or --all.")
+	}
+}
+
+// Limits says how much of what the machine allows launches came to.
+func Limits(on table.Screen, launches []*ledger.Launch) {
+	for i, share := range report.Limits(launches) {
+		if i == 0 {
+			fmt.Fprintln(on)
+		}
+		fmt.Fprintln(on, tell.Line(share))
+	}
+}
+
+// launchOK is how a launch ended: one that is invalid was complete, and what it
+// measured does not count.
+func launchOK(l *ledger.Launch) string {
+	switch {
+	case !l.OK:
+		return "no"
+	case len(l.Invalid) > 0:
+		return "invalid"
+	}
+	return "yes"
+}
+
+// launchWords are what is to be known of a launch beside its numbers.
+func launchWords(l *ledger.Launch) (words []string) {
+	if !l.Error.IsZero() {
+		words = append(words, tell.Line(l.Error))
+	}
+	words = append(words, tell.Lines(l.Invalid)...)
+	if state := l.Engine["caches"]; state != "" {
+		words = append(words, state+" caches")
+	}
+	return append(words, tell.Lines(l.Notes)...)
+}
+
+// groupTable has a row for each cell of a workload and launch.
+func groupTable(g report.Group, launches []*ledger.Launch) (head []string, rows [][]string) {
+	workload := g.ByCell()
+	head = []string{"launch", "variant"}
+	if workload {
+		head = []string{g.Name, "sent", "launch"} // whose ID names the variant
+	}
+	for _, c := range g.Columns {
+		head = append(head, c.Head)
+	}
+	for _, cell := range g.Cells {
+		name, sent := cell, report.Sent(launches, cell)
+		for _, l := range launches {
+			row := []string{l.ID, l.Variant}
+			if workload {
+				row = []string{name, sent, l.ID}
+			}
+			measured := false
+			for _, c := range g.Columns {
+				text := "–"
+				if s, ok := c.Of(l, cell); ok {
+					text = statistic(s, c.Stat)
+				}
+				measured = measured || text != "–"
+				row = append(row, text)
+			}
+			if measured {
+				rows = append(rows, row)
+				name, sent = "", "" // said once
+			}
+		}
+	}
+	return head, rows
+}
+
+// Observed prints what the engines said of themselves, one row a variant. Where
+// its launches differ, each value is shown.
+func Observed(on table.Screen, launches []*ledger.Launch) {
+	var variants []string
+	byVariant := map[string][]*ledger.Launch{}
+	for _, l := range launches {
+		if len(l.Observed) == 0 {
+			continue
+		}
+		if byVariant[l.Variant] == nil {
+			variants = append(variants, l.Variant)
+		}
+		byVariant[l.Variant] = append(byVariant[l.Variant], l)
+	}
+	var rows [][]string
+	for _, v := range variants {
+		names := map[string]bool{}
+		for _, l := range byVariant[v] {
+			for name := range l.Observed {
+				names[name] = true
+			}
+		}
+		var said []string
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			having := slices.DeleteFunc(slices.Clone(byVariant[v]), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
+			said = append(said, name+" "+ledger.SaidBy(having, name))
+		}
+		rows = append(rows, []string{v, fmt.Sprint(len(byVariant[v])), strings.Join(said, ", ")})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(on)
+		on.Table([]string{"variant", "launches", "observed"}, rows)
+	}
+}

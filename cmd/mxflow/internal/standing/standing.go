@@ -1,0 +1,173 @@
+// Package standing prints how a state directory stands: the run under way, what was decided,
+// what was accepted, and whether the plan is still what was applied.
+package standing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Again says what was decided by rules that were moved after the launches were
+// seen, or from more than one start.
+func Again(on table.Screen, st *store.Store) {
+	said := false
+	for _, d := range report.Standing(st) {
+		if again := st.DecidedAgain(d); len(again) > 0 {
+			if !said {
+				fmt.Fprintln(on)
+				said = true
+			}
+			fmt.Fprintf(on, "%s %s (attempt %d): %s\n", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))
+		}
+	}
+}
+
+// Rows is what people decide by: baseline, steps, features and gates. Of a plan that
+// has more nodes than a screen has lines, steps that passed are counted.
+func Rows(st *store.Store, most int) [][]string {
+	var rows [][]string
+	now := time.Now()
+	var waived []string
+	for _, o := range report.OverruledNow(st, now) {
+		if o.State == "waived" {
+			waived = append(waived, o.Node)
+		}
+	}
+	all, passed := report.Rows(st), 0
+	for _, r := range all {
+		if Measures(r.Node) {
+			continue
+		}
+		if d := r.Decided; len(all) > most && d != nil && d.Kind == ledger.KindStep && d.Verdict == verdict.Pass && !r.Gone {
+			passed++
+			continue
+		}
+		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
+		switch d := r.Decided; {
+		case !r.Locked.IsZero():
+			row[2], row[3] = outcome.Locked(r.Locked), tell.Line(r.Locked)
+			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
+				row[3] += ", since waived: the next apply continues past it"
+			}
+		case d != nil:
+			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
+			row[2], row[3], row[4] = o.Word(), o.Note(), tell.Minute(d.Time)
+			if row[3] == "" && d.Accepted {
+				row[3] = "accepted" + chosenWord(d.Decision)
+			}
+		}
+		if r.Gone {
+			row[3] = "no longer in the plan"
+		}
+		rows = append(rows, row)
+	}
+	if passed > 0 {
+		rows = append(rows, []string{"", "and " + tell.Count(passed, "step"), string(verdict.Pass)})
+	}
+	return rows
+}
+
+// chosenWord names the alternative that stands for a feature that chooses.
+func chosenWord(d *ledger.Decision) string {
+	for _, alt := range d.Alternatives {
+		if alt.Chosen {
+			return ": " + alt.Name
+		}
+	}
+	return ""
+}
+
+// Measures reports whether a node only measures what another one decides.
+func Measures(node string) bool {
+	name := runtime.CandidateOf(node)
+	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
+}
+
+// JSON is what status and report say in JSON.
+func JSON(st *store.Store) map[string]any {
+	return map[string]any{
+		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
+		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st), "interactions": report.Interactions(st),
+		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st), "refusals": st.Refusals(),
+	}
+}
+
+// Stack shows what was accepted, whom it beats, and what became of claims.
+func Stack(on table.Screen, st *store.Store) {
+	s := report.AcceptedStack(st)
+	if len(s.Features) == 0 {
+		fmt.Fprintln(on, "\naccepted stack: empty, which is the baseline")
+	} else {
+		fmt.Fprintf(on, "\naccepted stack: %s\n\n", s.Sum())
+		for i, f := range s.Features { // the criteria that it met beside are in the report
+			s.Features[i].Reasons = f.Reasons[:min(1, len(f.Reasons))]
+		}
+		reportTable(on, report.StackTable(s, tell.Minute))
+		if len(s.Knobs) > 0 {
+			fmt.Fprintf(on, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
+		}
+	}
+	contests, claims := report.Contests(st), report.Claims(st)
+	if len(contests) > 0 {
+		fmt.Fprintln(on)
+		reportTable(on, report.ContestTable(contests), report.ContestNotes(contests)...)
+	}
+	if len(claims) > 0 {
+		fmt.Fprintln(on)
+		reportTable(on, report.ClaimTable(claims), report.ClaimNotes(claims)...)
+	}
+	for _, i := range report.Interactions(st) {
+		fmt.Fprintf(on, "\n%s\n", i.Says())
+	}
+}
+
+// reportTable prints a table of the report with heads as terminals have them, and notes.
+func reportTable(on table.Screen, t report.Table, notes ...string) {
+	heads := make([]string, len(t.Head))
+	for i, h := range t.Head {
+		heads[i] = strings.ToLower(h[:1]) + h[1:]
+	}
+	on.Table(heads, t.Rows, "gate", "decided")
+	for _, n := range notes {
+		fmt.Fprintln(on, n)
+	}
+}
+
+// Work is how the newest run stands, behind its plan's name.
+func Work(w report.Work, last store.RunInfo) string {
+	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, tell.Line(last.Reason), last.Exit)
+	switch w.State {
+	case report.UnderWay:
+		return fmt.Sprintf("run %s is under way%s", last.ID, workWho(w))
+	case report.Unknown:
+		text = fmt.Sprintf("the last run, %s, has no end on record: it is under way or was killed, and which of the two cannot be told here", last.ID)
+	case report.Killed:
+		text = fmt.Sprintf("the last run, %s, did not finish (killed?): apply resumes it", last.ID)
+	}
+	switch {
+	case w.Held && w.State == report.Unknown:
+		text += "\na process is at work on this state directory now" + workWho(w)
+	case w.Held:
+		text += "\nanother process is at work on this state directory now" + workWho(w)
+	}
+	return text
+}
+
+func workWho(w report.Work) string {
+	if w.Holder == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, tell.Second(w.Holder.Started))
+}
