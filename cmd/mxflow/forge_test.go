@@ -15,6 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -266,21 +267,182 @@ func TestForgedLevels(t *testing.T) {
 			f.level(cached, "smoke").Launch = f.launches(ledger.ForQualification, "baseline")[0].ID
 		}, 2, "level kernels verdict absent"},
 	} {
-		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-			f, err := forge(t, state, c.change)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) { replays(t, state, c.change, c.exit, c.says) })
+	}
+}
+
+const forgedSessions = `plan "sessions" {}
+
+engine "embedded" "tiny" {
+  settings = { layers = 1 }
+}
+
+engine "embedded" "deep" {
+  settings = { layers = 2 }
+}
+
+knob "kv_cache" {
+  default = "off"
+  value "off" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
+    must_see { log = ["*using kernel full_prefix_attention_recompute*"] }
+  }
+  value "on" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on" }
+    must_see { log = ["*using kernel decode_attention_kvcache*"] }
+  }
+  value "garbage" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_FAULT = "garbage" }
+    must_see { log = ["*using kernel decode_attention_kvcache*"] }
+  }
+}
+
+workload "chat" {
+  prompt_tokens = 16
+  output_tokens = 24
+  requests      = 6
+  warmup        = 1
+  max_lag       = "1m"
+}
+
+protocol "measured" {
+  level "kernels" {}
+  level "benchmark" {
+    workloads = [workload.chat]
+    launches  = 2
+  }
+}
+
+protocol "asked" {
+  level "smoke" {
+    expect = "Paris"
+  }
+}
+
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.measured
+}
+
+phase "port" {
+  feature "cached" {
+    set = { kv_cache = "on" }
+    criterion "c" { rule = "chat.tg.gain >= 0" }
+  }
+  feature "wrong" {
+    set = { kv_cache = "garbage" }
+    criterion "c" { rule = "chat.tg.gain >= 0" }
+  }
+}
+
+phase "beside" {
+  step "compare" "engines" {
+    engines   = [engine.embedded.tiny, engine.embedded.deep]
+    reference = engine.embedded.tiny
+    workloads = [workload.chat]
+    protocol  = protocol.asked
+    launches  = 2
+  }
+}
+
+phase "scored" {
+  step "exec" "score" {
+    command = ["echo", "{\"right\":12}"]
+    metric "score" {
+      jq     = ".right / 16"
+      unit   = "share"
+      better = "higher"
+    }
+  }
+}
+`
+
+// TestForgedSessions: whatever somebody who holds the key makes of which launches count,
+// of a comparison or of what a program printed, deciding it again finds it.
+func TestForgedSessions(t *testing.T) {
+	plan := filepath.Join(t.TempDir(), "plan.hcl")
+	if err := os.WriteFile(plan, []byte(forgedSessions), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	state := appliedState(t, plan)
+	const (
+		benchmark, wrong   = "feature.cached.benchmark", "feature.wrong.benchmark"
+		compared, scored   = "phase.beside.step.compare.engines", "phase.scored.step.exec.score"
+		tiny, deep, cached = "embedded.tiny", "embedded.deep", "cached"
+	)
+	judged := func(node string, v verdict.Verdict) func(*forgery) {
+		return func(f *forgery) {
+			d := f.decision(node)
+			d.Verdict, d.Reasons = v, nil
+			f.level(node, "benchmark").Verdict, f.level(node, "benchmark").Reasons = v, nil
+		}
+	}
+	own := func(f *forgery) *ledger.Launch { return f.launches(ledger.ForBenchmark, cached)[1] }
+	for _, c := range []struct {
+		name   string
+		change func(*forgery)
+		exit   int
+		says   string
+	}{
+		{"nothing", func(*forgery) {}, 0, "Everything agrees"},
+		{"launches that count do not", judged(benchmark, verdict.Invalid), 2, "decision verdict invalid pass"},
+		{"launches of garbage count", judged(wrong, verdict.Pass), 2, "decision verdict pass invalid"},
+		{"launches of garbage were disturbed", judged(wrong, verdict.Inconclusive), 2, "decision verdict inconclusive invalid"},
+		{"another cause", func(f *forgery) {
+			f.decision(wrong).Reasons = []verdict.Reason{verdict.New(code.EnvironmentChanged).On("wrong")}
+		}, 2, "decision reason"},
+		{"a launch left out", func(f *forgery) {
+			d := f.decision(benchmark)
+			d.Launches = d.Launches[:len(d.Launches)-1]
+		}, 2, "decision launches"},
+		{"a launch made not to count", func(f *forgery) {
+			own(f).Invalid, own(f).Disturbed = []verdict.Reason{verdict.New(code.WokenLate).On("chat")}, true
+		}, 2, "disturbed yes no"},
+		{"garbage hidden", func(f *forgery) {
+			for _, l := range f.launches(ledger.ForBenchmark, "wrong") {
+				l.Incoherent = nil
 			}
-			for _, args := range [][]string{{"audit", "sign"}, {"audit", "verify"}} {
-				if exit, out, errs := mxflow(append(args, "--state", f.dir)...); exit != 0 {
-					t.Fatalf("%s: %d\n%s%s", args, exit, out, errs)
-				}
-			}
-			exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
-			if said := evenly(out + errs); exit != c.exit || !strings.Contains(said, c.says) {
-				t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, c.exit, c.says, out, errs)
-			}
-		})
+		}, 2, "incoherent"},
+		{"another environment", func(f *forgery) { own(f).Fingerprint["cpu"] = "another" }, 2, "decision verdict pass invalid"},
+		{"knobs of a measured launch unproved", func(f *forgery) {
+			l := own(f)
+			l.Log = f.edit(l.Log, func(log []byte) []byte {
+				return bytes.ReplaceAll(log, []byte("decode_attention_kvcache"), []byte("decode"))
+			})
+		}, 2, "decision verdict pass invalid"},
+		{"a row", func(f *forgery) { f.decision(compared).Rows[1].Verdict = verdict.Fail }, 2, "rows [2].verdict fail pass"},
+		{"a speed-up", func(f *forgery) { f.decision(compared).Rows[1].Cells[0].Mean *= 2 }, 2, "rows [2].cells[1].mean"},
+		{"a comparison", func(f *forgery) { f.decision(compared).Verdict = verdict.Fail }, 2, "decision verdict fail pass"},
+		{"samples of rows exchanged", func(f *forgery) {
+			exchange(&f.launches(ledger.ForBenchmark, tiny)[0].Samples, &f.launches(ledger.ForBenchmark, deep)[0].Samples)
+		}, 4, "are of another launch"},
+		{"a number of a step", func(f *forgery) {
+			f.launches(ledger.ForStep, "score")[0].Metrics["levels.score.score"].Stats["median"] = 0.9
+		}, 2, "levels.score.score.stats.median 0.9 0.75"},
+		{"what a step printed", func(f *forgery) {
+			l := f.launches(ledger.ForStep, "score")[0]
+			l.Output = f.edit(l.Output, func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("12"), []byte("14")) })
+		}, 2, "levels.score.score.stats.median 0.75 0.875"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) { replays(t, state, c.change, c.exit, c.says) })
+	}
+}
+
+// replays holds what a replay says of a forgery that somebody with the key signed.
+func replays(t *testing.T, state string, change func(*forgery), want int, says string) {
+	t.Helper()
+	f, err := forge(t, state, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"audit", "sign"}, {"audit", "verify"}} {
+		if exit, out, errs := mxflow(append(args, "--state", f.dir)...); exit != 0 {
+			t.Fatalf("%s: %d\n%s%s", args, exit, out, errs)
+		}
+	}
+	exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
+	if said := evenly(out + errs); exit != want || !strings.Contains(said, says) {
+		t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, want, says, out, errs)
 	}
 }
 

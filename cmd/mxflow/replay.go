@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
@@ -127,7 +126,7 @@ func stateBeside(a *app, args []string, changed string) []string {
 // key to do so.
 func newReplay(st *store.Store, flags replayFlags) *replay.Replay {
 	r := replay.New(st, steps.Registry(), flags.vars)
-	r.Judge = levels.Judge{Store: st}
+	r.Judge = steps.NewJudge(st)
 	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
 		r.Seal = func(text string) string { return redact.Sealed(key, text) }
 	}

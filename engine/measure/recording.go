@@ -65,6 +65,19 @@ type CellRun struct {
 	UniqueContext bool `json:"unique_context,omitempty"`
 	// Limit is what the machine allows; nil where machine or model are not known.
 	Limit *Limit `json:"limit,omitempty"`
+	// Prompts are how its prompts were made; zero in a record of before that was kept.
+	Prompts PromptsMade `json:"prompts,omitzero"`
+}
+
+// PromptsMade is how a cell's prompts got their length, by which answers are judged.
+type PromptsMade struct {
+	Method string `json:"method"`
+	// Verified says that the engine counted as many tokens as were expected, and Own that
+	// its own tokenizer made them.
+	Verified bool `json:"verified"`
+	Own      bool `json:"own,omitempty"`
+	// Template is how many tokens all of them have in common.
+	Template int `json:"template,omitempty"`
 }
 
 // Evaluate derives every metric of a launch that the recording has evidence

@@ -13,6 +13,7 @@ var replayPhrases = phrases{
 	code.NoRule:           "decided without a rule",
 	code.KeptNotWhat:      "its record does not hold what decided it",
 	code.LaunchUnrecorded: "launch {subject}, which {feature?feature {feature}}{feature!the decision} depends on, is not in the ledger",
+	code.ArmUnrecorded:    "no launch of the session is of {subject}",
 	code.NoRawData:        "launch {subject} has no raw data to decide from",
 	code.RawUnread:        "{of}: {error}",
 	code.RawUnnamed:       "its record names no raw data",

@@ -19,6 +19,7 @@ func TestReplays(t *testing.T) {
 		{verdict.New(code.LaunchUnrecorded, verdict.Text("feature", "kv")).On("s-1.x.1"), "launch s-1.x.1, which feature kv depends on, is not in the ledger"},
 		{verdict.New(code.NoRawData).On("s-1.x.1").From(verdict.New(code.RawUnread, verdict.Text("of", "samples"), verdict.Text("error", "file does not exist"))), "launch s-1.x.1 has no raw data to decide from: samples: file does not exist"},
 		{verdict.New(code.RawUnnamed), "its record names no raw data"},
+		{verdict.New(code.ArmUnrecorded).On("cached"), "no launch of the session is of cached"},
 		{verdict.New(code.LevelUnreplayed).On("stress"), "level stress keeps too little to be decided again"},
 		{verdict.New(code.LevelUnkept, verdict.Text("error", "no such file")).On("smoke"), "what decided level smoke was not kept: no such file"},
 		{verdict.New(code.RawOfAnother, verdict.Text("of", "raw samples"), verdict.Text("key", "launch"), verdict.Text("wanted", "s-1.x.1"), verdict.Text("found", "s-1.y.1")).On("s-1.x.1"), "the raw samples named by launch s-1.x.1 are of another launch: launch is s-1.y.1, not s-1.x.1"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"time"
 
@@ -187,7 +188,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 			return fmt.Errorf("the output of the command cannot be kept: %w", err)
 		}
 	}
-	values, err := c.Values(ctx, text)
+	metrics, err := c.Measured(ctx, text)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -197,14 +198,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 	if st.Record.Metrics == nil {
 		st.Record.Metrics = map[string]measure.Summary{}
 	}
-	for _, m := range c.Prints() {
-		summary, ok := m.Summary(values[m.Address()])
-		if !ok {
-			return st.unmeasured(text, "metric %s has no finite values", m.Name)
-		}
-		summary.Requests, summary.As = len(values[m.Address()]), m.As
-		st.Record.Metrics[m.Address()] = summary
-	}
+	maps.Copy(st.Record.Metrics, metrics)
 	return nil
 }
 

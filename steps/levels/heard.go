@@ -99,6 +99,9 @@ func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch)
 // finds, by address. Where its kind keeps too little for that, or it did not come to its
 // judgement, the error is a *verdict.Fault of code.LevelUnreplayed.
 func (j Judge) Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
+	if b.Kind == executionLevel {
+		return j.executed(p, l)
+	}
 	kind, known := Kinds[b.Kind]
 	if !known {
 		return "", nil, unreplayed(b)
@@ -128,6 +131,20 @@ func (j Judge) Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 	}
 	v, err := again.again(context.Background(), k)
 	return v, k.numbers, err
+}
+
+// executed reads again what a command printed.
+func (j Judge) executed(p *plans.Plan, l *ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
+	v, err := (&variant.Resolver{Plan: p}).Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	text, err := j.Store.Get(l.Output)
+	if err != nil {
+		return "", nil, err
+	}
+	numbers, err := v.Command.Measured(context.Background(), text)
+	return verdict.Pass, numbers, err
 }
 
 // unreplayed is why a level is not decided again.

@@ -20,22 +20,32 @@ func (r *recording) calibrate(ctx context.Context, ws []*plans.Workload) error {
 	if r.Calibrate == nil {
 		return nil
 	}
-	limit := time.Duration(0)
-	for _, w := range ws {
-		if own := r.Kind.Lag(w.MaxLag); limit == 0 || own < limit {
-			limit = own
-		}
-	}
+	limit := r.narrowest(ws)
 	c, err := r.Calibrate(ctx, r.streams, limit)
 	if err != nil {
 		return err
 	}
 	r.taken.Client = &c
-	if why := mock.Verdict(c, limit); why != "" {
+	r.client(limit)
+	return nil
+}
+
+// narrowest is the narrowest limit of workloads.
+func (r *recording) narrowest(ws []*plans.Workload) (limit time.Duration) {
+	for _, w := range ws {
+		if own := r.Kind.Lag(w.MaxLag); limit == 0 || own < limit {
+			limit = own
+		}
+	}
+	return limit
+}
+
+// client looks whether the measuring client was good enough when it measured itself.
+func (r *recording) client(limit time.Duration) {
+	if why := mock.Verdict(*r.taken.Client, limit); why != "" {
 		r.disturbances++ // no engine has a part in it
 		r.invalid(verdict.New(code.ClientNotGood, verdict.Text("why", why)))
 	}
-	return nil
 }
 
 const (

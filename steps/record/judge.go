@@ -115,7 +115,7 @@ func (r *recording) cached(c sentCell) {
 	if c.w.Data != nil && c.w.Data.Shares {
 		return // its prompts begin alike on purpose
 	}
-	switch found := load.Contaminated(c.samples, c.prompts.Template, c.w.SystemTokens); {
+	switch found := load.Contaminated(c.samples, c.run.Prompts.Template, c.w.SystemTokens); {
 	case found.Worst > templateShare:
 		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Requests > 0:
@@ -140,13 +140,13 @@ func (r *recording) lengths(c sentCell) {
 		r.note(c.fact(code.Short, verdict.Int("requests", s.Requests), verdict.Int("of", s.Of), verdict.Int("tokens", s.Tokens)))
 	}
 	d := load.Deviating(c.samples, 0)
-	method := verdict.Text("method", string(c.prompts.Method))
+	method := verdict.Text("method", c.run.Prompts.Method)
 	if d.Unknown > 0 {
 		r.note(c.fact(code.LengthUnknown, verdict.Int("unknown", d.Unknown), verdict.Int("of", d.Of), method))
 	}
 	switch {
 	case d.Requests == 0:
-	case r.Exact && c.prompts.Verified && d.Far > 0:
+	case c.run.Prompts.Own && c.run.Prompts.Verified && d.Far > 0:
 		args := []verdict.Arg{verdict.Int("requests", d.Far), verdict.Int("of", d.Of), verdict.Int("sent", c.cell.Prompt), verdict.Int("most", d.Most), method}
 		if d.Least != d.Most {
 			args = append(args, verdict.Int("least", d.Least))
@@ -287,7 +287,7 @@ func (r *recording) uncounted(c sentCell, found load.Contamination) {
 func templateOf(c sentCell) (share float64) {
 	for _, s := range c.samples {
 		if s.Measured() && s.PromptTokens > 0 {
-			share = max(share, float64(c.prompts.Template)/float64(s.PromptTokens))
+			share = max(share, float64(c.run.Prompts.Template)/float64(s.PromptTokens))
 		}
 	}
 	return share

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
-	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
@@ -132,7 +131,7 @@ func TestUncounted(t *testing.T) {
 		}
 		cell := sentCell{
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
-			prompts: prompt.Prompts{Template: c.template}, samples: []measure.Sample{{PromptTokens: 128}},
+			run: measure.CellRun{Prompts: measure.PromptsMade{Template: c.template}}, samples: []measure.Sample{{PromptTokens: 128}},
 		}
 		r.uncounted(cell, load.Contamination{Unknown: 4, Of: 4})
 		if got := tell.Joined(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {

@@ -62,20 +62,11 @@ type Taken struct {
 	Invalid, Notes, Incoherent []verdict.Reason
 	// Disturbed says that all causes in Invalid lie in the machine.
 	Disturbed bool
-	// Prompts are how the prompts of each cell were made, by its address.
-	Prompts map[string]PromptsMade
 	// asked are some of the requests that were measured.
 	asked []asked
 	// Client is how far the client was off when it measured itself; nil where it
 	// did not.
 	Client *measure.Calibration
-}
-
-// PromptsMade is how a cell's prompts got their length.
-type PromptsMade struct {
-	Method prompt.Method `json:"method"`
-	// Verified says that the engine counted as many tokens as were expected.
-	Verified bool `json:"verified"`
 }
 
 // Take sends every cell of every workload to an engine, watches the machine
@@ -143,9 +134,10 @@ type recording struct {
 
 // sentCell is a cell as it was sent.
 type sentCell struct {
-	w       *plans.Workload
-	cell    plans.Cell
-	run     measure.CellRun
+	w    *plans.Workload
+	cell plans.Cell
+	run  measure.CellRun
+	// prompts are what was sent; nobody knows them when it is judged again.
 	prompts prompt.Prompts
 	samples []measure.Sample
 	delay   measure.Series
@@ -208,7 +200,6 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if err != nil {
 		return err
 	}
-	r.made(cell, prompts)
 	latency, _, err := client.Latency(ctx, openai.LatencyMode(w.LatencyCorrection), openai.LatencyProbes)
 	if err != nil {
 		return fmt.Errorf("%w; the engine does not answer what this mode asks: choose another (none, api or generation)", err)
@@ -244,20 +235,13 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	}
 	run := cellRun(w, cell, result)
 	run.ExactOutput, run.Latency = p.IgnoreEOS, latency
+	run.Prompts = measure.PromptsMade{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template}
 	run.ByEvents = slices.ContainsFunc(result.Samples, func(s measure.Sample) bool {
 		return s.Measured() && s.TokenSource == measure.SourceEvents
 	})
 	t.Cells = append(t.Cells, run)
 	r.sent = append(r.sent, sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay})
 	return nil
-}
-
-// made notes how a cell's prompts were made.
-func (r *recording) made(cell plans.Cell, p prompt.Prompts) {
-	if r.taken.Prompts == nil {
-		r.taken.Prompts = map[string]PromptsMade{}
-	}
-	r.taken.Prompts[cell.Address] = PromptsMade{Method: p.Method, Verified: p.Verified}
 }
 
 // clientFor is the client for a workload. Where prompts are to be found in the

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,36 +38,44 @@ type replayedLaunch struct {
 func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
 	var gone error
 	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
-		l := r.again(id)
-		if l.launch == nil {
-			return nil, false
-		}
-		if l.said == out {
-			return l.launch, true
-		}
-		l.said = out
-		switch {
-		case l.Outcome == RawMissing || l.Damaged:
-			if gone == nil {
-				gone = &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.Why)}
-			}
-		case l.Outcome == RawDiffers:
-			for _, d := range l.Differ {
-				out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
-			}
-		case l.Outcome == RawWithin:
-			out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", l.RecordedOn), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
-		}
-		if !l.Why.IsZero() && l.Outcome != RawMissing && !l.Damaged {
-			out.note(verdict.New(code.LaunchNote).On(id).From(l.Why))
-		}
-		out.Numbers += l.Numbers
-		return l.launch, true
+		l, err := r.told(out, id)
+		gone = cmp.Or(gone, err)
+		return l, l != nil
 	})
 	if err == nil {
 		err = gone
 	}
 	return ev, err
+}
+
+// told is a launch with what its raw data come to, of which a decision is told once. It is
+// nil where the ledger has none of that ID, and an error beside it says that its raw data
+// are gone.
+func (r *Replay) told(out *Replayed, id string) (*ledger.Launch, error) {
+	l := r.again(id)
+	if l.launch == nil {
+		return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+	}
+	if l.Outcome == RawMissing || l.Damaged {
+		return l.launch, &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.Why)}
+	}
+	if l.said == out {
+		return l.launch, nil
+	}
+	l.said = out
+	switch l.Outcome {
+	case RawDiffers:
+		for _, d := range l.Differ {
+			out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
+		}
+	case RawWithin:
+		out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", l.RecordedOn), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
+	}
+	if !l.Why.IsZero() {
+		out.note(verdict.New(code.LaunchNote).On(id).From(l.Why))
+	}
+	out.Numbers += l.Numbers
+	return l.launch, nil
 }
 
 // again evaluates a launch again, once.

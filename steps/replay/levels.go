@@ -24,11 +24,7 @@ type Judge interface {
 	// Again is what one comes to, with the numbers that it finds, by address. A
 	// *verdict.Fault of code.LevelUnreplayed says that too little is kept of it.
 	Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error)
-}
-
-// ofLevels reports whether a decision was joined from levels that ran in launches.
-func ofLevels(d *ledger.Decision) bool {
-	return d.Kind == ledger.KindQualify || d.Kind == ledger.KindStep && len(d.Levels) > 0
+	Sessions
 }
 
 // decideLevels decides the levels of a decision again, and the whole of a qualification
@@ -44,10 +40,7 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
 		return
 	case protocol == nil || r.Judge == nil:
-		out.Outcome = Unreplayed
-		if out.Why = plan.why; plan.res != nil {
-			out.Why = verdict.New(code.PlanInexact, plan.lacking()...)
-		}
+		out.unplanned(plan)
 		for _, l := range d.Levels {
 			out.Unreplayed = append(out.Unreplayed, l.Name)
 		}
@@ -99,13 +92,9 @@ func protocolOf(p *plans.Plan, d *ledger.Decision) *plans.Protocol {
 	if f := candidateNamed(p, runtime.CandidateOf(d.Node)); f != nil && d.Kind == ledger.KindQualify {
 		return p.Protocol(f.Protocol)
 	}
-	for _, ph := range p.Phases {
-		for _, b := range ph.Steps {
-			name, _ := b.Attrs["protocol"].(string)
-			if runtime.StepID(ph.Name, b.Kind, b.Name) == d.Node {
-				return p.Protocol(name)
-			}
-		}
+	if b := stepOf(p, d.Node); b != nil {
+		name, _ := b.Attrs["protocol"].(string)
+		return p.Protocol(name)
 	}
 	return nil
 }

@@ -47,7 +47,9 @@ type Replay struct {
 
 	probing  bool // what a sensitive input has a part in is looked for
 	runs     map[string]*ledger.RunStart
-	arch     map[string]string // by launch
+	arch     map[string]string                    // by launch
+	recorded map[string]int                       // where launches are in the ledger
+	locked   map[string]map[string]verdict.Reason // nodes, by run
 	plans    map[string]*recordedPlan
 	launches map[string]*replayedLaunch
 	noise    map[string]map[string]verdict.Noise
@@ -93,6 +95,8 @@ type Replayed struct {
 	// Unreplayed are levels that were not decided again: their verdicts are what the
 	// ledger says.
 	Unreplayed []string `json:"unreplayed,omitempty"`
+	// Alone is what else it rests on that is known from the ledger alone.
+	Alone []string `json:"alone,omitempty"`
 	// Notes are what to know of an agreement: another architecture, say.
 	Notes []verdict.Reason `json:"notes,omitempty"`
 }
@@ -113,14 +117,17 @@ type Difference struct {
 func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay {
 	r := &Replay{
 		store: st, registry: registry, inputs: inputs,
-		runs: map[string]*ledger.RunStart{}, arch: map[string]string{},
+		runs: map[string]*ledger.RunStart{}, arch: map[string]string{}, recorded: map[string]int{}, locked: map[string]map[string]verdict.Reason{},
 		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]verdict.Noise{},
 	}
-	for _, rec := range st.Records() {
+	for i, rec := range st.Records() {
 		switch {
 		case rec.RunStart != nil:
 			r.runs[rec.Run] = rec.RunStart
+		case rec.End != nil:
+			r.locked[rec.Run] = rec.End.Locked
 		case rec.Launch != nil:
+			r.recorded[rec.Launch.ID] = i
 			if start := r.runs[rec.Run]; start != nil {
 				r.arch[rec.Launch.ID] = start.Environment["arch"]
 			}
@@ -129,22 +136,25 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 	return r
 }
 
-// Decisions are the recorded decisions about features and gates and those about levels,
-// oldest first, those that others took the place of among them.
+// Decisions are the recorded decisions of which something can be decided again, oldest
+// first, those that others took the place of among them.
 func (r *Replay) Decisions() (out []store.Decided) {
 	for i, rec := range r.store.Records() {
-		if d := rec.Decision; d != nil && (ruled(d) || ofLevels(d)) {
+		if d := rec.Decision; d != nil && r.repeats(d) {
 			out = append(out, store.Decided{Decision: d, Record: i, Run: rec.Run, Time: rec.Time})
 		}
 	}
 	return out
 }
 
-// Alone are the newest decisions of nodes that are not decided again: steps, and whether
-// the launches of a benchmark count.
+func (r *Replay) repeats(d *ledger.Decision) bool {
+	return ruled(d) || d.Kind == ledger.KindQualify || d.Kind == ledger.KindBenchmark || r.ofStep(d)
+}
+
+// Alone are the newest decisions of steps that are not decided again.
 func (r *Replay) Alone() (out []store.Decided) {
 	for _, d := range r.store.Decisions() {
-		if (d.Kind == ledger.KindStep || d.Kind == ledger.KindBenchmark) && !d.Derived {
+		if d.Kind == ledger.KindStep && !r.ofStep(d.Decision) && !d.Derived {
 			out = append(out, d)
 		}
 	}
@@ -166,8 +176,14 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 	case d.Retraction != nil:
 		out.Outcome, out.Why = Unruled, d.Retraction.Of(d.Node)
 		return out
-	case !ruled(d.Decision):
+	case d.Kind == ledger.KindQualify:
 		r.decideLevels(&out, d)
+		return out
+	case d.Kind == ledger.KindBenchmark:
+		r.decideBenchmark(&out, d)
+		return out
+	case d.Kind == ledger.KindStep:
+		r.decideStep(&out, d)
 		return out
 	case !hasRules(d.Decision):
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)

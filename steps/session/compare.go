@@ -82,6 +82,8 @@ type compareConfig struct {
 type compare struct {
 	lab   *Lab
 	block *plans.Block
+	// recorded makes the variant of a row from what is on record; nil resolves it.
+	recorded func(name, engine string, knobs map[string]string) (*variant.Variant, error)
 }
 
 // comparison is what a compare or matrix step has to do, all names looked up.
@@ -137,12 +139,17 @@ func (c *compare) named(out *comparison) error {
 
 // row adds a row of that name.
 func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, knobs map[string]string) error {
-	v, err := c.lab.Resolve(s, name, engine, knobs)
+	var v *variant.Variant
+	var err error
+	if c.recorded != nil {
+		v, err = c.recorded(name, engine, knobs)
+	} else if v, err = c.lab.Resolve(s, name, engine, knobs); err == nil {
+		// Two rows that start the same are still two rows.
+		v.Key = runtime.Digest("compared", name, v.Key)
+	}
 	if err != nil {
 		return err
 	}
-	// Two rows that start the same are still two rows.
-	v.Key = runtime.Digest("compared", name, v.Key)
 	out.rows = append(out.rows, v)
 	if name == out.Reference {
 		out.variants = slices.Insert(out.variants, 0, v)
@@ -406,14 +413,21 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 	if len(levels) == 0 {
 		e.Broken, e.Cause = verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol)
 	}
+	unqualified(e, levels)
 	for _, l := range levels {
-		if l.Verdict != verdict.Pass && e.Broken == "" {
-			e.Broken, e.Cause = decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
-		}
 		l.Name = v.Name + "/" + l.Name
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
+}
+
+// unqualified breaks a row by the first of its levels that did not pass.
+func unqualified(e *gates.Contender, levels []ledger.Level) {
+	for _, l := range levels {
+		if l.Verdict != verdict.Pass && e.Broken == "" {
+			e.Broken, e.Cause = decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
+		}
+	}
 }
 
 // parent is what the levels hold a row against: the reference, and for the reference a
@@ -470,15 +484,28 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			}
 		}
 		out.Launches = append(out.Launches, launch.ID)
-		it.died(sl.variant, launch)
-		if !launch.OK {
-			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(it.slots))).From(launch.Error)
+		if it.took(sl, launch, e) {
+			used[sl.variant] = append(used[sl.variant], launch)
+		} else {
 			out.LogTail, out.Exit = launch.LogTail, launch.Exit
-			continue
 		}
-		used[sl.variant] = append(used[sl.variant], launch)
-		e.Launches = append(e.Launches, decide.Measured(launch))
 	}
+	return c.doubt(ctx, it, used, entries)
+}
+
+// took adds a launch to those of its row, which is broken where the launch is.
+func (c *comparison) took(sl slot, launch *ledger.Launch, e *gates.Contender) bool {
+	c.died(sl.variant, launch)
+	if !launch.OK {
+		e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(c.slots))).From(launch.Error)
+		return false
+	}
+	e.Launches = append(e.Launches, decide.Measured(launch))
+	return true
+}
+
+// doubt looks of every row whether its launches count.
+func (c *compare) doubt(ctx context.Context, it *comparison, used map[*variant.Variant][]*ledger.Launch, entries map[*variant.Variant]*gates.Contender) error {
 	reference := used[it.variants[0]]
 	for _, v := range it.variants {
 		e := entries[v]

@@ -118,8 +118,19 @@ func (m *matrix) late(it *comparison, sl slot) bool {
 // counts records how many cells there are of which kind as a launch, so that gates read
 // them like numbers of any other.
 func (c *compare) counts(s *runtime.Scope, it *comparison, began time.Time, out *ledger.Decision) error {
+	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
+	l := &ledger.Launch{
+		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: c.block.Name, Ordinal: 1, Order: 1, OK: true,
+		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: c.counted(it, out.Rows),
+	}
+	out.Launches = append(out.Launches, id)
+	return c.lab.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
+}
+
+// counted is how many cells there are of which kind, by address.
+func (c *compare) counted(it *comparison, rows []verdict.Row) map[string]measure.Summary {
 	n := map[string]int{foundMeasured: 0, foundBroken: 0, foundLeft: it.matrix.left}
-	for _, r := range out.Rows {
+	for _, r := range rows {
 		switch {
 		case r.Verdict == verdict.Pass:
 			n[foundMeasured]++
@@ -129,16 +140,11 @@ func (c *compare) counts(s *runtime.Scope, it *comparison, began time.Time, out 
 			n[foundLeft]++
 		}
 	}
-	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
-	l := &ledger.Launch{
-		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: c.block.Name, Ordinal: 1, Order: 1, OK: true,
-		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: map[string]measure.Summary{},
-	}
+	found := map[string]measure.Summary{}
 	for _, f := range matrixFinds {
-		l.Metrics[plans.FoundAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
+		found[plans.FoundAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
 	}
-	out.Launches = append(out.Launches, id)
-	return c.lab.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
+	return found
 }
 
 // mostNarrowing is how many further launches are made of all cells that break.

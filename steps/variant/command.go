@@ -20,6 +20,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -269,6 +270,24 @@ func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64
 				return nil, fmt.Errorf("metric %s (%s): %w", p.Called(), m.JQ, err)
 			}
 		}
+	}
+	return out, nil
+}
+
+// Measured are the metrics of what a command printed, by address.
+func (c *Command) Measured(ctx context.Context, text []byte) (map[string]measure.Summary, error) {
+	values, err := c.Values(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]measure.Summary{}
+	for _, m := range c.Prints() {
+		summary, ok := m.Summary(values[m.Address()])
+		if !ok {
+			return nil, fmt.Errorf("metric %s has no finite values", m.Name)
+		}
+		summary.Requests, summary.As = len(values[m.Address()]), m.As
+		out[m.Address()] = summary
 	}
 	return out, nil
 }

@@ -34,6 +34,8 @@ type draft struct {
 	image string
 	// sources are the source blocks that hold, the engine's before the knobs'.
 	sources []*plans.Block
+	// recorded says that it was started once: where it came from is on record.
+	recorded bool
 }
 
 // Resolver makes variants of a plan's engines and the values of its knobs.
@@ -159,6 +161,29 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	return v, nil
 }
 
+// Recorded is the variant of launches that were recorded under a key, by what the plan
+// alone says of it: no file, source or image is looked at, which may be others by now.
+func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string, over *plans.KnobValue) (*Variant, error) {
+	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Over: over, Key: key}
+	e := l.Plan.Engine(engineKey)
+	if e == nil {
+		return nil, fmt.Errorf("there is no engine %q", engineKey)
+	}
+	d, err := l.draft(e, v.Knobs, v.Set)
+	if err != nil {
+		return nil, err
+	}
+	if d.recorded = true; over != nil {
+		d.apply(over)
+	}
+	if v.Spec, err = l.spec(d); err != nil {
+		return nil, err
+	}
+	v.Uses = d.kind.Uses(d.settings)
+	v.Command, err = commandOf(e)
+	return v, err
+}
+
 func (l *Resolver) draft(e *plans.Engine, knobs, set map[string]string) (*draft, error) {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
@@ -264,8 +289,10 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		}
 		command = d.command
 	}
-	if err := l.provenance(d, &spec); err != nil {
-		return spec, err
+	if !d.recorded {
+		if err := l.provenance(d, &spec); err != nil {
+			return spec, err
+		}
 	}
 	if len(command) == 0 && spec.How() == engine.HowProcess {
 		return spec, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", d.kind.Name)

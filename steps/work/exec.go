@@ -110,9 +110,9 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 // it like numbers of any other.
 func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant.Command, path string, began time.Time, out *ledger.Decision) error {
 	text, err := variant.ReadOutput(path)
-	var values map[string][]float64
+	var metrics map[string]measure.Summary
 	if err == nil {
-		values, err = reads.Values(ctx, text)
+		metrics, err = printed(ctx, e.block, reads, text)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -124,15 +124,38 @@ func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant
 	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
 	l := &ledger.Launch{
 		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: e.block.Name, Ordinal: 1, Order: 1, OK: true,
-		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: map[string]measure.Summary{},
+		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: metrics,
 	}
 	if l.Output, err = e.site.Store.Put(e.site.Redact.Bytes(text)); err != nil {
 		return err
 	}
 	for _, m := range reads.Prints() {
-		l.Metrics[plans.FoundAddress(e.block.Name, m.Called())], _ = m.Metric.Summary(values[m.Address()])
 		out.Reasons = append(out.Reasons, program.Said(l.Metrics[plans.FoundAddress(e.block.Name, m.Called())], m.Called()))
 	}
 	out.Launches = append(out.Launches, id)
 	return e.site.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
+}
+
+// printed are the numbers of a program's output, by address.
+func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text []byte) (map[string]measure.Summary, error) {
+	values, err := reads.Values(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]measure.Summary{}
+	for _, m := range reads.Prints() {
+		out[plans.FoundAddress(b.Name, m.Called())], _ = m.Metric.Summary(values[m.Address()])
+	}
+	return out, nil
+}
+
+// Printed are the numbers that a step of a program found, by the output that was kept of
+// it; false of a step that reads none.
+func Printed(ctx context.Context, b *plans.Block, output []byte) (found map[string]measure.Summary, reads bool, err error) {
+	c, err := variant.ReadsOf(b.Parts)
+	if err != nil || len(c.Metrics) == 0 {
+		return nil, false, err
+	}
+	found, err = printed(ctx, b, c, output)
+	return found, true, err
 }

@@ -6,6 +6,8 @@ const (
 	NoRule           Code = "replay.no_rule"
 	KeptNotWhat      Code = "replay.kept_not_what"
 	LaunchUnrecorded Code = "replay.launch_unrecorded"
+	// ArmUnrecorded: no launch of the session is of the arm Subject.
+	ArmUnrecorded Code = "replay.arm_unrecorded"
 	// NoRawData: the launch Subject has none to decide by, from why.
 	NoRawData Code = "replay.no_raw_data"
 	// RawUnread: raw data of a launch cannot be read. Args: of ("samples", "series"),

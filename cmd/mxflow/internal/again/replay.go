@@ -47,6 +47,12 @@ func Replayed(r *replay.Replay, node string) *Result {
 		for _, level := range again.Unreplayed {
 			out.alone("level "+level, d.Node)
 		}
+		for _, what := range again.Alone {
+			out.alone(what, d.Node)
+		}
+		if again.Outcome == replay.Unreplayed && (d.Kind == ledger.KindBenchmark || d.Kind == ledger.KindStep) {
+			out.alone(d.Kind, d.Node)
+		}
 		if again.Outcome == replay.TestsAgree && again.Stands {
 			out.partly++
 		}

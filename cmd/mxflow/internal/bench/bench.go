@@ -100,7 +100,7 @@ type Cell struct {
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
 	// Prompts says how the prompts got their length.
-	Prompts record.PromptsMade `json:"prompts"`
+	Prompts measure.PromptsMade `json:"prompts"`
 	// Metrics by name.
 	Metrics map[string]*Metric `json:"metrics"`
 }
@@ -141,7 +141,7 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 				Metrics: map[string]*Metric{},
 			})
 		}
-		r.Cells[i].Prompts = taken.Prompts[cell.Address]
+		r.Cells[i].Prompts = taken.Cells[i].Prompts
 		for _, m := range measure.Catalogue() {
 			s, ok := taken.Metrics[cell.Address+"."+m.Name]
 			if !ok || m.Scope != measure.PerRequest && m.Scope != measure.PerCell {

@@ -1,0 +1,35 @@
+package steps
+
+import (
+	"context"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/session"
+	"github.com/mxflow/mxflow/steps/work"
+)
+
+// Judge decides again what steps, levels and sessions came to, by what was kept: what
+// steps/replay asks for.
+type Judge struct{ session.Judge }
+
+// NewJudge judges what a state directory holds.
+func NewJudge(st *store.Store) *Judge {
+	j := &Judge{}
+	j.Store = st
+	return j
+}
+
+// Printed are the numbers that a step's program printed; false of a step that reads none.
+func (j *Judge) Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error) {
+	if kind, known := work.Kinds[b.Kind]; !known || kind.Schema.Finds == nil || l.Output == "" {
+		return nil, false, nil
+	}
+	text, err := j.Store.Get(l.Output)
+	if err != nil {
+		return nil, true, err
+	}
+	return work.Printed(context.Background(), b, text)
+}

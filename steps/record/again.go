@@ -1,0 +1,73 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Judged is what the samples of a launch say of whether it counts.
+type Judged struct {
+	Invalid, Incoherent []verdict.Reason
+	Disturbed           bool
+}
+
+// Again judges a launch that was recorded by what it kept, as Take did. It reports false
+// where too little was kept for that: of before cells said how their prompts were made, or
+// with cells that the plan does not have.
+func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Judged, bool) {
+	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics, Client: l.Client}}
+	var ws []*plans.Workload
+	for _, run := range l.Cells {
+		c, ok := cellOf(p, run.Cell)
+		if !ok || run.Prompts.Method == "" {
+			return Judged{}, false
+		}
+		if !slices.Contains(ws, c.w) {
+			ws = append(ws, c.w)
+		}
+		c.run = run
+		for _, s := range kept.Samples {
+			if s.Workload == run.Cell {
+				c.samples = append(c.samples, s)
+			}
+		}
+		for _, s := range kept.Series {
+			if s.Name == measure.ClientDelay && s.Source == run.Cell {
+				c.delay = s
+			}
+		}
+		r.sent = append(r.sent, c)
+	}
+	if l.Client != nil {
+		r.client(r.narrowest(ws))
+	}
+	r.judge()
+	return Judged{r.taken.Invalid, r.taken.Incoherent, r.taken.Disturbed}, true
+}
+
+// cellOf is a cell of a plan's workloads by its address.
+func cellOf(p *plans.Plan, address string) (sentCell, bool) {
+	for _, w := range p.Workloads {
+		for _, cell := range w.Cells() {
+			if cell.Address == address {
+				return sentCell{w: w, cell: cell}, true
+			}
+		}
+	}
+	return sentCell{}, false
+}
+
+// OfSamples reports whether a cause for which a launch does not count is one that its
+// samples show, so that judging them again has to find it.
+func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
+
+var ofSamples = []code.Code{
+	code.ClientNotGood, code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.HeldBack, code.TooFewAtOnce,
+	code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond,
+}

@@ -1,0 +1,308 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// Sessions decides again, for a Judge, what launches beside each other came to.
+type Sessions interface {
+	// Counts is a launch with what its samples say of whether it counts, and the causes
+	// for which it does not that are known from the ledger alone; false where too little
+	// is kept of it.
+	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch, alone []verdict.Reason, known bool)
+	// Benchmark is what the launches of a session come to for a feature.
+	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
+	// Rows is what a comparison comes to, with the numbers that a matrix finds; of unknown
+	// rows nothing was launched.
+	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
+	// Printed are the numbers that a step's program printed; false of a step that reads none.
+	Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
+}
+
+// What decisions about sessions and steps rest on that is known from the ledger alone.
+const (
+	aloneLaunch = "launches that broke, or whose engine was seen to be forced"
+	aloneSource = "source trees as they lay there"
+	aloneRow    = "rows that were not launched"
+	aloneExit   = "how programs of steps ended"
+	aloneCounts = "whether launches count"
+)
+
+// ofStep reports whether something of a step can be decided again.
+func (r *Replay) ofStep(d *ledger.Decision) bool {
+	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
+		l, ok := r.store.LaunchByID(id)
+		return ok && l.Purpose == ledger.ForStep && l.Output != ""
+	}))
+}
+
+// alone notes what else the decision rests on.
+func (out *Replayed) alone(what string) {
+	if !slices.Contains(out.Alone, what) {
+		out.Alone = append(out.Alone, what)
+	}
+}
+
+// ended is the outcome of what was compared.
+func (out *Replayed) ended() {
+	if out.Outcome = Agrees; len(out.Differences) > 0 {
+		out.Outcome = Differs
+	}
+}
+
+// broke is the outcome where something could not be decided again.
+func (out *Replayed) broke(err error) {
+	out.Outcome, out.Why = Unreplayed, verdict.OfError(err)
+	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) || ok && fault.Reason.Code == code.NoRawData {
+		out.Outcome = Broken
+	}
+}
+
+// scopeAt is what was decided when a decision was made.
+func (r *Replay) scopeAt(d store.Decided) *runtime.Scope {
+	return &runtime.Scope{
+		Run: d.Run,
+		Outcome: func(id string) *ledger.Decision {
+			for _, of := range slices.Backward(r.store.History(id)) {
+				if of.Record < d.Record {
+					return of.Decision
+				}
+			}
+			return nil
+		},
+		LockedBy: func(id string) verdict.Reason { return r.locked[d.Run][id] },
+	}
+}
+
+// decideBenchmark decides again which launches of a session count for a feature, and
+// whether they are a comparison: whether arms did the same work, whether their answers
+// are text, whether they prove their knobs and differ in nothing else.
+func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
+	plan, scope := r.planOf(d.Run), r.scopeAt(d)
+	var f *plans.Feature
+	if plan.exact {
+		f = candidateNamed(plan.res.Plan, runtime.CandidateOf(d.Node))
+	}
+	if f == nil || r.Judge == nil {
+		out.unplanned(plan)
+		return
+	}
+	out.Rules = RulesOfPlan
+	if d.Derived {
+		r.derived(out, d, scope.Outcome(runtime.QualifyID(f.Name)))
+		return
+	}
+	var all []*ledger.Launch
+	for _, l := range r.store.Launches(store.LaunchFilter{Session: d.Session}) {
+		if r.recorded[l.ID] > d.Record {
+			continue // the session went on
+		}
+		again, err := r.counted(out, plan.res.Plan, l.ID)
+		if err != nil {
+			out.broke(err)
+			return
+		}
+		all = append(all, again)
+	}
+	again, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
+	if err != nil {
+		out.broke(err)
+		return
+	}
+	out.Again = again.Verdict
+	if was, is := sorted(d.Launches), sorted(again.Launches); !slices.Equal(was, is) {
+		out.differ("decision", "launches", jsonText(was), jsonText(is))
+	}
+	was, is := why(d.Decision), why(again)
+	switch {
+	case was.Code == code.TreeMovedBefore:
+		out.alone(aloneSource)
+		out.Again = d.Verdict
+	case again.Verdict != d.Verdict:
+		out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
+	case was.Key() != is.Key():
+		out.differ("decision", "reason", string(was.Code), string(is.Code))
+	}
+	out.ended()
+}
+
+// why is the first reason of a decision that did not pass.
+func why(d *ledger.Decision) verdict.Reason {
+	if d.Verdict == verdict.Pass || len(d.Reasons) == 0 {
+		return verdict.Reason{}
+	}
+	return d.Reasons[0]
+}
+
+func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
+
+// unplanned is the outcome where there is no plan to decide by.
+func (out *Replayed) unplanned(plan *recordedPlan) {
+	out.Outcome = Unreplayed
+	if out.Why = plan.why; plan.res != nil {
+		out.Why = verdict.New(code.PlanInexact, plan.lacking()...)
+	}
+}
+
+// derived decides again a benchmark for which nothing was launched.
+func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
+	switch {
+	case q != nil && q.Verdict != verdict.Pass:
+		if out.Again, _ = decide.Broken(q); out.Again != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
+		}
+		out.ended()
+	case d.Verdict == verdict.Pass:
+		out.differ("decision", "launches", "none", "what passes was launched")
+		out.ended()
+	default:
+		out.Outcome, out.Why = Unreplayed, why(d.Decision)
+	}
+}
+
+// counted is a launch as its raw data say of it: its metrics, and whether it counts. What
+// was recorded otherwise is among the differences.
+func (r *Replay) counted(out *Replayed, p *plans.Plan, id string) (*ledger.Launch, error) {
+	l, err := r.told(out, id)
+	if err != nil || !l.OK || l.Purpose != ledger.ForBenchmark {
+		if err == nil && !l.OK {
+			out.alone(aloneLaunch)
+		}
+		return l, err
+	}
+	kept, err := recordingOf(r.store, l)
+	if err != nil {
+		return nil, err
+	}
+	again, alone, known := r.Judge.Counts(p, l, kept)
+	if !known {
+		out.alone(aloneCounts)
+		return l, nil
+	}
+	if len(alone) > 0 {
+		out.alone(aloneLaunch)
+	}
+	for _, c := range []struct {
+		what    string
+		was, is []verdict.Reason
+	}{{"invalid", l.Invalid, again.Invalid}, {"incoherent", l.Incoherent, again.Incoherent}} {
+		if was, is := keys(c.was), keys(c.is); !slices.Equal(was, is) {
+			out.differ("launch "+id, c.what, jsonText(was), jsonText(is))
+		}
+	}
+	if l.Output != "" {
+		compareJSON(out, "launch "+id, "", l.Metrics, again.Metrics, r.tolerance(out, r.arch[id]))
+	}
+	if l.Disturbed != again.Disturbed {
+		out.differ("launch "+id, "disturbed", yesNo(l.Disturbed), yesNo(again.Disturbed))
+	}
+	return again, nil
+}
+
+// keys are reasons without their words, sorted: in which order causes were found says
+// nothing.
+func keys(all []verdict.Reason) (keys []string) {
+	for _, r := range all {
+		keys = append(keys, r.Key())
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// decideStep decides a step again: the levels and rows of a comparison, and the numbers
+// that a program printed.
+func (r *Replay) decideStep(out *Replayed, d store.Decided) {
+	if len(d.Levels) > 0 {
+		r.decideLevels(out, d)
+		if out.Outcome == Broken || out.Rules == "" {
+			return
+		}
+	}
+	plan := r.planOf(d.Run)
+	var b *plans.Block
+	if plan.exact {
+		b = stepOf(plan.res.Plan, d.Node)
+	}
+	if b == nil || r.Judge == nil {
+		out.unplanned(plan)
+		return
+	}
+	out.Rules = RulesOfPlan
+	var failed error
+	var found map[string]measure.Summary
+	if len(d.Rows) > 0 {
+		var again *ledger.Decision
+		var unknown []string
+		var err error
+		again, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, func(id string) *ledger.Launch {
+			l, err := r.counted(out, plan.res.Plan, id)
+			failed = cmp.Or(failed, err)
+			return l
+		})
+		if err = errors.Join(failed, err); err != nil {
+			out.broke(err)
+			return
+		}
+		if len(unknown) > 0 {
+			out.alone(aloneRow)
+		}
+		tolerance := r.tolerance(out, r.runs[d.Run].Environment["arch"])
+		compareJSON(out, "rows", "", wordlessRows(d.Rows), wordlessRows(again.Rows), tolerance)
+		compareJSON(out, "effects", "", d.Effects, again.Effects, tolerance)
+		if out.Again = again.Verdict; again.Verdict != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
+		}
+	}
+	for _, id := range d.Launches {
+		l, ok := r.store.LaunchByID(id)
+		if !ok || l.Purpose != ledger.ForStep {
+			continue
+		}
+		found, reads := found, found != nil
+		if !reads {
+			var err error
+			if found, reads, err = r.Judge.Printed(b, l); err != nil {
+				out.broke(err)
+				return
+			}
+			out.alone(aloneExit)
+		}
+		if reads {
+			compareJSON(out, "launch "+id, "", l.Metrics, found, r.tolerance(out, r.arch[id]))
+		}
+	}
+	out.ended()
+}
+
+// wordlessRows are rows without what is only said in words.
+func wordlessRows(rows []verdict.Row) (out []verdict.Row) {
+	for _, row := range rows {
+		row.Why, row.Notes = verdict.Reason{}, nil
+		out = append(out, row)
+	}
+	return out
+}
+
+// stepOf is the block of a step of a plan, by its node.
+func stepOf(p *plans.Plan, node string) *plans.Block {
+	for _, ph := range p.Phases {
+		for _, b := range ph.Steps {
+			if runtime.StepID(ph.Name, b.Kind, b.Name) == node {
+				return b
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Judge decides again what sessions came to, for steps/replay, and the levels of
+// qualifications. What was live then (processes, source trees as they lay there) is not
+// looked at.
+type Judge struct {
+	levels.Judge
+	labs map[*plans.Plan]*Lab
+}
+
+// lab is a lab of a recorded plan that can start nothing.
+func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
+	if l := j.labs[p]; l != nil {
+		return l, nil
+	}
+	g, err := runtime.NewGraph(p)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lab{}
+	l.Plan, l.Graph, l.Store, l.Redact = p, g, j.Store, redact.New(p.Secrets())
+	if j.labs == nil {
+		j.labs = map[*plans.Plan]*Lab{}
+	}
+	j.labs[p] = l
+	return l, nil
+}
+
+// Counts is a launch with what its samples say of whether it counts, and the causes for
+// which it does not that no sample shows: these stay as recorded. It reports false where
+// too little is kept of it.
+func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch, alone []verdict.Reason, known bool) {
+	lab, err := j.lab(p)
+	if err != nil {
+		return nil, nil, false
+	}
+	v, err := lab.launched(l.Variant, l)
+	if err != nil {
+		return nil, nil, false
+	}
+	judged, known := record.Again(p, variant.KindOf(v.Spec), l, kept)
+	own := *l
+	if v.Command != nil {
+		var printed map[string]measure.Summary
+		text, err := j.Store.Get(l.Output)
+		if err == nil {
+			printed, err = v.Command.Measured(context.Background(), text)
+		}
+		if own.Metrics = maps.Clone(l.Metrics); err != nil {
+			return nil, nil, false
+		}
+		maps.DeleteFunc(own.Metrics, func(address string, _ measure.Summary) bool { return strings.HasPrefix(address, "command.") })
+		maps.Copy(own.Metrics, printed)
+	}
+	own.Invalid, own.Incoherent, own.Disturbed = judged.Invalid, judged.Incoherent, judged.Disturbed
+	for _, why := range l.Invalid {
+		if !record.OfSamples(why) {
+			alone = append(alone, why)
+		}
+	}
+	if len(alone) > 0 {
+		own.Invalid, own.Disturbed = append(own.Invalid, alone...), false
+	}
+	return &own, alone, known
+}
+
+// launched is the variant that a launch was of, as the plan calls it now.
+func (l *Lab) launched(name string, launch *ledger.Launch) (*variant.Variant, error) {
+	var over *plans.KnobValue
+	if launch.Variant == string(plans.LastGood) {
+		over = l.Plan.LastGood
+	}
+	return l.Recorded(name, launch.Block, launch.VariantKey, launch.Knobs, over)
+}
+
+// armOf is the variant of recorded launches that is an arm: the one with its engine and
+// knobs, since names change, or else with its name. One that was never launched is an
+// error.
+func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, error) {
+	knobs := l.Plan.DefaultKnobs()
+	maps.Copy(knobs, arm.Set)
+	named := func(launch *ledger.Launch) bool { return launch.Variant == arm.Name }
+	i := slices.IndexFunc(all, func(launch *ledger.Launch) bool {
+		other := launch.Variant == string(plans.LastGood) || launch.Variant == string(plans.LastAccepted)
+		return arm.Over == nil && !other && launch.Block == arm.Engine && maps.Equal(launch.Knobs, knobs)
+	})
+	if i < 0 {
+		i = slices.IndexFunc(all, named)
+	}
+	if i < 0 {
+		return nil, &verdict.Fault{Reason: verdict.New(code.ArmUnrecorded).On(arm.Name)}
+	}
+	return l.launched(arm.Name, all[i])
+}
+
+// Benchmark is what the launches of a session come to for a feature: its level, and the
+// launches that it rests on. An error says that it cannot be known.
+func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error) {
+	lab, err := j.lab(p)
+	if err != nil {
+		return nil, err
+	}
+	m, err := lab.memberOf(f, all, scope)
+	if err != nil {
+		return nil, err
+	}
+	b := &benchmark{lab: lab, feature: f}
+	s := &session{lab: lab, scope: scope, id: id, ws: b.workloads(), members: []*member{m}, all: all}
+	used := m.Took(all)
+	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
+	m.invalid = lab.otherEnvironment(of(used, m.variants), m.variants)
+	out, level := &ledger.Decision{}, ledger.Level{Name: plans.BenchmarkLevel}
+	if err := s.conclude(context.Background(), m, out, &level); err != nil {
+		return nil, err
+	}
+	out.Verdict, out.Reasons = level.Verdict, level.Reasons
+	return out, nil
+}
+
+// memberOf is a feature with the variants that recorded launches are of.
+func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Scope) (*member, error) {
+	view := l.View(scope)
+	planned, err := decide.ArmsOf(view, f)
+	if err != nil {
+		return nil, err
+	}
+	arms := launch.Arms{References: map[plans.Against]*variant.Variant{}}
+	if arms.Candidate, err = l.armOf(planned.Candidate, all); err != nil {
+		return nil, err
+	}
+	if arms.Parent, err = l.armOf(planned.Parent, all); err != nil {
+		return nil, err
+	}
+	for _, against := range plans.References {
+		arm, known := planned.References[against]
+		if !known {
+			arm = decide.Arm{Name: string(against), Over: &plans.KnobValue{}} // what was accepted last is known by its name alone
+		}
+		// One that has no launch dropped out before.
+		if v, err := l.armOf(arm, all); err == nil {
+			arms.References[against] = v
+		}
+	}
+	return newMember(l.Plan, f, arms, arms.Distinct(func(against plans.Against) bool {
+		return decide.ReadsOf(l.Plan, f, against) || against == plans.Root && decide.Interacts(view, f)
+	})), nil
+}
+
+// gaveUp is the launch of a member's candidate or parent that does not count and was not
+// made again; nil where there is none.
+func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
+	for _, v := range m.variants {
+		var last *ledger.Launch
+		for _, l := range all {
+			if l.VariantKey != v.Key {
+				continue
+			}
+			if last == nil || l.Ordinal >= last.Ordinal && !(l.Ordinal == last.Ordinal && decide.Sound(last)) {
+				last = l
+			}
+		}
+		if last != nil && !decide.Sound(last) {
+			return last
+		}
+	}
+	return nil
+}
+
+// Rows is what a comparison of engines, or a matrix, comes to by the launches and levels
+// that a decision about it rests on, with the numbers that a matrix finds. Unknown are rows
+// of which nothing was launched, whose verdicts stay as recorded.
+func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (out *ledger.Decision, found map[string]measure.Summary, unknown []string, err error) {
+	lab, err := j.lab(p)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var all []*ledger.Launch
+	for _, id := range d.Launches {
+		if l := launch(id); l != nil && l.Purpose == ledger.ForBenchmark && l.Session == d.Session {
+			all = append(all, l)
+		}
+	}
+	c := &compare{lab: lab, block: b}
+	c.recorded = func(name, engine string, knobs map[string]string) (*variant.Variant, error) {
+		key := "never launched: " + name
+		if i := slices.IndexFunc(all, func(l *ledger.Launch) bool { return l.Variant == name }); i >= 0 {
+			key = all[i].VariantKey
+		}
+		return lab.Recorded(name, engine, key, knobs, nil)
+	}
+	it, err := c.comparison(nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	it.slots, it.session, it.have = interleave(it.variants, it.Launches), d.Session, all
+	entries, used := map[*variant.Variant]*gates.Contender{}, map[*variant.Variant][]*ledger.Launch{}
+	for _, v := range it.variants {
+		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
+		entries[v] = e
+		own := levelsOf(d, v.Name)
+		for _, l := range own {
+			if of := launch(l.Launch); of != nil {
+				it.died(v, of)
+			}
+		}
+		unqualified(e, own)
+		if e.Broken == "" && !it.launched(v) {
+			i := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == v.Name })
+			if e.Broken = verdict.Invalid; i >= 0 && d.Rows[i].Verdict != verdict.Pass {
+				e.Broken, e.Cause, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
+				if e.Broken == verdict.Inconclusive && it.matrix != nil && it.matrix.MaxTime > 0 {
+					it.Optional = append(it.Optional, v.Name) // as the plan bounds it
+				}
+			}
+		}
+	}
+	for _, sl := range it.slots {
+		e := entries[sl.variant]
+		if e.Broken != "" {
+			continue
+		}
+		l := it.existing(sl)
+		if l == nil {
+			e.Broken = verdict.Invalid // a pass has all of its launches
+			continue
+		}
+		if it.took(sl, l, e) {
+			used[sl.variant] = append(used[sl.variant], l)
+		}
+	}
+	if err := c.doubt(context.Background(), it, used, entries); err != nil {
+		return nil, nil, nil, err
+	}
+	out = &ledger.Decision{}
+	if c.decide(it, entries, out); it.matrix != nil {
+		found = c.counted(it, out.Rows)
+	}
+	return out, found, unknown, nil
+}
+
+// levelsOf are the levels of one row, by their own names.
+func levelsOf(d *ledger.Decision, row string) (own []ledger.Level) {
+	for _, l := range d.Levels {
+		if name, ok := strings.CutPrefix(l.Name, row+"/"); ok {
+			l.Name = name
+			own = append(own, l)
+		}
+	}
+	return own
+}
