@@ -10,6 +10,8 @@ package runtime
 import (
 	"container/heap"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -150,4 +152,134 @@ func (g *Graph) sort() error {
 	}
 	g.Nodes = out
 	return nil
+}
+
+// Reduced are the needs of a node that do not follow from its others: what a picture has
+// to show. A need is left out where others lead to the same node by a path whose last step
+// asks at least as much of it.
+func (g *Graph) Reduced(n *Node) []Need {
+	var needs []Need // each node once, by what is asked most
+	for _, need := range n.Needs {
+		if i := slices.IndexFunc(needs, func(o Need) bool { return o.On == need.On }); i < 0 {
+			needs = append(needs, need)
+		} else {
+			needs[i].Mode = min(needs[i].Mode, need.Mode)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(needs), func(need Need) bool {
+		seen := map[string]bool{}
+		return slices.ContainsFunc(needs, func(other Need) bool { return other.On != need.On && g.leads(other.On, need, seen) })
+	})
+}
+
+// leads reports whether a node needs another as much as is asked, by whatever path.
+func (g *Graph) leads(id string, to Need, seen map[string]bool) bool {
+	n := g.byID[id]
+	if seen[id] || n == nil || n.Order <= g.byID[to.On].Order {
+		return false
+	}
+	seen[id] = true
+	return slices.ContainsFunc(n.Needs, func(need Need) bool {
+		return need.On == to.On && need.Mode <= to.Mode || need.On != to.On && g.leads(need.On, to, seen)
+	})
+}
+
+// maxSiblings bounds the candidates of one session. A round launches each of
+// them once, and launches of one round count as made under the same conditions:
+// the longer it takes, the less true that is. The alternatives of one feature
+// stay together, however many they are.
+const maxSiblings = 8
+
+// Siblings are the features whose benchmarks may share one session with f's, f
+// among them, in the order of the graph: those of the same phase that are
+// measured against the same parent, by the same protocol, on the same engine. A
+// feature that chooses is replaced by its alternatives, which may stand for it
+// in f too. Who builds on what has been accepted has a parent of its own, which
+// only the alternatives of one feature share, and so has a confirmation.
+func (g *Graph) Siblings(f *plans.Feature) []*plans.Feature {
+	if group := g.siblings[f.Name]; group != nil {
+		return group
+	}
+	return []*plans.Feature{f}
+}
+
+// sessions are the candidates of a phase in the groups that may be measured in
+// one session each.
+func sessions(ph *plans.Phase) [][]*plans.Feature {
+	if ph == nil {
+		return nil
+	}
+	var out [][]*plans.Feature
+	// open is the place in out of the group of each key that takes more.
+	open := map[[4]string]int{}
+	for _, f := range byPriority(ph.Features) {
+		parent := string(f.BuildsOn.Kind)
+		if f.BuildsOn.Kind == plans.OnAccepted {
+			parent += " under " + f.Name
+		}
+		key := [4]string{parent, f.BuildsOn.Feature, f.Protocol, f.Engine}
+		candidates := Candidates(f)
+		at, ok := open[key]
+		if !ok || len(out[at])+len(candidates) > maxSiblings {
+			at = len(out)
+			open[key] = at
+			out = append(out, nil)
+		}
+		out[at] = append(out[at], candidates...)
+	}
+	return out
+}
+
+// Candidates are the variants that a feature puts to the test: its alternatives
+// where it chooses, otherwise itself.
+func Candidates(f *plans.Feature) []*plans.Feature {
+	if len(f.Alternatives) > 0 {
+		return f.Alternatives
+	}
+	return []*plans.Feature{f}
+}
+
+// Parts of the addresses of a feature's nodes.
+const (
+	featurePart   = "feature."
+	qualifyPart   = ".qualify"
+	benchmarkPart = ".benchmark"
+	firstPart     = ".first"
+)
+
+// BaselineID is the node that qualifies the baseline.
+const BaselineID = ledger.Baseline
+
+// PhaseID is the node that unlocks what comes after a phase.
+func PhaseID(phase string) string { return "phase." + phase }
+
+// StepID is a step's node.
+func StepID(phase, kind, name string) string {
+	return fmt.Sprintf("phase.%s.step.%s.%s", phase, kind, name)
+}
+
+// FeatureID is the node that decides a feature's criteria.
+func FeatureID(feature string) string { return featurePart + feature }
+
+// QualifyID and BenchmarkID are a feature's measurements.
+func QualifyID(feature string) string   { return FeatureID(feature) + qualifyPart }
+func BenchmarkID(feature string) string { return FeatureID(feature) + benchmarkPart }
+
+// FirstID is the node that decides a feature's criteria on the baseline's engine
+// where others confirm them.
+func FirstID(feature string) string { return FeatureID(feature) + firstPart }
+
+// CandidateOf is the feature, alternative or confirmation that a node is about, by its
+// address; empty for a node that is about none. Names may have dots of their own.
+func CandidateOf(id string) string {
+	name, ok := strings.CutPrefix(id, featurePart)
+	if !ok {
+		return ""
+	}
+	for _, part := range []string{qualifyPart, benchmarkPart, firstPart} {
+		if of, ok := strings.CutSuffix(name, part); ok {
+			return of
+		}
+	}
+	return name
 }

@@ -74,7 +74,7 @@ func newShowCommand(a *app) *cobra.Command {
 				fmt.Fprintf(a.stdout, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
 			}
 			if s := v.Start; s != nil {
-				fmt.Fprintf(a.stdout, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, recorded.Pairs(s.Environment))
+				fmt.Fprintf(a.stdout, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, tell.Pairs(s.Environment, " ", ", "))
 			}
 			fmt.Fprintln(a.stdout)
 			var rows [][]string

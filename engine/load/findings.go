@@ -7,16 +7,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// measured calls use for every sample that was answered and is neither a warm-up
-// nor a context that was only cached.
-func measured(samples []measure.Sample, use func(measure.Sample)) {
-	for _, s := range samples {
-		if s.Measured() && s.Err == "" {
-			use(s)
-		}
-	}
-}
-
 // Shortage is output that was asked for and did not come.
 type Shortage struct {
 	// Requests fell short, Of so many that were measured.
@@ -30,13 +20,13 @@ type Shortage struct {
 // work than the one it is compared with.
 func Shortfall(samples []measure.Sample) Shortage {
 	var found Shortage
-	measured(samples, func(s measure.Sample) {
+	for s := range measure.Answered(samples) {
 		found.Of++
 		if missing := s.RequestedOutput - max(s.OutputTokens, 0); missing > 0 {
 			found.Requests++
 			found.Tokens += missing
 		}
-	})
+	}
 	return found
 }
 
@@ -66,18 +56,18 @@ const (
 // say nothing: their context is known from the same count.
 func Deviating(samples []measure.Sample, asked int) Deviation {
 	var found Deviation
-	measured(samples, func(s measure.Sample) {
+	for s := range measure.Answered(samples) {
 		want := asked
 		if want == 0 {
 			want = s.RequestedPrompt
 		}
 		if s.Turn > 0 || want == 0 {
-			return
+			continue
 		}
 		found.Of++
 		if s.PromptTokens < 0 {
 			found.Unknown++
-			return
+			continue
 		}
 		n := s.PromptTokens - s.ContextTokens
 		if n != want {
@@ -90,7 +80,7 @@ func Deviating(samples []measure.Sample, asked int) Deviation {
 			found.Least = n
 		}
 		found.Most = max(found.Most, n)
-	})
+	}
 	return found
 }
 
@@ -185,10 +175,10 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	var found Held
 	var whole []piece
 	var gaps []weightedValue
-	measured(samples, func(s measure.Sample) {
+	for s := range measure.Answered(samples) {
 		p := pieceOf(s)
 		if p.events < fewestEvents {
-			return
+			continue
 		}
 		found.Of++
 		switch {
@@ -197,7 +187,7 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 		case p.began > limit:
 			whole = append(whole, p)
 		}
-	})
+	}
 	gap := median(gaps)
 	for _, p := range whole {
 		if gap < 0 || gap*float64(p.events-1) > float64(limit) {
@@ -256,11 +246,11 @@ type Contamination struct {
 func Contaminated(samples []measure.Sample, template, system int) Contamination {
 	var found Contamination
 	put := onPurpose(samples)
-	measured(samples, func(s measure.Sample) {
+	for s := range measure.Answered(samples) {
 		found.Of++
 		if s.CachedTokens < 0 {
 			found.Unknown++
-			return
+			continue
 		}
 		expected := template + min(system, s.ContextTokens)
 		if put(s) {
@@ -268,7 +258,7 @@ func Contaminated(samples []measure.Sample, template, system int) Contamination 
 		}
 		beyond := s.CachedTokens - expected
 		if beyond <= 0 {
-			return
+			continue
 		}
 		found.Requests++
 		found.Tokens += beyond
@@ -277,7 +267,7 @@ func Contaminated(samples []measure.Sample, template, system int) Contamination 
 			share = float64(beyond) / float64(fresh)
 		}
 		found.Worst = max(found.Worst, share)
-	})
+	}
 	return found
 }
 
@@ -288,21 +278,21 @@ func Contaminated(samples []measure.Sample, template, system int) Contamination 
 func Recomputed(samples []measure.Sample) Contamination {
 	var found Contamination
 	put := onPurpose(samples)
-	measured(samples, func(s measure.Sample) {
+	for s := range measure.Answered(samples) {
 		if s.ContextTokens <= 0 || !put(s) {
-			return
+			continue
 		}
 		found.Of++
 		if s.CachedTokens < 0 {
 			found.Unknown++
-			return
+			continue
 		}
 		if missing := s.ContextTokens - s.CachedTokens; missing > 0 {
 			found.Requests++
 			found.Tokens += missing
 			found.Worst = max(found.Worst, float64(missing)/float64(s.ContextTokens))
 		}
-	})
+	}
 	return found
 }
 

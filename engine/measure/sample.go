@@ -7,6 +7,7 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"time"
 )
@@ -131,6 +132,17 @@ type Sample struct {
 // Measured reports whether the request was sent to be measured: it is neither a
 // warm-up nor one that only put a context into a cache.
 func (s Sample) Measured() bool { return !s.Warmup && !s.Context }
+
+// Answered are the samples that were sent to be measured and were answered.
+func Answered(samples []Sample) iter.Seq[Sample] {
+	return func(yield func(Sample) bool) {
+		for _, s := range samples {
+			if s.Measured() && s.Err == "" && !yield(s) {
+				return
+			}
+		}
+	}
+}
 
 // HasText reports whether an event carried what the model wrote: the answer, its
 // reasoning, or the call of a tool.

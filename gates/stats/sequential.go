@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Design is how a sequential test is run: where it looks and how sure it must be.
@@ -196,3 +198,174 @@ func (q *Question) check(d Design) error {
 	}
 	return nil
 }
+
+// LeastLaunches is the fewest launches an arm of which a t-test is made.
+const LeastLaunches = 3
+
+var errSpread = errors.New("the launches lie too far apart to compute their spread")
+
+// look computes the statistic of the first n launches of each arm; with p values
+// where tested is set and anything varies.
+func (q *Question) look(n int, tested bool) (Look, error) {
+	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1)}
+	l.Estimate = stat.Mean(q.Candidate[:n], nil)
+	if !q.Single {
+		l.Estimate -= stat.Mean(q.Base[:n], nil)
+	}
+	if math.IsInf(l.Estimate, 0) || math.IsNaN(l.Estimate) {
+		return l, errSpread
+	}
+	if !tested {
+		return l, nil
+	}
+	if n < LeastLaunches {
+		q.clear(&l)
+		return l, nil
+	}
+	if q.blocked(n) {
+		return l, q.lookInBlocks(&l, n)
+	}
+	raw := q.variances(n)
+	se := math.Sqrt((max(raw[0], q.Floor*q.Floor) + max(raw[1], q.Floor*q.Floor)) / float64(n))
+	if q.Single {
+		se = max(math.Sqrt(raw[0]), q.Floor) / math.Sqrt(float64(n))
+	}
+	t := (l.Estimate - q.Theta) / se
+	switch {
+	case math.IsInf(se, 0) || math.IsNaN(se):
+		return l, errSpread
+	case !(se > 0) || math.IsInf(t, 0) || math.IsNaN(t):
+		return l, nil
+	}
+	l.SE, l.T, l.DF = se, t, float64(n-1)
+	// The degrees of freedom are those of the launches, not of the floor: equal
+	// floors would raise them, and a floor may only widen. Arms that tie add none.
+	if !q.Single && raw[0]+raw[1] > 0 {
+		l.DF = satterthwaite(raw[:], []float64{l.DF, l.DF})
+	}
+	l.tails()
+	return l, nil
+}
+
+// tails are the p values of T.
+func (l *Look) tails() {
+	// One tail is enough: the other is all the rest, and rounds to 1 at worst.
+	l.PPass, l.PFail = Tail(math.Abs(l.T), l.DF), 1
+	l.PFail -= l.PPass
+	if l.T < 0 {
+		l.PPass, l.PFail = l.PFail, l.PPass
+	}
+}
+
+// variances of the first n launches of candidate and base; the second is 0 for a
+// test of one arm.
+func (q *Question) variances(n int) (v [2]float64) {
+	v[0] = stat.Variance(q.Candidate[:n], nil)
+	if !q.Single {
+		v[1] = stat.Variance(q.Base[:n], nil)
+	}
+	return v
+}
+
+// bound adds what the look would pass and fail.
+func (q *Question) bound(l *Look) {
+	switch {
+	case l.DF > 0 && q.Single && q.blocked(l.N):
+		q.boundInBlocks(l)
+	case l.DF > 0:
+		l.Low = l.Estimate - Reach(l.N, q.Pass, l.SE, l.DF)
+		l.High = l.Estimate + Reach(l.N, q.Fail, l.SE, l.DF)
+	}
+}
+
+// Reach is how far from the threshold an estimate has to lie for a look at n launches an
+// arm to decide at this level, with its standard error and degrees of freedom.
+func Reach(n int, level, se, df float64) float64 {
+	far := Quantile(level, df) * se
+	if n < LeastLaunches {
+		far = max(far, clearMargin)
+	}
+	return far
+}
+
+// project is the chance of a pass and of a fail by one look at n launches an arm,
+// judged from the look l. It takes the standard deviation to be the true one, and
+// the true effect to lie around the estimate as far as the standard error says:
+// the estimate at n is then normal around that of now, and differs from it by
+// what the launches to come can move it. Both are 0 where l has no p values and
+// where n is not beyond it.
+//
+// With s the arms' standard deviation, se is s√(2/n), or s√(1/n) of one arm, and
+// both forms come to the same.
+func (q *Question) project(l Look, n int) (pass, fail float64) {
+	if !(l.DF > 0 && l.SE > 0) || n <= l.N {
+		return 0, 0
+	}
+	df := float64(2*n - 2)
+	if q.Single || q.Blocks != nil {
+		df = float64(n - 1)
+	}
+	part := float64(l.N) / float64(n)
+	final, move := l.SE*math.Sqrt(part), l.SE*math.Sqrt(1-part)
+	gap := l.Estimate - q.Theta
+	pass = upper((knownQuantile(q.Pass, df)*final - gap) / move)
+	fail = upper((knownQuantile(q.Fail, df)*final + gap) / move)
+	return pass, fail
+}
+
+// upper is the upper tail of the normal distribution.
+func upper(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
+// What two launches an arm take to decide. Their own spread has one degree of freedom
+// each, so that a t-test has no power, and the recorded noise alone would let a candidate
+// decide that varies more than the record. TestRatesOfTwoLaunches shows what these three
+// together keep to.
+const (
+	// clearRatio is how many times as much as the record one arm is taken to vary: the
+	// widest ratio that the levels are calibrated for.
+	clearRatio = 20
+	// clearSpread is how many recorded standard deviations that of an arm's two launches
+	// may be: a candidate that varies 20 times as much shows it nine times in ten, and one
+	// that varies as the record does is held up once in a hundred.
+	clearSpread = 2.5
+)
+
+// clearMargin is how far beyond the threshold an effect has to lie whatever the record:
+// engines were seen with two speeds 8% apart, and two launches are both fast ones one time
+// in four.
+var clearMargin = math.Log(1.1)
+
+// clear is a look at two launches an arm. It has p values only where it decides: by
+// Student's t with the degrees of freedom of the record, as if one arm varied clearRatio
+// times as much, beyond clearMargin, and where the launches of either arm agree. Mean and
+// difference of two normal launches are independent, so that what agrees by chance is no
+// likelier to be far off. Launches on different devices say nothing of that.
+func (q *Question) clear(l *Look) {
+	if q.Single || q.blocked(l.N) || !(q.FloorDF > 0) || !(q.Floor > 0) {
+		return
+	}
+	gap, level := l.Estimate-q.Theta, q.Pass
+	if gap < 0 {
+		level = q.Fail
+	}
+	v := q.variances(l.N)
+	se := clearError(q.Floor)
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*q.Floor || math.Abs(gap) < Reach(l.N, level, se, q.FloorDF) {
+		return
+	}
+	l.SE, l.T, l.DF = se, gap/se, q.FloorDF
+	l.PPass, l.PFail = Tail(math.Abs(l.T), l.DF), 1
+	l.PFail -= l.PPass
+	if gap < 0 {
+		l.PPass, l.PFail = l.PFail, l.PPass
+	}
+}
+
+// clearError is the standard error of a difference of means of two launches, by the
+// recorded standard deviation.
+func clearError(sd float64) float64 { return sd * math.Sqrt((1+clearRatio*clearRatio)/2.0) }
+
+// ClearGap is how far beyond the threshold an effect has to lie for two launches an arm to
+// decide it at this level, where the record has this standard deviation and degrees of
+// freedom, on the scale of the test.
+func ClearGap(sd, df, level float64) float64 { return Reach(Clear, level, clearError(sd), df) }

@@ -21,6 +21,8 @@
 package tell
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -86,4 +88,13 @@ func Behind(separator, text string) string {
 		return ""
 	}
 	return separator + text
+}
+
+// Pairs are names with their values in one line, by name.
+func Pairs(of map[string]string, is, separator string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, name+is+of[name])
+	}
+	return strings.Join(list, separator)
 }

@@ -162,6 +162,11 @@ func Num(name string, x float64, unit string) Arg {
 	return Arg{name, Value{Number: &x, Unit: unit}}
 }
 
+// Millis is a time as an argument, in milliseconds.
+func Millis(name string, d time.Duration) Arg {
+	return Num(name, float64(d)/float64(time.Millisecond), "ms")
+}
+
 // Span is an argument that is all between two finite numbers of a unit.
 func Span(name string, low, high float64, unit string) Arg {
 	return Arg{name, Value{Number: &low, To: &high, Unit: unit}}

@@ -261,3 +261,18 @@ func parentName(f *plans.Feature) string {
 	}
 	return string(f.BuildsOn.Kind)
 }
+
+// checkMatrices checks the combinations of knobs that steps measure, once all knobs are
+// known.
+func (c *planCheck) checkMatrices() {
+	for _, ph := range c.plan.Phases {
+		for _, b := range ph.Steps {
+			if b.Kind != plans.MatrixStep {
+				continue
+			}
+			for _, e := range c.plan.CheckMatrix(b) {
+				c.Fail(lang.HCL(b.Range), e.Code, e.Summary, "%s", e.Detail)
+			}
+		}
+	}
+}

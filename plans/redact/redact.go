@@ -10,12 +10,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Mark stands where a secret was.
@@ -196,4 +200,189 @@ func Sealed(key []byte, secret string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(secret))
 	return "sensitive:" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// known are the secrets of this process: of every plan that it has loaded.
+var known struct {
+	sync.Mutex
+	secrets  map[string]bool
+	redactor *Redactor
+	built    int // how many secrets redactor has
+}
+
+// Know adds secrets to those of this process. Text of engines and commands is cut in
+// rooms that know no plan, and a secret that was cut is found by nobody any more: so
+// whoever cuts takes them out first, see Known.
+func Know(secrets []string) {
+	known.Lock()
+	defer known.Unlock()
+	if known.secrets == nil {
+		known.secrets = map[string]bool{}
+	}
+	for _, s := range secrets {
+		known.secrets[s] = true
+	}
+}
+
+// Forget is for tests, whose process loads plans with secrets that are words of others.
+func Forget() {
+	known.Lock()
+	defer known.Unlock()
+	known.secrets, known.redactor, known.built = nil, nil, 0
+}
+
+// Known takes out the secrets of this process.
+func Known() *Redactor {
+	known.Lock()
+	defer known.Unlock()
+	if known.built != len(known.secrets) {
+		known.redactor, known.built = New(slices.Sorted(maps.Keys(known.secrets))), len(known.secrets)
+	}
+	return known.redactor
+}
+
+// Cut is at most the first bytes of text, most of them, without secrets and without
+// splitting a character. Text that is longer may have been cut before: a secret that
+// its end leaves unfinished goes too.
+func (r *Redactor) Cut(text string, most int) string {
+	whole := len(text) <= most
+	if text = r.Text(text); !whole {
+		text = r.Finished(text)
+	}
+	if len(text) <= most {
+		return text
+	}
+	for i := most; i > most-utf8.UTFMax && i > 0; i-- {
+		if utf8.RuneStart(text[i]) {
+			return text[:i]
+		}
+	}
+	return text[:most]
+}
+
+// Finished is text without the beginning of a secret at its end.
+func (r *Redactor) Finished(text string) string {
+	if r == nil {
+		return text
+	}
+	longest := 0
+	for _, form := range r.forms {
+		for n := min(len(form)-1, len(text)); n > longest; n-- {
+			if strings.HasSuffix(text, form[:n]) {
+				longest = n
+			}
+		}
+	}
+	return text[:len(text)-longest]
+}
+
+// Begun is text, which was cut at its beginning, without the end of a secret there.
+func (r *Redactor) Begun(text string) string {
+	if r == nil {
+		return text
+	}
+	longest := 0
+	for _, form := range r.forms {
+		for n := min(len(form)-1, len(text)); n > longest; n-- {
+			if strings.HasPrefix(text, form[len(form)-n:]) {
+				longest = n
+			}
+		}
+	}
+	return text[longest:]
+}
+
+// Any is a copy of v without secrets in its strings, at whatever depth. Fields
+// named in keep stay as they are; so do keys of maps, and strings of types other
+// than string, which are words of a program and no text of anybody's.
+func (r *Redactor) Any(v any, keep ...string) any {
+	if r == nil || v == nil {
+		return v
+	}
+	return r.copy(reflect.ValueOf(v), keep).Interface()
+}
+
+// Clean takes secrets out of the struct that p points to, in place: its strings,
+// lists and maps are replaced, those behind them that others may hold are not
+// written to.
+func (r *Redactor) Clean(p any, keep ...string) {
+	if r == nil {
+		return
+	}
+	if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+		r.clean(v.Elem(), keep)
+	}
+}
+
+func (r *Redactor) clean(v reflect.Value, keep []string) {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if !f.CanSet() || slices.Contains(keep, v.Type().Field(i).Name) {
+			continue
+		}
+		switch f.Kind() {
+		case reflect.Pointer:
+			if !f.IsNil() && f.Elem().Kind() == reflect.Struct {
+				r.clean(f.Elem(), keep)
+				continue
+			}
+		case reflect.Struct:
+			r.clean(f, keep)
+			continue
+		}
+		f.Set(r.copy(f, keep))
+	}
+}
+
+var textType = reflect.TypeFor[string]()
+
+func (r *Redactor) copy(v reflect.Value, keep []string) reflect.Value {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() != textType {
+			return v
+		}
+		return reflect.ValueOf(r.Text(v.String()))
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.New(v.Type()).Elem()
+		if v.Kind() == reflect.Interface {
+			c.Set(r.copy(v.Elem(), keep))
+			return c
+		}
+		c.Set(reflect.New(v.Type().Elem()))
+		c.Elem().Set(r.copy(v.Elem(), keep))
+		return c
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			c.Index(i).Set(r.copy(v.Index(i), keep))
+		}
+		return c
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for it := v.MapRange(); it.Next(); {
+			c.SetMapIndex(it.Key(), r.copy(it.Value(), keep))
+		}
+		return c
+	case reflect.Struct:
+		c := reflect.New(v.Type()).Elem()
+		c.Set(v)
+		for i := range c.NumField() {
+			if f := c.Field(i); f.CanSet() && !slices.Contains(keep, v.Type().Field(i).Name) {
+				f.Set(r.copy(v.Field(i), keep))
+			}
+		}
+		return c
+	default:
+		return v
+	}
 }

@@ -272,7 +272,7 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 func StackTable(s Stack, when func(time.Time) string) Table {
 	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
-		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), KnobWords(f.Set), strings.Join(tell.Lines(f.Reasons), "\n"), verdictWord(f.Verdict, f.OnSeenData), cmp.Or(f.Gate, "–"), when(f.Time)})
+		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), tell.Pairs(f.Set, " = ", ", "), strings.Join(tell.Lines(f.Reasons), "\n"), verdictWord(f.Verdict, f.OnSeenData), cmp.Or(f.Gate, "–"), when(f.Time)})
 	}
 	return t
 }
@@ -280,15 +280,6 @@ func StackTable(s Stack, when func(time.Time) string) Table {
 // Name is the feature, or the alternative that it is.
 func (f Accepted) Name() string {
 	return cmp.Or(f.Chosen, f.Feature)
-}
-
-// KnobWords are knob values in one line, by name.
-func KnobWords(knobs map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(knobs)) {
-		out = append(out, k+" = "+knobs[k])
-	}
-	return strings.Join(out, ", ")
 }
 
 // Sum is the stack in one line: "baseline + kv_cache + moe".
@@ -311,6 +302,6 @@ func (p *page) stack() {
 	p.para("%s", s.Sum())
 	p.table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
 	if len(s.Knobs) > 0 {
-		p.para("Knobs: %s.", KnobWords(s.Knobs))
+		p.para("Knobs: %s.", tell.Pairs(s.Knobs, " = ", ", "))
 	}
 }

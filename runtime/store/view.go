@@ -1,9 +1,14 @@
 package store
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -168,3 +173,291 @@ func (s *Store) Waivers() []Waived {
 	defer s.mu.RUnlock()
 	return append([]Waived{}, s.view.waived...)
 }
+
+// RunInfo is one run in a line.
+type RunInfo struct {
+	ID       string    `json:"id"`
+	Started  time.Time `json:"started"`
+	Plan     string    `json:"plan"`
+	PlanFile string    `json:"plan_file"`
+	// Done is false while the run goes on, and for ever if it was killed; what
+	// follows is set when it is true.
+	Done    bool            `json:"done"`
+	Ended   time.Time       `json:"ended,omitzero"`
+	Exit    int             `json:"exit"`
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Reason  verdict.Reason  `json:"reason,omitzero"`
+}
+
+// RunView is one run with everything it recorded, in order.
+type RunView struct {
+	RunInfo
+	Start     *ledger.RunStart `json:"start"` // nil if the run never recorded its start
+	End       *ledger.End      `json:"end"`   // nil unless Done
+	Decisions []Decided        `json:"decisions"`
+	Launches  []*ledger.Launch `json:"launches"`
+	// Waivers are those of its decisions.
+	Waivers []*ledger.Waiver `json:"waivers,omitempty"`
+}
+
+// Runs are all runs, oldest first.
+func (s *Store) Runs() []RunInfo {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]RunInfo, 0, len(s.view.runs))
+	for _, e := range s.view.runs {
+		out = append(out, e.RunInfo)
+	}
+	return out
+}
+
+// Run is the run with this ID, with the only ID that begins so, or the newest
+// one when asked for "latest".
+func (s *Store) Run(id string) (*RunView, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.view.find(id)
+	if err != nil {
+		return nil, fmt.Errorf("state directory %s: %w", s.dir, err)
+	}
+	run := *e
+	run.Decisions, run.Launches, run.Waivers = slices.Clone(e.Decisions), slices.Clone(e.Launches), slices.Clone(e.Waivers)
+	return &run, nil
+}
+
+func (v *view) find(id string) (*RunView, error) {
+	if len(v.runs) == 0 {
+		return nil, fmt.Errorf("no run was recorded here yet: run apply first")
+	}
+	if id == "latest" {
+		return v.runs[len(v.runs)-1], nil
+	}
+	if e := v.runByID[id]; e != nil {
+		return e, nil
+	}
+	var found []*RunView
+	var names []string
+	for _, e := range v.runs {
+		if id != "" && strings.HasPrefix(e.ID, id) {
+			found, names = append(found, e), append(names, e.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf(`no run has an id that begins with %q; the newest is %s, and "latest" names it too`, id, v.runs[len(v.runs)-1].ID)
+	default:
+		return nil, fmt.Errorf("%q begins the ids of %d runs: %s; give more of it", id, len(found), strings.Join(names, ", "))
+	}
+}
+
+// usualMost is the most launches an arm that may be gone on to after they were
+// looked at: the levels of fewer allow for it.
+const usualMost = 8
+
+// DecidedAgain says what a reader of a decision has to know of those before it:
+// which try it is, and which rules and error rates were others when its launches were
+// seen first. The error rates hold for
+// rules that stand before the launches; one that was moved afterwards may have
+// been moved to where they lie.
+func (st *Store) DecidedAgain(d Decided) (reasons []verdict.Reason) {
+	for _, r := range d.Reasons {
+		if r.Code == code.Tried || r.Code == code.TriesSpent {
+			reasons = append(reasons, r)
+		}
+	}
+	return append(reasons, Moved(st.History(d.Node), d)...)
+}
+
+// Moved compares a decision with those before it that saw some of its launches.
+// Where the first of them was decided as this one is, nothing was moved to where
+// the launches lie.
+func Moved(history []Decided, d Decided) (moved []verdict.Reason) {
+	for i, was := range history {
+		if was.Record >= d.Record || was.Statistics == nil || d.Statistics == nil || !share(was.Decision, d.Decision) {
+			continue
+		}
+		what := differences(was.Decision, d.Decision)
+		if len(what) == 0 {
+			if len(moved) == 0 && !slices.ContainsFunc(history[:i], func(o Decided) bool { return share(o.Decision, d.Decision) }) {
+				return nil
+			}
+			continue
+		}
+		if !slices.ContainsFunc(moved, func(m verdict.Reason) bool { return slices.EqualFunc(m.Causes, what, verdict.Reason.Equal) }) {
+			moved = append(moved, verdict.New(code.Moved, verdict.Int("attempt", was.Attempt)).Is(was.Verdict).From(what...))
+		}
+	}
+	return moved
+}
+
+// share reports whether two decisions rest on a launch that both read.
+func share(a, b *ledger.Decision) bool {
+	read := map[string]bool{}
+	for _, ev := range a.Evidence {
+		for _, id := range ev.Candidate.Launches {
+			read[id] = true
+		}
+	}
+	return slices.ContainsFunc(b.Evidence, func(ev ledger.Evidence) bool {
+		return slices.ContainsFunc(ev.Candidate.Launches, func(id string) bool { return read[id] })
+	})
+}
+
+// differences are the rules and settings in which two decisions differ.
+func differences(was, is *ledger.Decision) (list []verdict.Reason) {
+	before, old := deciding(was)
+	now, decides := deciding(is)
+	for _, name := range before {
+		a, b := old[name], decides[name]
+		switch moved, from, to := thresholdMoved(a, b); {
+		case b.Expr == "":
+			list = append(list, verdict.New(code.RuleDropped, verdict.Text("expr", a.Expr)).On(name))
+		case b.Expr != a.Expr:
+			list = append(list, verdict.New(code.RuleRewritten, verdict.Text("was", a.Expr), verdict.Text("is", b.Expr)).On(name))
+		case moved:
+			list = append(list, verdict.New(code.ThresholdMoved, verdict.Text("expr", a.Expr), number("was", from), number("is", to)).On(name))
+		}
+	}
+	for _, name := range now {
+		if old[name].Expr == "" {
+			list = append(list, verdict.New(code.RuleAdded, verdict.Text("expr", decides[name].Expr)).On(name))
+		}
+	}
+	return append(list, settingsChanged(was, is)...)
+}
+
+// deciding are the rules of a decision that decide, by name and in order.
+func deciding(d *ledger.Decision) (names []string, rules map[string]ledger.Rule) {
+	rules = map[string]ledger.Rule{}
+	for _, r := range d.Rules {
+		if r.Decides {
+			names, rules[r.Name] = append(names, r.Name), r
+		}
+	}
+	return names, rules
+}
+
+// thresholdMoved reports whether a rule with the same words is held against another
+// number, which stands elsewhere in the plan: that of a target.
+func thresholdMoved(was, is ledger.Rule) (moved bool, from, to float64) {
+	for i, c := range was.Comparisons {
+		if i >= len(is.Comparisons) || c.Test == nil || is.Comparisons[i].Test == nil {
+			continue
+		}
+		if a, b := c.Test.Threshold, is.Comparisons[i].Test.Threshold; a != b {
+			return true, a, b
+		}
+	}
+	return false, 0, 0
+}
+
+func number(name string, x float64) verdict.Arg { return verdict.Num(name, x, "") }
+
+func settingsChanged(was, is *ledger.Decision) (list []verdict.Reason) {
+	a, b := *was.Statistics, *is.Statistics
+	moved := func(differs bool, r verdict.Reason) {
+		if differs {
+			list = append(list, r)
+		}
+	}
+	moved(a.FalsePass != b.FalsePass, verdict.New(code.SettingMoved, number("was", a.FalsePass), number("is", b.FalsePass)).On("false_pass"))
+	moved(a.FalseFail != b.FalseFail, verdict.New(code.SettingMoved, number("was", a.FalseFail), number("is", b.FalseFail)).On("false_fail"))
+	x, y := max(1, a.Alternatives), max(1, b.Alternatives)
+	moved(x != y, verdict.New(code.AlternativesMoved, verdict.Int("was", x), verdict.Int("is", y)))
+	moved(ledger.FirstMoved(a.Min, b.Min), verdict.New(code.FirstLookMoved, verdict.Int("was", a.Min), verdict.Int("is", b.Min)))
+	x, y = mostOf(was), mostOf(is)
+	moved(x != y && y > usualMost, verdict.New(code.MostMoved, verdict.Int("was", x), verdict.Int("is", y)))
+	return list
+}
+
+// mostOf is the most launches an arm that a decision allowed.
+func mostOf(d *ledger.Decision) int {
+	most := 0
+	for _, ev := range d.Evidence {
+		most = max(most, ev.Max)
+	}
+	return cmp.Or(most, d.Statistics.Max)
+}
+
+// mostRefused and mostRefusals bound what is kept of refusals since the last run, and of
+// all: somebody who tries ten thousand times fills no disk.
+const mostRefused, mostRefusals = 32, 1024
+
+// Refused is a refusal and where it stands.
+type Refused struct {
+	*ledger.Refusal
+	Record int       `json:"record"`
+	Run    string    `json:"run"`
+	Time   time.Time `json:"time"`
+}
+
+// Refusals are those on record, oldest first.
+func (s *Store) Refusals() (list []Refused) {
+	for i, r := range s.Records() {
+		if r.Refusal != nil {
+			list = append(list, Refused{r.Refusal, i, r.Run, r.Time})
+		}
+	}
+	return list
+}
+
+// Refuse records a refusal, once after each run, while there is room for it. Before the first
+// run nothing is on record that it could be held against, and nothing is recorded.
+func (s *Store) Refuse(r ledger.Refusal) error {
+	r.Why = r.Why[:min(len(r.Why), ledger.MostReasons)]
+	run, since, all, said := "", 0, 0, false
+	for _, rec := range s.Records() {
+		switch {
+		case rec.RunStart != nil:
+			run, since, said = rec.Run, 0, false
+		case rec.Refusal != nil:
+			since, all, said = since+1, all+1, said || rec.Refusal.Same(&r)
+		}
+	}
+	if run == "" || said || since >= mostRefused || all >= mostRefusals {
+		return nil
+	}
+	r.Last = since == mostRefused-1 || all == mostRefusals-1
+	return s.Append(&ledger.Record{Type: "refusal", Time: time.Now().UTC(), Run: run, Refusal: &r})
+}
+
+// Journal is a state directory as a run reads and keeps outcomes in it.
+type Journal struct{ store *Store }
+
+// Journal is the state directory as a run sees it.
+func (s *Store) Journal() Journal { return Journal{s} }
+
+// Latest is the newest decision about a node, nil where there is none.
+func (j Journal) Latest(node string) *ledger.Decision {
+	d, _, ok := j.store.Latest(node)
+	if !ok {
+		return nil
+	}
+	return d
+}
+
+// History are all decisions about a node, oldest first.
+func (j Journal) History(node string) (out []*ledger.Decision) {
+	for _, d := range j.store.History(node) {
+		out = append(out, d.Decision)
+	}
+	return out
+}
+
+// Retracted are the decisions by which people retracted a feature.
+func (j Journal) Retracted() (out []*ledger.Decision) {
+	for _, r := range j.store.Records() {
+		if r.Decision.RetractedFeature() {
+			out = append(out, r.Decision)
+		}
+	}
+	return out
+}
+
+// Waiver is the waiver of a node that stands, nil where there is none.
+func (j Journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
+
+// Append records.
+func (j Journal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }

@@ -1,10 +1,17 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"slices"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -84,11 +91,11 @@ func (c sentCell) fact(what code.Code, args ...verdict.Arg) verdict.Reason {
 func (r *recording) late(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
 	if l := load.Lag(c.samples, limit); l.Late {
-		r.invalid(c.fact(code.SentLate, msOf("max", l.Max), msOf("p99", l.P99), verdict.Dur("limit", limit)))
+		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
 		r.disturbances++ // of this machine, at this moment
-		r.invalid(c.fact(code.WokenLate, msOf("max", l.Max), msOf("p99", l.P99), verdict.Dur("limit", limit)))
+		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 }
 
@@ -241,9 +248,6 @@ func SignOf(s coherence.Sign) verdict.Reason {
 	return verdict.New(signs[s.Code], args...)
 }
 
-// msOf is an argument in milliseconds.
-func msOf(name string, d time.Duration) verdict.Arg { return verdict.Num(name, ms(d), "ms") }
-
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // heldShare of the answers may come in one piece before a cell does not count:
@@ -260,7 +264,7 @@ func (r *recording) held(c sentCell) {
 	if tooMany(found) {
 		tell = r.invalid
 	}
-	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), msOf("longest", found.Longest)))
+	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Millis("longest", found.Longest)))
 }
 
 func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*float64(found.Of) }
@@ -331,4 +335,134 @@ func highest(events []measure.Event) (n int) {
 		n = max(n, e.Tokens)
 	}
 	return n
+}
+
+// bound says of every cell what the machine allows. It comes when all are measured,
+// since which GPUs the engine was on is seen meanwhile.
+func (r *recording) bound() {
+	if r.Limit == nil {
+		return
+	}
+	var names []string
+	for _, uuid := range limit.Used(r.Machine.GPUs, r.taken.Series) {
+		names = append(names, r.Limit.GPUs[uuid])
+	}
+	machine, err := limit.Of(names)
+	if err != nil || len(names) == 0 {
+		return
+	}
+	for i := range r.sent {
+		c := &r.sent[i]
+		l := r.Limit.Model.Limit(machine, max(c.cell.Concurrency, 1), contextOf(c))
+		if l == nil {
+			continue
+		}
+		l.Source = r.Limit.Source
+		if c.w.Arrival != "" {
+			l.Requests, l.StepGB = 0, 0 // an open loop has as many at once as it comes to
+		}
+		c.run.Limit, r.taken.Cells[i].Limit = l, l
+	}
+}
+
+// contextOf is how many tokens a request's answer begins behind: the median of what the
+// engine counted.
+func contextOf(c *sentCell) float64 {
+	var tokens []float64
+	for _, s := range c.samples {
+		if s.Measured() && s.Err == "" && s.PromptTokens > 0 {
+			tokens = append(tokens, float64(s.PromptTokens))
+		}
+	}
+	if len(tokens) == 0 {
+		return float64(c.cell.Prompt + c.cell.Depth)
+	}
+	slices.Sort(tokens)
+	return measure.Quantile(tokens, 0.5)
+}
+
+// possible looks for speeds that no machine of its kind can have.
+func (r *recording) possible(c sentCell) {
+	l := c.run.Limit
+	if most := l.MostSteps(); most > 0 {
+		shortest := time.Duration(float64(time.Second) / most)
+		if steps, known := limit.Steps(c.samples, shortest); known && steps > most {
+			r.invalid(c.fact(code.DecodeBeyond, verdict.Num("steps", steps, "steps/s"), verdict.Num("most", most, "steps/s"),
+				verdict.Num("least", l.LeastGB, "GB"), verdict.Num("bandwidth", l.BandwidthGBs, "GB/s"), verdict.Num("room", l.Room-1, "share"),
+				verdict.Text("machine", l.Machine)))
+		}
+	}
+	pp, known := r.taken.Metrics[c.cell.Address+".pp"].Stats["median"]
+	if most := l.MostPrompt(); known && most > 0 && pp > most {
+		r.invalid(c.fact(code.PrefillBeyond, verdict.Num("value", pp, "tok/s"), verdict.Num("most", most, "tok/s"),
+			verdict.Num("each", l.PromptGFLOP, "GFLOP"), verdict.Num("rate", l.MostTFLOPs, "TFLOP/s"), verdict.Num("room", l.Room-1, "share"),
+			verdict.Text("machine", l.Machine)))
+	}
+	if share, known := r.taken.Metrics[c.cell.Address+".tg_of_limit"].Stats["mean"]; known && share > 1 {
+		r.note(c.fact(code.AboveFormats, verdict.Num("bandwidth", l.BandwidthGBs, "GB/s")))
+	}
+}
+
+// mark keeps of each prompt what its answer is held against later: how much text it
+// is, how it is told from others, and how much of it came back. The prompts
+// themselves are drawn again from their seed.
+func mark(samples []measure.Sample, sent prompt.Prompts) {
+	for i := range samples {
+		s := &samples[i]
+		all := sent.Measured
+		if s.Warmup {
+			all = sent.Warmup
+		}
+		if s.Index >= len(all) || s.Turn > 0 || s.Context {
+			continue
+		}
+		p := all[s.Index]
+		digest := sha256.New()
+		texts := []string{p.System, p.Context}
+		for _, m := range p.Before {
+			texts = append(texts, m.Content)
+		}
+		for _, text := range append(texts, p.Text) {
+			s.PromptBytes += len(text)
+			_, _ = io.WriteString(digest, text) // a hash takes everything
+		}
+		if len(p.IDs) > 0 || len(p.ContextIDs) > 0 {
+			continue
+		}
+		s.PromptSum = hex.EncodeToString(digest.Sum(nil)[:8])
+		if p.System != "" {
+			s.PromptBytes = 0 // one text in all prompts of a launch: another has another
+		}
+		s.EchoedBytes = work.Echo(p.Text, s.Reasoning+s.Text)
+	}
+}
+
+// fastShare of the answers may come faster than a stream can be: a client that was
+// not read to for a moment finds several events at once.
+const fastShare = 0.1
+
+// worked looks for answers that were not computed.
+func (r *recording) worked(c sentCell) {
+	most := r.Kind.MostEvents()
+	if f := work.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
+		r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
+			verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))
+	}
+}
+
+var workFound = map[work.Code]code.Code{
+	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount, work.Same: code.SameAnswer, work.Echoed: code.Echoed,
+}
+
+// WorkOf is what two arms differ in that were to do the same work.
+func WorkOf(f work.Finding, one, other string) verdict.Reason {
+	unit := "bytes"
+	switch f.Code {
+	case work.Same, work.Echoed:
+		unit = "share"
+	case work.PromptCount, work.AnswerCount:
+		unit = "count"
+	}
+	return verdict.New(workFound[f.Code], verdict.Text("one", one), verdict.Num("value", f.Candidate, unit),
+		verdict.Text("other", other), verdict.Num("other_value", f.Parent, unit)).On(f.Cell)
 }

@@ -345,7 +345,7 @@ func (r *run) recovered(ctx context.Context, part string) error {
 		return err
 	}
 	r.slowdown = max(r.slowdown, float64(took[0])/float64(r.before))
-	args := []verdict.Arg{msOf("before", r.before), msOf("after", took[0]), verdict.Num("limit", r.MaxSlowdown, "times")}
+	args := []verdict.Arg{verdict.Millis("before", r.before), verdict.Millis("after", took[0]), verdict.Num("limit", r.MaxSlowdown, "times")}
 	if limit := max(time.Duration(r.MaxSlowdown*float64(r.before)), r.before+atLeast); took[0] > limit {
 		return fails(part, code.StressSlower, args...)
 	}
@@ -408,8 +408,6 @@ func latency(metric string, values []float64) verdict.Reason {
 	}
 	return verdict.New(code.StressLatency, args...).On(metric)
 }
-
-func msOf(name string, d time.Duration) verdict.Arg { return verdict.Num(name, ms(d), "ms") }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 

@@ -78,13 +78,13 @@ func byCell(parent, candidate []measure.Sample, judge func(c *Coherence, parent,
 	cells, order := map[string][2][]answer{}, []string{}
 	for side, samples := range [][]measure.Sample{parent, candidate} {
 		seen := map[string]bool{}
-		measured(samples, func(s measure.Sample) {
+		for s := range measure.Answered(samples) {
 			// Where a prompt is sent again, as those of a file are in every launch, the
 			// same answer is no further evidence: greedy decoding repeats itself.
 			prompt := cmp.Or(s.PromptSum, fmt.Sprint(s.Index))
 			key := fmt.Sprintf("%q %q %d %s", s.Workload, prompt, s.Turn, generatedText(s))
 			if seen[key] {
-				return
+				continue
 			}
 			seen[key] = true
 			both, known := cells[s.Workload]
@@ -93,7 +93,7 @@ func byCell(parent, candidate []measure.Sample, judge func(c *Coherence, parent,
 			}
 			both[side] = append(both[side], answer{Request{s.Index, s.Turn}, generatedText(s)})
 			cells[s.Workload] = both
-		})
+		}
 	}
 	found := make([]Coherence, len(order))
 	for i, cell := range order {

@@ -67,13 +67,4 @@ func command(run *store.RunView) string {
 	return words + " " + shell.Quote(run.PlanFile)
 }
 
-// entries are pairs of a map as a line.
-func entries(of map[string]string) string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		list = append(list, name+" "+of[name])
-	}
-	return strings.Join(list, ", ")
-}
-
 func lines(reasons []verdict.Reason) string { return strings.Join(tell.Lines(reasons), "\n") }

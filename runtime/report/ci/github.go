@@ -97,7 +97,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	}
 	p.line("#### How to reproduce\n\n```sh\n%s\n```\n", strings.ReplaceAll(command(run), "```", "` ` `"))
 	if s := run.Start; s != nil {
-		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(entries(s.Environment)))
+		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(tell.Pairs(s.Environment, " ", ", ")))
 	}
 	if len(ruleRows) > 0 {
 		p.line("#### Every rule\n")

@@ -62,12 +62,12 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 	}
 	l := new[0]
 	t := report.Table{Head: []string{"Asked for", "On record"}, Rows: [][]string{
-		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + knobs(l.Knobs)}, cells...), "\n")},
+		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + tell.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
 		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", tell.Launches(len(report.Counted(new))), pair.New.Session)},
 		{"Command", "`" + command(run) + "`"},
 		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") + "` " + set(old[0])},
 		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " + set(l)},
-		{"Hardware and software", cmp.Or(entries(l.Fingerprint), missing)},
+		{"Hardware and software", cmp.Or(tell.Pairs(l.Fingerprint, " ", ", "), missing)},
 		{"Commits", "before: " + cmp.Or(strings.Join(report.Commits(old[0]), ", "), missing+" (the engine has no source block)") + "\nafter: " + cmp.Or(strings.Join(report.Commits(l), ", "), missing)},
 		{"Accuracy", accuracy(d)},
 	}}
@@ -84,14 +84,6 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 
 // upstream are the rules that no record of ours can meet.
 const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops where ggml changed, and one change per pull request; it takes descriptions written by people only.`
-
-func knobs(of map[string]string) string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		list = append(list, name+"="+of[name])
-	}
-	return strings.Join(list, " ")
-}
 
 // set are the variables that the engine was started with.
 func set(l *ledger.Launch) string {

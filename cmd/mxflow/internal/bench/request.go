@@ -32,6 +32,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -581,7 +582,7 @@ func (b *Request) openFiles() (f outputs, err error) {
 		}
 		file, openErr := files.Open(path)
 		if openErr != nil {
-			err = b.wrong(flag, "%s cannot be written: %v", path, bareReason(openErr))
+			err = b.wrong(flag, "%s cannot be written: %v", path, lang.Reason(openErr))
 		}
 		return file
 	}
@@ -595,15 +596,6 @@ func (b *Request) openFiles() (f outputs, err error) {
 func (f outputs) close() {
 	f.out.Close()
 	f.plot.Close()
-}
-
-// bareReason is an error without the name of the file that it is about, which may
-// be one that nobody asked for.
-func bareReason(err error) error {
-	if about, ok := errors.AsType[*fs.PathError](err); ok {
-		return about.Err
-	}
-	return err
 }
 
 // printBench writes the result in the format that was asked for.

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,11 +17,7 @@ import (
 // PrintLevels prints what a level came to, one variant after the other.
 func PrintLevels(on table.Screen, came []levels.LevelCheck) {
 	for _, c := range came {
-		var knobs []string
-		for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {
-			knobs = append(knobs, name+" = "+c.Knobs[name])
-		}
-		fmt.Fprintf(on, "%s (%s): %s %s in %s\n", c.Variant, orNone(knobs), c.Level.Name, c.Level.Verdict, tell.Number(c.Level.Seconds, "s"))
+		fmt.Fprintf(on, "%s (%s): %s %s in %s\n", c.Variant, cmp.Or(tell.Pairs(c.Knobs, " = ", ", "), "none at all"), c.Level.Name, c.Level.Verdict, tell.Number(c.Level.Seconds, "s"))
 		for _, r := range c.Level.Reasons {
 			fmt.Fprintf(on, "  - %s\n", tell.Line(r))
 		}
@@ -79,11 +76,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 // startedWords are what was started, in the order in which people look for it.
 func startedWords(c *levels.EngineCheck) [][2]string {
 	rows := [][2]string{{"kind", c.Kind}, {"launcher", c.Launcher}}
-	var knobs []string
-	for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {
-		knobs = append(knobs, name+" = "+c.Knobs[name])
-	}
-	rows = append(rows, [2]string{"knobs", strings.Join(knobs, ", ")})
+	rows = append(rows, [2]string{"knobs", tell.Pairs(c.Knobs, " = ", ", ")})
 	model := c.Model
 	if c.MaxModelLen > 0 {
 		model += fmt.Sprintf(" (up to %d tokens)", c.MaxModelLen)

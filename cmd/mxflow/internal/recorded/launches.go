@@ -15,15 +15,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Pairs are names with their values, in order.
-func Pairs(m map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, k+" "+m[k])
-	}
-	return strings.Join(out, ", ")
-}
-
 // Launch prints every metric of a launch with all its statistics.
 func Launch(on table.Screen, l *ledger.Launch) {
 	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, tell.Second(l.Started), l.Seconds, launchOK(l))

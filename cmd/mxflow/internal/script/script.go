@@ -15,6 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -563,12 +564,8 @@ func (s *script) comments() (lines []string) {
 		what += ": baseline + " + strings.Join(s.Stack, " + ")
 	}
 	lines = append(lines, what)
-	var knobs []string
-	for _, k := range slices.Sorted(maps.Keys(s.Knobs)) {
-		knobs = append(knobs, k+" = "+s.Knobs[k])
-	}
-	if len(knobs) > 0 {
-		lines = append(lines, "knobs: "+strings.Join(knobs, ", "))
+	if len(s.Knobs) > 0 {
+		lines = append(lines, "knobs: "+tell.Pairs(s.Knobs, " = ", ", "))
 	}
 	lines = append(lines, fmt.Sprintf("engine: %s, launched by %s", s.Engine, s.Spec.How()))
 	lines = append(lines, s.Notes...)

@@ -116,7 +116,7 @@ func Stack(on table.Screen, st *store.Store) {
 		}
 		reportTable(on, report.StackTable(s, tell.Minute))
 		if len(s.Knobs) > 0 {
-			fmt.Fprintf(on, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
+			fmt.Fprintf(on, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", tell.Pairs(s.Knobs, " = ", ", "))
 		}
 	}
 	contests, claims := report.Contests(st), report.Claims(st)
