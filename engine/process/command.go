@@ -81,11 +81,15 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 	return &exec.Cmd{Path: path, Args: argv, Env: env, Dir: spec.Dir}, nil
 }
 
+// signingKey is the variable that may hold the key that the record is signed with, which
+// no engine and no step has a use for.
+const signingKey = "MXFLOW_SIGNING_KEY"
+
 // inherited is mxflow's environment without the named variables.
 func inherited(unset []string) []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(unset, name)
+		return name == signingKey || slices.Contains(unset, name)
 	})
 }
 

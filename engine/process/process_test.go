@@ -133,7 +133,8 @@ func TestLaunchReplacesAndMarks(t *testing.T) {
 func TestStartCommand(t *testing.T) {
 	t.Setenv("INHERITED", "yes")
 	t.Setenv("DROPPED", "yes")
-	spec := shell(`echo "$INHERITED,$DROPPED,$SET,$MXFLOW_PORT,{port}"; sleep 1000 & exit 5`)
+	t.Setenv("MXFLOW_SIGNING_KEY", "secret")
+	spec := shell(`echo "$INHERITED,$DROPPED$MXFLOW_SIGNING_KEY,$SET,$MXFLOW_PORT,{port}"; sleep 1000 & exit 5`)
 	spec.Kind, spec.StopGrace = "", 0
 	spec.Env, spec.Unset = map[string]string{"SET": "yes"}, []string{"DROPPED", "SET"}
 	run, err := process.StartCommand(spec, engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})

@@ -20,7 +20,7 @@ import (
 const Name = "mxflow"
 
 // Environment names the variable that holds a private key as text, for machines where
-// no file may hold one.
+// no file may hold one, or says which key of an ssh-agent it is.
 const Environment = "MXFLOW_SIGNING_KEY"
 
 // Key is a private key with its public part as a verifier key.
@@ -68,6 +68,13 @@ func Public(path string) (string, error) {
 		return key.Public, nil
 	}
 	text, err := os.ReadFile(publicPath(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err := load(path)
+		if err != nil {
+			return "", err
+		}
+		return key.Public, nil
+	}
 	return strings.TrimSpace(string(text)), err
 }
 
@@ -164,12 +171,16 @@ func create(path string) (*Key, error) {
 	return load(path)
 }
 
-// parse reads a private key as note.GenerateKey writes it.
+// parse reads a private key as note.GenerateKey writes it, or which key of an ssh-agent it
+// is.
 func parse(text string) (*Key, error) {
 	text = strings.TrimSpace(text)
+	if kind, which, _ := strings.Cut(text, ":"); kind == inAgent {
+		return fromAgent(which)
+	}
 	signer, err := note.NewSigner(text)
 	if err != nil {
-		return nil, errors.New("not a private key of a signed note (PRIVATE+KEY+…)")
+		return nil, errors.New("not a private key of a signed note (PRIVATE+KEY+…), nor ssh-agent[:FINGERPRINT]")
 	}
 	// Five parts, as NewSigner has checked; the last is base64, which may hold a + itself.
 	secret, err := base64.StdEncoding.DecodeString(strings.SplitN(text, "+", 5)[4])

@@ -115,7 +115,8 @@ func newKeyCommand(h Host) *cobra.Command {
 		Short: "Print the public key that others verify with",
 		Long: `Prints your public key, for audit verify --key and apply --sealed --key. The key is made
 on first use, in mxflow/signing.key in the folder of your configuration;
-MXFLOW_SIGNING_KEY takes its place.`,
+MXFLOW_SIGNING_KEY takes its place. Either may say ssh-agent, or ssh-agent:FINGERPRINT,
+for a key of Ed25519 that an ssh-agent has.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			key, err := ownKey()
