@@ -85,8 +85,8 @@ var allowed = map[string][]string{
 		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store",
 	},
 	"steps/apply": {
-		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code",
-		"plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/variant",
+		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/gpu", "engine/machine", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code",
+		"plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/elsewhere", "steps/launch", "steps/variant",
 	},
 	"steps/work":      {"engine", "engine/cubin", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/program", "steps/variant"},
 	"steps/program":   {"engine", "engine/logscan", "engine/measure", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/variant"},
@@ -97,6 +97,7 @@ var allowed = map[string][]string{
 	"steps/quality":   {"engine/load/prompt", "engine/logprob", "engine/openai", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/record":    {"engine", "engine/kinds", "engine/limit", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/load/work", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
 	"steps/levels":    {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "engine/process", "engine/limit", "engine/profile", "engine/profile/symbol", "engine/roofline", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/profiling", "steps/program", "steps/quality", "steps/record", "steps/stress", "steps/variant"},
+	"steps/elsewhere": {"gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/profiling": {"engine", "engine/kinds", "engine/load/prompt", "engine/openai", "engine/profile", "engine/profile/host", "engine/profile/read", "engine/profile/symbol", "engine/roofline", "gates/verdict", "gates/verdict/code", "plans", "steps/launch", "steps/variant"},
 	"steps/stress":    {"engine/kinds", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/measure", "engine/observe", "engine/openai", "engine/telemetry", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/launch", "steps/record"},
 	"steps/session":   {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "engine/profile", "engine/roofline", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/design", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/quality", "steps/record", "steps/variant"},

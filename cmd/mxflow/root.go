@@ -145,6 +145,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newConsoleCommand(a),
 		newGCCommand(a),
 		newGuardCommand(),
+		newWorkerCommand(a),
 	)
 	explainArgs(root)
 	completions(a, root)

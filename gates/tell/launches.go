@@ -9,11 +9,35 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
+// gone are the classes of code.LaunchGone (launch.Gone).
+var gone = map[string]string{
+	"ended":         "the worker ended",
+	"silent":        "the worker went silent",
+	"damaged":       "its result arrived damaged",
+	"broke":         "the worker failed",
+	"preempted":     "preempted by Slurm",
+	"time_limit":    "time limit of the Slurm job reached; raise time in the executor block",
+	"node_failed":   "the node failed",
+	"cancelled":     "the Slurm job was cancelled",
+	"requeued":      "the Slurm job was requeued",
+	"out_of_memory": "out of memory by the limit of the Slurm job; raise --mem in args of the executor block",
+}
+
 var launchPhrases = phrases{
 	code.LaunchBroke: "{error}{causes?; {causes}}",
 	code.EngineDied:  "the engine died ({exit}) while answering: {error}{causes?; {causes}}",
 	code.EngineEnded: "the engine exited by itself ({exit}){causes?; {causes}}",
 	code.Diagnosed:   "{means} [{class}, log line {line_no}: {line}]",
+	code.LaunchGone: func(r verdict.Reason) string {
+		return fill("lost on {subject}: "+gone[r.Args["class"].Text]+"{job? (job {job})}{error?: {error}}", r)
+	},
+	code.WorkerReady:     "launching on {subject}{job? (job {job})}",
+	code.WorkerWaits:     "waiting for slot {slot}{says?: {says}}",
+	code.WorkerUnstarted: "executor \"{subject}\" started no worker; it ran: {command}{says?; which said: {says}}",
+	code.WorkerUncopied:  "mxflow could not be copied to {subject} by {command}: {error}{says?; it said: {says}}. Check that this command logs in without a question, or name mxflow there in the executor block",
+	code.WorkerRefuses:   "{subject?{subject}: }{error}",
+	code.LeftJob:         "cancelled Slurm job {subject}, left by a killed apply",
+	code.PlaceLeft:       "{subject} was lost before the round was complete",
 	code.TreeFrozen: func(r verdict.Reason) string {
 		return fmt.Sprintf("frozen tree %s differs from the latest recorded launch in %s: restore it, or remove freeze from the plan to measure it anew", r.Subject, changes(r))
 	},

@@ -2,6 +2,7 @@ package load
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -9,22 +10,78 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// mostSlots bounds the launches that stand side by side on one host.
+// mostSlots bounds the launches that go on at once.
 const mostSlots = 64
+
+// usualCommands are those that executors start workers by.
+var usualCommands = map[string][]string{
+	plans.SSHExecutor:   {"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "{host}"},
+	plans.SlurmExecutor: {"srun"},
+}
+
+// What executors of several kinds have.
+var (
+	perLaunchAttr = plans.Attr{Name: "per_launch", Type: plans.Int, Default: 1.0, Unit: "GPUs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many of them one launch has, neighbours by index: what `tensor_parallel_size` and its like ask for."}
+	programAttr   = plans.Attr{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow on the other machine, which has to be this one, byte for byte."}
+)
+
+var executorLabels = []lang.Label{{Name: "kind", Doc: "How launches get there."}}
 
 var executorDoc = &lang.BlockDoc{
 	Type: "executor", Times: plans.AtMost1,
-	Labels: []lang.Label{{Name: "kind", Doc: "How launches get there: `local` is side by side on this host."}},
-	Doc:    "Where the launches of a benchmark stand. Without it they go on one after the other. With it, rounds (one launch of every arm) stand side by side, each on a place of its own: GPUs, and CPUs of the same NUMA node. Arms are compared within their rounds, so that places may differ. docs/executors.md has what that costs and what it does not see.",
-	Attrs: []plans.Attr{
-		{Name: "devices", Type: plans.Strings, Doc: "GPUs to share out, by index or UUID as nvidia-smi shows them. They have to be of one model. Without it only CPUs are shared out, for engines that use no GPU."},
-		{Name: "per_launch", Type: plans.Int, Default: 1.0, Unit: "GPUs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many of them one launch has, neighbours by index: what `tensor_parallel_size` and its like ask for."},
-		{Name: "slots", Type: plans.Int, Unit: "launches", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many launches go on at once. Without it, one on each place. Neighbours share memory bandwidth, PCIe and power: fewer slots than devices leave some idle, in turn."},
-		{Name: "bind", Type: plans.Bool, Default: true, Doc: "Give each place CPUs of its own, near its GPUs where that is known. They go to the engine; mxflow's own client uses all."},
-	},
-	Example: `executor "local" {
+	Labels: executorLabels,
+	Doc:    "Where the launches of a benchmark stand. Without it they go on one after the other. With it, rounds (one launch of every arm) stand side by side, each on a place of its own. Arms are compared within their rounds, so that places may differ. docs/executors.md has what that costs and what it does not see.",
+	Kinds: map[string]*lang.BlockDoc{
+		plans.LocalExecutor: {
+			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
+			Doc: "Places on this host: GPUs, and CPUs of the same NUMA node.",
+			Attrs: []plans.Attr{
+				{Name: "devices", Type: plans.Strings, Doc: "GPUs to share out, by index or UUID as nvidia-smi shows them. They have to be of one model. Without it only CPUs are shared out, for engines that use no GPU."},
+				perLaunchAttr,
+				{Name: "slots", Type: plans.Int, Unit: "launches", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many launches go on at once. Without it, one on each place. Neighbours share memory bandwidth, PCIe and power: fewer slots than devices leave some idle, in turn."},
+				{Name: "bind", Type: plans.Bool, Default: true, Doc: "Give each place CPUs of its own, near its GPUs where that is known. They go to the engine; mxflow's own client uses all."},
+			},
+			Example: `executor "local" {
   devices = ["0", "1", "2", "3"]
 }`,
+		},
+		plans.SSHExecutor: {
+			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
+			Doc: "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine have to be there under the same paths.",
+			Attrs: []plans.Attr{
+				{Name: "hosts", Type: plans.Strings, Required: true, Doc: "Names as ssh knows them. The key has to be accepted without a question."},
+				{Name: "devices", Type: plans.Strings, Doc: "GPUs of each host, by index. Without it a host is one place."},
+				perLaunchAttr,
+				{Name: "command", Type: plans.Strings, Doc: "Command that runs what follows it on `{host}`, with its input and output. Without it: `ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}`."},
+				programAttr,
+			},
+			Example: `executor "ssh" {
+  hosts   = ["gpu-a", "gpu-b"]
+  devices = ["0", "1"]
+}`,
+		},
+		plans.SlurmExecutor: {
+			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
+			Doc: "Jobs of Slurm, one a slot, which is kept for many launches (`srun`). The plan's folder, the engine and mxflow have to be on a file system that the nodes share.",
+			Attrs: []plans.Attr{
+				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many jobs there are at once, each on its own devices."},
+				{Name: "partition", Type: plans.String, Doc: "Partition; Slurm's default where there is none."},
+				{Name: "account", Type: plans.String, Doc: "Account that is charged."},
+				{Name: "gres", Type: plans.String, Doc: "Devices of each job, such as `gpu:h100:1`."},
+				{Name: "time", Type: plans.String, Doc: "Time limit of each job, as Slurm writes it: `2:00:00`. A job that reaches it loses the launch that it makes, and another job goes on."},
+				{Name: "args", Type: plans.Strings, Doc: "More arguments of srun, such as `--cpus-per-task=16`, `--exclusive` or `--container-image=…`."},
+				{Name: "command", Type: plans.Strings, Doc: "Command in place of srun, with the same arguments."},
+				programAttr,
+			},
+			Example: `executor "slurm" {
+  partition = "gpu"
+  gres      = "gpu:1"
+  time      = "4:00:00"
+  slots     = 4
+  args      = ["--cpus-per-task=16"]
+}`,
+		},
+	},
 }
 
 func (l *loader) decodeExecutor(blocks hcl.Blocks) {
@@ -33,12 +90,17 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		return
 	}
 	before := len(l.Diags)
-	f := l.Fields(b, executorDoc)
-	e := &plans.Executor{
-		Kind: b.Labels[0], Devices: f.Texts("devices"), PerLaunch: f.Whole("per_launch"), Slots: f.Whole("slots"), Bind: f.Truth("bind"), Range: lang.RangeOf(b.DefRange),
+	kind := b.Labels[0]
+	doc := executorDoc.Kinds[kind]
+	if doc == nil {
+		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown executor", "There is no executor %q. There are %s.", kind, strings.Join(lang.KeysOf(executorDoc.Kinds), ", "))
+		return
 	}
-	if e.Kind != plans.LocalExecutor {
-		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown executor", "There is no executor %q. Write executor %q, for launches side by side on this host.", e.Kind, plans.LocalExecutor)
+	f := l.Fields(b, doc)
+	e := &plans.Executor{
+		Kind: kind, Devices: f.Texts("devices"), PerLaunch: max(1, f.Whole("per_launch")), Slots: f.Whole("slots"), Bind: f.Truth("bind"), Range: lang.RangeOf(b.DefRange),
+		Hosts: f.Texts("hosts"), Partition: f.Text("partition"), Account: f.Text("account"), GRES: f.Text("gres"), Time: f.Text("time"),
+		Command: f.Texts("command"), Args: f.Texts("args"), Program: f.Text("mxflow"),
 	}
 	if len(l.Diags) > before {
 		return
@@ -53,11 +115,22 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		}
 		seen[d] = true
 	}
+	for i, host := range e.Hosts {
+		switch {
+		case host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\n"):
+			l.Fail(f.At("hosts"), "executor", "No host", "%q is no name of a host. Name each as ssh knows it, such as \"gpu-a\" or \"user@gpu-a\".", host)
+		case slices.Contains(e.Hosts[:i], host):
+			l.Fail(f.At("hosts"), "duplicate-name", "Duplicate host", "%q is in the list already. Remove one; several places on a host are its devices.", host)
+		}
+	}
 	_, listed := f.Value("devices")
+	if _, own := f.Value("command"); !own {
+		e.Command = usualCommands[kind]
+	}
 	switch {
 	case listed && len(e.Devices) == 0:
 		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out to share out CPUs alone.")
-	case !listed && e.Slots == 0:
+	case kind == plans.LocalExecutor && !listed && e.Slots == 0:
 		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name devices = [\"0\", \"1\"], or with CPUs alone how many launches go on at once: slots = 2.")
 	case listed && len(e.Devices)%e.PerLaunch != 0:
 		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices do not divide into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
@@ -65,6 +138,12 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, and devices names none. Add devices, or remove it.")
 	case listed && e.Slots > e.Places():
 		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make places for %d at once, and slots asks for %d. Lower slots, or name more devices.", e.Places(), e.Slots)
+	case kind == plans.SSHExecutor && len(e.Hosts) == 0:
+		l.Fail(f.At("hosts"), "executor", "No hosts", "The list is empty. Name hosts as ssh knows them, such as [\"gpu-a\"].")
+	case kind == plans.SSHExecutor && (len(e.Command) == 0 || !strings.Contains(strings.Join(e.Command, " "), "{host}")):
+		l.Fail(f.At("command"), "executor", "Command names no host", "All hosts would be one. Write {host} where its name belongs: [\"ssh\", \"-J\", \"login\", \"{host}\"].")
+	case kind == plans.SlurmExecutor && len(e.Command) == 0:
+		l.Fail(f.At("command"), "executor", "No command", "The list is empty. Leave it out for srun.")
 	}
 	if e.Slots == 0 && len(l.Diags) == before {
 		e.Slots = e.Places()
@@ -75,17 +154,57 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 // checkExecutor looks whether the engine under test can stand on several places.
 func (c *planCheck) checkExecutor() {
 	x, e := c.plan.Executor, c.plan.UnderTest()
-	if x == nil || e == nil {
+	if x == nil {
 		return
 	}
+	refuse := func(summary, format string, args ...any) {
+		c.Fail(lang.HCL(x.Range), "executor", summary, format, args...)
+	}
+	if x.Elsewhere() {
+		c.checkElsewhere(refuse)
+	}
+	if e == nil {
+		return
+	}
+	const onePlace = "Engine that has one place"
 	name := c.plan.Baseline.Engine
 	if e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
-		c.Fail(lang.HCL(x.Range), "executor", "Engine that has one place", "Engine %s is launched by %s, of which there is one. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
+		refuse(onePlace, "Engine %s is launched by %s, of which there is one. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
 	}
 	if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
-		c.Fail(lang.HCL(x.Range), "executor", "Engine that has one place", "Both the executor and the gpu block of engine %s say which GPUs it uses. Remove devices there.", name)
+		refuse(onePlace, "Both the executor and the gpu block of engine %s say which GPUs it uses. Remove devices there.", name)
 	}
-	if _, own := e.Env["CUDA_VISIBLE_DEVICES"]; own && len(x.Devices) > 0 {
-		c.Fail(lang.HCL(x.Range), "executor", "Engine that has one place", "Both the executor and CUDA_VISIBLE_DEVICES of engine %s say which GPUs it uses. Remove that from env.", name)
+	if _, own := e.Env["CUDA_VISIBLE_DEVICES"]; own && (len(x.Devices) > 0 || x.GRES != "") {
+		refuse(onePlace, "Both the executor and CUDA_VISIBLE_DEVICES of engine %s say which GPUs it uses. Remove that from env.", name)
+	}
+}
+
+// checkElsewhere refuses what is made on this machine alone.
+func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...any)) {
+	const here = "Cannot be launched elsewhere"
+	for _, ph := range c.plan.Phases {
+		for _, step := range ph.Steps {
+			if step.Kind == plans.CompareStep || step.Kind == plans.MatrixStep {
+				refuse(here, "Step %s.%s of phase %s is launched on this host, and executor %q launches on others: the two could not be held against each other. Put it into a plan without this executor.", step.Kind, step.Name, ph.Name, c.plan.Executor.Kind)
+			}
+		}
+	}
+	for _, e := range c.plan.Engines {
+		name := e.Kind + "." + e.Name
+		if e.Launch != nil && e.Launch.Kind == "docker" {
+			refuse(here, "Engine %s is launched by docker, and executor %q launches processes alone. Launch it as a process; a container around the whole job is an argument of srun (--container-image).", name, c.plan.Executor.Kind)
+		}
+		for _, part := range []string{"source", "caches", "tree"} {
+			if len(e.Parts[part]) > 0 {
+				refuse(here, "Engine %s has a %s block, which is made in the state directory of this host. Build it where all hosts see it, and remove the block.", name, part)
+			}
+		}
+	}
+	for _, k := range c.plan.Knobs {
+		for _, v := range k.Values {
+			if len(v.Parts["source"]) > 0 {
+				refuse(here, "Value %s of knob %s has a source block, which is made in the state directory of this host. Build it where all hosts see it, and name that by command or env.", v.Name, k.Name)
+			}
+		}
 	}
 }

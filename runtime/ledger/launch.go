@@ -112,7 +112,8 @@ type Launch struct {
 	Replaces string `json:"replaces,omitempty"`
 }
 
-// Place is a part of a host on which launches stand: those of one round stand on one.
+// Place is a host, or a part of one, on which launches stand: those of one round stand on
+// one.
 type Place struct {
 	// Name is by which people know it: "gpu 0", "gpu 2,3", "slot 1".
 	Name string `json:"name"`
@@ -120,6 +121,15 @@ type Place struct {
 	// launches on it use all.
 	GPUs []string `json:"gpus,omitempty"`
 	CPUs []int    `json:"cpus,omitempty"`
+	// Host is the machine that it is on, and Boot that machine's boot, where an executor
+	// launches on others; empty on this one.
+	Host string `json:"host,omitempty"`
+	Boot string `json:"boot,omitempty"`
+}
+
+// Same reports whether two places are one, booted once; no place is wherever the other is.
+func (p *Place) Same(o *Place) bool {
+	return p == nil || o == nil || p.Name == o.Name && p.Boot == o.Boot
 }
 
 // On is the name of the place where the launch stood; empty where there was one alone.

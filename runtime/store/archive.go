@@ -64,19 +64,35 @@ func (s *Store) named(once bool) (out []Named) {
 				name(r.RunStart.PlanSources[file], "file %s of the plan of run %s", file, r.Run)
 			}
 		case r.Launch != nil:
-			l := r.Launch
-			for _, k := range [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}} {
-				name(k[0], "%s of launch %s", k[1], l.ID)
-			}
-			for _, at := range slices.Sorted(maps.Keys(l.Left)) {
-				name(l.Left[at], "%s of launch %s", at, l.ID)
-			}
-			for _, tree := range slices.Sorted(maps.Keys(l.Trees)) {
-				name(l.Trees[tree].Diff, "changes to source tree %s of launch %s", tree, l.ID)
+			for _, k := range ofLaunch(r.Launch) {
+				name(k[0], "%s of launch %s", k[1], r.Launch.ID)
 			}
 		}
 	}
 	return out
+}
+
+// ofLaunch are the digests of the artifacts that a launch names, with what each is; some
+// are empty.
+func ofLaunch(l *ledger.Launch) [][2]string {
+	out := [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}}
+	for _, at := range slices.Sorted(maps.Keys(l.Left)) {
+		out = append(out, [2]string{l.Left[at], at})
+	}
+	for _, tree := range slices.Sorted(maps.Keys(l.Trees)) {
+		out = append(out, [2]string{l.Trees[tree].Diff, "changes to source tree " + tree})
+	}
+	return out
+}
+
+// ArtifactsOf are the digests of the artifacts that a launch names, each once.
+func ArtifactsOf(l *ledger.Launch) (sums []string) {
+	for _, k := range ofLaunch(l) {
+		if k[0] != "" && !slices.Contains(sums, k[0]) {
+			sums = append(sums, k[0])
+		}
+	}
+	return sums
 }
 
 // Export writes the signed part of the ledger, and all that it names, as an archive.

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 )
 
-// secretName is the file of the key by which sensitive values are told apart without
+// SecretName is the file of the key by which sensitive values are told apart without
 // being kept.
-const secretName = "secret.key"
+const SecretName = "secret.key"
 
 // SecretKey is the key of a state directory, made where there is none; without a
 // directory it is one for this process. A reader that may not write goes on with
@@ -27,7 +27,7 @@ func SecretKey(dir string) ([]byte, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return known, err
 	}
-	err = os.WriteFile(filepath.Join(dir, secretName), []byte(hex.EncodeToString(fresh)+"\n"), 0o600)
+	err = os.WriteFile(filepath.Join(dir, SecretName), []byte(hex.EncodeToString(fresh)+"\n"), 0o600)
 	if errors.Is(err, fs.ErrPermission) {
 		err = nil
 	}
@@ -36,7 +36,7 @@ func SecretKey(dir string) ([]byte, error) {
 
 // KnownSecretKey is the key of a state directory that has one; nothing is written.
 func KnownSecretKey(dir string) ([]byte, error) {
-	path := filepath.Join(dir, secretName)
+	path := filepath.Join(dir, SecretName)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/elsewhere"
 )
 
 // Options are what is applied, and where.
@@ -130,6 +131,9 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	}
 	r := &run{Options: o, id: runID(time.Now()), plan: o.Loaded.Plan, store: st, watch: watch, secrets: redact.New(o.Loaded.Plan.Secrets())}
 	runner, err := r.begin(lock)
+	if r.pool != nil {
+		defer r.pool.Close()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +218,8 @@ type run struct {
 	store   *store.Store
 	watch   Observer
 	secrets *redact.Redactor
+	// pool makes launches on other machines, nil where the plan has none made there.
+	pool *elsewhere.Pool
 }
 
 // begin cleans up behind runs before this one and records what this one starts with.
@@ -229,6 +235,12 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, Guardian: r.Guardian, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
 	if err != nil {
 		return nil, err
+	}
+	if r.pool, err = r.newPool(owner); err != nil {
+		return nil, err
+	}
+	if r.pool != nil {
+		lab.Elsewhere = r.pool
 	}
 	sum, sums, err := putSources(r.store, r.Loaded, r.secrets)
 	if err != nil {

@@ -16,6 +16,10 @@ import (
 // disturbed, is recorded with its cause and another one stands in its place.
 func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
 
+// Lost reports whether nobody knows how a launch ended, since what made it on another
+// machine is gone: another one may stand in its place.
+func Lost(launch *ledger.Launch) bool { return !launch.OK && launch.Error.Code == code.LaunchGone }
+
 // WhyNot is why a launch does not count.
 func WhyNot(l *ledger.Launch) []verdict.Reason {
 	if !l.OK {

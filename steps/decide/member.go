@@ -112,7 +112,7 @@ func (m *Member) settle(launches []*ledger.Launch) {
 		if len(tries) == 0 || slices.ContainsFunc(tries, Sound) {
 			continue
 		}
-		if last := tries[len(tries)-1]; !last.OK || !last.Disturbed || len(tries) > MaxReplaced {
+		if last := tries[len(tries)-1]; !Lost(last) && (!last.OK || !last.Disturbed) || len(tries) > MaxReplaced {
 			m.Lose(key, GaveUp(last, launches))
 		}
 	}
@@ -122,15 +122,29 @@ func (m *Member) settle(launches []*ledger.Launch) {
 // the rounds in which all of its arms were launched.
 func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
 	m.settle(launches)
-	in := map[int]int{}
-	var own []*ledger.Launch
+	rounds := map[int][]*ledger.Launch{}
 	for _, launch := range launches {
 		if m.Has(launch.VariantKey) && Sound(launch) {
-			in[launch.Ordinal]++
-			own = append(own, launch)
+			rounds[launch.Ordinal] = append(rounds[launch.Ordinal], launch)
 		}
 	}
-	return slices.DeleteFunc(own, func(launch *ledger.Launch) bool { return in[launch.Ordinal] < len(m.Launched) })
+	for n, round := range rounds {
+		rounds[n] = Together(round, len(m.Launched))
+	}
+	return slices.DeleteFunc(slices.Clone(launches), func(launch *ledger.Launch) bool { return !slices.Contains(rounds[launch.Ordinal], launch) })
+}
+
+// Together are those of a round's launches that stood on one place, the first on which
+// all arms did: where a place was lost, its round was begun anew on another. None where
+// there is no such place.
+func Together(round []*ledger.Launch, arms int) []*ledger.Launch {
+	for _, first := range round {
+		at := slices.DeleteFunc(slices.Clone(round), func(l *ledger.Launch) bool { return !l.Place.Same(first.Place) })
+		if len(at) >= arms {
+			return at
+		}
+	}
+	return nil
 }
 
 // Spared is how many launches of each arm there are, and that a session ended before

@@ -47,6 +47,9 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	if on := st.Record.Place; on != nil && len(on.GPUs) > 0 && doc.Fingerprint["gpu"] != "" {
 		doc.Fingerprint["gpu"] = modelsOnly(st.GPU.gpus)
 	}
+	if on := st.Record.Place; on != nil && on.Host != "" {
+		delete(doc.Fingerprint, "host") // its place says which
+	}
 	st.Record.Fingerprint = doc.Fingerprint
 	if err := l.keepMetadata(doc, st); err != nil {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("metadata"))
@@ -77,7 +80,7 @@ func (l *Lab) document(s *runtime.Scope, v *variant.Variant, st *Started) *metad
 	doc := &metadata.Document{
 		Launch: metadata.Launch{
 			ID: r.ID, Session: r.Session, Purpose: r.Purpose, Variant: r.Variant, Ordinal: r.Ordinal,
-			Started: r.Started, Boot: r.BootID, Run: s.Run, Plan: l.Plan.Name,
+			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Plan.Name,
 		},
 		Engine: metadata.Engine{
 			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],

@@ -16,10 +16,10 @@ import (
 )
 
 // Places are where launches may stand side by side, as the plan's executor divides this
-// host; none where there is no executor, or where one of the variants can only be started
+// host; none where there is no executor, where it has other machines, or where one of the variants can only be started
 // once. The error says which device there is not.
 func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Place, error) {
-	if l.Plan.Executor == nil || slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) }) {
+	if l.Plan.Executor == nil || l.Plan.Executor.Elsewhere() || slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) }) {
 		return nil, nil
 	}
 	l.placing.Do(func() { l.places, l.unplaced = l.divide(ctx) })

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +65,8 @@ type Lab struct {
 	OnSeenData bool
 	// Redact takes sensitive values out of logs and answers.
 	Redact *redact.Redactor
+	// Elsewhere makes launches on other machines; nil makes them here.
+	Elsewhere Elsewhere
 	// Maker names the step of the plan that makes an image where a spec is started;
 	// empty is none.
 	Maker func(spec engine.Spec, image string) string
@@ -119,14 +120,7 @@ type Started struct {
 // Launch starts a variant and waits until it is ready. When it does not, what
 // was started is stopped, and the record says why.
 func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*Started, error) {
-	record.Variant, record.VariantKey, record.Node, record.BootID = v.Name, v.Key, s.Node.ID, l.Boot
-	record.Block, record.Knobs = v.Engine, maps.Clone(v.Knobs)
-	record.Engine = map[string]string{
-		"kind": v.Spec.Kind, "command": strings.Join(v.Spec.Command, " "), "program": l.Program(ctx, v.Spec),
-	}
-	for k, value := range shownEnv(v.Spec.Env) {
-		record.Engine["env."+k] = value
-	}
+	l.identify(ctx, s, v, record)
 	log := filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
@@ -242,13 +236,6 @@ func (st *Started) Machine() telemetry.Config {
 // Origin is what the files that the launch leaves say.
 func (st *Started) Origin() store.Origin {
 	return store.Origin{Run: st.Run, Launch: st.Record.ID, Arm: st.Record.VariantKey}
-}
-
-// Keep appends the record of the launch to the ledger.
-func (st *Started) Keep(s *runtime.Scope) error {
-	return st.Lab.Store.Append(&ledger.Record{
-		Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: st.Record,
-	})
 }
 
 // Broke writes into the record how the engine failed. An engine that died in

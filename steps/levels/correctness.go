@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -334,12 +335,16 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 		}
 	}
 	known := c.onRecord(lab, protocol, v, many)
-	for n := 1; len(known) < many; n++ {
+	for n, lost := 1, 0; len(known) < many; n++ {
 		made, err := c.refer(ctx, s, lab, protocol, v, known, n)
 		if err != nil {
 			return nil, err
 		}
 		out.Launches = append(out.Launches, made.ID)
+		if lost < decide.MaxReplaced && decide.Lost(made) {
+			lost++
+			continue
+		}
 		if !made.OK {
 			out.LogTail, out.Exit = made.LogTail, made.Exit
 			return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoParent, verdict.Text("parent", v.Name)).On(made.ID).From(made.Error)}
@@ -382,12 +387,43 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 		Launch: n, Launches: n, LaunchID: id,
 	}
 	s.Emit(ev)
-	st, err := lab.Launch(ctx, s, v, record)
-	if st == nil {
+	if _, err := answers.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before, protocol}, before...); err != nil {
 		return nil, err
 	}
+	if err := lab.Keep(s, record); err != nil {
+		return nil, err
+	}
+	ev.Type, ev.Seconds = "launch_done", record.Seconds
+	if !record.OK {
+		ev.Why = record.Error
+	}
+	s.Emit(ev)
+	return record, nil
+}
+
+// answering is what a launch is asked whose answers others are held against.
+type answering struct {
+	Protocol string           `json:"protocol"`
+	Before   []*ledger.Launch `json:"before,omitempty"`
+
+	protocol *plans.Protocol // as in qualifying
+}
+
+// answers makes such launches.
+var answers = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: answerHere}
+
+func answerHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
+	protocol := cmp.Or(with.protocol, lab.Plan.Protocol(with.Protocol))
+	c, err := correctnessOf(protocol)
+	if err != nil {
+		return none, err
+	}
+	st, err := lab.Launch(ctx, s, v, record)
+	if st == nil {
+		return none, err
+	}
 	if err == nil {
-		_, err = c.record(ctx, st, protocol, before)
+		_, err = c.record(ctx, st, protocol, with.Before)
 		switch {
 		case err == nil:
 			st.Observe(ctx, v)
@@ -397,15 +433,7 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 		st.Stop(s)
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return none, context.Cause(ctx)
 	}
-	if err := st.Keep(s); err != nil {
-		return nil, err
-	}
-	ev.Type, ev.Seconds = "launch_done", record.Seconds
-	if !record.OK {
-		ev.Why = record.Error
-	}
-	s.Emit(ev)
-	return record, nil
+	return none, nil
 }

@@ -3,7 +3,9 @@ package levels
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -116,67 +118,106 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	if len(blocks) == 0 {
 		return nil, nil, nil
 	}
+	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
+	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
+	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true}
+	if before != nil {
+		id += fmt.Sprintf("r%d", before.Order)
+		record.Replaces, record.Order = before.ID, before.Order+1
+		ev.Again, ev.Why = before.Order, verdict.New(code.LaunchAgain).On(before.ID).From(before.Error)
+	}
+	record.ID, record.Session, ev.LaunchID = id, id, id
+	s.Emit(ev)
+	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, protocol}, parent.launches()...)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case levels == nil:
+		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
+	case len(record.Invalid) > 0:
+		v, why := decide.NotCounted(record)
+		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: v, Reasons: why})
+	}
+	for i := range levels {
+		levels[i].Launch = id
+	}
+	if !record.OK {
+		out.LogTail, out.Exit = record.LogTail, record.Exit
+	}
+	out.Launches = append(out.Launches, id)
+	if err := lab.Keep(s, record); err != nil {
+		return nil, nil, err
+	}
+	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels say what broke
+	s.Emit(ev)
+	if decide.Lost(record) && record.Order <= decide.MaxReplaced {
+		return Run(ctx, s, lab, protocol, v, parent, record, out)
+	}
+	return levels, record, nil
+}
+
+// launches are those that a level may read what they left of.
+func (p Parent) launches() []*ledger.Launch {
+	if p.Qualified == nil {
+		return p.Answered
+	}
+	return append([]*ledger.Launch{p.Qualified}, p.Answered...)
+}
+
+// qualifying is what a launch that qualifies is asked.
+type qualifying struct {
+	Protocol string `json:"protocol"`
+	Parent   Parent `json:"parent"`
+
+	// protocol is the one of that name, or one that no plan has (engine check).
+	protocol *plans.Protocol
+}
+
+// qualifies goes through the levels of a protocol in one launch. There are none where the
+// engine did not start.
+var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: qualifyHere}
+
+func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with qualifying) ([]ledger.Level, error) {
+	protocol := cmp.Or(with.protocol, lab.Plan.Protocol(with.Protocol))
+	blocks := Of(protocol, v)
 	as := v
 	var profiles *profileFolders
 	if slices.ContainsFunc(blocks, func(b *plans.Block) bool { return b.Kind == Profile }) {
 		var err error
 		if profiles, err = newProfileFolders(lab.RunDir); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		defer profiles.remove()
 		as, profiles.inside = v.Profiled(profiles.folder)
 	}
-	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
-	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
-	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true}
-	if before != nil {
-		id += "r1"
-		record.Replaces, record.Order = before.ID, before.Order+1
-		ev.Again, ev.Why = 1, verdict.New(code.LaunchAgain).On(before.ID).From(before.Error)
-	}
-	record.ID, record.Session, ev.LaunchID = id, id, id
-	s.Emit(ev)
 	st, err := lab.Launch(ctx, s, as, record)
-	var levels []ledger.Level
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		if st == nil {
-			return nil, nil, err
-		}
-		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
-	} else {
-		q := &qualification{Started: st, variant: v, protocol: protocol, parent: parent, hard: s.Hard, profiles: profiles}
-		levels, err = q.each(ctx, s, blocks)
-		if err == nil {
-			st.Observe(ctx, v)
-		}
-		st.Stop(s)
-		if err == nil {
-			levels, err = q.later(ctx, s, levels)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(st.Record.Invalid) > 0 {
-			v, why := decide.NotCounted(st.Record)
-			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: v, Reasons: why})
-		}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, ctx.Err()
+	case st == nil:
+		return nil, err
+	case err != nil:
+		return nil, nil
 	}
-	for i := range levels {
-		levels[i].Launch = id
+	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Hard, profiles: profiles}
+	levels, err := q.each(ctx, s, blocks)
+	if err == nil {
+		st.Observe(ctx, v)
 	}
-	if !st.Record.OK {
-		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
+	st.Stop(s)
+	if err == nil {
+		levels, err = q.later(ctx, s, levels)
 	}
-	out.Launches = append(out.Launches, id)
-	if err := st.Keep(s); err != nil {
-		return nil, nil, err
+	return levels, err
+}
+
+// Carry carries out an order of a launch that qualifies, or answers for others.
+func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Variant, o *launch.Order) (json.RawMessage, error) {
+	if o.Kind == answers.Kind {
+		return answers.Carry(ctx, lab, s, v, o)
 	}
-	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels say what broke
-	s.Emit(ev)
-	return levels, record, nil
+	return qualifies.Carry(ctx, lab, s, v, o)
 }
 
 // each runs one level after the other and stops at the first that does not pass: what

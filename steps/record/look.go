@@ -22,60 +22,62 @@ const (
 	lookTokens, lookAtOnce = 12, 4
 )
 
-// asked is a request that was measured and may be asked again, of the parent: what
-// follows the prompt and the first so many bytes of the answer, at.
-type asked struct {
-	launch string
-	w      *plans.Workload
-	cell   plans.Cell
-	index  int
-	prompt prompt.Prompt
-	at     int
-	text   string // from there on
-	// sent and said are the whole of both, where a tokenizer can count them as the engine
+// Asked is a request that was measured and may be asked again, of the parent: what
+// follows the prompt and the first so many bytes of the answer, At.
+type Asked struct {
+	Launch string        `json:"launch"`
+	Cell   plans.Cell    `json:"cell"`
+	Index  int           `json:"index"`
+	Prompt prompt.Prompt `json:"prompt"`
+	At     int           `json:"at"`
+	Text   string        `json:"text"` // from there on
+	// Sent and Said are the whole of both, where a tokenizer can count them as the engine
 	// did: no template stands around them, and no markers that are not shown.
-	sent, said string
-	billed     measure.Sample
+	Sent string `json:"sent,omitempty"`
+	Said string `json:"said,omitempty"`
+	// PromptTokens and OutputTokens were billed for them.
+	PromptTokens int `json:"prompt_tokens"`
+	OutputTokens int `json:"output_tokens"`
 }
 
 // again is what is asked for again of a request. A completion goes on from any text, so
 // that it is from some word in the second half of the answer on, at random: who computes
 // the beginning alone is found out. A chat's answer is not to be continued.
-func again(launch string, c sentCell, s measure.Sample) asked {
-	a := asked{launch: launch, w: c.w, cell: c.cell, index: s.Index, prompt: c.prompts.Measured[s.Index], text: s.Reasoning + s.Text, billed: s}
+func again(launch string, c sentCell, s measure.Sample) Asked {
+	a := Asked{Launch: launch, Cell: c.cell, Index: s.Index, Prompt: c.prompts.Measured[s.Index], Text: s.Reasoning + s.Text, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens}
 	if s.Reasoning == "" && s.Tools == "" && s.TokenSource != measure.SourceEvents {
-		a.said = s.Text
+		a.Said = s.Text
 	}
-	if p := a.prompt; openai.API(c.w.API) == openai.Completions && len(p.IDs)+len(p.ContextIDs)+len(p.Before) == 0 && p.System == "" && p.Context == "" {
-		a.sent = p.Text
+	if p := a.Prompt; openai.API(c.w.API) == openai.Completions && len(p.IDs)+len(p.ContextIDs)+len(p.Before) == 0 && p.System == "" && p.Context == "" {
+		a.Sent = p.Text
 	}
-	a.prompt.Next, a.prompt.Output = nil, min(max(s.RequestedOutput, 1), lookTokens)
-	if openai.API(c.w.API) == openai.Chat || len(a.prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
+	a.Prompt.Next, a.Prompt.Output = nil, min(max(s.RequestedOutput, 1), lookTokens)
+	if openai.API(c.w.API) == openai.Chat || len(a.Prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
 		return a
 	}
 	var words []int
-	for i := max(len(a.text)/2, 1); i+work.BeginBytes < len(a.text); i++ {
-		if a.text[i] == ' ' && a.text[i-1] != ' ' {
+	for i := max(len(a.Text)/2, 1); i+work.BeginBytes < len(a.Text); i++ {
+		if a.Text[i] == ' ' && a.Text[i-1] != ' ' {
 			words = append(words, i)
 		}
 	}
 	if len(words) > 0 {
-		a.at = words[rand.IntN(len(words))]
+		a.At = words[rand.IntN(len(words))]
 	}
 	// No more than the answer had there, or it might not fit into the engine.
-	rest := s.OutputTokens * (len(a.text) - a.at) / max(len(a.text), 1)
-	a.prompt.Text, a.prompt.Output, a.text = a.prompt.Text+a.text[:a.at], min(max(rest, 1), lookTokens), a.text[a.at:]
+	rest := s.OutputTokens * (len(a.Text) - a.At) / max(len(a.Text), 1)
+	a.Prompt.Text, a.Prompt.Output, a.Text = a.Prompt.Text+a.Text[:a.At], min(max(rest, 1), lookTokens), a.Text[a.At:]
 	return a
 }
 
 // remember chooses some of what a launch was asked, after it was: neither the engine
 // nor anybody else could know which.
-func (r *recording) remember(id string) (some []asked) {
+func (r *recording) remember(id string) (some []Asked) {
 	for _, c := range r.sent {
 		if c.w.Temperature != 0 || c.w.Coherence == "off" {
 			continue // the same engine would not say the same
 		}
-		var fit []asked
+		var fit []Asked
 		for _, s := range c.samples {
 			if s.Measured() && s.Err == "" && s.Turn == 0 && s.Index < len(c.prompts.Measured) {
 				fit = append(fit, again(id, c, s))
@@ -87,22 +89,38 @@ func (r *recording) remember(id string) (some []asked) {
 	return some
 }
 
+// Forget takes out what may be asked again of some launches: each is asked once.
+func (l *Sender) Forget(launches []*ledger.Launch) (ask []Asked) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, launch := range launches {
+		ask = append(ask, l.remembered[launch.ID]...)
+		delete(l.remembered, launch.ID)
+	}
+	return ask
+}
+
+// Remember keeps what may be asked again.
+func (l *Sender) Remember(ask []Asked) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.remembered == nil {
+		l.remembered = map[string][]Asked{}
+	}
+	for _, a := range ask {
+		l.remembered[a.Launch] = append(l.remembered[a.Launch], a)
+	}
+}
+
 // Look asks a running parent some of what the launches before it in its session were
 // asked when they were measured, its own among them. What it answers is kept beside
 // what they did: an engine of other weights, or one that answers what it has not
 // computed, does not say the same. It comes after everything that is measured.
-func (l *Sender) Look(ctx context.Context, st *launch.Started, before []*ledger.Launch) error {
-	l.mu.Lock()
-	var ask []asked
-	for _, launch := range before {
-		ask = append(ask, l.remembered[launch.ID]...)
-		delete(l.remembered, launch.ID)
-	}
-	l.mu.Unlock()
+func (l *Sender) Look(ctx context.Context, st *launch.Started, ask []Asked) error {
 	for len(ask) > 0 {
-		one, rest := ask[:1], []asked(nil)
+		one, rest := ask[:1], []Asked(nil)
 		for _, a := range ask[1:] {
-			if a.cell.Address == one[0].cell.Address {
+			if a.Cell.Address == one[0].Cell.Address {
 				one = append(one[:len(one):len(one)], a)
 			} else {
 				rest = append(rest, a)
@@ -118,12 +136,13 @@ func (l *Sender) Look(ctx context.Context, st *launch.Started, before []*ledger.
 }
 
 // ask asks for answers to prompts of one cell.
-func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []asked) (looks []ledger.Look, err error) {
+func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []Asked) (looks []ledger.Look, err error) {
 	var prompts prompt.Prompts
 	for _, a := range ask {
-		prompts.Measured = append(prompts.Measured, a.prompt)
+		prompts.Measured = append(prompts.Measured, a.Prompt)
 	}
-	w, cell := ask[0].w, ask[0].cell
+	cell := ask[0].Cell
+	w := st.Lab.Plan.Workload(cell.Workload)
 	plan := loadPlan(w, cell, prompts)
 	plan.Requests, plan.Warmup, plan.CacheContext = len(ask), 0, false
 	plan.OutputTokens = lookTokens
@@ -135,8 +154,8 @@ func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []asked) (look
 	}
 	for _, s := range result.Samples {
 		a := ask[s.Index]
-		look := ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, At: a.at, Was: work.Begins(st.Lab.Redact.Text(a.text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text))}
-		look.Prompt, look.Answer = count(ctx, st, a.sent, a.billed.PromptTokens), count(ctx, st, a.said, a.billed.OutputTokens)
+		look := ledger.Look{Launch: a.Launch, Cell: cell.Address, Request: a.Index, At: a.At, Was: work.Begins(st.Lab.Redact.Text(a.Text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text))}
+		look.Prompt, look.Answer = count(ctx, st, a.Sent, a.PromptTokens), count(ctx, st, a.Said, a.OutputTokens)
 		looks = append(looks, look)
 	}
 	return looks, ctx.Err()

@@ -63,7 +63,7 @@ type Taken struct {
 	// Disturbed says that all causes in Invalid lie in the machine.
 	Disturbed bool
 	// asked are some of the requests that were measured.
-	asked []asked
+	asked []Asked
 	// Client is how far the client was off when it measured itself; nil where it
 	// did not.
 	Client *measure.Calibration

@@ -24,14 +24,8 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []
 	if err := keep(st, taken); err != nil {
 		return err
 	}
-	r := st.Record
 	if set == "" {
-		l.mu.Lock()
-		if l.remembered == nil {
-			l.remembered = map[string][]asked{}
-		}
-		l.remembered[r.ID] = taken.asked
-		l.mu.Unlock()
+		l.Remember(taken.asked)
 	}
 	return failed
 }
@@ -115,7 +109,7 @@ type Sender struct {
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
 	// remembered are requests that a parent may be asked again, by launch.
-	remembered map[string][]asked
+	remembered map[string][]Asked
 	// datasets are the files of prompts that were read.
 	datasets datasets
 }

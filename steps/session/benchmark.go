@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -387,7 +389,10 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 		if run.places, err = b.lab.Places(ctx, run.variants()); err != nil {
 			return err
 		}
-		if len(run.places) > 0 {
+		if x.Elsewhere() {
+			run.stand = b.elsewhere(s)
+		}
+		if len(run.places) > 0 || x.Elsewhere() {
 			run.atOnce = x.Slots
 		}
 	}
@@ -401,6 +406,16 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
 	return run.conclude(ctx, own, out, level)
+}
+
+// elsewhere is where rounds stand that other machines make: on a place on which they were
+// begun, as long as something makes launches there, or in turn.
+func (b *benchmark) elsewhere(s *runtime.Scope) func(context.Context, int, []*ledger.Place) (*ledger.Place, error) {
+	return func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
+		return b.lab.Elsewhere.Stand(ctx, (round-1)%b.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
+			s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: what})
+		})
+	}
 }
 
 // session is the one that the benchmark goes on with or begins, with its own member.
@@ -487,7 +502,11 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	started := ev
 	started.Type = "launch_started"
 	if n := len(tries); n > 0 {
-		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(decide.WhyNot(tries[n-1])...)
+		why := decide.WhyNot(tries[n-1])
+		if decide.Sound(tries[n-1]) {
+			why = []verdict.Reason{verdict.New(code.PlaceLeft).On(tries[n-1].On())}
+		}
+		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(why...)
 	}
 	s.Emit(started)
 	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: sl.draw, Place: sl.place}
@@ -500,38 +519,27 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}
-	st, err := b.lab.Launch(ctx, s, sl.variant, record)
-	if err == nil {
-		st.Crashed = len(sl.crashed)
-		if note := countsCrashes(record, sl.crashed); !note.IsZero() {
-			record.Notes = append(record.Notes, note)
-		}
-		err = b.lab.Work(ctx, st, sl.variant, sl.texts, ws, func(request, requests int) {
-			e := ev
-			e.Type, e.Request, e.Requests = "request_done", request, requests
-			s.Emit(e)
-		})
-		if err == nil && len(sl.before) > 0 {
-			err = b.lab.Look(ctx, st, sl.before)
-		}
-		if err == nil && sl.variant.Command == nil {
-			err = levels.AskAfter(ctx, st, b.protocol(), sl.asked, sl.asks)
-		}
-		switch {
-		case err == nil:
-			st.Observe(ctx, sl.variant)
-		case ctx.Err() == nil:
-			st.Broke(err)
-		}
-		st.Stop(s)
-	} else if st == nil {
+	with := measuring{Crashed: sl.crashed, Asked: sl.asked, Asks: sl.asks, Look: b.lab.Forget(sl.before), Event: ev, texts: sl.texts}
+	if p := b.protocol(); p != nil {
+		with.Protocol = p.Name
+	}
+	for _, w := range ws {
+		with.Workloads = append(with.Workloads, w.Name)
+	}
+	var needs []*ledger.Launch
+	if sl.asked != nil {
+		needs = append(needs, sl.asked)
+	}
+	remembered, err := measures.Make(ctx, b.lab, &b.lab.Lab, s, sl.variant, record, with, needs...)
+	if err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if !record.OK {
+		b.lab.Remember(with.Look)
 	}
+	b.lab.Remember(remembered)
 	// Whoever hears that a launch is done may rely on its being on record.
-	if err := st.Keep(s); err != nil {
+	if err := b.lab.Keep(s, record); err != nil {
 		return nil, err
 	}
 	ev.Type, ev.Seconds = "launch_done", record.Seconds
@@ -540,4 +548,73 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	s.Emit(ev)
 	return record, nil
+}
+
+// measuring is what a launch of a benchmark is asked.
+type measuring struct {
+	Workloads []string `json:"workloads"`
+	// Crashed are the starts that it counts, Asked and Asks what it is asked at its end,
+	// Look what launches before it were asked.
+	Crashed []*ledger.Launch `json:"crashed,omitempty"`
+	Asked   *ledger.Launch   `json:"asked,omitempty"`
+	Asks    string           `json:"asks,omitempty"`
+	Look    []record.Asked   `json:"look,omitempty"`
+
+	// Event is told again with each answer.
+	Event runtime.Event `json:"event"`
+	// Protocol is the feature's; empty in a comparison of engines, which texts belong to.
+	Protocol string `json:"protocol"`
+
+	texts *record.Texts
+}
+
+// measures sends every cell of every workload to one launch. What it returns may be asked
+// again of a parent.
+var measures = launch.Function[*Lab, measuring, []record.Asked]{Kind: ledger.ForBenchmark, Here: measureHere}
+
+func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, with measuring) ([]record.Asked, error) {
+	var ws []*plans.Workload
+	for _, name := range with.Workloads {
+		ws = append(ws, lab.Plan.Workload(name))
+	}
+	st, err := lab.Launch(ctx, s, v, rec)
+	if err == nil {
+		st.Crashed = len(with.Crashed)
+		if note := countsCrashes(rec, with.Crashed); !note.IsZero() {
+			rec.Notes = append(rec.Notes, note)
+		}
+		err = lab.Work(ctx, st, v, with.texts, ws, func(request, requests int) {
+			e := with.Event
+			e.Type, e.Request, e.Requests = "request_done", request, requests
+			s.Emit(e)
+		})
+		if err == nil {
+			err = lab.Look(ctx, st, with.Look)
+		}
+		if err == nil && v.Command == nil {
+			err = levels.AskAfter(ctx, st, lab.Plan.Protocol(with.Protocol), with.Asked, with.Asks)
+		}
+		switch {
+		case err == nil:
+			st.Observe(ctx, v)
+		case ctx.Err() == nil:
+			st.Broke(err)
+		}
+		st.Stop(s)
+	} else if st == nil {
+		return nil, err
+	}
+	return lab.Forget([]*ledger.Launch{rec}), ctx.Err()
+}
+
+// Carry carries out an order of another machine.
+func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (json.RawMessage, error) {
+	v, err := l.Variant(s, o.Variant)
+	if err != nil {
+		return nil, err
+	}
+	if o.Kind == measures.Kind {
+		return measures.Carry(ctx, l, s, v, o)
+	}
+	return levels.Carry(ctx, s, &l.Lab, v, o)
 }

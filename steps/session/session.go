@@ -128,6 +128,9 @@ type session struct {
 	// without an executor.
 	places []*ledger.Place
 	atOnce int
+	// stand is where a round stands that other machines make, given where it was begun;
+	// nil where this one makes it.
+	stand func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
 
 	// mu guards what follows, and the members, while rounds stand side by side.
 	mu sync.Mutex
@@ -219,26 +222,60 @@ func (s *session) beside(round int) int {
 	return min(s.sideBySide(), last-round+1)
 }
 
-// round launches its arms, one after the other on one place.
+// round launches its arms, one after the other on one place. Where that is lost with what
+// makes launches there, the round begins anew on another.
 func (s *session) round(ctx context.Context, round int) error {
 	s.mu.Lock()
 	arms, on := roundOf(s.arms(round), round), s.place(round)
 	s.mu.Unlock()
-	for _, v := range arms {
-		if err := s.slot(ctx, slot{variant: v, ordinal: round, place: on}); err != nil {
-			return err
+	for again := true; again; {
+		again = false
+		if s.stand != nil {
+			begun := of(s.begun(round), arms)
+			if decide.Together(begun, len(arms)) != nil {
+				return nil
+			}
+			var places []*ledger.Place
+			for _, l := range begun {
+				places = append(places, l.Place)
+			}
+			var err error
+			if on, err = s.stand(ctx, round, places); err != nil {
+				return err
+			}
+		}
+		for _, v := range arms {
+			lost, err := s.slot(ctx, slot{variant: v, ordinal: round, place: on})
+			if err != nil {
+				return err
+			}
+			if again = lost; lost {
+				break
+			}
 		}
 	}
 	return nil
 }
 
+// begun are the launches of a round that count.
+func (s *session) begun(round int) (begun []*ledger.Launch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.all {
+		if l.Ordinal == round && decide.Sound(l) {
+			begun = append(begun, l)
+		}
+	}
+	return begun
+}
+
 // place is where a round stands: in turn, or where it was begun.
 func (s *session) place(round int) *ledger.Place {
-	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == round && l.Place != nil }); i >= 0 {
-		return s.all[i].Place
-	}
 	if len(s.places) == 0 {
 		return nil
+	}
+	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == round && l.Place != nil }); i >= 0 {
+		return s.all[i].Place
 	}
 	return s.places[(round-1)%len(s.places)]
 }
@@ -293,12 +330,13 @@ func (s *session) open() bool {
 }
 
 // slot launches a variant, again where what it measured does not count for a
-// cause that lies in the machine.
-func (s *session) slot(ctx context.Context, sl slot) error {
+// cause that lies in the machine. A launch that was lost with its place is left to the
+// round.
+func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.wants(sl.variant) {
-		return nil
+		return false, nil
 	}
 	var tries []*ledger.Launch
 	for _, launch := range s.all {
@@ -306,8 +344,8 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 			tries = append(tries, launch)
 		}
 	}
-	if slices.ContainsFunc(tries, decide.Sound) {
-		return nil
+	if slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Sound(l) && l.Place.Same(sl.place) }) {
+		return false, nil
 	}
 	sl.number, sl.least = s.slots()+s.under+1, s.least()
 	if len(tries) > 0 {
@@ -335,12 +373,14 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		s.mu.Lock()
 		s.under--
 		if err != nil {
-			return err
+			return false, err
 		}
 		s.all, tries = append(s.all, launch), append(tries, launch)
 		switch {
 		case decide.Sound(launch):
-			return s.prove(launch, sl.variant)
+			return false, s.prove(launch, sl.variant)
+		case decide.Lost(launch) && losses(tries) <= decide.MaxReplaced:
+			return true, nil
 		case s.mayCrashAgain():
 		case !launch.OK, !launch.Disturbed, made >= decide.MaxReplaced:
 			if !launch.OK {
@@ -351,9 +391,19 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 					m.broken, m.Open = launch, false
 				}
 			}
-			return nil
+			return false, nil
 		}
 	}
+}
+
+// losses is how many of the launches were lost.
+func losses(launches []*ledger.Launch) (n int) {
+	for _, l := range launches {
+		if decide.Lost(l) {
+			n++
+		}
+	}
+	return n
 }
 
 // mayCrashAgain reports whether the latest launch died and is made once more, since

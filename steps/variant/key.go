@@ -88,6 +88,9 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 // MachineKey is the part of a machine's fingerprint that measurements depend on:
 // all of it but the entries that the plan accepts to differ.
 func MachineKey(environment map[string]string, p *plans.Plan) string {
+	if p != nil && p.Executor.Elsewhere() {
+		return runtime.Digest("machines of the executor") // launches say which each was
+	}
 	kept := maps.Clone(environment)
 	if p != nil && p.Baseline != nil {
 		maps.DeleteFunc(kept, func(name, _ string) bool { return IsFree(name, p.Baseline.AcceptFingerprint) })

@@ -8,9 +8,34 @@ const (
 	EngineDied  Code = "engine.died"
 	EngineEnded Code = "engine.ended"
 	Diagnosed   Code = "engine.diagnosed"
+	// LaunchGone: what made the launch on another machine, at Subject, is gone, or what it
+	// brought back is not whole. Args: class (of launch.Gone), error (its last
+	// words), job.
+	LaunchGone Code = "launch.gone"
+	// PlaceLeft: what stood at Subject in this round does not count, since the place was
+	// lost before the round was whole.
+	PlaceLeft Code = "place.left"
 	// TreeFrozen: the tree Subject is not as at the latest launch on record. Args:
 	// those of what changed.
 	TreeFrozen Code = "tree.frozen"
+)
+
+// Workers on other machines.
+const (
+	// WorkerReady: launches are made at Subject now. Args: job.
+	WorkerReady Code = "worker.ready"
+	// WorkerWaits: slot has no worker yet. Args: slot, says (of what starts it).
+	WorkerWaits Code = "worker.waits"
+	// WorkerUnstarted: what executor Subject starts did not come to work. Args: command,
+	// says.
+	WorkerUnstarted Code = "worker.unstarted"
+	// WorkerUncopied: mxflow could not be copied to host Subject. Args: command, says,
+	// error.
+	WorkerUncopied Code = "worker.uncopied"
+	// WorkerRefuses: the worker at Subject would not make the same launches. Args: error.
+	WorkerRefuses Code = "worker.refuses"
+	// LeftJob: the job Subject, left by a killed apply, was cancelled.
+	LeftJob Code = "left.job"
 )
 
 // What is to be known of a launch.

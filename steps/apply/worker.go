@@ -1,0 +1,326 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/elsewhere"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// Work makes launches for an mxflow on another machine, which says which by in, until that
+// ends or ctx does. What is left then is stopped in order. What it keeps for that time is
+// in a folder of its own.
+func Work(ctx context.Context, in io.Reader, out io.Writer, guardian engine.Guardian) error {
+	dir, err := os.MkdirTemp("", "mxflow-worker-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	w := &worker{wire: elsewhere.NewWire(in, out), dir: dir, guardian: guardian, soft: ctx}
+	go w.wire.StayAlive(ctx.Done())
+	heard, ended := make(chan elsewhere.Message), make(chan error, 1)
+	go func() {
+		for {
+			m, err := w.wire.Receive()
+			if err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case heard <- m:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	silent := time.NewTimer(elsewhere.Silence)
+	defer silent.Stop()
+	defer w.close()
+	for {
+		select {
+		case m := <-heard:
+			silent.Reset(elsewhere.Silence)
+			if err := w.hear(m); err != nil {
+				return err
+			}
+		case err := <-ended:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		case <-silent.C:
+			return fmt.Errorf("nothing was heard for %s of the mxflow that applies", elsewhere.Silence)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// worker is the state of Work.
+type worker struct {
+	wire     *elsewhere.Wire
+	dir      string
+	guardian engine.Guardian
+	soft     context.Context
+
+	store *store.Store
+	lab   *steps.Lab
+	graph *runtime.Graph
+	place *ledger.Place
+	// stop ends the launch that goes on, and done is closed when it has ended.
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// hear does what a message asks for. The error ends the worker.
+func (w *worker) hear(m elsewhere.Message) error {
+	switch {
+	case m.Hello != nil:
+		ready, err := w.begin(m.Hello)
+		if err != nil {
+			return errors.Join(err, w.wire.Send(elsewhere.Message{Failed: refuses(err)}))
+		}
+		return w.wire.Send(elsewhere.Message{Ready: ready})
+	case m.Order != nil:
+		w.finish()
+		ctx, stop := context.WithCancel(w.soft)
+		w.stop, w.done = stop, make(chan struct{})
+		go func(done chan struct{}) {
+			defer close(done)
+			defer stop()
+			w.carry(ctx, m.Order)
+		}(w.done)
+	case m.Stop && w.stop != nil:
+		w.stop()
+	case m.Sum != "":
+		_, err := w.store.Put(m.Data)
+		return err
+	}
+	return nil
+}
+
+// finish waits until the launch that goes on has ended.
+func (w *worker) finish() {
+	if w.done != nil {
+		<-w.done
+	}
+}
+
+// close stops what goes on.
+func (w *worker) close() {
+	if w.stop != nil {
+		w.stop()
+	}
+	w.finish()
+	if w.store != nil {
+		_ = w.store.Close()
+	}
+}
+
+func refuses(err error) verdict.Reason {
+	if f := (*verdict.Fault)(nil); errors.As(err, &f) {
+		return f.Reason
+	}
+	return verdict.New(code.WorkerRefuses, verdict.Err(err))
+}
+
+// begin gets ready for orders of one apply. The error says why launches here would not be
+// those that the plan asks for.
+func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
+	host := hostName(h)
+	if _, sum, err := elsewhere.ProgramSum(); err != nil || sum != h.Program {
+		return nil, errors.Join(err, fmt.Errorf("mxflow on %s is another than the one that applies: have the same file there", host))
+	}
+	if err := os.Chdir(h.Dir); err != nil {
+		return nil, fmt.Errorf("%s does not see the folder that mxflow works in (%w): put the plan on a file system that all hosts share, or copy its folder there under the same path", host, err)
+	}
+	res := load.Path(h.Plan, steps.Registry(), load.Options{As: &h.Inputs, Suite: h.Inputs.Suite})
+	if !res.OK() || res.Plan.Digest() != h.Digest {
+		why := "has other contents"
+		if i := slices.IndexFunc(res.Diagnostics, func(d *hcl.Diagnostic) bool { return d.Severity == hcl.DiagError }); i >= 0 {
+			why = "cannot be read (" + res.Diagnostics[i].Summary + ")"
+		}
+		return nil, fmt.Errorf("the plan %s on %s %s: have the same files there, and leave them as they are while it is applied", filepath.Join(h.Dir, h.Plan), host, why)
+	}
+	var err error
+	if w.graph, err = runtime.NewGraph(res.Plan); err != nil {
+		return nil, err
+	}
+	state := filepath.Join(w.dir, "state")
+	if w.store, err = store.Open(state); err != nil {
+		return nil, err
+	}
+	if len(h.Seal) > 0 {
+		if err := os.WriteFile(filepath.Join(state, store.SecretName), []byte(hex.EncodeToString(h.Seal)+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run"), Guardian: w.guardian}); err != nil {
+		return nil, err
+	}
+	w.lab.Boot = h.Boot
+	if w.place, err = standsOn(w.soft, h, host); err != nil {
+		return nil, err
+	}
+	return &elsewhere.Ready{Place: w.place, Job: os.Getenv("SLURM_JOB_ID")}, nil
+}
+
+// hostName is by which people know this machine.
+func hostName(h *elsewhere.Hello) string {
+	own, _ := os.Hostname()
+	return cmp.Or(os.Getenv("SLURMD_NODENAME"), h.Host, own)
+}
+
+// standsOn is the place that a worker was given: devices that it was told, or those of its
+// job.
+func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Place, error) {
+	on := &ledger.Place{Name: host, Host: host, Boot: machine.BootID()}
+	job := cmp.Or(os.Getenv("SLURM_STEP_GPUS"), os.Getenv("SLURM_JOB_GPUS"))
+	if len(h.Devices) == 0 && job == "" {
+		return on, nil
+	}
+	all, err := gpu.List(ctx)
+	if len(h.Devices) > 0 {
+		if err != nil {
+			return nil, fmt.Errorf("the executor names GPUs, and those of %s cannot be listed: %w", host, err)
+		}
+		chosen, err := gpu.Choose(all, nil, h.Devices)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", host, err)
+		}
+		var indices []string
+		for _, g := range chosen {
+			on.GPUs, indices = append(on.GPUs, g.UUID), append(indices, strconv.Itoa(g.Index))
+		}
+		on.Name += " gpu " + strings.Join(indices, ",")
+		return on, nil
+	}
+	if err == nil && len(all) > 0 {
+		visible, _ := gpu.Visible(all, nil, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Getenv("CUDA_DEVICE_ORDER"))
+		for _, g := range visible {
+			on.GPUs = append(on.GPUs, g.UUID)
+		}
+	}
+	on.Name += " gpu " + job
+	return on, nil
+}
+
+// carry carries out an order and sends what came of it.
+func (w *worker) carry(ctx context.Context, o *launch.Order) {
+	done, err := w.make(ctx, o)
+	var m elsewhere.Message
+	switch {
+	case ctx.Err() != nil:
+		m.Stop = true
+	case err != nil:
+		m.Failed = failedBy(err)
+	default:
+		m.Done = done
+		if m.Sum, err = elsewhere.Sum(done); err != nil {
+			m = elsewhere.Message{Failed: failedBy(err)}
+		}
+	}
+	_ = w.wire.Send(m) // where nobody hears it, the launch is lost
+}
+
+// failedBy is why a launch could not be made: here it would be another, or this machine
+// could not go on.
+func failedBy(err error) verdict.Reason {
+	if f := (*verdict.Fault)(nil); errors.As(err, &f) && f.Reason.Code == code.WorkerRefuses {
+		return f.Reason
+	}
+	return verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneBroke), verdict.Line(err))
+}
+
+// make makes a launch and sends its artifacts.
+func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error) {
+	node := w.graph.Node(o.Node)
+	if node == nil {
+		return nil, fmt.Errorf("the plan has no node %s", o.Node)
+	}
+	for _, r := range o.Needs {
+		if _, known := w.store.LaunchByID(r.Launch.ID); known {
+			continue
+		}
+		if err := w.store.Append(r); err != nil {
+			return nil, err
+		}
+	}
+	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	o.Record.Place = w.place
+	s := &runtime.Scope{
+		Plan: w.lab.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
+		Emit: func(ev runtime.Event) { _ = w.wire.Send(elsewhere.Message{Event: &ev}) },
+	}
+	result, err := w.lab.Carry(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, sum := range store.ArtifactsOf(o.Record) {
+		data, err := w.store.Get(sum)
+		if err == nil {
+			err = w.wire.Send(elsewhere.Message{Sum: sum, Data: data})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &launch.Done{Record: o.Record, Result: result}, nil
+}
+
+// newPool makes the workers of an apply, where its plan has launches made elsewhere.
+func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
+	if !r.plan.Executor.Elsewhere() {
+		return nil, nil
+	}
+	h := elsewhere.Hello{Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner, Boot: machine.BootID()}
+	h.Inputs.Private = nil // it is told all
+	var err error
+	if h.Dir, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	if len(r.plan.Secrets()) > 0 {
+		if h.Seal, err = store.SecretKey(r.store.Dir()); err != nil {
+			return nil, err
+		}
+	}
+	p := &elsewhere.Pool{Plan: r.plan, Store: r.store, Hard: r.Hard}
+	if p.Program, h.Program, err = elsewhere.ProgramSum(); err != nil {
+		return nil, err
+	}
+	p.Hello = h
+	jobs, err := p.Sweep(r.Hard)
+	if err != nil {
+		return nil, fmt.Errorf("executor %q: %w", r.plan.Executor.Kind, err)
+	}
+	for _, job := range jobs {
+		r.watch.Note(verdict.New(code.LeftJob).On(job))
+	}
+	return p, nil
+}

@@ -1,0 +1,546 @@
+package elsewhere
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// Pool is the workers of one apply. It implements launch.Elsewhere.
+type Pool struct {
+	// Plan has the executor, Store takes what workers bring back.
+	Plan  *plans.Plan
+	Store *store.Store
+	// Hello is what each worker is told.
+	Hello Hello
+	// Hard ends what is stopped at once.
+	Hard context.Context
+
+	// Program is the path of mxflow here.
+	Program string
+
+	mu    sync.Mutex
+	slots []*slot
+	// copied are the hosts that it was copied to.
+	copied map[string]error
+}
+
+// slot is one worker at a time.
+type slot struct {
+	// starting is held while a worker is started, making while it carries out an order.
+	starting, making sync.Mutex
+	mu               sync.Mutex
+	worker           *worker
+}
+
+func (s *slot) live() *worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worker == nil || s.worker.over() {
+		return nil
+	}
+	return s.worker
+}
+
+// worker is mxflow on another machine.
+type worker struct {
+	slot  *slot
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	wire  *Wire
+	ready Ready
+	// from are its messages, until it is gone.
+	from chan Message
+	// gone is closed then, and class says how.
+	gone  chan struct{}
+	class string
+	why   error
+	said  *tail
+}
+
+func (w *worker) over() bool {
+	select {
+	case <-w.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// slotAt is a slot, by its number from 0.
+func (p *Pool) slotAt(n int) *slot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.slots) <= n {
+		p.slots = append(p.slots, &slot{})
+	}
+	return p.slots[n]
+}
+
+// all are the slots so far.
+func (p *Pool) all() []*slot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.slots)
+}
+
+// Stand implements launch.Elsewhere.
+func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error) {
+	for _, s := range p.all() {
+		if w := s.live(); w != nil && slices.ContainsFunc(wanted, func(on *ledger.Place) bool { return on.Same(w.ready.Place) }) {
+			return w.ready.Place, nil
+		}
+	}
+	s := p.slotAt(n)
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if w := s.live(); w != nil {
+		return w.ready.Place, nil
+	}
+	w, err := p.start(ctx, n, s, note)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, err
+	}
+	s.mu.Lock()
+	s.worker = w
+	s.mu.Unlock()
+	note(verdict.New(code.WorkerReady, verdict.Text("job", w.ready.Job)).On(w.ready.Place.Name))
+	return w.ready.Place, nil
+}
+
+// start starts the worker of a slot and waits until it takes orders.
+func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reason)) (*worker, error) {
+	hello := p.Hello
+	argv, err := p.command(ctx, n, &hello)
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), gone: make(chan struct{}), said: &tail{}}
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
+	w.cmd.Stderr = w.said
+	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	// Not StdoutPipe, which Wait closes under who reads.
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	w.cmd.Stdout, w.wire = in, NewWire(out, w.stdin)
+	err = w.cmd.Start()
+	_ = in.Close()
+	if err != nil {
+		_ = out.Close()
+		return nil, fmt.Errorf("executor %q: %w; is %s installed here?", p.Plan.Executor.Kind, err, argv[0])
+	}
+	go w.read(out)
+	go w.wire.StayAlive(w.gone)
+	if err := w.wire.Send(Message{Hello: &hello}); err != nil && !w.over() {
+		w.end(p.Hard)
+		return nil, p.unstarted(w, argv)
+	}
+	waits := time.NewTimer(waitingAfter)
+	defer waits.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			w.end(p.Hard)
+			return nil, ctx.Err()
+		case <-waits.C:
+			note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", w.said.last())))
+		case <-w.gone:
+			return nil, p.unstarted(w, argv)
+		case m := <-w.from:
+			switch {
+			case !m.Failed.IsZero():
+				w.end(p.Hard)
+				return nil, &verdict.Fault{Reason: m.Failed}
+			case m.Ready != nil && m.Ready.Place != nil:
+				w.ready = *m.Ready
+				return w, nil
+			}
+		}
+	}
+}
+
+// waitingAfter is when it is told that a worker is waited for.
+const waitingAfter = 5 * time.Second
+
+// unstarted is why a worker did not come to take orders.
+func (p *Pool) unstarted(w *worker, argv []string) error {
+	says := w.said.text()
+	if says == "" && w.why != nil {
+		says = w.why.Error()
+	}
+	return &verdict.Fault{Reason: verdict.New(code.WorkerUnstarted, verdict.Text("command", strings.Join(argv, " ")), verdict.Text("says", says)).On(p.Plan.Executor.Kind)}
+}
+
+// command is what starts the worker of a slot, and completes what it is told.
+func (p *Pool) command(ctx context.Context, n int, hello *Hello) ([]string, error) {
+	x := p.Plan.Executor
+	program := x.Program
+	if program == "" {
+		program = p.Program
+	}
+	if x.Kind == plans.SlurmExecutor {
+		argv := append(slices.Clone(x.Command), "--job-name="+p.jobName(n), "--nodes=1", "--ntasks=1", "--unbuffered")
+		for flag, value := range map[string]string{"partition": x.Partition, "account": x.Account, "gres": x.GRES, "time": x.Time} {
+			if value != "" {
+				argv = append(argv, "--"+flag+"="+value)
+			}
+		}
+		return append(append(argv, x.Args...), program, "worker"), nil
+	}
+	places := max(1, len(x.Devices)/x.PerLaunch)
+	hello.Host = x.Hosts[n/places]
+	if len(x.Devices) > 0 {
+		at := n % places * x.PerLaunch
+		hello.Devices = x.Devices[at : at+x.PerLaunch]
+	}
+	argv := make([]string, len(x.Command))
+	for i, arg := range x.Command {
+		argv[i] = strings.ReplaceAll(arg, "{host}", hello.Host)
+	}
+	if x.Program == "" {
+		var err error
+		if program, err = p.copy(ctx, argv, hello.Host); err != nil {
+			return nil, err
+		}
+	}
+	return append(argv, "exec "+program+" worker"), nil
+}
+
+// copy brings mxflow to a host, once, where it is not there yet, and returns the path as
+// its shell reads it.
+func (p *Pool) copy(ctx context.Context, to []string, host string) (string, error) {
+	program := `"$HOME"/.cache/mxflow/mxflow-` + p.Hello.Program[:16]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err, known := p.copied[host]; known {
+		return program, err
+	}
+	if p.copied == nil {
+		p.copied = map[string]error{}
+	}
+	said := &tail{}
+	run := func(script string, in io.Reader) error {
+		cmd := exec.CommandContext(ctx, to[0], append(slices.Clone(to[1:]), script)...)
+		cmd.Stdin, cmd.Stderr = in, said
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		return cmd.Run()
+	}
+	err := run("test -x "+program, nil)
+	if err != nil {
+		var file *os.File
+		if file, err = os.Open(p.Program); err == nil {
+			folder := path.Dir(program)
+			err = run(fmt.Sprintf("mkdir -p %s && cat > %s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s", folder, program), file)
+			_ = file.Close()
+		}
+	}
+	if err != nil {
+		err = &verdict.Fault{Reason: verdict.New(code.WorkerUncopied, verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.text()), verdict.Err(err)).On(host)}
+	}
+	if ctx.Err() == nil {
+		p.copied[host] = err
+	}
+	return program, err
+}
+
+// read takes what a worker says until it ends or says nothing for too long.
+func (w *worker) read(out *os.File) {
+	received := make(chan struct{}, 1)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			m, err := w.wire.Receive()
+			if err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case received <- struct{}{}:
+			default:
+			}
+			if m.Ready != nil || m.Event != nil || m.Done != nil || m.Sum != "" || m.Stop || !m.Failed.IsZero() {
+				select {
+				case w.from <- m:
+				case <-w.gone:
+					ended <- io.EOF
+					return
+				}
+			}
+		}
+	}()
+	// A job waits in its queue as long as the scheduler likes.
+	var silent <-chan time.Time
+	timer := time.NewTimer(Silence)
+	defer timer.Stop()
+	for w.class == "" {
+		select {
+		case <-received:
+			timer.Reset(Silence)
+			silent = timer.C
+		case <-silent:
+			w.class = launch.GoneSilent
+		case w.why = <-ended:
+			w.class = launch.GoneEnded
+			if bad := (damaged{}); errors.As(w.why, &bad) {
+				w.class = launch.GoneDamaged
+			}
+		}
+	}
+	_ = w.stdin.Close()
+	if w.class != launch.GoneEnded {
+		_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = w.cmd.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(endsWithin):
+		_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL)
+		<-done
+	}
+	_ = out.Close()
+	close(w.gone)
+}
+
+// endsWithin is how long the command of a worker may take to end once its output has.
+const endsWithin = 30 * time.Second
+
+// end asks a worker to end, by the end of its input, and waits until it has or hard does.
+func (w *worker) end(hard context.Context) {
+	_ = w.stdin.Close()
+	kill := time.NewTimer(endsWithin)
+	defer kill.Stop()
+	select {
+	case <-w.gone:
+		return
+	case <-kill.C:
+	case <-hard.Done():
+	}
+	_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL)
+	<-w.gone
+}
+
+// Make implements launch.Elsewhere.
+func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtime.Event)) (*launch.Done, error) {
+	var w *worker
+	for _, s := range p.all() {
+		// The place is that of one worker, and not only alike.
+		if own := s.live(); own != nil && own.ready.Place == o.Record.Place {
+			w = own
+		}
+	}
+	if w == nil {
+		return nil, &launch.Gone{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.On())}
+	}
+	w.slot.making.Lock()
+	defer w.slot.making.Unlock()
+	if err := p.send(w, o); err != nil {
+		return nil, err
+	}
+	brought, stopped := map[string]bool{}, ctx.Done()
+	for {
+		var m Message
+		select {
+		case m = <-w.from: // what it said before it was gone
+		default:
+			select {
+			case <-stopped:
+				stopped = nil
+				_ = w.wire.Send(Message{Stop: true})
+				continue
+			case <-hard.Done():
+				w.end(hard)
+				return nil, context.Cause(hard)
+			case <-w.gone:
+				if len(w.from) > 0 {
+					continue
+				}
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				return nil, p.lost(w, w.class, nil)
+			case m = <-w.from:
+			}
+		}
+		switch {
+		case m.Event != nil:
+			emit(*m.Event)
+		case m.Done != nil && ctx.Err() == nil:
+			if err := p.whole(o, m, brought); err != nil {
+				w.end(hard)
+				return nil, p.lost(w, launch.GoneDamaged, err)
+			}
+			return m.Done, nil
+		case m.Sum != "" && m.Done == nil:
+			sum, err := p.Store.Put(m.Data)
+			if err != nil {
+				w.end(hard)
+				return nil, err
+			}
+			brought[sum] = true
+		case !m.Failed.IsZero() && ctx.Err() == nil:
+			return nil, failed(m.Failed, w)
+		case m.Stop || m.Done != nil || !m.Failed.IsZero():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// failed is what a worker could not do: what it refuses would be refused again, and else
+// the launch is lost.
+func failed(why verdict.Reason, w *worker) error {
+	if why.Code == code.WorkerRefuses {
+		return &verdict.Fault{Reason: why.On(w.ready.Place.Name)}
+	}
+	return &launch.Gone{Why: why.On(w.ready.Place.Name)}
+}
+
+// send sends an order, after what it needs.
+func (p *Pool) send(w *worker, o *launch.Order) error {
+	sums := map[string]bool{}
+	for _, r := range o.Needs {
+		for _, sum := range r.Launch.Left {
+			sums[sum] = true
+		}
+	}
+	for sum := range sums {
+		data, err := p.Store.Get(sum)
+		if err != nil {
+			return err
+		}
+		if w.wire.Send(Message{Sum: sum, Data: data}) != nil {
+			return p.lost(w, launch.GoneEnded, nil)
+		}
+	}
+	if w.wire.Send(Message{Order: o}) != nil {
+		return p.lost(w, launch.GoneEnded, nil)
+	}
+	return nil
+}
+
+// lost is a launch that is lost with its worker, which is gone when this returns.
+func (p *Pool) lost(w *worker, class string, err error) error {
+	w.end(p.Hard)
+	says := w.said.last()
+	if err != nil {
+		says = err.Error()
+	}
+	args := []verdict.Arg{}
+	if w.ready.Job != "" {
+		args = append(args, verdict.Text("job", w.ready.Job))
+		if of := p.endOfJob(w.ready.Job); of != "" && class == launch.GoneEnded {
+			class = of
+		}
+	}
+	if says != "" {
+		args = append(args, verdict.Text("error", says))
+	}
+	return &launch.Gone{Why: verdict.New(code.LaunchGone, append(args, verdict.Text("class", class))...).On(w.ready.Place.Name)}
+}
+
+// whole checks that a result is what was sent, of the launch that was ordered, with all
+// that its record names.
+func (p *Pool) whole(o *launch.Order, m Message, brought map[string]bool) error {
+	sum, err := Sum(m.Done)
+	if err != nil {
+		return err
+	}
+	r := m.Done.Record
+	if sum != m.Sum || r == nil {
+		return errors.New("its digest does not fit")
+	}
+	was := o.Record
+	for _, same := range [][2]string{
+		{was.ID, r.ID},
+		{was.Session, r.Session},
+		{was.Purpose, r.Purpose},
+		{was.Work, r.Work},
+		{was.Replaces, r.Replaces},
+		{was.Body, r.Body},
+		{o.Variant.Key, r.VariantKey},
+		{o.Node, r.Node},
+		{strconv.Itoa(was.Ordinal), strconv.Itoa(r.Ordinal)},
+		{strconv.Itoa(was.Order), strconv.Itoa(r.Order)},
+		{was.Draw.Seed, r.Draw.Seed},
+		{was.On(), r.On()},
+	} {
+		if same[0] != same[1] {
+			return fmt.Errorf("it is of another launch: %q, and %q was ordered", same[1], same[0])
+		}
+	}
+	for _, sum := range store.ArtifactsOf(r) {
+		if !brought[sum] {
+			return fmt.Errorf("artifact %s is missing", sum)
+		}
+	}
+	return nil
+}
+
+// Close ends all workers, and with them their jobs, also those that still wait for a node.
+func (p *Pool) Close() {
+	var all sync.WaitGroup
+	for _, s := range p.all() {
+		if w := s.live(); w != nil {
+			all.Go(func() { w.end(p.Hard) })
+		}
+	}
+	all.Wait()
+	_, _ = p.Sweep(context.WithoutCancel(p.Hard)) // the next apply says what is left
+}
+
+// tail keeps the end of what a command says.
+type tail struct {
+	mu   sync.Mutex
+	said []byte
+}
+
+// mostSaid is how much of that is kept.
+const mostSaid = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.said = append(t.said, b...)
+	t.said = t.said[max(0, len(t.said)-mostSaid):]
+	return len(b), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.said))
+}
+
+func (t *tail) last() string {
+	text := t.text()
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -1,0 +1,196 @@
+package elsewhere
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// Version is that of what both sides say; both are one program, so it tells other
+// programs apart.
+const Version = 1
+
+const (
+	// aliveEvery is how often each side says that it is there, and Silence how long the
+	// other may say nothing before it counts as gone.
+	aliveEvery = 10 * time.Second
+	Silence    = time.Minute
+	// mostNoise is how much a login may print before the worker's first line, longest how
+	// long one message is, in bytes.
+	mostNoise, longest = 256 << 10, 1 << 30
+)
+
+// Message is one line of what is said, and the bytes after it.
+type Message struct {
+	// MXFlow is Version; a line without it is none of ours.
+	MXFlow int `json:"mxflow"`
+	// One of these is set; none says that the side is there.
+	Hello  *Hello         `json:"hello,omitempty"`
+	Ready  *Ready         `json:"ready,omitempty"`
+	Order  *launch.Order  `json:"order,omitempty"`
+	Stop   bool           `json:"stop,omitempty"`
+	Event  *runtime.Event `json:"event,omitempty"`
+	Done   *launch.Done   `json:"done,omitempty"`
+	Failed verdict.Reason `json:"failed,omitzero"`
+	// Sum is the digest of an artifact that follows, or of Done's text.
+	Sum string `json:"sum,omitempty"`
+	// Bytes follow.
+	Bytes int `json:"bytes,omitempty"`
+
+	Data []byte `json:"-"`
+}
+
+// Hello is what a worker has to know before its first order. It is written nowhere: what
+// is sensitive is among the inputs.
+type Hello struct {
+	// Dir is the folder that mxflow works in, and Plan the plan's path from there.
+	Dir  string `json:"dir"`
+	Plan string `json:"plan"`
+	// Inputs are what the plan was loaded with, Digest what it came out as.
+	Inputs plans.Inputs `json:"inputs"`
+	Digest string       `json:"digest"`
+	// Seal is the key by which sensitive values are told apart.
+	Seal []byte `json:"seal"`
+	// Owner marks what is started, and Boot is that of the machine that applies.
+	Owner string `json:"owner"`
+	Boot  string `json:"boot"`
+	// Program is the digest of mxflow.
+	Program string `json:"program"`
+	// Host and Devices are where the worker stands by the plan, as far as it says so.
+	Host    string   `json:"host,omitempty"`
+	Devices []string `json:"devices,omitempty"`
+}
+
+// Ready is a worker that takes orders.
+type Ready struct {
+	Place *ledger.Place `json:"place"`
+	// Job is that of the scheduler; empty where there is none.
+	Job string `json:"job,omitempty"`
+}
+
+// Wire sends and receives messages.
+type Wire struct {
+	mu  sync.Mutex
+	out io.Writer
+	in  *bufio.Reader
+	// noise is what was read before the first message.
+	noise int
+	began bool
+}
+
+// NewWire is one side of a connection.
+func NewWire(in io.Reader, out io.Writer) *Wire {
+	return &Wire{in: bufio.NewReaderSize(in, 64<<10), out: out}
+}
+
+// Send writes a message and its bytes.
+func (w *Wire) Send(m Message) error {
+	m.MXFlow, m.Bytes = Version, len(m.Data)
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err = w.out.Write(append(append(line, '\n'), m.Data...))
+	return err
+}
+
+// Receive reads the next message. What a login prints before the first is passed over.
+func (w *Wire) Receive() (m Message, err error) {
+	for {
+		line, err := w.line()
+		if err != nil {
+			return m, err
+		}
+		m = Message{}
+		err = json.Unmarshal(line, &m)
+		if !w.began && (err != nil || m.MXFlow == 0) {
+			if w.noise += len(line); w.noise > mostNoise {
+				return m, errors.New("what answers is not mxflow")
+			}
+			continue
+		}
+		if err == nil && m.MXFlow != Version {
+			err = fmt.Errorf("it speaks version %d of what workers say, and this mxflow version %d", m.MXFlow, Version)
+		}
+		if err == nil && (m.Bytes < 0 || m.Bytes > longest) {
+			err = fmt.Errorf("a message of %d bytes", m.Bytes)
+		}
+		if err != nil {
+			return m, damaged{err}
+		}
+		w.began = true
+		m.Data = make([]byte, m.Bytes)
+		_, err = io.ReadFull(w.in, m.Data)
+		return m, err
+	}
+}
+
+// line reads up to the end of a line, within bounds.
+func (w *Wire) line() (line []byte, err error) {
+	for {
+		part, err := w.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		case len(line) > longest, !w.began && len(line) > mostNoise:
+			return nil, damaged{errors.New("a line without an end")}
+		}
+	}
+}
+
+// StayAlive says that this side is there until done is closed.
+func (w *Wire) StayAlive(done <-chan struct{}) {
+	tick := time.NewTicker(aliveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			if w.Send(Message{}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// damaged is something received that is not what was sent.
+type damaged struct{ error }
+
+// Sum is the digest of a result and of the artifacts that come before it.
+func Sum(d *launch.Done) (string, error) {
+	text, err := json.Marshal(d)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// ProgramSum is the digest of the program that runs.
+func ProgramSum() (path, sum string, err error) {
+	if path, err = os.Executable(); err != nil {
+		return "", "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return path, hex.EncodeToString(h.Sum(nil)), err
+}

@@ -1,0 +1,173 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Order is one launch that mxflow on another machine makes, by the same plan and the same
+// function that would make it here.
+type Order struct {
+	// Kind is that function's: of a qualification, a reference, a benchmark.
+	Kind string `json:"kind"`
+	Run  string `json:"run"`
+	Node string `json:"node"`
+	// Variant is what is started, resolved there: it has to come out with the same key.
+	Variant Ordered `json:"variant"`
+	// Record is the launch's, as far as it is known before.
+	Record *ledger.Launch `json:"record"`
+	// With is what the function takes besides.
+	With json.RawMessage `json:"with"`
+	// Needs are the records of launches of which it reads what levels left.
+	Needs []*ledger.Record `json:"needs,omitempty"`
+}
+
+// Ordered is a variant by the names that a plan has for it.
+type Ordered struct {
+	Name   string            `json:"name"`
+	Engine string            `json:"engine"`
+	Knobs  map[string]string `json:"knobs,omitempty"`
+	Set    map[string]string `json:"set,omitempty"`
+	Over   *plans.KnobValue  `json:"over,omitempty"`
+	Key    string            `json:"key"`
+}
+
+// Variant resolves what is ordered. The error says that here it would start something else.
+func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
+	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
+	if o.Over != nil {
+		v, err = l.ResolveWith(s, o.Name, o.Engine, o.Set, o.Over)
+	}
+	if err == nil && v.Key != o.Key {
+		err = fmt.Errorf("variant %s of engine %s would start something else: its program (%s), Python packages, or what the plan reads of this host are not those that the plan was applied with; have the same files there", o.Name, o.Engine, l.Program(runtime.ContextOf(s), v.Spec))
+	}
+	if err != nil {
+		err = &verdict.Fault{Reason: verdict.New(code.WorkerRefuses, verdict.Err(err))}
+	}
+	return v, err
+}
+
+// Done is what came of an order: the completed record, whose artifacts are in the store,
+// and what its function returned.
+type Done struct {
+	Record *ledger.Launch  `json:"record"`
+	Result json.RawMessage `json:"result"`
+}
+
+// Elsewhere makes launches on other machines.
+type Elsewhere interface {
+	// Stand is where launches of a slot, counted from 0, stand: on one of the places
+	// wanted, where something still makes launches there, or else on the slot's own.
+	Stand(ctx context.Context, slot int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error)
+	// Make carries an order out at the place that its record names. A *Gone error is a
+	// launch of which nobody knows how it ended.
+	Make(ctx, hard context.Context, o *Order, emit func(runtime.Event)) (*Done, error)
+}
+
+// The classes of launches that were lost: how what made them is gone.
+const (
+	GoneEnded     = "ended"     // it, or the connection to it, ended
+	GoneSilent    = "silent"    // nothing was heard of it
+	GoneDamaged   = "damaged"   // what it brought back is cut short or was changed
+	GoneBroke     = "broke"     // it could not go on: a full disk
+	GonePreempted = "preempted" // what a scheduler did with its job
+	GoneTime      = "time_limit"
+	GoneNode      = "node_failed"
+	GoneCancelled = "cancelled"
+	GoneRequeued  = "requeued"
+	GoneMemory    = "out_of_memory"
+)
+
+// Gone is a launch that was lost with what made it.
+type Gone struct{ Why verdict.Reason }
+
+func (g *Gone) Error() string { return string(g.Why.Code) + " " + g.Why.Subject }
+
+// Function makes one kind of launches: it starts the variant, does with it what the launch
+// is for, stops it, and completes its record. What it takes and returns can be sent.
+type Function[L, A, R any] struct {
+	Kind string
+	// Here does it. The error is that of the context, or of mxflow: a launch that broke is
+	// in its record.
+	Here func(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with A) (R, error)
+}
+
+// Make makes a launch where the plan's executor has it made, of which lab is the part
+// that sends it there.
+func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with A, needs ...*ledger.Launch) (result R, err error) {
+	if l.Elsewhere == nil {
+		return f.Here(ctx, lab, s, v, record, with)
+	}
+	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: Ordered{v.Name, v.Engine, v.Knobs, v.Set, v.Over, v.Key}, Record: record}
+	for _, need := range needs {
+		bare := *need
+		bare.Draw = ledger.Draw{} // its run is not known there
+		o.Needs = append(o.Needs, &ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: l.Store.Origin(need).Run, Launch: &bare})
+	}
+	if o.With, err = json.Marshal(with); err != nil {
+		return result, err
+	}
+	if record.Place == nil {
+		note := func(what verdict.Reason) {
+			s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
+		}
+		if record.Place, err = l.Elsewhere.Stand(ctx, 0, nil, note); err != nil {
+			return result, err
+		}
+	}
+	began := time.Now()
+	done, err := l.Elsewhere.Make(ctx, s.Hard, o, s.Emit)
+	if gone := (*Gone)(nil); errors.As(err, &gone) {
+		l.identify(ctx, s, v, record)
+		record.Started, record.Seconds = began.UTC(), time.Since(began).Seconds()
+		record.OK, record.Error = false, gone.Why.Map(l.Redact.Text)
+		return result, nil
+	}
+	if err != nil {
+		return result, err
+	}
+	*record = *done.Record
+	return result, json.Unmarshal(done.Result, &result)
+}
+
+// Carry carries out an order of its kind.
+func (f Function[L, A, R]) Carry(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, o *Order) (json.RawMessage, error) {
+	var with A
+	if err := json.Unmarshal(o.With, &with); err != nil {
+		return nil, err
+	}
+	result, err := f.Here(ctx, lab, s, v, o.Record, with)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
+}
+
+// identify writes into a record what is started.
+func (l *Lab) identify(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) {
+	record.Variant, record.VariantKey, record.Node, record.BootID = v.Name, v.Key, s.Node.ID, l.Boot
+	record.Block, record.Knobs = v.Engine, maps.Clone(v.Knobs)
+	record.Engine = map[string]string{
+		"kind": v.Spec.Kind, "command": strings.Join(v.Spec.Command, " "), "program": l.Program(ctx, v.Spec),
+	}
+	for k, value := range shownEnv(v.Spec.Env) {
+		record.Engine["env."+k] = value
+	}
+}
+
+// Keep appends the record of a launch to the ledger.
+func (l *Lab) Keep(s *runtime.Scope, record *ledger.Launch) error {
+	return l.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: record})
+}
