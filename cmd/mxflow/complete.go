@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
@@ -30,7 +30,7 @@ func completions(a *app, root *cobra.Command) {
 				return begins(decidedNames(a), begun)
 			}
 		case "ab":
-			completeFlag(c, "metric", func([]string) []string { return metricNames() })
+			completeFlag(c, "metric", func([]string) []string { return ab.Metrics })
 		case "bench", "init":
 			completeFlag(c, "engine", func([]string) []string { return kindsKnown() })
 		case "engine":
@@ -97,15 +97,6 @@ func decidedNames(a *app) []string {
 func kindsKnown() (names []string) {
 	for _, k := range kinds.All() {
 		names = append(names, k.Name)
-	}
-	return names
-}
-
-func metricNames() (names []string) {
-	for _, m := range measure.Catalogue() {
-		if m.Scope == measure.PerRequest || m.Scope == measure.PerCell {
-			names = append(names, m.Name)
-		}
 	}
 	return names
 }

@@ -28,11 +28,14 @@ const NotWorse = 0.03
 
 var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
 
-// metrics are those that a claim can be about: each request, or each cell of
+// Metrics are those that a claim can be about: each request, or each cell of
 // the only one, has a positive number of it with a better direction.
+var Metrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}
+
+// metrics are what the catalogue has of them, in its order.
 func metrics() (list []measure.Metric) {
 	for _, m := range measure.Catalogue() {
-		if slices.Contains([]string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}, m.Name) {
+		if slices.Contains(Metrics, m.Name) {
 			list = append(list, m)
 		}
 	}
