@@ -59,6 +59,8 @@ type Lab struct {
 	Guardian engine.Guardian
 	// RunDir is the folder of this run; engine logs go below it.
 	RunDir string
+	// Draws are what the texts of launches are drawn from; nil draws none.
+	Draws *ledger.Draws
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
 	Boot string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.

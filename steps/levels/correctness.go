@@ -234,7 +234,7 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	} else if len(kept) > 0 {
 		first = kept[0]
 	}
-	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, "", first, time.Duration(c.Within))
+	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within))
 	if err == nil {
 		err = own.Alone(ctx, st)
 	}
@@ -321,6 +321,16 @@ func JudgeAfter(lab *launch.Lab, protocol *plans.Protocol, candidate, parent []*
 	return v, reasons, nil
 }
 
+// drawn is what the prompts of a launch that is asked by a protocol are drawn from: nothing
+// where it compares no answers, or is asked what before, or a stored reference, was.
+func drawn(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw, error) {
+	c, err := correctnessOf(protocol)
+	if c == nil || err != nil || v.Command != nil || c.Reference != "" || len(before) > 0 {
+		return ledger.Draw{}, err
+	}
+	return lab.Draws.Next(), nil
+}
+
 // References are so many launches of a variant whose answers others are held against,
 // newest last: those on record that were asked the same, and those that it makes. None
 // where the protocol compares no answers.
@@ -382,6 +392,10 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
 	record := &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForReference, Ordinal: n, Order: n, OK: true}
+	var err error
+	if record.Draw, err = drawn(lab, protocol, v, before); err != nil {
+		return nil, err
+	}
 	ev := runtime.Event{
 		Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: ledger.ForReference,
 		Launch: n, Launches: n, LaunchID: id,

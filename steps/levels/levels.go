@@ -121,6 +121,10 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
 	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
 	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true}
+	var err error
+	if record.Draw, err = drawn(lab, protocol, v, parent.Answered); err != nil {
+		return nil, nil, err
+	}
 	if before != nil {
 		id += fmt.Sprintf("r%d", before.Order)
 		record.Replaces, record.Order = before.ID, before.Order+1

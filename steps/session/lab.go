@@ -27,9 +27,6 @@ type Lab struct {
 	launch.Lab
 	record.Sender
 
-	// Draws are what the texts of launches are drawn from.
-	Draws *ledger.Draws
-
 	// free is what freed says, which follows from the plan alone.
 	freeing sync.Once
 	free    []any
