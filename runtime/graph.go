@@ -283,3 +283,136 @@ func CandidateOf(id string) string {
 	}
 	return name
 }
+
+// beforeBaseline are the phases that the baseline waits for: those of steps alone
+// that every phase with features comes after, by after alone. Nothing could be
+// measured before they pass, and they may make what the baseline is started from:
+// an image, a branch, a build.
+func beforeBaseline(p *plans.Plan, order []*plans.Phase) []Need {
+	if p.Baseline == nil {
+		return nil
+	}
+	counts, featured := map[string]int{}, 0
+	for _, ph := range order {
+		if len(ph.Features) == 0 {
+			continue
+		}
+		featured++
+		for name := range phasesBefore(p, ph) {
+			counts[name]++
+		}
+	}
+	var needs []Need
+	for _, ph := range order {
+		if featured > 0 && counts[ph.Name] == featured && preparation(p, ph) {
+			needs = append(needs, Need{PhaseID(ph.Name), Passed})
+		}
+	}
+	return needs
+}
+
+// preparation phases hold steps alone, and come after such phases only: neither
+// they nor what they wait for can need the baseline. A gate may.
+func preparation(p *plans.Plan, ph *plans.Phase) bool {
+	only := func(ph *plans.Phase) bool {
+		return len(ph.Steps) > 0 && len(ph.Features) == 0 && ph.Gate == nil && len(ph.AfterDecided) == 0
+	}
+	if !only(ph) {
+		return false
+	}
+	for name := range phasesBefore(p, ph) {
+		if other := p.Phase(name); other == nil || !only(other) {
+			return false
+		}
+	}
+	return true
+}
+
+// phasesBefore are the phases that must have passed before a phase may start.
+func phasesBefore(p *plans.Plan, ph *plans.Phase) map[string]bool {
+	before := map[string]bool{}
+	var visit func(ph *plans.Phase)
+	visit = func(ph *plans.Phase) {
+		for _, name := range ph.After {
+			if other := p.Phase(name); other != nil && !before[name] {
+				before[name] = true
+				visit(other)
+			}
+		}
+	}
+	visit(ph)
+	return before
+}
+
+// feature adds the qualification and the benchmark of each candidate, the
+// decision over the criteria, and before it what confirms them on other engines.
+func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
+	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
+	switch f.BuildsOn.Kind {
+	case plans.OnFeature:
+		// A parent that was never run has no variant to build on.
+		needs = append(needs, Need{FeatureID(f.BuildsOn.Feature), Ended})
+	case plans.OnAccepted:
+		for _, other := range b.features {
+			needs = append(needs, Need{FeatureID(other.Name), Settled})
+		}
+	}
+	decide := Node{
+		ID: FeatureID(f.Name), Kind: KindFeature, Phase: ph.Name, Feature: f.Name,
+		FeatureBlock: f, PhaseBlock: ph, Needs: append([]Need(nil), needs...),
+	}
+	for _, c := range Candidates(f) {
+		decide.Needs = append(decide.Needs, b.measure(decide, c, needs, b.g.siblings[c.Name]))
+	}
+	if len(f.Confirm) > 0 {
+		decide.Needs = append(needs[:len(needs):len(needs)], b.confirm(decide, f, needs)...)
+	}
+	b.add(&decide)
+	b.features = append(b.features, f)
+}
+
+// measure adds the nodes that measure one candidate of the feature that a node
+// decides, and returns what that node waits for.
+func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*plans.Feature) Need {
+	qualify := of
+	qualify.ID, qualify.Kind, qualify.Host, qualify.FeatureBlock = QualifyID(c.Name), KindQualify, true, c
+	qualify.Needs = append([]Need(nil), needs...)
+	b.add(&qualify)
+	if protocol := b.plan.Protocol(c.Protocol); protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
+		return Need{qualify.ID, Settled}
+	}
+	bench := qualify
+	bench.ID, bench.Kind = BenchmarkID(c.Name), KindBenchmark
+	// The benchmark of a variant that is not qualified is recorded as invalid
+	// with the root cause, so it waits for the end and not for a pass. It waits
+	// for its siblings' too: which of them share its session must be known before
+	// it begins.
+	bench.Needs = append(append([]Need(nil), needs...), Need{qualify.ID, Settled})
+	for _, other := range siblings {
+		if other.Name != c.Name {
+			bench.Needs = append(bench.Needs, Need{QualifyID(other.Name), Settled})
+		}
+	}
+	b.add(&bench)
+	return Need{bench.ID, Settled}
+}
+
+// confirm puts the decision on the first engine before those on the others, and
+// returns what the feature's own decision waits for: all of them. A confirmation
+// spends no launch unless the criteria passed on all engines before it.
+func (b *builder) confirm(decide Node, f *plans.Feature, needs []Need) []Need {
+	first := decide
+	first.ID, first.Kind = FirstID(f.Name), KindCriteria
+	b.add(&first)
+	out := []Need{{first.ID, Settled}}
+	passed := append(append([]Need(nil), needs...), Need{first.ID, Passed})
+	for _, c := range f.Confirm {
+		criteria := decide
+		criteria.ID, criteria.Kind, criteria.FeatureBlock = FeatureID(c.Name), KindCriteria, c
+		criteria.Needs = append(append([]Need(nil), passed...), b.measure(decide, c, passed, nil))
+		b.add(&criteria)
+		out = append(out, Need{criteria.ID, Settled})
+		passed = append(passed[:len(passed):len(passed)], Need{criteria.ID, Passed})
+	}
+	return out
+}

@@ -1,12 +1,17 @@
 package runtime
 
 import (
+	"container/heap"
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -179,4 +184,278 @@ func (e *execution) loop() (*Result, error) {
 
 func (e *execution) unfinished() bool {
 	return slices.ContainsFunc(e.Graph.Nodes, func(n *Node) bool { return e.state[n.ID] != ended && e.state[n.ID] != locked })
+}
+
+func (e *execution) push(n *Node) {
+	e.state[n.ID] = ready
+	if n.Host {
+		heap.Push(&e.host, n)
+	} else {
+		heap.Push(&e.ready, n)
+	}
+}
+
+// pop takes the next node that may run now; nil when none may. Nodes that only
+// decide come first: they take no time and may lock what would.
+func (e *execution) pop() *Node {
+	if len(e.ready) > 0 && e.running < e.Parallel {
+		return heap.Pop(&e.ready).(*Node)
+	}
+	if len(e.host) > 0 && !e.hostBusy && len(e.ready) == 0 {
+		return heap.Pop(&e.host).(*Node)
+	}
+	return nil
+}
+
+// start keeps the recorded outcome of a node or runs it.
+func (e *execution) start(n *Node) {
+	step, err := e.Step(n)
+	if err != nil {
+		e.fatal = fmt.Errorf("node %s: %w", n.ID, err)
+		return
+	}
+	s := e.scope(n)
+	// Nothing else starts meanwhile: what is prepared is what nodes that use the
+	// machine start from, and they go one at a time.
+	var unprepared error
+	left := e.leftOut(n)
+	if p, ok := step.(Preparer); ok && left.IsZero() {
+		if unprepared = p.Prepare(e.ctx, s); e.ctx.Err() != nil {
+			return
+		}
+	}
+	s.Keys, err = step.Keys(s)
+	switch {
+	case err == nil:
+		s.Choice = e.overrule.choose(n, s, e.Rerun != nil && e.Rerun(n))
+	case left.IsZero(): // else it may rest on what is left out too
+		e.fatal = fmt.Errorf("node %s: %w", n.ID, err)
+		return
+	}
+	if s.Action != Reuse && !left.IsZero() {
+		e.lock(n, left)
+		return
+	}
+	if s.Action != Reuse {
+		step = e.overrule.instead(n, s, step)
+	}
+	if unprepared != nil && s.Action == Reuse {
+		// It is not known whether what was decided still holds.
+		s.Choice = Choice{Measure, verdict.New(code.NotPrepared), s.Previous.Attempt + 1}
+	}
+	if s.Action == Reuse {
+		e.end(n, s.Previous, true, 0)
+		return
+	}
+	e.state[n.ID] = running
+	e.running++
+	if n.Host {
+		e.hostBusy = true
+	}
+	e.emit(Event{Type: "node_started", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Action: s.Action, Why: s.Because})
+	began := e.Now()
+	go func() {
+		f := &finished{node: n, scope: s}
+		defer func() {
+			if p := recover(); p != nil {
+				f.decision, f.err = nil, fmt.Errorf("mxflow panicked in %s: %v\n%s", n.ID, p, debug.Stack())
+			}
+			f.seconds = e.Now().Sub(began).Seconds()
+			e.done <- f
+		}()
+		if f.err = unprepared; f.err == nil {
+			f.decision, f.err = step.Run(e.ctx, s)
+		}
+	}()
+}
+
+// scope is what a step sees. It may be read from the step's own goroutine while
+// this one goes on, so lookups go through maps made for that.
+func (e *execution) scope(n *Node) *Scope {
+	s := &Scope{
+		Plan: e.Plan, Node: n, Run: e.Run, Previous: e.Journal.Latest(n.ID),
+		Outcome: func(id string) *ledger.Decision {
+			d, _ := e.outcomes.Load(id)
+			decision, _ := d.(*ledger.Decision)
+			return decision
+		},
+		LockedBy: e.lockedBy(func(id string) verdict.Reason {
+			why, _ := e.locks.Load(id)
+			reason, _ := why.(verdict.Reason)
+			return reason
+		}, func(id string) bool { _, ended := e.outcomes.Load(id); return ended }),
+		Emit: e.emit, Context: e.ctx, Known: &sync.Map{}, Hard: e.Hard, Rerun: e.Rerun,
+	}
+	s.Chosen = e.overrule.chosen(s)
+	return s
+}
+
+// end marks a node as ended and looks at what waited for it.
+func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float64) {
+	e.state[n.ID] = ended
+	e.result.Outcomes[n.ID] = d
+	e.outcomes.Store(n.ID, d)
+	e.result.Reused[n.ID] = reused
+	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Findings: d.Findings, Seconds: seconds}
+	if waiver := e.overrule.bears(d); !waiver.IsZero() {
+		e.result.Overruled[n.ID], ev.Why = waiver, waiver
+	}
+	if w := e.overrule.covers(d); w != nil {
+		e.result.Waived[n.ID], ev.Waiver = w, w
+	}
+	if reused {
+		ev.Action = Reuse
+	}
+	e.emit(ev)
+	e.release(n)
+}
+
+// release lets dependents of a settled node go, or locks them.
+func (e *execution) release(n *Node) {
+	for _, d := range e.dependents[n.ID] {
+		if e.state[d.ID] != waiting {
+			continue
+		}
+		if why := e.barred(d, n); !why.IsZero() {
+			e.lock(d, why)
+			continue
+		}
+		if e.unmet[d.ID]--; e.unmet[d.ID] == 0 {
+			e.push(d)
+		}
+	}
+}
+
+// barred says why d can never run now that n has settled; empty when it may.
+func (e *execution) barred(d, n *Node) verdict.Reason {
+	for _, need := range d.Needs {
+		if need.On != n.ID {
+			continue
+		}
+		why := e.result.Locked[n.ID]
+		if outcome := e.result.Outcomes[n.ID]; outcome != nil {
+			why = e.overrule.bars(d, need, outcome)
+		} else if need.Mode == Settled {
+			continue
+		}
+		if !why.IsZero() {
+			return why
+		}
+	}
+	return verdict.Reason{}
+}
+
+// lock settles a node that can never run, with the root cause and not the last
+// link of the chain.
+func (e *execution) lock(n *Node, why verdict.Reason) {
+	e.state[n.ID] = locked
+	e.result.Locked[n.ID] = why
+	e.locks.Store(n.ID, why)
+	e.emit(Event{Type: "node_locked", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: why})
+	e.release(n)
+}
+
+func (e *execution) emit(ev Event) {
+	if e.Observe == nil {
+		return
+	}
+	ev.Time, ev.Run = e.Now().UTC(), e.Run
+	e.Observe(ev)
+}
+
+// collect records everything that has finished by now in one append, so that
+// outcomes that end together share one fsync, and only then lets dependents go.
+func (e *execution) collect(first *finished) {
+	batch := []*finished{first}
+	for {
+		select {
+		case f := <-e.done:
+			batch = append(batch, f)
+			continue
+		default:
+		}
+		break
+	}
+	var records []*ledger.Record
+	var kept []*finished
+	for _, f := range batch {
+		e.running--
+		if f.node.Host {
+			e.hostBusy = false
+		}
+		if e.interrupted(f) {
+			continue
+		}
+		e.complete(f)
+		records = append(records, &ledger.Record{Type: "decision", Time: e.Now().UTC(), Run: e.Run, Decision: f.decision})
+		kept = append(kept, f)
+	}
+	if len(records) == 0 {
+		return
+	}
+	if err := e.Journal.Append(records...); err != nil {
+		e.fatal = fmt.Errorf("the outcome of %s could not be recorded: %w", kept[0].node.ID, err)
+		return
+	}
+	for _, f := range kept {
+		e.end(f.node, f.decision, false, f.seconds)
+	}
+}
+
+func (e *execution) interrupted(f *finished) bool {
+	if f.err == nil || e.ctx.Err() == nil {
+		return false
+	}
+	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
+}
+
+// name says of a decision what it is about and what it rests on.
+func (s *Scope) name(d *ledger.Decision) {
+	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
+	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
+	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
+}
+
+// complete fills in what every decision has in common.
+func (e *execution) complete(f *finished) {
+	d := f.decision
+	if f.err != nil || d == nil || !d.Verdict.Known() {
+		d = &ledger.Decision{Verdict: verdict.Error}
+		switch {
+		case f.err != nil:
+			d.Reasons = []verdict.Reason{verdict.OfError(f.err)}
+		default:
+			d.Reasons = []verdict.Reason{verdict.New(code.NoVerdict)}
+		}
+		f.decision = d
+	}
+	s := f.scope
+	s.name(d)
+	if DecidesAlone(f.node.Kind) && f.err == nil {
+		d.Derived = true
+	}
+	d = e.overrule.retractedBefore(s, d)
+	f.decision = d
+	d.ClaimKey = s.Keys.Claim
+	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
+		// What rests on it goes on resting on the attempt that decided it.
+		d.Of = s.Previous.DecidedBy()
+	}
+	d.Seconds = f.seconds
+}
+
+// queue is a heap of nodes by their order, so that of two ready nodes the one
+// that the plan puts first runs first.
+type queue []*Node
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].Order < q[j].Order }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(*Node)) }
+func (q *queue) Pop() any {
+	old := *q
+	n := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	return n
 }

@@ -105,21 +105,6 @@ func standingOf(st *store.Store, node string) (store.Decided, error) {
 	return store.Decided{}, fmt.Errorf("%s was decided once, and the plan has it no more: there is nothing left that it could unlock", node)
 }
 
-// printOverruled prints what people decided about outcomes, below the table that
-// marks them.
-func printOverruled(a *app, all []report.Overruled) {
-	said := false
-	for _, o := range all {
-		if o.State != "" {
-			if !said {
-				fmt.Fprintln(a.stdout)
-				said = true
-			}
-			fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s\n", o.Node, tell.Did(o.Verdict), o.Attempt, tell.Joined(o.Reasons))
-		}
-	}
-}
-
 // longestWaiver is how long a waiver lasts at most: one for ever would be a
 // changed rule that the plan does not show.
 const longestWaiver = 366 * 24 * time.Hour

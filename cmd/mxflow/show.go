@@ -1,24 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
-	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func newShowCommand(a *app) *cobra.Command {
@@ -58,7 +45,12 @@ func newShowCommand(a *app) *cobra.Command {
 				return a.fail(exit, err)
 			}
 			if l, ok := st.LaunchByID(args[0]); ok {
-				showLaunch(a, l)
+				if a.json {
+					a.printJSON(l)
+				} else {
+					recorded.Launch(a.screen(), l)
+					recorded.Observed(a.screen(), []*ledger.Launch{l})
+				}
 				return nil
 			}
 			v, err := st.Run(args[0])
@@ -69,54 +61,7 @@ func newShowCommand(a *app) *cobra.Command {
 				a.printJSON(v)
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, tell.Second(v.Started))
-			if v.Done {
-				fmt.Fprintf(a.stdout, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
-			}
-			if s := v.Start; s != nil {
-				fmt.Fprintf(a.stdout, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, tell.Pairs(s.Environment, " ", ", "))
-			}
-			fmt.Fprintln(a.stdout)
-			var rows [][]string
-			var overruled []report.Overruled
-			large := !all && len(v.Launches) > a.height()/2
-			for _, d := range v.Decisions {
-				var w *ledger.Waiver
-				for _, given := range v.Waivers {
-					if given.About(d.Decision) {
-						w = given
-					}
-				}
-				o := report.OverruledOf(d.Decision, w, time.Now())
-				overruled = append(overruled, o)
-				if large && standing.Measures(d.Node) && d.Verdict == verdict.Pass {
-					continue
-				}
-				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(outcome.Why(d.Decision)), "\n")})
-			}
-			head := []string{"node", "verdict", "attempt", "because", "why"}
-			if !slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 || d.Because.Code != code.First }) {
-				for i, r := range rows {
-					rows[i] = slices.Delete(r, 2, 4)
-				}
-				head = slices.Delete(head, 2, 4)
-			}
-			a.printTable(head, rows)
-			printOverruled(a, overruled)
-			for _, d := range v.Decisions {
-				outcome.Comparison(a.screen(), d.Decision)
-				if all := explain.Moved(st, d.Decision); len(all) > 0 && !large {
-					t := report.Movements(all)
-					fmt.Fprintf(a.stdout, "\n%s: %s\n", d.Node, report.MovedTitle)
-					a.printTable(t.Head, t.Rows)
-				}
-			}
-			if large {
-				recorded.Limits(a.screen(), v.Launches)
-				fmt.Fprintf(a.stdout, "\n%s; those that count are in mxflow compare, what moved is in mxflow explain, and every one with all its metrics is in mxflow show --all %s.\n", tell.Launches(len(v.Launches)), v.ID)
-				return nil
-			}
-			recorded.Launches(a.screen(), v.Launches, all)
+			recorded.Run(a.screen(), st, v, all)
 			return nil
 		},
 	}
@@ -124,14 +69,4 @@ func newShowCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&all, "all", false, "every metric of every launch, with all its statistics")
 	c.Flags().BoolVar(&recompute, "recompute", false, "derive the metrics again from raw data and compare")
 	return c
-}
-
-// showLaunch prints one launch with all that it measured.
-func showLaunch(a *app, l *ledger.Launch) {
-	if a.json {
-		a.printJSON(l)
-		return
-	}
-	recorded.Launch(a.screen(), l)
-	recorded.Observed(a.screen(), []*ledger.Launch{l})
 }

@@ -49,7 +49,7 @@ and needs no lock.`,
 			}
 			fmt.Fprintln(a.stdout)
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, standing.Rows(st, a.height()), "decided")
-			printOverruled(a, report.OverruledNow(st, time.Now()))
+			standing.Overruled(a.screen(), report.OverruledNow(st, time.Now()))
 			standing.Again(a.screen(), st)
 			if n := len(st.Refusals()); n > 0 {
 				fmt.Fprintf(a.stdout, "\n%s of proposers refused; mxflow audit lists them.\n", tell.Count(n, "request"))

@@ -255,3 +255,44 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	v.Number, v.Unit = &n, "count"
 	return nil
 }
+
+// And joins names as a sentence does: "a, b and c".
+func And(names []string) string { return Joined(names, "and") }
+
+// Joined are names with a word before the last of them.
+func Joined(names []string, word string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+}
+
+// Because is one reason.
+func Because(c code.Code, args ...Arg) []Reason {
+	return []Reason{New(c, args...)}
+}
+
+// Line is an error without what stands below its first line, such as the end of a
+// log.
+func Line(err error) Arg { return Text("error", firstLine(err)) }
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// Fault is a fact on its way as an error, where what cannot go on has nobody to hand a
+// decision to. Its text is for whoever debugs; people are shown the fact.
+type Fault struct{ Reason Reason }
+
+func (f *Fault) Error() string { return f.Reason.Key() }
+
+// OfError is the fact behind an error: the one that it carries, or that something
+// broke, with the error in its own words.
+func OfError(err error) Reason {
+	if f := (*Fault)(nil); errors.As(err, &f) {
+		return f.Reason
+	}
+	return New(code.Broken, Err(err))
+}

@@ -1,5 +1,6 @@
-// Package recorded prints what is on record of launches: those of a run, one alone, and a
-// metric over all runs. It decides nothing and leaves nothing out without saying so.
+// Package recorded prints what is on record: a run with its decisions and launches, a launch
+// alone, and a metric over all runs. It decides nothing and leaves nothing out without
+// saying so.
 package recorded
 
 import (

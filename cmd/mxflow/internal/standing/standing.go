@@ -171,3 +171,18 @@ func workWho(w report.Work) string {
 	}
 	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, tell.Second(w.Holder.Started))
 }
+
+// Overruled prints what people decided about outcomes, below the table that
+// marks them.
+func Overruled(on table.Screen, all []report.Overruled) {
+	said := false
+	for _, o := range all {
+		if o.State != "" {
+			if !said {
+				fmt.Fprintln(on)
+				said = true
+			}
+			fmt.Fprintf(on, "%s %s (attempt %d): %s\n", o.Node, tell.Did(o.Verdict), o.Attempt, tell.Joined(o.Reasons))
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package recorded
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/store"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+// Run prints a run: its decisions, and its launches with their headline metrics; with all,
+// every metric of each. Of one with more launches than half a screen has lines, what only
+// measures and passed is left out, and said to be.
+func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
+	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, tell.Second(v.Started))
+	if v.Done {
+		fmt.Fprintf(on, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
+	}
+	if s := v.Start; s != nil {
+		fmt.Fprintf(on, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, tell.Pairs(s.Environment, " ", ", "))
+	}
+	fmt.Fprintln(on)
+	var rows [][]string
+	var overruled []report.Overruled
+	large := !all && len(v.Launches) > on.Lines/2
+	for _, d := range v.Decisions {
+		var w *ledger.Waiver
+		for _, given := range v.Waivers {
+			if given.About(d.Decision) {
+				w = given
+			}
+		}
+		o := report.OverruledOf(d.Decision, w, time.Now())
+		overruled = append(overruled, o)
+		if large && standing.Measures(d.Node) && d.Verdict == verdict.Pass {
+			continue
+		}
+		rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(outcome.Why(d.Decision)), "\n")})
+	}
+	head := []string{"node", "verdict", "attempt", "because", "why"}
+	if !slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 || d.Because.Code != code.First }) {
+		for i, r := range rows {
+			rows[i] = slices.Delete(r, 2, 4)
+		}
+		head = slices.Delete(head, 2, 4)
+	}
+	on.Table(head, rows)
+	standing.Overruled(on, overruled)
+	for _, d := range v.Decisions {
+		outcome.Comparison(on, d.Decision)
+		if all := explain.Moved(st, d.Decision); len(all) > 0 && !large {
+			t := report.Movements(all)
+			fmt.Fprintf(on, "\n%s: %s\n", d.Node, report.MovedTitle)
+			on.Table(t.Head, t.Rows)
+		}
+	}
+	if large {
+		Limits(on, v.Launches)
+		fmt.Fprintf(on, "\n%s; those that count are in mxflow compare, what moved is in mxflow explain, and every one with all its metrics is in mxflow show --all %s.\n", tell.Launches(len(v.Launches)), v.ID)
+		return
+	}
+	Launches(on, v.Launches, all)
+}
