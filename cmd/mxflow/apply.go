@@ -14,6 +14,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/reviewed"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -62,7 +64,7 @@ interrupted.`,
 				return err
 			}
 			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
-			file, err := readReviewed(path)
+			file, err := reviewed.Read(path)
 			if err != nil {
 				return err
 			}
@@ -72,9 +74,13 @@ interrupted.`,
 						return fmt.Errorf("--%s cannot be combined with a plan file (%s); pass it to mxflow plan --out", name, path)
 					}
 				}
-				if q, err = file.applies(path, vars); err != nil {
+				inputs, err := file.Given(path, vars)
+				if err != nil {
 					return err
 				}
+				q = applying{load: load.Options{Inputs: inputs, Suite: file.Suite}, rerun: file.Rerun, target: file.Target, onSeen: file.OnSeen}
+				q.path, q.state = file.Where()
+				q.reviewed = func(loaded *load.Result, st *store.Store) error { return file.Check(path, loaded, st) }
 			}
 			bound, err := proposing()
 			if err != nil {
@@ -93,12 +99,12 @@ interrupted.`,
 					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
 					return errors.New("--sealed: a sealed plan is not measured again until it passes, nor decided on seen data; remove --rerun and --on-seen-data")
 				}
-				s, err := readSeal(q.path, key)
+				s, err := sealing.Read(q.path, key)
 				if err != nil {
-					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.SealUnread, verdict.Text("error", cut(err.Error())))))
+					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.SealUnread, verdict.Text("error", sealing.Cut(err.Error())))))
 					return err
 				}
-				holdTo(s, sealFile(q.path), by, &q)
+				holdTo(s, sealing.FileOf(q.path), by, &q)
 			} else if key != "" {
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
@@ -163,7 +169,7 @@ type applying struct {
 	reviewed func(*load.Result, *store.Store) error
 	// sealDigest and budget are set where a seal holds.
 	sealDigest string
-	budget     *budget
+	budget     *sealing.Budget
 	// wait is set to wait for another apply on the state directory.
 	wait bool
 	// serve is set to show the run in a browser.
@@ -194,9 +200,9 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 // run applies what was loaded until soft ends, or the budget of a seal is used up.
 func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result, error) {
 	if q.budget != nil {
-		limited, done := q.budget.watch(soft, &q)
+		limited, watch, done := q.budget.Watch(soft, q.watch)
 		defer done()
-		soft = limited
+		soft, q.watch = limited, watch
 	}
 	watch := &progress.Recorder{Observer: q.watch, Dir: q.state, Secrets: func() *redact.Redactor { return a.secrets }}
 	if q.serve {

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -65,17 +66,17 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		},
 		Write:   func(text []byte) error { return files.Replace(path, text) },
 		Secrets: func() *redact.Redactor { return a.secrets },
-		Seal:    func() (*planseal.Seal, error) { return readSeal(path, key) },
-		Chance:  func(s *planseal.Seal) float64 { return s.Chance(allTries(s)) },
+		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
+		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },
 		Refuse: func(tool string) {
-			a.refuse(path, refusal(byMCP, cut(tool), nil, verdict.New(code.NotProposers).On(cut(tool))))
+			a.refuse(path, refusal(byMCP, sealing.Cut(tool), nil, verdict.New(code.NotProposers).On(sealing.Cut(tool))))
 		},
 		RefuseMoved: func(tool string, moved []planseal.Moved) {
-			a.refuse(path, refusal(byMCP, tool, nil, movedReasons(moved)...))
+			a.refuse(path, refusal(byMCP, tool, nil, sealing.Reasons(moved)...))
 		},
 		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error {
 			q := applying{path: path, state: state, target: target, watch: watch}
-			holdTo(is, sealFile(path), byMCP, &q)
+			holdTo(is, sealing.FileOf(path), byMCP, &q)
 			_, err := q.run(ctx, hard, a, loaded, g)
 			return err
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/reviewed"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -75,8 +76,8 @@ Nothing is started and nothing else is written.`,
 				preview.Print(a.screen(), p, shown, e, changes)
 			}
 			if out != "" {
-				r := &reviewed{Plan: path, State: a.stateDir(path), Suite: suite, Rerun: rerun, Target: target, OnSeen: onSeen}
-				if err := r.write(out, loaded, st, vars, shown); err != nil {
+				r := &reviewed.File{Plan: path, State: a.stateDir(path), Suite: suite, Rerun: rerun, Target: target, OnSeen: onSeen}
+				if err := r.Write(out, tool, loaded, st, vars, shown); err != nil {
 					return err
 				}
 			}

@@ -6,16 +6,13 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/lang"
-	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -73,32 +70,4 @@ func appendRefusal(dir string, signer ledger.Signer, r ledger.Refusal) error {
 		return err
 	}
 	return st.Refuse(r)
-}
-
-// movedReasons are what moved, as facts.
-func movedReasons(moved []planseal.Moved) (why []verdict.Reason) {
-	for _, m := range moved {
-		args := []verdict.Arg{verdict.Text("at", fmt.Sprintf("%s:%d", m.File, m.Line))}
-		if m.Was != "" {
-			args = append(args, verdict.Text("was", cut(m.Was)))
-		}
-		if m.Is != "" {
-			args = append(args, verdict.Text("is", cut(m.Is)))
-		}
-		if m.Limit != "" {
-			args = append(args, verdict.Text("limit", cut(m.Limit)))
-		}
-		why = append(why, verdict.New(code.SealMoved, args...).On(cut(m.Path)))
-	}
-	return why
-}
-
-// mostOfValue is how much of a text a refusal keeps: who proposes chooses how long it is.
-const mostOfValue = 200
-
-func cut(text string) string {
-	if len(text) <= mostOfValue {
-		return text
-	}
-	return strings.ToValidUTF8(text[:mostOfValue], "") + "…"
 }

@@ -2,31 +2,23 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/apply"
 )
 
 func newSealCommand(a *app) *cobra.Command {
@@ -82,18 +74,18 @@ configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for 
 			if err != nil {
 				return err
 			}
-			out = cmp.Or(out, sealFile(path))
+			out = cmp.Or(out, sealing.FileOf(path))
 			if err := files.Replace(out, signed); err != nil {
 				return err
 			}
 			if a.json {
-				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance(allTries(s))})
+				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance(sealing.AllTries(s))})
 				return nil
 			}
 			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, tell.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
 			if n := limits.Features; n > 0 {
 				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
-					tell.Count(n, "proposed feature"), 100*s.FalsePass, 100*allTries(s), 100*s.Chance(allTries(s)))
+					tell.Count(n, "proposed feature"), 100*s.FalsePass, 100*sealing.AllTries(s), 100*s.Chance(sealing.AllTries(s)))
 			}
 			return nil
 		},
@@ -111,42 +103,11 @@ configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for 
 	return c
 }
 
-// allTries is the chance that a feature that gains nothing passes in any of its tries.
-func allTries(s *planseal.Seal) float64 {
-	bound, _ := stats.Bound(s.FalsePass)
-	return bound
-}
-
-func sealFile(plan string) string { return filepath.Join(lang.FolderOf(plan), "plan.seal") }
-
-// readSeal is the seal beside a plan, signed by the holder of a public key: as text, in a
-// file, or where none is named that of this user.
-func readSeal(plan, key string) (*planseal.Seal, error) {
-	file := sealFile(plan)
-	signed, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("no seal: %w; a person writes one with mxflow seal %s", err, plan)
-	}
-	key, err = audit.PublicKey(key, file)
-	if err != nil {
-		return nil, err
-	}
-	text, err := signing.Verify(signed, key)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; nothing was started", file, err)
-	}
-	s, err := planseal.Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return s, nil
-}
-
 // holdTo makes an apply refuse whatever is not as s has it, and end where the launches or
 // hours of its limits are used up.
 func holdTo(s *planseal.Seal, file, by string, q *applying) {
 	was := q.reviewed
-	budget := &budget{limits: s.Limits}
+	budget := &sealing.Budget{Limits: s.Limits}
 	q.sealDigest = s.Digest
 	q.reviewed = func(loaded *load.Result, st *store.Store) error {
 		if was != nil {
@@ -159,81 +120,15 @@ func holdTo(s *planseal.Seal, file, by string, q *applying) {
 			return err
 		}
 		if len(moved) > 0 {
-			err := fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, movedLines(moved))
-			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, movedReasons(moved)...)))
+			err := fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, sealing.Lines(moved))
+			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, sealing.Reasons(moved)...)))
 		}
 		used := report.Spent(st)
-		if err := budget.begin(used); err != nil {
+		if err := budget.Start(used); err != nil {
 			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, verdict.New(code.SealSpent,
 				verdict.Int("launches", used.Launches), verdict.Num("hours", used.Hours, ""), verdict.Int("most_launches", s.Limits.Launches), verdict.Num("most_hours", s.Limits.Hours, "")))))
 		}
 		return nil
 	}
 	q.budget = budget
-}
-
-func movedLines(moved []planseal.Moved) string {
-	var lines []string
-	for _, m := range moved {
-		line := fmt.Sprintf("  %s:%d: %s: sealed %s, now %s", m.File, m.Line, m.Path, cmp.Or(m.Was, "absent"), cmp.Or(m.Is, "absent"))
-		if m.Limit != "" {
-			line = fmt.Sprintf("  %s:%d: %s = %s exceeds the limit %s", m.File, m.Line, m.Path, m.Is, m.Limit)
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// budget ends an apply where the launches or hours that a seal allows are used up.
-type budget struct {
-	apply.Observer
-	limits planseal.Limits
-	end    context.CancelCauseFunc
-
-	mu    sync.Mutex
-	spent report.Spending
-	timer *time.Timer
-}
-
-var errSpent = errors.New("the budget of the seal is used up; a person seals again with more --launches or --hours")
-
-func (b *budget) begin(s report.Spending) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.spent = s
-	if b.limits.Launches > 0 && s.Launches >= b.limits.Launches || b.limits.Hours > 0 && s.Hours >= b.limits.Hours {
-		return fmt.Errorf("%d launches and %.2g hours were made of %d launches and %.2g hours: %w", s.Launches, s.Hours, b.limits.Launches, b.limits.Hours, errSpent)
-	}
-	if b.limits.Hours > 0 {
-		b.timer = time.AfterFunc(time.Duration((b.limits.Hours-s.Hours)*float64(time.Hour)), func() { b.end(errSpent) })
-	}
-	return nil
-}
-
-// Event counts launches: the one beyond the limit ends the run, and counts for nothing.
-func (b *budget) Event(ev runtime.Event) {
-	if ev.Type == "launch_started" {
-		b.mu.Lock()
-		b.spent.Launches++
-		over := b.limits.Launches > 0 && b.spent.Launches > b.limits.Launches
-		b.mu.Unlock()
-		if over {
-			b.end(errSpent)
-		}
-	}
-	b.Observer.Event(ev)
-}
-
-// watch is ctx until the budget is used up.
-func (b *budget) watch(ctx context.Context, q *applying) (context.Context, func()) {
-	ctx, b.end = context.WithCancelCause(ctx)
-	b.Observer, q.watch = q.watch, b
-	return ctx, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.timer != nil {
-			b.timer.Stop()
-		}
-		b.end(nil)
-	}
 }

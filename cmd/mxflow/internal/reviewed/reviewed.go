@@ -1,4 +1,6 @@
-package main
+// Package reviewed is the file of plan --out: what was shown for review and what that rested
+// on, so that what was reviewed is what an apply of it runs. It starts nothing.
+package reviewed
 
 import (
 	"bytes"
@@ -25,12 +27,12 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// reviewedFormat names the files of plan --out.
-const reviewedFormat = "mxflow.plan/1"
+// format names the files of plan --out.
+const format = "mxflow.plan/1"
 
-// reviewed is what plan --out writes and apply takes in place of a plan: what was asked
+// File is what plan --out writes and apply takes in place of a plan: what was asked
 // for, and what it rested on, so that what was reviewed is what runs.
-type reviewed struct {
+type File struct {
 	Format string `json:"format"`
 	Tool   string `json:"tool"`
 	// Dir is the folder that Plan and State are relative to.
@@ -55,7 +57,7 @@ type reviewed struct {
 }
 
 // restsOn fills in what a plan rests on now.
-func (r *reviewed) restsOn(loaded *load.Result, st *store.Store) {
+func (r *File) restsOn(loaded *load.Result, st *store.Store) {
 	r.Digest, r.Files = loaded.Plan.Digest(), map[string]string{}
 	r.Machine = variant.MachineKey(machine.Environment(), loaded.Plan)
 	for name, text := range loaded.Sources {
@@ -69,7 +71,7 @@ func (r *reviewed) restsOn(loaded *load.Result, st *store.Store) {
 }
 
 // name is a file's as seen from the folder that the plan was reviewed in.
-func (r *reviewed) name(path string) string {
+func (r *File) name(path string) string {
 	whole, err := filepath.Abs(filepath.FromSlash(path))
 	if err != nil {
 		return filepath.ToSlash(path)
@@ -96,7 +98,7 @@ func recordedNow(st *store.Store) string {
 }
 
 // moved names what is other now than it was when r was written.
-func (r *reviewed) moved(now *reviewed) (what []string) {
+func (r *File) moved(now *File) (what []string) {
 	all := maps.Clone(r.Files)
 	maps.Copy(all, now.Files)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -121,8 +123,8 @@ func (r *reviewed) moved(now *reviewed) (what []string) {
 	return what
 }
 
-// readReviewed reads a file of plan --out; nil for what is none.
-func readReviewed(path string) (*reviewed, error) {
+// Read reads a file of plan --out; nil for what is none.
+func Read(path string) (*File, error) {
 	if lang.IsSource(path) {
 		return nil, nil
 	}
@@ -133,46 +135,50 @@ func readReviewed(path string) (*reviewed, error) {
 	if err != nil || !bytes.Contains(text, []byte(`"mxflow.plan/`)) {
 		return nil, err
 	}
-	r := &reviewed{}
+	r := &File{}
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: not a valid plan file: %w; recreate it with mxflow plan --out", path, err)
 	}
-	if r.Format != reviewedFormat {
-		return nil, fmt.Errorf("%s: plan file format is %s, this mxflow reads %s; recreate it with mxflow plan --out", path, r.Format, reviewedFormat)
+	if r.Format != format {
+		return nil, fmt.Errorf("%s: plan file format is %s, this mxflow reads %s; recreate it with mxflow plan --out", path, r.Format, format)
 	}
 	return r, nil
 }
 
-// applies is what an apply of r does, given again what is not in the file.
-func (r *reviewed) applies(path string, given []load.Given) (applying, error) {
+// Given are the inputs of an apply: those of the file, and again what is not in it.
+func (r *File) Given(path string, again []load.Given) ([]load.Given, error) {
 	inputs := slices.Clone(r.Inputs)
 	ask := slices.Clone(r.Ask)
-	for _, g := range given {
+	for _, g := range again {
 		name, _, _ := strings.Cut(g.Var, "=")
 		if !slices.Contains(r.Ask, name) {
-			return applying{}, fmt.Errorf("--var %s: %s already has its value; only sensitive variables are passed again (%s)", name, path, cmp.Or(strings.Join(r.Ask, ", "), "this plan has none"))
+			return nil, fmt.Errorf("--var %s: %s already has its value; only sensitive variables are passed again (%s)", name, path, cmp.Or(strings.Join(r.Ask, ", "), "this plan has none"))
 		}
 		inputs = append(inputs, g)
 		ask = slices.DeleteFunc(ask, func(a string) bool { return a == name })
 	}
 	if len(ask) > 0 {
-		return applying{}, fmt.Errorf("%s: sensitive variables are not stored in a plan file; pass them again: --var %s=…", path, ask[0])
+		return nil, fmt.Errorf("%s: sensitive variables are not stored in a plan file; pass them again: --var %s=…", path, ask[0])
 	}
-	plan, state := r.Plan, r.State
-	if dir, err := os.Getwd(); err != nil || dir != r.Dir {
-		plan, state = absolute(r.Dir, plan), absolute(r.Dir, state)
+	return inputs, nil
+}
+
+// Where are the plan and its state directory, from the folder that mxflow runs in.
+func (r *File) Where() (plan, state string) {
+	if dir, err := os.Getwd(); err == nil && dir == r.Dir {
+		return r.Plan, r.State
 	}
-	return applying{
-		path: plan, state: state, load: load.Options{Inputs: inputs, Suite: r.Suite}, rerun: r.Rerun, target: r.Target, onSeen: r.OnSeen,
-		reviewed: func(loaded *load.Result, st *store.Store) error {
-			now := &reviewed{Dir: r.Dir}
-			now.restsOn(loaded, st)
-			if what := r.moved(now); len(what) > 0 {
-				return fmt.Errorf("%s is out of date, nothing was started: %s; review again with mxflow plan --out", path, strings.Join(what, "; "))
-			}
-			return nil
-		},
-	}, nil
+	return absolute(r.Dir, r.Plan), absolute(r.Dir, r.State)
+}
+
+// Check refuses what is not what was reviewed; path is the file.
+func (r *File) Check(path string, loaded *load.Result, st *store.Store) error {
+	now := &File{Dir: r.Dir}
+	now.restsOn(loaded, st)
+	if what := r.moved(now); len(what) > 0 {
+		return fmt.Errorf("%s is out of date, nothing was started: %s; review again with mxflow plan --out", path, strings.Join(what, "; "))
+	}
+	return nil
 }
 
 func absolute(dir, path string) string {
@@ -192,8 +198,8 @@ func sensitiveOf(p *plans.Plan) (names []string) {
 	return names
 }
 
-// write writes what a plan showed, for apply.
-func (r *reviewed) write(path string, loaded *load.Result, st *store.Store, given []load.Given, preview []runtime.Planned) error {
+// Write writes what a plan showed, for apply.
+func (r *File) Write(path, tool string, loaded *load.Result, st *store.Store, given []load.Given, preview []runtime.Planned) error {
 	if lang.IsSource(path) {
 		return errors.New("--out: the name has the extension of a plan source; use another, such as reviewed.json")
 	}
@@ -201,7 +207,7 @@ func (r *reviewed) write(path string, loaded *load.Result, st *store.Store, give
 	if err != nil {
 		return err
 	}
-	r.Format, r.Tool, r.Dir, r.Actions = reviewedFormat, tool, dir, map[string]string{}
+	r.Format, r.Tool, r.Dir, r.Actions = format, tool, dir, map[string]string{}
 	secret := sensitiveOf(loaded.Plan)
 	for _, g := range given {
 		if name, _, _ := strings.Cut(g.Var, "="); g.Var != "" && slices.Contains(secret, name) {
