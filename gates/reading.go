@@ -262,7 +262,7 @@ func (r *reading) single(in *plans.Input, own []float64) (float64, error) {
 		return float64(r.N), nil
 	case in.Stat == "n_requests":
 		return float64(r.NRequests), nil
-	case Geometric(in):
+	case geometric(in):
 		return stats.Mean(own)
 	default:
 		return stats.ArithmeticMean(own)
@@ -284,10 +284,10 @@ func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) 
 	return d.Estimate, err
 }
 
-// Geometric tells speeds, times and sizes, which are averaged over launches in
+// geometric tells speeds, times and sizes, which are averaged over launches in
 // logs, from counts and spreads: a geometric mean would make little of the one
 // launch that crashed a hundred times.
-func Geometric(in *plans.Input) bool {
+func geometric(in *plans.Input) bool {
 	return in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv"
 }
 

@@ -81,9 +81,6 @@ func IsMemory(metric string) bool {
 	return ok && m.Unit == "GB"
 }
 
-// ExecStep is the kind of step that runs a command.
-const ExecStep = "exec"
-
 // Compared is what a step that compares says of its rows.
 type Compared struct {
 	Engines   []string `json:"engines"`

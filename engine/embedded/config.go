@@ -68,9 +68,9 @@ const (
 	maxPrefix   = 1 << 20 // tokens
 )
 
-// ParseConfig reads flags and environment. All problems are reported at once;
+// parseConfig reads flags and environment. All problems are reported at once;
 // pflag.ErrHelp is returned as it is when args ask for help.
-func ParseConfig(args []string, env func(string) string, help io.Writer) (Config, error) {
+func parseConfig(args []string, env func(string) string, help io.Writer) (Config, error) {
 	var c Config
 	flags := pflag.NewFlagSet("mxflow engine serve", pflag.ContinueOnError)
 	flags.SetOutput(help)
@@ -156,7 +156,7 @@ func (c *Config) readSwitches(env func(string) string, threadsGiven bool) (probl
 			problems = append(problems, fmt.Errorf("%s=%q is not a number of tokens: use 0 for none, or how many come first", envReasoning, value))
 		}
 	}
-	faults, err := ParseFaults(env(envFault))
+	faults, err := parseFaults(env(envFault))
 	if err != nil {
 		problems = append(problems, err)
 	}
@@ -309,8 +309,8 @@ func faultForms() []string {
 	return []string{"crash_after:N", "stall_after:N", "nan", "garbage", "http_500", "oom", "malformed", "never_ready", "retry_after:N", "wrong_expert", "stale_kv", "half_accumulator", "wrong_after:N", "leak:N"}
 }
 
-// ParseFaults reads a comma-separated list such as "crash_after:20,nan".
-func ParseFaults(list string) (Faults, error) {
+// parseFaults reads a comma-separated list such as "crash_after:20,nan".
+func parseFaults(list string) (Faults, error) {
 	var f Faults
 	for _, item := range strings.Split(list, ",") {
 		item = strings.TrimSpace(item)

@@ -54,7 +54,7 @@ func TestParseConfig(t *testing.T) {
 	} {
 		want := defaults
 		test.want(&want)
-		got, err := ParseConfig(strings.Fields(test.args), environment(test.env...), io.Discard)
+		got, err := parseConfig(strings.Fields(test.args), environment(test.env...), io.Discard)
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", test.name, got, err, want)
 		}
@@ -101,7 +101,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"extra", "", `unexpected argument "extra"`},
 		{"--nonsense", "", "nonsense"},
 	} {
-		_, err := ParseConfig(strings.Fields(test.args), environment(test.env), io.Discard)
+		_, err := parseConfig(strings.Fields(test.args), environment(test.env), io.Discard)
 		if err == nil {
 			t.Errorf("%s %s was accepted", test.args, test.env)
 			continue
@@ -118,7 +118,7 @@ func TestParseConfigRefuses(t *testing.T) {
 // steps.
 func TestWhatNeedsAKVCache(t *testing.T) {
 	for _, set := range []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on", "MXFLOW_EMBEDDED_KV_FORMAT=int8"} {
-		_, err := ParseConfig(nil, environment(set, "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
+		_, err := parseConfig(nil, environment(set, "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), set+" needs MXFLOW_EMBEDDED_KV_CACHE=on") {
 			t.Errorf("%s: got %v", set, err)
 		}
@@ -134,7 +134,7 @@ func TestTablesAgreeWithTheParser(t *testing.T) {
 		}
 		for _, value := range s.Values {
 			value = strings.ReplaceAll(value, "N", "3")
-			if _, err := ParseConfig(nil, environment(s.Env+"="+value), io.Discard); err != nil {
+			if _, err := parseConfig(nil, environment(s.Env+"="+value), io.Discard); err != nil {
 				t.Errorf("%s documents %q: %v", s.Env, value, err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestTablesAgreeWithTheParser(t *testing.T) {
 		}
 	}
 	for _, s := range Settings() {
-		if _, err := ParseConfig([]string{"--" + flagName(s.Name), s.Default}, environment(), io.Discard); err != nil {
+		if _, err := parseConfig([]string{"--" + flagName(s.Name), s.Default}, environment(), io.Discard); err != nil {
 			t.Errorf("%s documents the default %q: %v", s.Name, s.Default, err)
 		}
 		if s.Doc == "" || s.Type == "" {

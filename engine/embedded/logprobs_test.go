@@ -219,7 +219,7 @@ func TestMistakesAreSilent(t *testing.T) {
 	for _, fault := range []string{"wrong_expert", "stale_kv", "half_accumulator", "wrong_after:1", "leak:1"} {
 		if said := log(func(c *Config) {
 			var err error
-			if c.Faults, err = ParseFaults(fault); err != nil || c.Faults == (Faults{}) {
+			if c.Faults, err = parseFaults(fault); err != nil || c.Faults == (Faults{}) {
 				t.Error(fault, err)
 			}
 		}); said != sound {

@@ -200,7 +200,7 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	t.Helper()
 	config := testConfig()
 	config.Host = "127.0.0.1"
-	faults, err := ParseFaults(fault)
+	faults, err := parseFaults(fault)
 	if err != nil {
 		t.Fatal(err)
 	}

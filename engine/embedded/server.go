@@ -147,7 +147,7 @@ const shutdownGrace = 500 * time.Millisecond
 // constructs the model and answers until ctx ends, which is a clean stop and
 // returns nil. The log goes to stderr, help to stdout.
 func Serve(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
-	config, err := ParseConfig(args, env, stdout)
+	config, err := parseConfig(args, env, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return nil
 	}

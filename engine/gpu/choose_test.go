@@ -171,10 +171,10 @@ func TestForeignAsksNvidiaSMI(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	if got := FingerprintOf(nil); got != nil {
+	if got := fingerprintOf(nil); got != nil {
 		t.Errorf("no GPU: %v", got)
 	}
-	got := FingerprintOf([]GPU{{UUID: "GPU-b", Name: "NVIDIA A", Driver: "2"}, {UUID: "GPU-a", Name: "NVIDIA Z", Driver: "2"}})
+	got := fingerprintOf([]GPU{{UUID: "GPU-b", Name: "NVIDIA A", Driver: "2"}, {UUID: "GPU-a", Name: "NVIDIA Z", Driver: "2"}})
 	if got["gpu"] != "NVIDIA Z GPU-a, NVIDIA A GPU-b" || got["driver"] != "2" {
 		t.Errorf("got %v", got)
 	}

@@ -159,11 +159,11 @@ var Fingerprint = sync.OnceValue(func() map[string]string {
 	if err != nil {
 		return map[string]string{"gpu": "unknown: nvidia-smi does not answer"}
 	}
-	return FingerprintOf(list)
+	return fingerprintOf(list)
 })
 
-// FingerprintOf is Fingerprint for these GPUs.
-func FingerprintOf(list []GPU) map[string]string {
+// fingerprintOf is Fingerprint for these GPUs.
+func fingerprintOf(list []GPU) map[string]string {
 	if len(list) == 0 {
 		return nil
 	}

@@ -100,7 +100,7 @@ const Room = 1.2
 // the formats of its config, with the experts that so many tokens use on average; and
 // what no format, no cache and no routing exceeds.
 func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit {
-	bandwidth, step := on.Bandwidth(), Total(m.Decode(requests, context)).Bytes
+	bandwidth, step := on.Bandwidth(), total(m.Decode(requests, context)).Bytes
 	token := m.Dense.and(m.Head).and(m.Expert.times(float64(m.Used)))
 	least := token.Least - on.sum(func(g GPU) float64 { return g.OnChip })
 	if !(bandwidth > 0) || !(step > 0) || !(token.Prompt > 0) {

@@ -79,8 +79,8 @@ func (m *Model) of(all ...Work) (has []Work) {
 	return has
 }
 
-// Total is all of it together, with no width of its own.
-func Total(all []Work) (sum Work) {
+// total is all of it together, with no width of its own.
+func total(all []Work) (sum Work) {
 	for _, w := range all {
 		sum.Bytes += w.Bytes
 		sum.FLOPs += w.FLOPs

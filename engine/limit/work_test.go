@@ -83,7 +83,7 @@ func TestOneCalculation(t *testing.T) {
 		m := read(t, text)
 		for _, n := range []int{1, 8} {
 			l := m.Limit(h200, n, 700)
-			if sum := Total(m.Decode(n, 700)).Bytes / gb; l.StepGB != sum {
+			if sum := total(m.Decode(n, 700)).Bytes / gb; l.StepGB != sum {
 				t.Errorf("%s: a step reads %v GB, its categories %v", m.Type, l.StepGB, sum)
 			}
 		}

@@ -294,11 +294,11 @@ func wish(op, value, of string, negated bool) string {
 	case "not in":
 		return "none of " + value
 	}
-	return Relation(op) + " " + value
+	return relation(op) + " " + value
 }
 
-// Relation is an operator in prose: "≥" for ">=".
-func Relation(op string) string {
+// relation is an operator in prose: "≥" for ">=".
+func relation(op string) string {
 	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(op)
 }
 

@@ -54,7 +54,7 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 	if named := byFieldName(cells, word); len(named) > 0 {
 		cells, word = named, word[:2]
 	}
-	m, ok := MetricOfWorkload(word)
+	m, ok := metricOfWorkload(word)
 	if !ok {
 		return nil, m, nil, notAMetric(workload, word, cells)
 	}
@@ -116,7 +116,7 @@ func notAMetric(workload, word string, cells []plans.Cell) *Error {
 		}
 		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; there are %s.%s", workload, word, addresses(cells), hint)
 	}
-	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, WorkloadMetrics()))
+	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, workloadMetrics()))
 }
 
 // elementOf reports whether one of the cells has an element in its address.

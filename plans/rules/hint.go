@@ -27,7 +27,7 @@ func usualMetric(given string, names []string) string {
 	if name == "" || !slices.Contains(names, name) {
 		return ""
 	}
-	m, ok := MetricOfWorkload(name)
+	m, ok := metricOfWorkload(name)
 	if !ok {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
 		}
 	}
 	written := strings.Join(rest, ".")
-	if _, ok := MetricOfWorkload(head); ok {
+	if _, ok := metricOfWorkload(head); ok {
 		return fmt.Sprintf(" %s is a metric of a workload: write %s.%s.", head, ns.firstWorkload(f), written)
 	}
 	for _, of := range scopeNames {
@@ -90,7 +90,7 @@ func (ns *Namespace) behindMetric(written []string, rel string, f *plans.Feature
 		}
 	}
 	for i, e := range written {
-		if _, ok := MetricOfWorkload(e); ok && i == 0 {
+		if _, ok := metricOfWorkload(e); ok && i == 0 {
 			return with(ns.firstWorkload(f), i)
 		} else if ok {
 			return with("", i)
@@ -109,14 +109,14 @@ func (ns *Namespace) firstWorkload(f *plans.Feature) string {
 	return "workload"
 }
 
-// MetricOfWorkload is a metric that is addressed below a workload: power_w is one
+// metricOfWorkload is a metric that is addressed below a workload: power_w is one
 // metric there, and another below gpu.
-func MetricOfWorkload(name string) (measure.Metric, bool) {
+func metricOfWorkload(name string) (measure.Metric, bool) {
 	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
 }
 
-// WorkloadMetrics are their names, in the order of the catalogue.
-func WorkloadMetrics() []string {
+// workloadMetrics are their names, in the order of the catalogue.
+func workloadMetrics() []string {
 	return append(metricNames(measure.PerRequest), metricNames(measure.PerCell)...)
 }
 

@@ -129,7 +129,7 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, re
 		}
 		return ns.metric(in, p.Cell, p.Metric, rest)
 	default:
-		if _, ok := MetricOfWorkload(head); ok && len(sendable) > 0 {
+		if _, ok := metricOfWorkload(head); ok && len(sendable) > 0 {
 			return nil, Wrong("invalid-address", "Of which workload?", "Name the workload in front of the metric: %s.%s.", in.Feature, strings.Join(append(sendable[:1:1], rest...), "."))
 		}
 		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)

@@ -46,7 +46,7 @@ func (v Value) Address() string {
 }
 
 // Formats are the names of all formats that are one stream of text, with what writes them.
-var Formats = map[string]func(io.Writer, []Launch) error{"csv": CSV, "benchstat": Benchstat, "prometheus": Prometheus, "otel": OTLP}
+var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat, "prometheus": prometheus, "otel": otlp}
 
 // Launches are the measured launches that count, oldest first, of one variant if it is
 // named.
@@ -98,9 +98,9 @@ func Launches(st *store.Store, variant string) ([]Launch, error) {
 // digits are all that a number has, as every tool reads them.
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// CSV has a row for each launch and a column for each number, empty where a launch does
+// writeCSV has a row for each launch and a column for each number, empty where a launch does
 // not have it.
-func CSV(w io.Writer, launches []Launch) error {
+func writeCSV(w io.Writer, launches []Launch) error {
 	head := []string{"time", "plan", "run", "session", "launch", "variant", "engine"}
 	columns := map[string]int{}
 	for _, l := range launches {
@@ -123,10 +123,10 @@ func CSV(w io.Writer, launches []Launch) error {
 	return out.WriteAll(rows)
 }
 
-// Benchstat is the text of Go benchmarks: a line for each launch and cell, each with all its
+// benchstat is the text of Go benchmarks: a line for each launch and cell, each with all its
 // numbers. Launches of different sessions were not interleaved, so the session stands in
 // the configuration, by which benchstat keeps tables apart.
-func Benchstat(w io.Writer, launches []Launch) error {
+func benchstat(w io.Writer, launches []Launch) error {
 	var b strings.Builder
 	units := map[string]measure.Better{}
 	unit := func(v Value) string {
@@ -184,9 +184,9 @@ func oneWord(name string) string {
 	}, name)
 }
 
-// Prometheus is OpenMetrics text: for each variant the means of its newest session, as
+// prometheus is OpenMetrics text: for each variant the means of its newest session, as
 // gauges. They have no time: whoever scrapes says when.
-func Prometheus(w io.Writer, launches []Launch) error {
+func prometheus(w io.Writer, launches []Launch) error {
 	newest := map[string]string{}
 	for _, l := range launches {
 		newest[l.Block+" "+l.Variant] = l.Session
@@ -239,9 +239,9 @@ func label(value string) string {
 	return `"` + labelEscapes.Replace(strings.ToValidUTF8(value, "�")) + `"`
 }
 
-// OTLP is the JSON of an OpenTelemetry ExportMetricsServiceRequest: a gauge for each metric,
+// otlp is the JSON of an OpenTelemetry ExportMetricsServiceRequest: a gauge for each metric,
 // a point for each launch. A collector takes it at /v1/metrics.
-func OTLP(w io.Writer, launches []Launch) error {
+func otlp(w io.Writer, launches []Launch) error {
 	type object = map[string]any
 	attribute := func(key, value string) object {
 		return object{"key": key, "value": object{"stringValue": strings.ToValidUTF8(value, "�")}}

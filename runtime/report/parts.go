@@ -22,7 +22,6 @@ var (
 	TargetsPart Part = (*page).targets
 	Predicted   Part = (*page).hypotheses
 	Interacting Part = (*page).interactions
-	Observed    Part = (*page).observed
 	Starts      Part = (*page).starts
 )
 

@@ -11,11 +11,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Dies reports whether a launch broke in a way that its variant may be held to: a
+// dies reports whether a launch broke in a way that its variant may be held to: a
 // fresh start of the engine ended by itself, or its log shows that it broke while the
 // process stayed. What its log shows to be a mistake of the plan, or of the machine, is
 // none, nor what mxflow stopped or could not do.
-func Dies(l *ledger.Launch) bool {
+func dies(l *ledger.Launch) bool {
 	if l.OK || l.Engine["fresh"] == "no" {
 		return false
 	}
@@ -36,9 +36,9 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 	others := 0
 	for _, l := range launches {
 		switch {
-		case l.VariantKey == candidate.Key && Dies(l):
+		case l.VariantKey == candidate.Key && dies(l):
 			died = append(died, l)
-		case l.VariantKey == parent.Key && (l.Crashed() || Dies(l)):
+		case l.VariantKey == parent.Key && (l.Crashed() || dies(l)):
 			return nil, why
 		case l.VariantKey == parent.Key && l.OK:
 			others++
@@ -75,7 +75,7 @@ func alike(a, b verdict.Reason) bool {
 func MayCrashAgain(candidate, parent Arm, launches []*ledger.Launch) bool {
 	last := launches[len(launches)-1]
 	died, _ := CrashedAgain(candidate, parent, append(slices.Clone(launches), last))
-	return last.VariantKey == candidate.Key && Dies(last) && len(died) == 2
+	return last.VariantKey == candidate.Key && dies(last) && len(died) == 2
 }
 
 // Crashes are the starts of a variant on this machine that crashed since its last

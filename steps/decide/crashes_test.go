@@ -33,7 +33,7 @@ func TestDies(t *testing.T) {
 		{"a full disk", ledger.Launch{Error: broke("disk"), Exit: &exit}, false},
 		{"a server that ran before", ledger.Launch{Error: broke("crash"), Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false},
 	} {
-		if got := Dies(&c.l); got != c.want {
+		if got := dies(&c.l); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

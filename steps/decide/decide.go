@@ -81,7 +81,7 @@ func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 	switch n.Kind {
 	case runtime.KindFeature:
 		if len(n.FeatureBlock.Confirm) > 0 {
-			return Confirmed(v, n.FeatureBlock)
+			return confirmed(v, n.FeatureBlock)
 		}
 		return Feature(v, n.FeatureBlock)
 	case runtime.KindCriteria:

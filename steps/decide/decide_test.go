@@ -110,7 +110,7 @@ func TestConfirmed(t *testing.T) {
 			outcomes[id] = &ledger.Decision{Node: id, Verdict: v, Reasons: []verdict.Reason{verdict.New(code.Rule).On("quality").Is(verdict.Pass), fact("too slow")}, Accepted: true}
 		}
 		v := viewOf(t, src, outcomes, locked)
-		got, err := Confirmed(v, v.Plan.Feature("sized"))
+		got, err := confirmed(v, v.Plan.Feature("sized"))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -322,9 +322,9 @@ func confirmedKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
 	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest("confirmed", confirmingVersion), Claim: claimKey(f)}, nil
 }
 
-// Confirmed decides a feature from what was decided on the baseline's engine and on
+// confirmed decides a feature from what was decided on the baseline's engine and on
 // those that confirm it.
-func Confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
+func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	id := runtime.FirstID(f.Name)
 	decided := v.Outcome(id)
 	if decided == nil {

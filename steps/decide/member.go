@@ -70,8 +70,8 @@ func (m *Member) lost(key string, why verdict.Reason) {
 	m.Lost[key] = why
 }
 
-// LostAs is that a reference dropped out, by the name that rules have for it.
-func LostAs(against plans.Against, why verdict.Reason) verdict.Reason {
+// lostAs is that a reference dropped out, by the name that rules have for it.
+func lostAs(against plans.Against, why verdict.Reason) verdict.Reason {
 	return verdict.New(code.ReferenceLost).On(string(against)).From(why)
 }
 
@@ -79,7 +79,7 @@ func LostAs(against plans.Against, why verdict.Reason) verdict.Reason {
 func (m *Member) LostArms() (said []verdict.Reason) {
 	for _, against := range plans.References {
 		if why := m.Lost[m.Arms.References[against].Key]; !why.IsZero() {
-			said = append(said, LostAs(against, why))
+			said = append(said, lostAs(against, why))
 		}
 	}
 	return said
@@ -178,7 +178,7 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs, References: m.Arms.unmeasured()}
 	for against, arm := range m.Arms.References {
 		if why := m.Lost[arm.Key]; !why.IsZero() {
-			ev.References[against].Lost = LostAs(against, why)
+			ev.References[against].Lost = lostAs(against, why)
 		}
 	}
 	v.fill(ev, m.Arms, m.Feature, used)

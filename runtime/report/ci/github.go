@@ -21,9 +21,9 @@ const mostComment = 60_000
 // Heading begins every page for GitHub.
 const Heading = "<!-- mxflow report: "
 
-// Marker is the first line of a page for GitHub, which Markdown does not show: by it a
+// marker is the first line of a page for GitHub, which Markdown does not show: by it a
 // workflow finds the comment that it replaces.
-func Marker(plan string) string {
+func marker(plan string) string {
 	return fmt.Sprintf(Heading+"%s -->", strings.ReplaceAll(strings.Map(plain, plan), "--", "__"))
 }
 
@@ -42,7 +42,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 		return err
 	}
 	p := &page{}
-	p.line("%s", Marker(run.Plan))
+	p.line("%s", marker(run.Plan))
 	var gateRows, ruleRows, worse [][]string
 	passed, all := 0, 0
 	told := tell.Page{}

@@ -153,16 +153,16 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 	invalid, notes := unreadable(taken)
 	sound := len(taken.Invalid)+len(invalid) == 0 || taken.Disturbed && len(invalid) == 0
 	r.Disturbed = sound && (len(r.Invalid) == 0 || r.Disturbed) && (r.Disturbed || taken.Disturbed)
-	r.Invalid = appendNew(r.Invalid, Named(w, append(slices.Clone(taken.Invalid), invalid...)))
-	r.Notes = appendNew(r.Notes, Named(w, append(slices.Clone(taken.Notes), notes...)))
+	r.Invalid = appendNew(r.Invalid, named(w, append(slices.Clone(taken.Invalid), invalid...)))
+	r.Notes = appendNew(r.Notes, named(w, append(slices.Clone(taken.Notes), notes...)))
 	if taken.Client != nil {
 		r.Client = taken.Client
 	}
 }
 
-// Named has labels where reasons have the addresses of cells, which nobody who has no
+// named has labels where reasons have the addresses of cells, which nobody who has no
 // plan knows.
-func Named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
+func named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
 	cells := w.Cells()
 	// The longest first: "bench.p32.o16" begins "bench.p32.o160".
 	slices.SortFunc(cells, func(a, b plans.Cell) int { return len(b.Address) - len(a.Address) })
@@ -232,15 +232,15 @@ func (c Cell) row(test string, metrics ...string) []string {
 	row := []string{test}
 	for i, name := range metrics {
 		m := c.Metrics[name]
-		if row = append(row, Spread(m)); i == 0 {
+		if row = append(row, spread(m)); i == 0 {
 			row = append(row, interval(m))
 		}
 	}
 	return row
 }
 
-// Spread is "57.85 ± 0.21"; empty where nothing was measured.
-func Spread(m *Metric) string {
+// spread is "57.85 ± 0.21"; empty where nothing was measured.
+func spread(m *Metric) string {
 	switch {
 	case m == nil:
 		return ""
@@ -332,7 +332,7 @@ func (r *Result) more() (head []string, rows [][]string) {
 		}
 		head = append(head, column.head)
 		for i, c := range r.Cells {
-			rows[i] = append(rows[i], Spread(c.Metrics[column.metric]))
+			rows[i] = append(rows[i], spread(c.Metrics[column.metric]))
 		}
 	}
 	return head, rows
@@ -581,13 +581,13 @@ func (c Cell) short() string {
 	return text
 }
 
-var ErrNoPlots = errors.New("nothing was measured that could be plotted")
+var errNoPlots = errors.New("nothing was measured that could be plotted")
 
 // picture is the plots in the format that the name of a file asks for.
 func (r *Result) Picture(path string) ([]byte, error) {
 	n := r.plot(nil)
 	if n == 0 {
-		return nil, ErrNoPlots
+		return nil, errNoPlots
 	}
 	var out bytes.Buffer
 	if filepath.Ext(path) == ".png" {

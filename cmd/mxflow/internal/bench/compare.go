@@ -237,7 +237,7 @@ func ratios(then, now *Result) (rows [][]string) {
 			case x.Mean > 0 && y.Mean > 0:
 				ratio = strconv.FormatFloat(y.Mean/x.Mean, 'f', 3, 64) + "×"
 			}
-			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), Spread(x), Spread(y), ratio})
+			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), spread(x), spread(y), ratio})
 			cell = ""
 		}
 	}

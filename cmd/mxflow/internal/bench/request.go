@@ -463,7 +463,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 // hinted says an error with the labels of cells, and what a person can do about
 // one that the choice of the engine's kind explains.
 func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
-	text := tell.Line(Named(w, []verdict.Reason{verdict.OfError(err)})[0])
+	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
 	var status *openai.StatusError
 	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
 		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"

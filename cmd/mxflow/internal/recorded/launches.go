@@ -98,7 +98,7 @@ func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
 		}
 	}
 	printLacking(on, shown)
-	Limits(on, launches)
+	limits(on, launches)
 	if all {
 		for _, l := range launches {
 			Launch(on, l)
@@ -110,8 +110,8 @@ func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
 	}
 }
 
-// Limits says how much of what the machine allows launches came to.
-func Limits(on table.Screen, launches []*ledger.Launch) {
+// limits says how much of what the machine allows launches came to.
+func limits(on table.Screen, launches []*ledger.Launch) {
 	for i, share := range report.Limits(launches) {
 		if i == 0 {
 			fmt.Fprintln(on)

@@ -66,7 +66,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		}
 	}
 	if large {
-		Limits(on, v.Launches)
+		limits(on, v.Launches)
 		fmt.Fprintf(on, "\n%s; those that count are in mxflow compare, what moved is in mxflow explain, and every one with all its metrics is in mxflow show --all %s.\n", tell.Launches(len(v.Launches)), v.ID)
 		return
 	}
