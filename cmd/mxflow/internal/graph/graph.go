@@ -1,5 +1,5 @@
 // Package graph draws what of a plan depends on what: as Mermaid, DOT, text and data. It
-// knows nodes and edges, and how they stand as words.
+// knows nodes and edges, and how they stand as words; where that is from it does not know.
 package graph
 
 import (

@@ -1,5 +1,6 @@
 // Package standing prints how a state directory stands: the run under way, what was decided,
-// what was accepted, and whether the plan is still what was applied.
+// what was accepted, and whether the plan's files are still what was applied. It needs no
+// plan that can be compiled, and decides nothing.
 package standing
 
 import (
