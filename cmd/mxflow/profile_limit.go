@@ -107,7 +107,7 @@ func (a *app) printLimit(p *profile.Part, s *served) {
 	for _, row := range r.Rows {
 		line := []string{tell.Category(row.Category), tenths(row.Took), "", "", "", ""}
 		if row.Limit > 0 {
-			line[2], line[3], line[5] = tenths(row.Limit), tell.Number(row.OfLimit(), "spread"), string(row.Waits)
+			line[2], line[3], line[5] = tenths(row.Limit), percent(row.OfLimit()), string(row.Waits)
 		}
 		if row.Gain != nil && !row.Gain.Open {
 			line[4] = tell.Number(row.Gain.Most, "ratio")
