@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +42,11 @@ There is nothing to waive, retract, measure again or change rules with. Without 
 			path, err := a.planOf(args)
 			if err != nil {
 				return err
+			}
+			if os.Getenv("GOGC") == "" {
+				// Each answer about a large plan makes variants of all its features, and an
+				// agent waits: collecting less often takes a third off, and some memory.
+				debug.SetGCPercent(300)
 			}
 			soft, hard, release := signals(c.Context(), a.stderr, shuttingDown)
 			defer release()

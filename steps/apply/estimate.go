@@ -31,7 +31,8 @@ type SideBySide struct {
 // others on this machine.
 func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
 	pieces := piecesOf(p, preview)
-	e := known.of(pieces)
+	spans := map[like]span{}
+	e := known.sum(pieces, spans)
 	if e.High == 0 || !slices.ContainsFunc(pieces, func(l piece) bool { return l.rounds > 1 }) {
 		return e
 	}
@@ -39,7 +40,7 @@ func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate
 		for i := range pieces {
 			pieces[i].slots = places
 		}
-		with := known.of(pieces)
+		with := known.sum(pieces, spans)
 		e.SideBySide = append(e.SideBySide, SideBySide{places, with.Low, with.High})
 	}
 	return e
@@ -88,15 +89,25 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 	return all
 }
 
-func (k *Known) of(pieces []piece) (e Estimate) {
-	type like struct {
+// like is what launches have in common that take as long, and span how long that is.
+type (
+	like struct {
 		variant, purpose, work string
 		pace                   float64
 	}
-	type span struct{ low, high float64 }
-	spans, bounded := map[like]span{}, true
+	span struct{ low, high float64 }
+)
+
+func (k *Known) of(pieces []piece) Estimate { return k.sum(pieces, map[like]span{}) }
+
+// sum adds up launches; spans are what is known of them already.
+func (k *Known) sum(pieces []piece, spans map[like]span) (e Estimate) {
+	bounded := true
 	for _, l := range pieces {
 		key := like{l.VariantKey, l.Purpose, l.Work, l.pace}
+		if len(k.by[ofVariant(l.VariantKey)]) == 0 {
+			key.variant = engineKey(l.Engine, l.Model) // nothing is known but of its engine
+		}
 		s, ok := spans[key]
 		if !ok {
 			s.low, s.high = k.span(l)

@@ -43,7 +43,7 @@ func (a Arms) Distinct(wanted func(plans.Against) bool) []*variant.Variant {
 // runtime.ErrUndecided while that is not known.
 func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	key := foreseenArms{feature: f}
-	if f.BuildsOn.Kind != plans.OnBaseline || f.Of != "" || f.Choose != nil {
+	if !OnBaseline(f) {
 		key.node = s.Node // it depends on what has come out until then
 	}
 	if s.Foreseen != nil {
@@ -55,6 +55,12 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 		s.Foreseen.Store(key, a)
 	}
 	return a, err
+}
+
+// OnBaseline reports whether a feature's arms follow from the plan alone, whatever comes
+// out before it.
+func OnBaseline(f *plans.Feature) bool {
+	return f.BuildsOn.Kind == plans.OnBaseline && f.Of == "" && f.Choose == nil
 }
 
 // foreseenArms and foreseenReference are the keys by which a preview keeps variants: of
