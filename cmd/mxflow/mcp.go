@@ -20,7 +20,6 @@ import (
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
@@ -65,12 +64,10 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 	return agents.Host{
 		Path: path, State: state, Version: version,
 		Load: func() *load.Result { return a.loadSilently(path, load.Options{Inputs: vars}) },
-		Check: func(text []byte) *load.Result {
-			res := load.Bytes(path, text, steps.Registry(), load.Options{Inputs: vars, Guard: a.guard()})
-			a.hide(res.Plan.Secrets())
-			return res
+		Check: func(file string, text []byte) *load.Result {
+			return a.loadSilently(path, load.Options{Inputs: vars, Instead: map[string][]byte{file: text}})
 		},
-		Write:   func(text []byte) error { return files.Replace(path, text) },
+		Write:   files.Replace,
 		Secrets: func() *redact.Redactor { return a.secrets },
 		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
 		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },

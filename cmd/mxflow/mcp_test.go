@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
+	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // agent is a coding agent that has nothing but the tools of mxflow mcp.
@@ -30,17 +33,25 @@ type agent struct {
 // newAgent serves a plan to an agent, sealed with what the flags allow.
 func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
 	t.Helper()
+	return newAgentOf(t, "plan.hcl", map[string][]byte{"plan.hcl": plan}, sealFlags...)
+}
+
+// newAgentOf is newAgent with the plan of that name among some files.
+func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ...string) *agent {
+	t.Helper()
 	a := &agent{t: t, dir: t.TempDir(), told: make(chan *mcp.ProgressNotificationParams, 1000)}
-	if err := os.WriteFile(filepath.Join(a.dir, "plan.hcl"), plan, 0o644); err != nil {
-		t.Fatal(err)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(a.dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if len(sealFlags) > 0 {
-		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), "plan.hcl")...).CombinedOutput(); err != nil {
+		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), plan)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
 	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { a.told <- req.Params }}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, options).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", "plan.hcl")}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, options).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +189,79 @@ func (a *agent) notified() {
 		case <-time.After(10 * time.Second):
 			a.t.Fatalf("told of %g launches, then of nothing", most)
 		}
+	}
+}
+
+// TestAgentProposesInFiles: a proposal is written into the file that has its block, in the
+// language of that, and nothing else is changed.
+func TestAgentProposesInFiles(t *testing.T) {
+	whole := agentPlan(t)
+	at := bytes.Index(whole, []byte("phase \""))
+	head, phases := whole[:at], whole[at:]
+	yaml, problems := convert.ToYAML("plan.hcl", whole, steps.Registry())
+	if problems != nil {
+		t.Fatal(problems.Diagnostics)
+	}
+	yamlPhases, problems := convert.ToYAML("plan.hcl", phases, steps.Registry())
+	if problems != nil {
+		t.Fatal(problems.Diagnostics)
+	}
+	for _, c := range []struct {
+		name, plan     string
+		files          map[string][]byte
+		value, feature string // the files that they are written into
+	}{
+		{"YAML", "plan.yaml", map[string][]byte{"plan.yaml": yaml}, "plan.yaml", "plan.yaml"},
+		{"a folder", ".", map[string][]byte{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
+		{"an include in YAML", "plan.hcl", map[string][]byte{"plan.hcl": append([]byte("include = [\"phases.yaml\"]\n"), head...), "phases.yaml": yamlPhases}, "plan.hcl", "phases.yaml"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			a := newAgentOf(t, c.plan, c.files, "--by", "kim", "--knob", "moe", "--features", "1")
+			value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+			feature := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}})
+			if !value.Written || value.File != c.value || !feature.Written || feature.File != c.feature {
+				t.Fatalf("%+v, %+v", value, feature)
+			}
+			if valid := must[agents.ValidAnswer](a, "validate", object{}); !valid.Valid || valid.Features != 2 {
+				t.Errorf("%+v", valid)
+			}
+			for name, was := range c.files {
+				is, err := os.ReadFile(filepath.Join(a.dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if written := name == c.value || name == c.feature; written == bytes.Equal(was, is) {
+					t.Errorf("%s was written: %t:\n%s", name, written, is)
+				}
+				if comment := []byte("# What a coding agent ports into"); bytes.Contains(was, comment) && !bytes.Contains(is, comment) {
+					t.Errorf("%s has lost its comments:\n%s", name, is)
+				}
+			}
+			if got, err := call[agents.ProposedAnswer](a, "propose_value", object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil || !strings.Contains(err.Error(), `knob "none" is not written in the files of`) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			refused := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
+			if refused.Written || len(refused.Refused) == 0 {
+				t.Errorf("beyond the seal: %+v", refused)
+			}
+		})
+	}
+}
+
+// TestAgentProposesNothingElsewhere: a file that the plan shares with others stays theirs.
+func TestAgentProposesNothingElsewhere(t *testing.T) {
+	whole := agentPlan(t)
+	at := bytes.Index(whole, []byte("phase \""))
+	shared := filepath.Join(t.TempDir(), "phases.hcl")
+	if err := os.WriteFile(shared, whole[at:], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := newAgent(t, append(fmt.Appendf(nil, "include = [%q]\n", shared), whole[:at]...), "--by", "kim", "--knob", "moe", "--features", "1")
+	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the files of`) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if now, err := os.ReadFile(shared); err != nil || !bytes.Equal(now, whole[at:]) {
+		t.Errorf("it was written: %v\n%s", err, now)
 	}
 }
 

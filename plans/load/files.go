@@ -25,6 +25,8 @@ type reader struct {
 	*eval.Scope
 	// open are the files whose includes are being followed.
 	open []string
+	// instead are texts in the place of files.
+	instead map[string][]byte
 	// unreadable is set when a file could not be read or parsed.
 	unreadable bool
 }
@@ -61,6 +63,10 @@ func (r *reader) readPlan(path string) {
 func (r *reader) readFile(path string, from *hcl.Range) {
 	path = filepath.Clean(path)
 	if r.haveFile(path) {
+		return
+	}
+	if text, ok := r.instead[path]; ok {
+		r.addSource(path, text, from)
 		return
 	}
 	text, diag := lang.ReadSource(path, "plan")

@@ -34,6 +34,8 @@ type Options struct {
 	// As, where set, are the inputs of another load that this one is to come out
 	// as: they stand in the place of all others, except for those that are private.
 	As *plans.Inputs
+	// Instead are texts in the place of those of files, by path.
+	Instead map[string][]byte
 	// Unproven only warns of knob values without evidence: whoever starts an
 	// engine to find its evidence has none yet.
 	Unproven bool
@@ -167,7 +169,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	plan := &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()}
 	l := &loader{
 		bodies: &bodies{Scope: scope, docs: map[string]*lang.BlockDoc{}}, plan: plan, reg: reg, opts: opts,
-		files:     &reader{Scope: scope},
+		files:     &reader{Scope: scope, instead: opts.Instead},
 		variables: &variables{Scope: scope, plan: plan, opts: opts, declared: map[string]*input{}, given: map[string]*givenValue{}},
 		blocks: &settling{
 			Scope: scope, kinds: reg.Engines, phases: map[*eval.Instance]*phaseBlock{}, values: map[string]cty.Value{},

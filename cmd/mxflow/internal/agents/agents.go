@@ -35,11 +35,11 @@ import (
 type Host struct {
 	// Path is the plan, State its state directory.
 	Path, State, Version string
-	// Load reads the plan as its files are now, Check reads a text in place of its one
-	// file, and Write makes that its text.
+	// Load reads the plan as its files are now, Check reads a text in place of one of its
+	// files, and Write makes that the file's text.
 	Load  func() *load.Result
-	Check func(text []byte) *load.Result
-	Write func(text []byte) error
+	Check func(file string, text []byte) *load.Result
+	Write func(file string, text []byte) error
 	// Secrets are those of the plan that was read last.
 	Secrets func() *redact.Redactor
 	// Seal is what a person signed; without one there is nothing but reading.

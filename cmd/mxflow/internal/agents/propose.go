@@ -1,11 +1,12 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
 	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/steps"
 )
 
 type featureAsk struct {
@@ -64,7 +66,7 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 	return s.propose("propose_feature", next, func(body *hclwrite.Body) error {
 		phase := body.FirstMatchingBlock("phase", []string{ask.Phase})
 		if phase == nil {
-			return fmt.Errorf("phase %q is not written in %s", ask.Phase, s.Path)
+			return elsewhere{"phase", ask.Phase}
 		}
 		var like *hclwrite.Block
 		for _, b := range phase.Body().Blocks() {
@@ -118,7 +120,7 @@ func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 	return s.propose("propose_value", []nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
 		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
 		if knob == nil {
-			return fmt.Errorf("knob %q is not written in %s", ask.Knob, s.Path)
+			return elsewhere{"knob", ask.Knob}
 		}
 		if old := knob.Body().FirstMatchingBlock("value", []string{ask.Value}); old != nil {
 			knob.Body().RemoveBlock(old)
@@ -154,6 +156,58 @@ func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 	})
 }
 
+// elsewhere is a block that a file does not have.
+type elsewhere struct{ block, name string }
+
+func (e elsewhere) Error() string { return fmt.Sprintf("%s %q is not written", e.block, e.name) }
+
+// edited is the file of the plan that edit finds its block in, with its new text. Files of
+// others, outside the plan's folder, are none of its own.
+func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []byte, err error) {
+	loaded, _, _ := s.load() // a plan with mistakes may be mended
+	missing := error(nil)
+	for _, name := range slices.Sorted(maps.Keys(loaded.Sources)) {
+		inside, err := filepath.Rel(lang.FolderOf(s.Path), name)
+		if err != nil || !filepath.IsLocal(inside) || !lang.IsPlanFile(name) {
+			continue
+		}
+		text, err := rewritten(name, loaded.Sources[name], edit)
+		if _, other := errors.AsType[elsewhere](err); other {
+			missing = fmt.Errorf("%w in the files of %s", err, s.Path)
+			continue
+		}
+		return name, text, err
+	}
+	return "", nil, cmp.Or(missing, fmt.Errorf("%s cannot be read: validate says why", s.Path))
+}
+
+// rewritten is the text of a file as edit leaves it. YAML is edited as the HCL that it
+// stands for: comments stay, and what aliases name is written out.
+func rewritten(name string, text []byte, edit func(*hclwrite.Body) error) ([]byte, error) {
+	reg, problems := steps.Registry(), (*lang.Findings)(nil)
+	yaml, as := lang.IsYAML(name), name
+	if yaml {
+		as += ".hcl"
+		if text, problems = convert.ToHCL(name, text, reg); problems != nil {
+			return nil, errors.New(problems.Diagnostics.Error())
+		}
+	}
+	file, diags := hclwrite.ParseConfig(text, as, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if err := edit(file.Body()); err != nil {
+		return nil, err
+	}
+	if text, problems = convert.Format(as, file.Bytes()); problems == nil && yaml {
+		text, problems = convert.ToYAML(name, text, reg)
+	}
+	if problems != nil {
+		return nil, errors.New(problems.Diagnostics.Error())
+	}
+	return text, nil
+}
+
 // propose writes the plan as edit leaves it, where the seal allows that.
 func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
 	s.mu.Lock()
@@ -165,26 +219,12 @@ func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(s.Path); err != nil || !info.Mode().IsRegular() || lang.IsYAML(s.Path) {
-		return nil, fmt.Errorf("%s: proposals are written into a plan that is one file in HCL; edit it by hand, and apply checks it against the seal", s.Path)
-	}
-	src, err := os.ReadFile(s.Path)
+	name, text, err := s.edited(edit)
 	if err != nil {
 		return nil, err
 	}
-	file, diags := hclwrite.ParseConfig(src, s.Path, hcl.InitialPos)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	if err := edit(file.Body()); err != nil {
-		return nil, err
-	}
-	text, problems := convert.Format(s.Path, file.Bytes())
-	if problems != nil {
-		return nil, errors.New(problems.Diagnostics.Error())
-	}
-	res := s.Check(text)
-	out := ProposedAnswer{File: s.Path}
+	res := s.Check(name, text)
+	out := ProposedAnswer{File: name}
 	if !res.OK() {
 		out.Diagnostics, _ = few(res.DiagnosticsJSON())
 		return out, nil
@@ -196,7 +236,7 @@ func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body)
 		out.Next = []nextCall{{Tool: "status", Code: "refused"}}
 		return out, err
 	}
-	if err := s.Write(text); err != nil {
+	if err := s.Write(name, text); err != nil {
 		return nil, err
 	}
 	out.Written, out.Next = true, next
