@@ -138,6 +138,8 @@ func TestScript(t *testing.T) {
 			"processes-in":      cmdProcessesIn,
 			"wait-processes-in": cmdWaitProcessesIn,
 
+			"slurm": cmdSlurm,
+
 			"free-port": cmdFreePort,
 			"tls-front": cmdTLSFront,
 		},
@@ -159,6 +161,9 @@ func condition(name string) (bool, error) {
 	}
 	if name == "registry" {
 		return registryThere(), nil
+	}
+	if name == "slurm" {
+		return slurmThere(), nil
 	}
 	if name == "busybox" {
 		return busyboxThere(), nil

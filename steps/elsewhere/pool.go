@@ -2,6 +2,7 @@ package elsewhere
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Pool struct {
 	slots []*slot
 	// copied are the hosts that it was copied to.
 	copied map[string]error
+	// silence is Silence where it is zero.
+	silence time.Duration
 }
 
 // slot is one worker at a time.
@@ -155,7 +158,7 @@ func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reas
 		_ = out.Close()
 		return nil, fmt.Errorf("executor %q: %w; is %s installed here?", p.Plan.Executor.Kind, err, argv[0])
 	}
-	go w.read(out)
+	go w.read(out, cmp.Or(p.silence, Silence))
 	go w.wire.StayAlive(w.gone)
 	if err := w.wire.Send(Message{Hello: &hello}); err != nil && !w.over() {
 		w.end(p.Hard)
@@ -206,9 +209,9 @@ func (p *Pool) command(ctx context.Context, n int, hello *Hello) ([]string, erro
 	}
 	if x.Kind == plans.SlurmExecutor {
 		argv := append(slices.Clone(x.Command), "--job-name="+p.jobName(n), "--nodes=1", "--ntasks=1", "--unbuffered")
-		for flag, value := range map[string]string{"partition": x.Partition, "account": x.Account, "gres": x.GRES, "time": x.Time} {
-			if value != "" {
-				argv = append(argv, "--"+flag+"="+value)
+		for _, asked := range [][2]string{{"account", x.Account}, {"gres", x.GRES}, {"partition", x.Partition}, {"time", x.Time}} {
+			if asked[1] != "" {
+				argv = append(argv, "--"+asked[0]+"="+asked[1])
 			}
 		}
 		return append(append(argv, x.Args...), program, "worker"), nil
@@ -270,7 +273,7 @@ func (p *Pool) copy(ctx context.Context, to []string, host string) (string, erro
 }
 
 // read takes what a worker says until it ends or says nothing for too long.
-func (w *worker) read(out *os.File) {
+func (w *worker) read(out *os.File, silence time.Duration) {
 	received := make(chan struct{}, 1)
 	ended := make(chan error, 1)
 	go func() {
@@ -296,12 +299,12 @@ func (w *worker) read(out *os.File) {
 	}()
 	// A job waits in its queue as long as the scheduler likes.
 	var silent <-chan time.Time
-	timer := time.NewTimer(Silence)
+	timer := time.NewTimer(silence)
 	defer timer.Stop()
 	for w.class == "" {
 		select {
 		case <-received:
-			timer.Reset(Silence)
+			timer.Reset(silence)
 			silent = timer.C
 		case <-silent:
 			w.class = launch.GoneSilent
@@ -337,6 +340,11 @@ const endsWithin = 30 * time.Second
 // end asks a worker to end, by the end of its input, and waits until it has or hard does.
 func (w *worker) end(hard context.Context) {
 	_ = w.stdin.Close()
+	if w.ready.Place == nil {
+		// It may still wait for a node, and so read nothing; srun gives up its place in the
+		// queue.
+		_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGTERM)
+	}
 	kill := time.NewTimer(endsWithin)
 	defer kill.Stop()
 	select {
@@ -409,8 +417,10 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 			brought[sum] = true
 		case !m.Failed.IsZero() && ctx.Err() == nil:
 			return nil, failed(m.Failed, w)
-		case m.Stop || m.Done != nil || !m.Failed.IsZero():
+		case ctx.Err() != nil && (m.Stop || m.Done != nil || !m.Failed.IsZero()):
 			return nil, ctx.Err()
+		case m.Stop: // somebody else ended it
+			return nil, p.lost(w, launch.GoneEnded, nil)
 		}
 	}
 }

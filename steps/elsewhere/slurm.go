@@ -2,8 +2,8 @@ package elsewhere
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -62,40 +62,34 @@ var jobStates = map[string]string{
 // endOfJob is the class of how a job ended; empty where Slurm says nothing of its own. The
 // controller forgets jobs after a while, accounting does not, where there is some.
 func (p *Pool) endOfJob(job string) string {
-	ctx := context.WithoutCancel(p.Hard)
-	text, err := slurm(ctx, "squeue", "--json", "--states=all", "--jobs="+job)
-	var answer struct {
-		Jobs []struct {
-			State jobState `json:"job_state"`
-		} `json:"jobs"`
+	if job == os.Getenv("SLURM_JOB_ID") {
+		return "" // workers are steps of the job that mxflow is in
 	}
-	if err == nil && json.Unmarshal([]byte(text), &answer) == nil && len(answer.Jobs) > 0 {
-		return answer.Jobs[0].State.class()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.Hard), slurmPatience)
+	defer cancel()
+	state := func(argv ...string) string {
+		text, _ := slurm(ctx, argv...)
+		word, _, _ := strings.Cut(strings.TrimSpace(text), " ") // CANCELLED by 1000
+		return word
 	}
-	text, err = slurm(ctx, "sacct", "--noheader", "--allocations", "--parsable2", "--format=State", "--jobs="+job)
-	if err != nil {
-		return ""
-	}
-	return jobState{strings.TrimSpace(text)}.class()
-}
-
-// jobState is a state as Slurm prints it: a word, or since 23.11 a list of words.
-type jobState []string
-
-func (s *jobState) UnmarshalJSON(text []byte) error {
-	var word string
-	if json.Unmarshal(text, &word) == nil {
-		*s = jobState{word}
-		return nil
-	}
-	return json.Unmarshal(text, (*[]string)(s))
-}
-
-func (s jobState) class() string {
-	for _, state := range s {
-		if class := jobStates[strings.ToUpper(strings.SplitN(strings.TrimSpace(state), " ", 2)[0])]; class != "" {
-			return class
+	for {
+		// Not --json, which lists other jobs too and has other types in each release.
+		now := state("squeue", "--noheader", "--states=all", "--format=%T", "--jobs="+job)
+		switch now {
+		case "COMPLETING", "RUNNING":
+			// It is not said yet how it ends.
+			select {
+			case <-time.After(stateEvery):
+				continue
+			case <-ctx.Done():
+				return ""
+			}
+		case "":
+			now = state("sacct", "--noheader", "--allocations", "--parsable2", "--format=State", "--jobs="+job)
 		}
+		return jobStates[now]
 	}
-	return ""
 }
+
+// stateEvery is how often Slurm is asked for the state of a job that ends.
+const stateEvery = 250 * time.Millisecond

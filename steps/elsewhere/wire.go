@@ -120,7 +120,7 @@ func (w *Wire) Receive() (m Message, err error) {
 		err = json.Unmarshal(line, &m)
 		if !w.began && (err != nil || m.MXFlow == 0) {
 			if w.noise += len(line); w.noise > mostNoise {
-				return m, errors.New("what answers is not mxflow")
+				return m, damaged{errors.New("what answers is not mxflow")}
 			}
 			continue
 		}

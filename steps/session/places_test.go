@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // standsOn gives a rig's session places that differ in speed by a tenth each, launches of
@@ -137,6 +140,83 @@ func TestSessionSideBySideBreaks(t *testing.T) {
 		}
 		if err := r.run(t.Context()); !errors.Is(err, full) || len(r.all) != 0 {
 			t.Errorf("%v, %d launches", err, len(r.all))
+		}
+	})
+}
+
+// TestSessionPlaceLost: a round whose place was lost begins anew on another, and no pair
+// of arms that stood apart counts.
+func TestSessionPlaceLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, speeds{"base": wobble(100, 0.002), "x": wobble(200, 0.002), "y": wobble(200, 0.002)})
+		r.standsOn(2, 2)
+		made, mu, alive, lost := r.launch, sync.Mutex{}, slices.Clone(r.places), 0
+		r.stand = func(_ context.Context, round int, _ []*ledger.Place) (*ledger.Place, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return alive[(round-1)%2], nil
+		}
+		other := &ledger.Place{Name: "gpu 7"}
+		r.places = append(r.places, other)
+		r.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
+			l, err := made(ctx, sl, total, tries)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && sl.ordinal == 2 && lost == 0 && len(r.begun(2)) == 2 {
+				lost++
+				l.OK, l.Error, l.Metrics = false, verdict.New(code.LaunchGone), nil
+				alive[1] = other
+			}
+			return l, err
+		}
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if lost != 1 || len(r.all) != 15 {
+			t.Errorf("%d lost, %d launches", lost, len(r.all))
+		}
+		for i, m := range r.members {
+			on := map[int]string{}
+			for _, l := range m.Took(r.all) {
+				if on[l.Ordinal] == "" {
+					on[l.Ordinal] = l.On()
+				}
+				if on[l.Ordinal] != l.On() {
+					t.Errorf("round %d of member %d stood on %s and %s", l.Ordinal, i, on[l.Ordinal], l.On())
+				}
+			}
+			if len(on) != 4 || on[2] != other.Name {
+				t.Errorf("member %d: rounds on %v", i, on)
+			}
+		}
+	})
+}
+
+// TestSessionPlacesLost: a launch that is lost each time ends its member, and no other.
+func TestSessionPlacesLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, speeds{"base": wobble(100, 0.002), "x": wobble(200, 0.002), "y": wobble(200, 0.002)})
+		r.standsOn(1, 1)
+		made := r.launch
+		r.stand = func(context.Context, int, []*ledger.Place) (*ledger.Place, error) { return r.places[0], nil }
+		r.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
+			l, err := made(ctx, sl, total, tries)
+			if sl.variant.Name == "x" {
+				l.OK, l.Error, l.Metrics = false, verdict.New(code.LaunchGone), nil
+			}
+			return l, err
+		}
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := losses(r.all); n != decide.MaxReplaced+1 {
+			t.Errorf("%d lost", n)
+		}
+		if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Error {
+			t.Errorf("%s", level.Verdict)
+		}
+		if level, _ := r.conclusion(t, 1); level.Verdict != verdict.Pass {
+			t.Errorf("%s: %v", level.Verdict, level.Reasons)
 		}
 	})
 }
