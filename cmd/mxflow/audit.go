@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -14,7 +15,7 @@ func (a *app) auditHost() audit.Host {
 		Stdout: a.stdout, Stderr: a.stderr, JSON: &a.json, PrintJSON: a.printJSON,
 		Reader: a.reader, Evidence: a.evidence,
 		Writer: func(args []string) (*store.Store, func(), error) { return opened(a, args) },
-		Node:   findNode,
+		Node:   recorded.Node,
 		Folder: func(args []string) string {
 			if len(args) == 0 {
 				return "."

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -88,8 +89,8 @@ func decidedNames(a *app) []string {
 	}
 	defer st.Close()
 	names := map[string]bool{}
-	for _, n := range recordedNodes(st) {
-		names[n], names[shortNode(n)] = true, true
+	for _, n := range recorded.Nodes(st) {
+		names[n], names[recorded.Short(n)] = true, true
 	}
 	return slices.Sorted(maps.Keys(names))
 }

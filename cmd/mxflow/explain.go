@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 )
 
 func newExplainCommand(a *app) *cobra.Command {
@@ -37,7 +38,7 @@ alone. The newest decision is explained; --attempt takes an earlier one. Exit st
 				return err
 			}
 			defer st.Close()
-			node, alternative, err := findArgued(st, args[0])
+			node, alternative, err := recorded.Argued(st, args[0])
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -84,7 +85,7 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 			return err
 		},
 		Reader: func() (*store.Store, error) { return a.reader([]string{path}) },
-		Find:   findArgued,
+		Find:   recorded.Argued,
 		Profile: func(st *store.Store, feature string) (own, parent *agents.Profiled, err error) {
 			o, p, err := recordedProfile(st, feature)
 			return o.forAgents(), p.forAgents(), err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -44,7 +45,7 @@ Without NAME it lists the milestones. No apply may be running when one is made.`
 			}
 			if c.Flags().Changed("note") {
 				var err error
-				if m.Note, err = oneLineFlag("note", m.Note, 2000, "what it is"); err != nil {
+				if m.Note, err = overruling.OneLine("note", m.Note, 2000, "what it is"); err != nil {
 					return err
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -85,7 +86,7 @@ plan has the variables and the suite that are given now.`,
 			}
 			node := ""
 			if flags.node != "" {
-				if node, err = findNode(st, flags.node); err != nil {
+				if node, err = recorded.Node(st, flags.node); err != nil {
 					return err
 				}
 			}

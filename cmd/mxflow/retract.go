@@ -2,17 +2,17 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -60,26 +60,27 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 		return err
 	}
 	defer done()
-	node, alternative, err := findArgued(st, args[0])
+	node, alternative, err := recorded.Argued(st, args[0])
 	if err != nil {
 		return err
 	}
 	if alternative != "" {
-		return fmt.Errorf("%s is one of the values that %s chose among, and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, shortNode(node))
+		return fmt.Errorf("%s is one of the values that %s chose among, and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, recorded.Short(node))
 	}
-	d, err := standingOf(st, node)
+	d, err := overruling.Standing(st, node)
 	if err != nil {
 		return fmt.Errorf("there is nothing to retract: %w", err)
 	}
 	switch {
 	case d.Retracted():
-		return fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), rerunName(d.Decision))
+		return fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), overruling.RerunName(d.Decision))
 	case d.Withdrawn():
 		return fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong by itself, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
 	case !d.Verdict.Decided():
 		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
 	}
-	resting, locked, rough := resting(a, st, d, args[1:], opts)
+	g, unknown := graphNow(a, st, args[1:], opts)
+	resting, locked, rough := overruling.Resting(st, d, g, unknown)
 	if a.secrets.Active() {
 		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, apply.Identities...) })
 	}
@@ -92,85 +93,15 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 	if err := st.Append(records...); err != nil {
 		return a.fail(verdict.ExitBroken, err)
 	}
-	printRetracted(a, d, records, locked, rough)
-	return nil
-}
-
-// printRetracted says what was withdrawn and what is locked by it.
-func printRetracted(a *app, d store.Decided, records []*ledger.Record, locked []string, rough string) {
-	root := records[0].Decision
 	if a.json {
-		out := struct {
-			Retracted *ledger.Decision   `json:"retracted"`
-			Withdrawn []*ledger.Decision `json:"withdrawn"`
-			Locked    []string           `json:"locked"`
-		}{root, []*ledger.Decision{}, append([]string{}, locked...)}
-		for _, r := range records[1:] {
-			out.Withdrawn = append(out.Withdrawn, r.Decision)
-		}
-		a.printJSON(out)
+		a.printJSON(overruling.JSON(records, locked))
 	} else {
-		fmt.Fprintf(a.stdout, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, tell.Line(root.Retraction.Of(d.Node)))
-		if len(records) > 1 {
-			fmt.Fprintln(a.stdout, "Withdrawn with it:")
-			for _, r := range records[1:] {
-				fmt.Fprintf(a.stdout, "  %s, which was %s\n", r.Decision.Node, report.Withdrawn(r.Decision.Retraction))
-			}
-		}
-		if len(locked) > 0 {
-			fmt.Fprintln(a.stdout, "Locked until it stands again:")
-			for _, node := range locked {
-				fmt.Fprintf(a.stdout, "  %s\n", node)
-			}
-		}
-		fmt.Fprintf(a.stdout, "An apply leaves it so while nothing that it measures changes; apply --rerun %s decides it again.\n", rerunName(d.Decision))
+		overruling.Print(a.stdout, d, records, locked)
 	}
 	if rough != "" {
 		fmt.Fprintf(a.stderr, "note: %s: whatever was decided after it is withdrawn, and the next apply decides again what does not rest on it\n", rough)
 	}
-}
-
-// rerunName is what --rerun takes to measure again what a decision rests on.
-func rerunName(d *ledger.Decision) string {
-	switch runtime.Kind(d.Kind) {
-	case runtime.KindFeature:
-		return d.Feature
-	case runtime.KindGate, runtime.KindPhase:
-		return d.Phase
-	}
-	return d.Node
-}
-
-// resting are the standing decisions that are withdrawn with one, in the order in
-// which they were made, and the addresses of steps and measurements that it locks.
-// rough says why more than what rests on it is withdrawn; empty where it is not.
-func resting(a *app, st *store.Store, root store.Decided, args []string, opts load.Options) (out []store.Decided, locked []string, rough string) {
-	rests := map[string]bool{}
-	g, err := graphNow(a, st, args, opts)
-	if err == nil && g.Node(root.Node) == nil {
-		err = fmt.Errorf("the plan has no %s", root.Node)
-	}
-	if err != nil {
-		rough = err.Error()
-	} else {
-		for _, n := range g.Dependents(root.Node, func(id string) *ledger.Decision { d, _, _ := st.Latest(id); return d }) {
-			rests[n.ID] = true
-		}
-	}
-	first := st.History(root.Node)[0].Record
-	for _, d := range report.Standing(st) {
-		switch {
-		case d.Node == root.Node || !rests[d.Node] && (rough == "" || d.Record < first):
-		case !runtime.DecidesAlone(runtime.Kind(d.Kind)):
-			if rests[d.Node] && d.Verdict.Unlocks() {
-				locked = append(locked, d.Node)
-			}
-		case d.Retraction == nil:
-			out = append(out, d)
-		}
-	}
-	slices.SortFunc(out, func(a, b store.Decided) int { return a.Record - b.Record })
-	return out, locked, rough
+	return nil
 }
 
 // graphNow is the graph of the plan that a person names, or of that of the last

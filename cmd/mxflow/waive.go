@@ -3,19 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func newWaiveCommand(a *app) *cobra.Command {
@@ -55,7 +52,7 @@ instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
 			case revoke && expires != "":
 				return errors.New("--expires says when a new waiver ends, and --revoke ends the old one now: give one of them")
 			case !revoke:
-				if w.Expires, err = expiry(expires, now); err != nil {
+				if w.Expires, err = overruling.Expiry(expires, now); err != nil {
 					return err
 				}
 			}
@@ -76,11 +73,11 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 		return err
 	}
 	defer done()
-	node, err := findGate(st, args[0])
+	node, err := overruling.Gate(st, args[0])
 	if err != nil {
 		return err
 	}
-	d, err := standingOf(st, node)
+	d, err := overruling.Standing(st, node)
 	if err != nil {
 		return fmt.Errorf("there is nothing to waive: %w", err)
 	}
@@ -112,37 +109,4 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	}
 	fmt.Fprintln(a.stdout, "The next apply unlocks what comes after it. This covers the decision as it is: decided again,\nby new evidence, changed rules or --rerun, the gate is not waived.")
 	return nil
-}
-
-// findGate is the address of a gate that a person names.
-func findGate(st *store.Store, name string) (string, error) {
-	var gates, others []string
-	for _, d := range st.Decisions() {
-		if runtime.Waivable(runtime.Kind(d.Kind)) {
-			gates = append(gates, d.Node)
-		} else {
-			others = append(others, d.Node)
-		}
-	}
-	for _, l := range report.Locked(st) {
-		if l.Node == runtime.PhaseID(shortNode(l.Node)) && l.Phase == shortNode(l.Node) {
-			gates = append(gates, l.Node)
-		}
-	}
-	slices.Sort(gates)
-	gates = slices.Compact(gates)
-	for _, address := range []string{name, runtime.PhaseID(name)} {
-		if slices.Contains(gates, address) {
-			return address, nil
-		}
-	}
-	for _, other := range []string{name, runtime.FeatureID(name)} {
-		if slices.Contains(others, other) {
-			return "", fmt.Errorf("%s is no gate: what ends a phase can be waived, which unlocks the next one. A waiver makes no measurement count, and lets no feature into the stack", other)
-		}
-	}
-	if len(gates) == 0 {
-		return "", errors.New("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
-	}
-	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, nearNode(name, gates))
 }

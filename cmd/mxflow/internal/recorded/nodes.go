@@ -1,4 +1,4 @@
-package main
+package recorded
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// findNode is the address of the node that a person means: the address itself, a
+// Node is the address of the node that a person means: the address itself, a
 // phase for its gate, or the name of a phase or a feature. Only what was decided
 // or locked here can be meant.
-func findNode(st *store.Store, name string) (string, error) {
-	nodes := recordedNodes(st)
+func Node(st *store.Store, name string) (string, error) {
+	nodes := Nodes(st)
 	if slices.Contains(nodes, name) {
 		return name, nil
 	}
@@ -33,19 +33,19 @@ func findNode(st *store.Store, name string) (string, error) {
 		return found[0], nil
 	case 0:
 		if ext := filepath.Ext(name); ext == ".hcl" || lang.IsYAML(name) {
-			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, nearNode(name, nodes))
+			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, Near(name, nodes))
 		}
 		if len(nodes) == 0 {
 			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
 		}
-		return "", fmt.Errorf("no node called %q was decided or locked here%s", name, nearNode(name, nodes))
+		return "", fmt.Errorf("no node called %q was decided or locked here%s", name, Near(name, nodes))
 	}
 	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
 }
 
-// findArgued is the node to explain. An alternative, "spec[short]", was decided with
+// Argued is the node to explain. An alternative, "spec[short]", was decided with
 // the others: it leads to the feature that chooses, of which it is the one to argue.
-func findArgued(st *store.Store, name string) (node, alternative string, err error) {
+func Argued(st *store.Store, name string) (node, alternative string, err error) {
 	short := strings.TrimPrefix(name, "feature.")
 	for _, d := range st.Decisions() {
 		for _, alt := range d.Alternatives {
@@ -54,13 +54,13 @@ func findArgued(st *store.Store, name string) (node, alternative string, err err
 			}
 		}
 	}
-	node, err = findNode(st, name)
+	node, err = Node(st, name)
 	return node, "", err
 }
 
-// recordedNodes are the addresses of all nodes that were decided, or locked by
+// Nodes are the addresses of all nodes that were decided, or locked by
 // the newest run, sorted.
-func recordedNodes(st *store.Store) (nodes []string) {
+func Nodes(st *store.Store) (nodes []string) {
 	for _, d := range st.Decisions() {
 		nodes = append(nodes, d.Node)
 	}
@@ -71,12 +71,12 @@ func recordedNodes(st *store.Store) (nodes []string) {
 	return slices.Compact(nodes)
 }
 
-// nearNode is what stands behind a name that is not known, which may be meant for
+// Near is what stands behind a name that is not known, which may be meant for
 // the whole of an address or for its short form.
-func nearNode(name string, nodes []string) string {
+func Near(name string, nodes []string) string {
 	byName := map[string]string{}
 	for _, n := range nodes {
-		byName[n], byName[shortNode(n)] = n, n
+		byName[n], byName[Short(n)] = n, n
 	}
 	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
 		name = n
@@ -84,8 +84,8 @@ func nearNode(name string, nodes []string) string {
 	return "." + lang.Suggest(name, nodes)
 }
 
-// shortNode is what people call a node: the phase of a gate, the feature's name.
-func shortNode(node string) string {
+// Short is what people call a node: the phase of a gate, the feature's name.
+func Short(node string) string {
 	if short, ok := strings.CutPrefix(node, "phase."); ok {
 		return short
 	}

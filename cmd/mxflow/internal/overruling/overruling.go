@@ -1,0 +1,204 @@
+// Package overruling reads what a person decides about an outcome (until when, in a line),
+// works out what is withdrawn with one, and says so. It records nothing.
+package overruling
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// OneLine is a text that can stand in one line of a table.
+func OneLine(flag, text string, most int, what string) (string, error) {
+	text = strings.Join(strings.Fields(text), " ")
+	switch {
+	case text == "":
+		return "", fmt.Errorf("--%s is missing or empty: say %s", flag, what)
+	case !utf8.ValidString(text) || strings.IndexFunc(text, unicode.IsControl) >= 0:
+		return "", fmt.Errorf("--%s holds what cannot be printed: write it as plain text", flag)
+	case len(text) > most:
+		return "", fmt.Errorf("--%s is %d bytes long, and at most %d are kept: say it shorter", flag, len(text), most)
+	}
+	return text, nil
+}
+
+// Standing is the decision about a node that stands now, or why there is none.
+func Standing(st *store.Store, node string) (store.Decided, error) {
+	for _, l := range report.Locked(st) {
+		if l.Node == node {
+			return store.Decided{}, fmt.Errorf("%s is locked and was not decided: %s", node, tell.Line(l.Cause))
+		}
+	}
+	for _, d := range report.Standing(st) {
+		if d.Node == node {
+			return d, nil
+		}
+	}
+	return store.Decided{}, fmt.Errorf("%s was decided once, and the plan has it no more: there is nothing left that it could unlock", node)
+}
+
+// longestWaiver is how long a waiver lasts at most: one for ever would be a
+// changed rule that the plan does not show.
+const longestWaiver = 366 * 24 * time.Hour
+
+// Expiry reads when a waiver ends: a time from now, a day (its end, UTC), or an
+// instant as in RFC 3339.
+func Expiry(text string, now time.Time) (time.Time, error) {
+	const forms = "give a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an instant (2026-12-24T18:00:00+01:00)"
+	text = strings.TrimSpace(text)
+	at, err := time.Parse(time.RFC3339, text)
+	if day, dayErr := time.Parse(time.DateOnly, text); dayErr == nil {
+		at, err = day.Add(24*time.Hour-time.Second), nil
+	}
+	if text == "" {
+		return at, fmt.Errorf("--expires is missing: a waiver ends some day; %s", forms)
+	}
+	if err != nil {
+		d, err := fromNow(text)
+		if err != nil {
+			return at, fmt.Errorf("--expires %q is no time: %s", text, forms)
+		}
+		at = now.Add(d).Round(time.Second)
+	}
+	at = at.UTC()
+	switch {
+	case !at.After(now):
+		return at, fmt.Errorf("--expires %s is not after now (%s): %s", text, now.UTC().Format(time.RFC3339), forms)
+	case at.Sub(now) > longestWaiver:
+		return at, fmt.Errorf("--expires %s is more than a year away, and a waiver lasts a year at most: waive again then, or change the rule", text)
+	}
+	return at, nil
+}
+
+// fromNow reads a duration; beyond Go's units, whole days and weeks.
+func fromNow(text string) (time.Duration, error) {
+	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+		if digits, ok := strings.CutSuffix(text, unit); ok {
+			n, err := strconv.ParseUint(digits, 10, 16)
+			// Cut far beyond longestWaiver and far from overflow.
+			return time.Duration(min(n, 4000)) * time.Duration(hours) * time.Hour, err
+		}
+	}
+	return time.ParseDuration(text)
+}
+
+// JSON is what was withdrawn, and what is locked by it, for programs.
+func JSON(records []*ledger.Record, locked []string) any {
+	out := struct {
+		Retracted *ledger.Decision   `json:"retracted"`
+		Withdrawn []*ledger.Decision `json:"withdrawn"`
+		Locked    []string           `json:"locked"`
+	}{records[0].Decision, []*ledger.Decision{}, append([]string{}, locked...)}
+	for _, r := range records[1:] {
+		out.Withdrawn = append(out.Withdrawn, r.Decision)
+	}
+	return out
+}
+
+// Print says what was withdrawn and what is locked by it.
+func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []string) {
+	root := records[0].Decision
+	fmt.Fprintf(w, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, tell.Line(root.Retraction.Of(d.Node)))
+	if len(records) > 1 {
+		fmt.Fprintln(w, "Withdrawn with it:")
+		for _, r := range records[1:] {
+			fmt.Fprintf(w, "  %s, which was %s\n", r.Decision.Node, report.Withdrawn(r.Decision.Retraction))
+		}
+	}
+	if len(locked) > 0 {
+		fmt.Fprintln(w, "Locked until it stands again:")
+		for _, node := range locked {
+			fmt.Fprintf(w, "  %s\n", node)
+		}
+	}
+	fmt.Fprintf(w, "An apply leaves it so while nothing that it measures changes; apply --rerun %s decides it again.\n", RerunName(d.Decision))
+}
+
+// RerunName is what --rerun takes to measure again what a decision rests on.
+func RerunName(d *ledger.Decision) string {
+	switch runtime.Kind(d.Kind) {
+	case runtime.KindFeature:
+		return d.Feature
+	case runtime.KindGate, runtime.KindPhase:
+		return d.Phase
+	}
+	return d.Node
+}
+
+// Resting are the standing decisions that are withdrawn with one, in the order in
+// which they were made, and the addresses of steps and measurements that it locks.
+// g is the graph of the plan, and err why there is none. rough says why more than what
+// rests on it is withdrawn; empty where it is not.
+func Resting(st *store.Store, root store.Decided, g *runtime.Graph, err error) (out []store.Decided, locked []string, rough string) {
+	rests := map[string]bool{}
+	if err == nil && g.Node(root.Node) == nil {
+		err = fmt.Errorf("the plan has no %s", root.Node)
+	}
+	if err != nil {
+		rough = err.Error()
+	} else {
+		for _, n := range g.Dependents(root.Node, func(id string) *ledger.Decision { d, _, _ := st.Latest(id); return d }) {
+			rests[n.ID] = true
+		}
+	}
+	first := st.History(root.Node)[0].Record
+	for _, d := range report.Standing(st) {
+		switch {
+		case d.Node == root.Node || !rests[d.Node] && (rough == "" || d.Record < first):
+		case !runtime.DecidesAlone(runtime.Kind(d.Kind)):
+			if rests[d.Node] && d.Verdict.Unlocks() {
+				locked = append(locked, d.Node)
+			}
+		case d.Retraction == nil:
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b store.Decided) int { return a.Record - b.Record })
+	return out, locked, rough
+}
+
+// Gate is the address of a gate that a person names.
+func Gate(st *store.Store, name string) (string, error) {
+	var gates, others []string
+	for _, d := range st.Decisions() {
+		if runtime.Waivable(runtime.Kind(d.Kind)) {
+			gates = append(gates, d.Node)
+		} else {
+			others = append(others, d.Node)
+		}
+	}
+	for _, l := range report.Locked(st) {
+		if l.Node == runtime.PhaseID(recorded.Short(l.Node)) && l.Phase == recorded.Short(l.Node) {
+			gates = append(gates, l.Node)
+		}
+	}
+	slices.Sort(gates)
+	gates = slices.Compact(gates)
+	for _, address := range []string{name, runtime.PhaseID(name)} {
+		if slices.Contains(gates, address) {
+			return address, nil
+		}
+	}
+	for _, other := range []string{name, runtime.FeatureID(name)} {
+		if slices.Contains(others, other) {
+			return "", fmt.Errorf("%s is no gate: what ends a phase can be waived, which unlocks the next one. A waiver makes no measurement count, and lets no feature into the stack", other)
+		}
+	}
+	if len(gates) == 0 {
+		return "", errors.New("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
+	}
+	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, recorded.Near(name, gates))
+}
