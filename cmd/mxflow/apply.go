@@ -94,6 +94,10 @@ interrupted.`,
 				a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--state or --key")))
 				return fmt.Errorf("%s=%s applies to the state directory beside the plan, under the key of this user; remove --state and --key", roleVariable, roleProposer)
 			}
+			if shadowed := sealing.Shadowed(); bound && len(shadowed) > 0 {
+				a.refuse(q.path, refusal(by, "apply", c, shadowed...))
+				return fmt.Errorf("%s=%s, nothing was started: %s", roleVariable, roleProposer, strings.Join(tell.Lines(shadowed), "; "))
+			}
 			if underSeal || bound {
 				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
 					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))

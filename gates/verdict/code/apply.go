@@ -22,7 +22,10 @@ const (
 	SealSpent    Code = "refused.spent"
 	SealUnread   Code = "refused.seal_unread"
 	NotProposers Code = "refused.command"
-	FlagRefused  Code = "refused.flag"
+	// HelperShadowed: PATH finds the program Subject, which mxflow asks about the machine,
+	// where a proposer can write. Args: path, system (folders where it belongs).
+	HelperShadowed Code = "refused.helper"
+	FlagRefused    Code = "refused.flag"
 	// ImagePulled: the image Subject is being pulled. Args: done and total, in GB, where
 	// they are known.
 	ImagePulled Code = "apply.image_pulled"
