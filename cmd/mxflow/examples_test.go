@@ -18,6 +18,8 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // The comments in which an example says what its apply is given, how it ends, and what
@@ -41,6 +43,19 @@ var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang":
 // halfTheLayers are the examples of which every feature still shows on a model of
 // half the depth, in a third of the time. With MXFLOW_TEST_LONG they keep theirs.
 var halfTheLayers = map[string]bool{"quickstart": true, "rejected": true}
+
+// TestEvidencePlans: plans that reports of real runs name stay valid.
+func TestEvidencePlans(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "evidence", "*.hcl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no plans: %v", err)
+	}
+	for _, file := range files {
+		if res := load.Path(file, steps.Registry(), load.Options{}); !res.OK() {
+			t.Errorf("%s: %v", file, res.Diagnostics)
+		}
+	}
+}
 
 // TestExamples applies every example, so that none of them is a promise that
 // nobody keeps. How late the client may be is not what they are about, and tests run

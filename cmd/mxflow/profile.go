@@ -39,7 +39,8 @@ write around their steps. A profile without them is one whole, of which --phase,
 --requests and --steps say what it was.
 
 Of a plan, what the level profile took last is shown: of the baseline, or of a feature
-and then what differs from its parent.
+and then what differs from its parent; against what the machine allows where model and
+GPU are on record.
 
 With --model and --gpu, each category is held against the time that it takes at least:
 how far it is from that, what a step would gain, and what bounds it.`,

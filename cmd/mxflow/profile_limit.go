@@ -26,6 +26,8 @@ type served struct {
 	context   float64
 	bandwidth float64
 	model     *limit.Model
+	// recorded is what a launch was held against, in place of all that.
+	recorded *roofline.Basis
 }
 
 func (s *served) flags(c *cobra.Command) {
@@ -63,6 +65,9 @@ func (s *served) read() (asked bool, err error) {
 
 // against lays a part out. One name stands for all GPUs of the part.
 func (s *served) against(p *profile.Part) (*roofline.Roofline, error) {
+	if s.recorded != nil {
+		return roofline.Of(p, *s.recorded)
+	}
 	names := s.gpus
 	if len(names) == 1 {
 		names = slices.Repeat(names, max(p.GPUs, 1))

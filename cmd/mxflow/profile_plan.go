@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/roofline"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
@@ -20,6 +21,7 @@ import (
 type onRecord struct {
 	launch *ledger.Launch
 	is     *profile.Analysis
+	on     roofline.Basis
 }
 
 func (r *onRecord) String() string {
@@ -79,7 +81,10 @@ func (a *app) profileOfPlan(args []string, kernels int, limits bool, on *served)
 		return nil
 	}
 	if !limits {
-		on = nil
+		on = &served{recorded: &own.on}
+		if own.on.Model == nil {
+			on = nil
+		}
 	}
 	fmt.Fprintf(a.stdout, "%s\n", own)
 	a.printProfile(own.is, kernels, on)
@@ -169,5 +174,9 @@ func profileOfParent(st *store.Store, feature string, own *ledger.Launch) (*onRe
 
 func profileIn(st *store.Store, l *ledger.Launch) (*onRecord, error) {
 	is, err := levels.AnalysisOf(st, l)
-	return &onRecord{l, is}, err
+	if err != nil {
+		return nil, err
+	}
+	on, err := levels.HeldAgainst(st, l)
+	return &onRecord{l, is, on}, err
 }

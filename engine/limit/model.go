@@ -20,14 +20,14 @@ type Model struct {
 	// layer that has them, of which a token needs Used of Experts.
 	Dense, Head, Expert Weights
 	Experts, Used       int
-	// windows are what layers do with one token of context, by how many of the latest
+	// Windows are what layers do with one token of context, by how many of the latest
 	// tokens they look at; 0 is all of them.
-	windows map[int]look
+	Windows map[int]Look
 }
 
-// look is what a token that an answer or a prompt goes on with takes for each token before
+// Look is what a token that an answer or a prompt goes on with takes for each token before
 // it: the bytes of KV cache that it reads and the operations.
-type look struct{ bytes, flops float64 }
+type Look struct{ Bytes, FLOPs float64 }
 
 // Weights are matrices: their parameters, their bytes as the config has them, and in the
 // smallest format that an engine may turn them into when it loads them.
@@ -141,7 +141,7 @@ func Read(text []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Type: c.Type, Experts: f.experts(&c), Used: c.Used, windows: map[int]look{}}
+	m := &Model{Type: c.Type, Experts: f.experts(&c), Used: c.Used, Windows: map[int]Look{}}
 	for layer := range c.Layers {
 		m.layer(&c, f, format, layer)
 	}
@@ -201,10 +201,10 @@ func (m *Model) layer(c *config, f family, format format, i int) {
 	}
 	// Each head multiplies its query with a key and adds up a value.
 	sees := func(window int, bytes, key, value float64) {
-		w := m.windows[window]
-		w.bytes += cacheBytes * bytes
-		w.flops += 2 * float64(c.Heads) * (key + value)
-		m.windows[window] = w
+		w := m.Windows[window]
+		w.Bytes += cacheBytes * bytes
+		w.FLOPs += 2 * float64(c.Heads) * (key + value)
+		m.Windows[window] = w
 	}
 	if f.latent {
 		heads := float64(c.Heads)
@@ -261,17 +261,17 @@ const cacheBytes = 2
 
 // Cache is how many bytes of KV cache a request with so many tokens of context reads at
 // each step.
-func (m *Model) Cache(context float64) float64 { return m.look(context).bytes }
+func (m *Model) Cache(context float64) float64 { return m.look(context).Bytes }
 
 // look is what one token takes behind so many tokens of context.
-func (m *Model) look(context float64) (all look) {
-	for window, each := range m.windows {
+func (m *Model) look(context float64) (all Look) {
+	for window, each := range m.Windows {
 		tokens := context
 		if window > 0 {
 			tokens = min(tokens, float64(window))
 		}
-		all.bytes += each.bytes * tokens
-		all.flops += each.flops * tokens
+		all.Bytes += each.Bytes * tokens
+		all.FLOPs += each.FLOPs * tokens
 	}
 	return all
 }
@@ -279,9 +279,9 @@ func (m *Model) look(context float64) (all look) {
 // CacheOfToken is between how many bytes the KV cache of a token can take: layers that look
 // at all tokens with 4 bits a number, and all layers with 16.
 func (m *Model) CacheOfToken() (least, most float64) {
-	for window, each := range m.windows {
-		if most += each.bytes; window == 0 {
-			least += each.bytes * leastBits / (8 * cacheBytes)
+	for window, each := range m.Windows {
+		if most += each.Bytes; window == 0 {
+			least += each.Bytes * leastBits / (8 * cacheBytes)
 		}
 	}
 	return least, most

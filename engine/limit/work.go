@@ -32,7 +32,7 @@ func (m *Model) Decode(requests int, context float64) []Work {
 	return m.of(
 		work(Dense, m.Dense, 1, n*m.Dense.Params),
 		work(MoE, m.Expert, m.distinct(requests), n*float64(m.Used)*m.Expert.Params),
-		Work{Attention, n * one.bytes, n * one.flops, whole},
+		Work{Attention, n * one.Bytes, n * one.FLOPs, whole},
 		work(Head, m.Head, 1, n*m.Head.Params),
 	)
 }
@@ -44,8 +44,8 @@ func (m *Model) Prefill(prompts, tokens int) []Work {
 	n := float64(tokens)
 	// A token looks at those before it in its own prompt, on average at half of them.
 	var seen float64
-	for window, each := range m.windows {
-		seen += each.flops * pairs(n/float64(max(prompts, 1)), float64(window))
+	for window, each := range m.Windows {
+		seen += each.FLOPs * pairs(n/float64(max(prompts, 1)), float64(window))
 	}
 	return m.of(
 		work(Dense, m.Dense, 1, n*m.Dense.Prompt),

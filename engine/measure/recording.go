@@ -63,6 +63,9 @@ type CellRun struct {
 	// and never put into a cache. Only then are the tokens of a context known to
 	// have been computed where the engine does not say how many were cached.
 	UniqueContext bool `json:"unique_context,omitempty"`
+	// Unread says that its answers are declared to be no text: what they read like says
+	// nothing of the engine.
+	Unread bool `json:"unread,omitempty"`
 	// Limit is what the machine allows; nil where machine or model are not known.
 	Limit *Limit `json:"limit,omitempty"`
 	// Prompts are how its prompts were made; zero in a record of before that was kept.

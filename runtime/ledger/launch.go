@@ -240,6 +240,19 @@ func Numbers(session []*Launch) map[string]int {
 	return out
 }
 
+// Garbage is what does not read as text of answers that should.
+func (l *Launch) Garbage() (found []verdict.Reason) {
+	for _, r := range l.Incoherent {
+		if !slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == r.Subject && c.Unread }) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Counts says whether a launch by itself has numbers that mean something.
+func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Garbage()) == 0 }
+
 // Crashed reports whether the engine ended the launch by itself, also before it was
 // ready.
 func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil }

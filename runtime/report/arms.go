@@ -24,7 +24,7 @@ func Arms(st *store.Store) (arms []*Arm) {
 	type key struct{ session, variant, block string }
 	at := map[key]*Arm{}
 	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
-		if len(l.Invalid) > 0 || len(l.Incoherent) > 0 {
+		if !l.Counts() {
 			continue
 		}
 		k := key{l.Session, l.Variant, l.Block}

@@ -69,7 +69,7 @@ func (d Delta) Improves() (better, known bool) {
 // Counted are the launches whose numbers count.
 func Counted(launches []*ledger.Launch) (counted []*ledger.Launch) {
 	for _, l := range launches {
-		if l.OK && len(l.Invalid) == 0 && len(l.Incoherent) == 0 {
+		if l.Counts() {
 			counted = append(counted, l)
 		}
 	}

@@ -99,7 +99,7 @@ func (h *History) launches(st *store.Store) (of []*ledger.Launch) {
 	for _, purpose := range []string{ledger.ForBenchmark, ledger.ForQualification} {
 		of = slices.DeleteFunc(st.Launches(store.LaunchFilter{Purpose: purpose, OK: true}), func(l *ledger.Launch) bool {
 			_, has := l.Metrics[h.Metric].Stats[h.Stat]
-			return !has || len(l.Invalid) > 0 || len(l.Incoherent) > 0
+			return !has || !l.Counts()
 		})
 		if len(of) > 0 {
 			return of

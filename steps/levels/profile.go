@@ -54,6 +54,24 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
 	return a, nil
 }
 
+// HeldAgainst is what the profiles of a launch were held against: without a model or a
+// machine where these were not known.
+func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err error) {
+	text, err := st.Get(l.Left[Profile+"/"+heardFile])
+	if err != nil {
+		return on, fmt.Errorf("what launch %s kept beside its profile: %w", l.ID, err)
+	}
+	var h heard
+	if err := json.Unmarshal(text, &h); err != nil {
+		return on, fmt.Errorf("what launch %s kept beside its profile: %w", l.ID, err)
+	}
+	on = basisOf(h.Limit)
+	for _, w := range h.Windows {
+		on.Context = max(on.Context, w.Context) // the same in all of decoding
+	}
+	return on, nil
+}
+
 // profiled is the level of that name.
 type profiled struct {
 	*profiling.Config

@@ -89,6 +89,7 @@ func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verd
 			}
 		}
 		said = append(said, t.said(p))
+		on.Context = t.Context
 		c.limit(p, on, func(name string, x float64) { to.Number(c.named(name, i), x) }, func(bound string) { to.Word(c.named(prefix+"bound", i), bound) })
 		if t.Phase != profile.Decode {
 			continue
@@ -106,9 +107,6 @@ func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verd
 
 // limit holds one profile against the machine.
 func (c *Config) limit(p *profile.Part, on roofline.Basis, number func(name string, x float64), bound func(string)) {
-	if p.Phase == profile.Decode {
-		on.Context = float64(c.PromptTokens+settling) + 1.5*float64(c.Steps)
-	}
 	r, err := roofline.Of(p, on)
 	if err != nil {
 		return

@@ -277,7 +277,7 @@ func cellRun(w *plans.Workload, cell plans.Cell, result load.Result) measure.Cel
 	c := measure.CellRun{
 		Cell: cell.Address, From: result.From, To: result.To,
 		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
-		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w),
+		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
 	}
 	for metric, limit := range w.SLO {
 		if c.SLO == nil {

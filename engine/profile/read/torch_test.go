@@ -184,6 +184,49 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// TestRecordedVariants: the same shape with Triton's experts, and without CUDA graphs, one
+// request. The sums were made from the events by another program.
+func TestRecordedVariants(t *testing.T) {
+	for name, want := range map[string]struct {
+		steps, kernels              int
+		all, experts, routing, head float64
+		wait                        string
+	}{
+		"vllm-triton-decode2": {2, 486, 3042.2, 1076.6, 223.8, 408.7, "queued"},
+		"vllm-eager-decode1":  {1, 548, 3125.3, 933.6, 0, 406.9, "operators"},
+	} {
+		a, err := openOne(t, filepath.Join("testdata", name+".pt.trace.json.gz"), profile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &a.Parts[len(a.Parts)-1]
+		if p.Phase != profile.Decode || p.Requests != 1 || p.Steps != want.steps || p.Count() != want.kernels*want.steps {
+			t.Errorf("%s: %s, %d requests, %d steps, %d kernels", name, p.Phase, p.Requests, p.Steps, p.Count())
+		}
+		var experts, routing, head float64
+		for _, k := range p.Kernels {
+			per, _ := p.Per(k.Total)
+			switch {
+			case strings.Contains(k.Name, "Marlin<"), strings.Contains(k.Name, "_matmul_ogs"):
+				experts += per
+			case strings.Contains(k.Name, "512x8"):
+				head += per
+			case k.Category == "moe" && want.routing > 0:
+				routing += per
+			}
+		}
+		all, _ := p.Per(p.GPU)
+		for what, pair := range map[string][2]float64{"all": {all, want.all}, "experts": {experts, want.experts}, "routing": {routing, want.routing}, "lm_head": {head, want.head}} {
+			if math.Abs(pair[0]-pair[1]) > 0.005*pair[1] {
+				t.Errorf("%s: %s takes %.1f µs a token, not %v", name, what, pair[0], pair[1])
+			}
+		}
+		if len(p.Waits) == 0 || p.Waits[0].Cause != want.wait {
+			t.Errorf("%s: the GPU waits most for %+v, not %s", name, p.Waits, want.wait)
+		}
+	}
+}
+
 // TestFallback: a profile without marks is what the options say; marks win over them.
 func TestFallback(t *testing.T) {
 	plain := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))

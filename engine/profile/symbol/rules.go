@@ -86,6 +86,10 @@ var rules = Rules{
 	{"mul_mat_id", MoE},
 	{"mmid", MoE},
 	{"matmul_ogs", MoE},
+	// What triton_kernels routes with around it.
+	{"_topk_forward", MoE},
+	{"sum_bitmatrix", MoE},
+	{"_reduce_grouped", MoE},
 	{"_matmul_*mxfp4", MoE},
 	{"expert", MoE},
 	{"moe", MoE},

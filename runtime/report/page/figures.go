@@ -505,7 +505,7 @@ func (b *builder) figures() {
 	if n := len(b.Figures.Timeline); n > mostDecided {
 		b.Figures.Timeline = b.Figures.Timeline[n-mostDecided:]
 	}
-	launches := slices.DeleteFunc(b.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) bool { return len(l.Invalid) > 0 || len(l.Incoherent) > 0 })
+	launches := slices.DeleteFunc(b.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) bool { return !l.Counts() })
 	speed := speedOf(launches)
 	if speed == "" {
 		return

@@ -214,7 +214,7 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 		switch {
 		case l.Crashed():
 			return "crashed"
-		case len(l.Incoherent) > 0:
+		case len(l.Garbage()) > 0:
 			word = "garbage"
 		case l.OK && word == "–":
 			word = "coherent"
