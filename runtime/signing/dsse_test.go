@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+	"github.com/secure-systems-lab/go-securesystemslib/signerverifier"
 )
 
 // TestEnvelope: what is signed is what the DSSE specification says, under the key that
@@ -45,6 +48,30 @@ func TestEnvelope(t *testing.T) {
 	sig, _ := base64.StdEncoding.DecodeString(e.Signatures[0].Sig)
 	if signed := fmt.Sprintf("DSSEv1 28 %s 8 %s", kind, payload); !ed25519.Verify(parsed.(ed25519.PublicKey), []byte(signed), sig) {
 		t.Error("the signature is not one of DSSE")
+	}
+	// What cosign, in-toto and others verify with comes to the same.
+	known, err := signerverifier.LoadKey([]byte(public))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := signerverifier.NewED25519SignerVerifierFromSSLibKey(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := dsse.NewEnvelopeVerifier(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs dsse.Envelope
+	if err := json.Unmarshal(text, &theirs); err != nil {
+		t.Fatal(err)
+	}
+	if by, err := verifier.Verify(t.Context(), &theirs); err != nil || len(by) != 1 {
+		t.Errorf("go-securesystemslib: %v, %v", by, err)
+	}
+	theirs.Payload = base64.StdEncoding.EncodeToString([]byte(`{"a": 2}`))
+	if by, err := verifier.Verify(t.Context(), &theirs); err == nil {
+		t.Errorf("go-securesystemslib takes a changed payload: %v", by)
 	}
 	if got, err := OpenEnvelope(text, kind, key.Public); err != nil || string(got) != `{"a": 1}` {
 		t.Errorf("%q, %v", got, err)
