@@ -96,6 +96,8 @@ type Launch struct {
 	// bool. Unobserved says why other things are not known.
 	Observed   map[string]any
 	Unobserved map[string]verdict.Reason
+	// Unread are the workloads whose answers the plan declares to be no text.
+	Unread []string
 }
 
 // stale is the name of an arm of which a launch was no fresh start, and empty for all

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,6 +55,23 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 	}
 	if slices.ContainsFunc(decided, ofTwo) {
 		found = append(found, verdict.New(code.NotCompared))
+	}
+	return append(found, unread(ev)...)
+}
+
+// unread are workloads whose answers a plan declares to be no text, so that speed is all
+// that is known of them.
+func unread(ev *Evidence) (found []verdict.Reason) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(ev.Features)) {
+		for _, l := range ev.Features[name].Candidate.Launches {
+			for _, w := range l.Unread {
+				if !slices.Contains(names, w) {
+					names = append(names, w)
+					found = append(found, verdict.New(code.Unlooked).On(w))
+				}
+			}
+		}
 	}
 	return found
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -54,6 +55,11 @@ func Measured(l *ledger.Launch) gates.Launch {
 	}
 	for name, o := range l.Observed {
 		out.Observed[name] = o.Value
+	}
+	for _, c := range l.Cells {
+		if w, _, _ := strings.Cut(c.Cell, "."); c.Unread && !slices.Contains(out.Unread, w) {
+			out.Unread = append(out.Unread, w)
+		}
 	}
 	return out
 }
