@@ -62,6 +62,12 @@ func lockedNow(st *store.Store, decisions []store.Decided) map[string]verdict.Re
 		return nil
 	}
 	locked := maps.Clone(end.Locked)
+	for i, r := range st.Records() {
+		if i > at && r.RunStart != nil {
+			// What --target left out was so for that run alone.
+			maps.DeleteFunc(locked, func(_ string, why verdict.Reason) bool { return why.Code == code.NotTargeted })
+		}
+	}
 	for _, d := range decisions {
 		if d.Record > at {
 			delete(locked, d.Node)

@@ -63,19 +63,20 @@ func TestRows(t *testing.T) {
 	start := func(run string, nodes ...string) {
 		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Nodes: nodes}})
 	}
-	start("r1", "phase.a", "phase.b", "phase.c", "phase.d", "phase.old")
+	start("r1", "phase.a", "phase.b", "phase.c", "phase.d", "phase.e", "phase.old")
 	decide("phase.b", 1)
 	decide("phase.old", 1)
 	decide("phase.a", 1)
-	rows("phase.a", "phase.b", "phase.c open", "phase.d open", "phase.old")
+	rows("phase.a", "phase.b", "phase.c open", "phase.d open", "phase.e open", "phase.old")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
 		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
-		Locked: map[string]verdict.Reason{"phase.c": failed, "phase.d": failed},
+		Locked: map[string]verdict.Reason{"phase.c": failed, "phase.d": failed, "phase.e": verdict.New(code.NotTargeted)},
 	}})
-	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.old")
-	start("r2", "phase.a", "phase.b", "phase.c", "phase.d", "phase.old")
+	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.e locked", "phase.old")
+	start("r2", "phase.a", "phase.b", "phase.c", "phase.d", "phase.e", "phase.old")
 	decide("phase.c", 1)
-	rows("phase.a", "phase.b", "phase.c", "phase.d locked", "phase.old")
+	// What --target left out of r1 is open in r2, which goes on.
+	rows("phase.a", "phase.b", "phase.c", "phase.d locked", "phase.e open", "phase.old")
 	start("r3", "phase.c", "phase.b", "phase.new", "phase.d", "phase.a")
 	decide("phase.c", 2)
 	rows("phase.c", "phase.b", "phase.new open", "phase.d locked", "phase.a", "phase.old gone")
