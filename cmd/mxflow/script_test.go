@@ -138,7 +138,8 @@ func TestScript(t *testing.T) {
 			"processes-in":      cmdProcessesIn,
 			"wait-processes-in": cmdWaitProcessesIn,
 
-			"slurm": cmdSlurm,
+			"slurm":    cmdSlurm,
+			"overhead": cmdOverhead,
 
 			"free-port": cmdFreePort,
 			"tls-front": cmdTLSFront,

@@ -259,7 +259,8 @@ func (p *Pool) copy(ctx context.Context, to []string, host string) (string, erro
 		var file *os.File
 		if file, err = os.Open(p.Program); err == nil {
 			folder := path.Dir(program)
-			err = run(fmt.Sprintf("mkdir -p %s && cat > %s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s", folder, program), file)
+			// Of those before it, none that may still run is removed.
+			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} +", folder, program), file)
 			_ = file.Close()
 		}
 	}
