@@ -391,6 +391,9 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 // It is not measured.
 func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
+	if made, ok := lab.Store.LaunchByID(id); ok {
+		return made, nil // for another row, which could not be held against it either
+	}
 	record := &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForReference, Ordinal: n, Order: n, OK: true}
 	var err error
 	if record.Draw, err = drawn(lab, protocol, v, before); err != nil {

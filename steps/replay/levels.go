@@ -101,6 +101,9 @@ func protocolOf(p *plans.Plan, d *ledger.Decision) *plans.Protocol {
 
 // level decides one level again. One that cannot be keeps its verdict, and is named.
 func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l ledger.Level) (verdict.Verdict, error) {
+	if l.Launch == "" && l.Verdict != verdict.Pass {
+		return r.unreplayed(out, l) // there was nothing to hold it against, so it was not launched
+	}
 	launch, ok := r.store.LaunchByID(l.Launch)
 	if !ok {
 		return "", &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(l.Launch)}

@@ -220,8 +220,8 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 		entries[v] = e
 		own := levelsOf(d, v.Name)
 		for _, l := range own {
-			if of := launch(l.Launch); of != nil {
-				it.died(v, of)
+			if l.Launch != "" {
+				it.died(v, launch(l.Launch))
 			}
 		}
 		unqualified(e, own)
