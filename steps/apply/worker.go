@@ -34,11 +34,16 @@ import (
 // ends or ctx does. What is left then is stopped in order. What it keeps for that time is
 // in a folder of its own.
 func Work(ctx context.Context, in io.Reader, out io.Writer, guardian engine.Guardian) error {
-	dir, err := os.MkdirTemp("", "mxflow-worker-")
+	clearLeft()
+	dir, err := os.MkdirTemp("", workerDir+"*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	// Where the file system has no locks, the folders of workers that were killed stay.
+	if lock, err := store.Lock(stateOf(dir)); err == nil {
+		defer func() { _ = lock.Unlock() }()
+	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	w := &worker{wire: elsewhere.NewWire(in, out), dir: dir, guardian: guardian, soft: ctx}
@@ -77,6 +82,27 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, guardian engine.Guar
 			return fmt.Errorf("nothing was heard for %s of the mxflow that applies", elsewhere.Silence)
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// workerDir begins the names of folders that workers keep things in.
+const workerDir = "mxflow-worker-"
+
+// stateOf is where a worker keeps what a launch leaves.
+func stateOf(dir string) string { return filepath.Join(dir, "state") }
+
+// clearLeft removes the folders of workers that were killed. One that was just made may
+// not be locked yet.
+func clearLeft() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), workerDir+"*"))
+	for _, dir := range left {
+		info, err := os.Stat(dir)
+		if err != nil || time.Since(info.ModTime()) < time.Hour {
+			continue
+		}
+		if held, _, err := store.AtWork(stateOf(dir)); err == nil && !held {
+			_ = os.RemoveAll(dir) // of others it stays
 		}
 	}
 }
@@ -171,7 +197,7 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	if w.graph, err = runtime.NewGraph(res.Plan); err != nil {
 		return nil, err
 	}
-	state := filepath.Join(w.dir, "state")
+	state := stateOf(w.dir)
 	if w.store, err = store.Open(state); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,41 @@
+package apply
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// TestClearLeft: the folder of a worker that was killed goes with the next one, that of
+// one at work, or just made, does not.
+func TestClearLeft(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	old := time.Now().Add(-2 * time.Hour)
+	made := func(name string) string {
+		dir := filepath.Join(os.TempDir(), workerDir+name)
+		if err := os.MkdirAll(stateOf(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	killed, atWork, fresh := made("killed"), made("at-work"), made("fresh")
+	lock, err := store.Lock(stateOf(atWork))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	for _, dir := range []string{killed, atWork} {
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clearLeft()
+	for dir, want := range map[string]bool{killed: false, atWork: true, fresh: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
