@@ -126,6 +126,14 @@ PartitionName=urgent Nodes=node1,node2 PriorityTier=9 State=UP
 			_ = daemons[i].Process.Kill()
 			_ = daemons[i].Wait()
 		}
+		// A slurmstepd whose slurmd was killed waits for it.
+		environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range environments {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), "SLURM_CONF="+at("slurm.conf")) && pid != os.Getpid() {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
 		_ = os.RemoveAll(dir)
 	})
 	daemon("munged", "--foreground", "--force", "--key-file="+at("munge.key"), "--socket="+at("munge.sock"), "--pid-file="+at("munge.pid"), "--log-file="+at("munge.log"), "--seed-file="+at("munge.seed"))
