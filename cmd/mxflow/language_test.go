@@ -133,7 +133,7 @@ var conditional = map[string]bool{
 	"workload.output_lengths.mean": true,
 	"workload.output_lengths.std":  true,
 	"knob.value.must_not_see.log":  true,
-	"executor.devices":             true, // or slots
+	"executor.local.devices":       true, // or slots
 	"last_good.command":            true, // or image, or source
 }
 
