@@ -250,6 +250,11 @@ func (l *Launch) Garbage() (found []verdict.Reason) {
 	return found
 }
 
+// Unread says whether answers of it are declared to be no text, so that nobody checked them.
+func (l *Launch) Unread() bool {
+	return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Unread })
+}
+
 // Counts says whether a launch by itself has numbers that mean something.
 func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Garbage()) == 0 }
 

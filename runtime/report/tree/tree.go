@@ -216,12 +216,14 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 			return "crashed"
 		case len(l.Garbage()) > 0:
 			word = "garbage"
+		case l.OK && word != "garbage" && l.Unread():
+			word = "not checked"
 		case l.OK && word == "–":
 			word = "coherent"
 		}
 	}
 	for _, level := range d.Levels {
-		if level.Name == "smoke" && level.Verdict != verdict.Pass && word == "coherent" {
+		if level.Name == "smoke" && level.Verdict != verdict.Pass && (word == "coherent" || word == "not checked") {
 			word = "garbage"
 		}
 	}

@@ -106,10 +106,10 @@ func (s *server) tools() *mcp.Server {
 	addTool(s, to, "validate", "Every mistake of the plan with its place.", true, s.validate)
 	addTool(s, to, "plan", "What an apply would do: nodes that are not kept, launches, seconds, and the smallest effect that the launches resolve.", true, s.plan)
 	addTool(s, to, "status", "The accepted stack, what is undecided or did not pass, the limits of the seal and what is left of them.", true, s.status)
-	addTool(s, to, "explain", "Why a feature, gate or node was decided as it was.", true, s.explain)
-	addTool(s, to, "show", "A run with its decisions and launches, or one launch with its metrics.", true, s.show)
-	addTool(s, to, "compare", "The metrics of two runs, features or commits on record with the change, its 95% interval and p. Decides nothing.", true, s.compare)
-	addTool(s, to, "profile", "Where a profiled engine spends its time, and of a feature what differs from its parent.", true, s.profile)
+	addRead(s, to, "explain", "Why a feature, gate or node was decided as it was.", s.explain)
+	addRead(s, to, "show", "A run with its decisions and launches, or one launch with its metrics.", s.show)
+	addRead(s, to, "compare", "The metrics of two runs, features or commits on record with the change, its 95% interval and p. Decides nothing.", s.compare)
+	addRead(s, to, "profile", "Where a profiled engine spends its time, and of a feature what differs from its parent.", s.profile)
 	addTool(s, to, "schema", "The parts of the plan language, or the JSON Schema of one.", true, s.schema)
 	addTool(s, to, "kinds", "The kinds of engine, or the whole profile of one.", true, s.kinds)
 	addTool(s, to, "propose_feature", "Write a feature into the plan that is judged as a sealed feature of its phase is.", false, s.proposeFeature)
@@ -134,6 +134,20 @@ func (s *server) forbidden(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return res, err
 	}
+}
+
+// addRead adds a tool that answers from the record.
+func addRead[In any](s *server, to *mcp.Server, name, says string, answer func(*store.Store, In) (any, error)) {
+	addTool(s, to, name, says, true, func(_ context.Context, in In) (any, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		st, err := s.Reader()
+		if err != nil {
+			return nil, err
+		}
+		defer st.Close()
+		return answer(st, in)
+	})
 }
 
 // addTool answers with the JSON that commands print: reasons with their words, secrets hidden.

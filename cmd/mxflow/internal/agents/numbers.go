@@ -1,11 +1,10 @@
 package agents
 
 import (
-	"context"
-
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 type compareAsk struct {
@@ -46,14 +45,7 @@ type meanLine struct {
 	Launches int     `json:"launches"`
 }
 
-func (s *server) compare(_ context.Context, ask compareAsk) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st, err := s.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
+func (s *server) compare(st *store.Store, ask compareAsk) (any, error) {
 	all, err := report.PairsOf(st, ask.A, ask.B)
 	if err != nil {
 		return nil, err
@@ -119,14 +111,7 @@ type kernelLine struct {
 	Total    float64 `json:"us"`
 }
 
-func (s *server) profile(_ context.Context, ask profileAsk) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st, err := s.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
+func (s *server) profile(st *store.Store, ask profileAsk) (any, error) {
 	own, parent, err := s.Profile(st, ask.Feature)
 	if err != nil {
 		return nil, err

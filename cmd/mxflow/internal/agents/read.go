@@ -16,6 +16,7 @@ import (
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -238,14 +239,7 @@ type ExplainAnswer struct {
 	LogTail []string `json:"log_tail,omitempty"`
 }
 
-func (s *server) explain(_ context.Context, ask explainAsk) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st, err := s.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
+func (s *server) explain(st *store.Store, ask explainAsk) (any, error) {
 	node, alternative, err := s.Find(st, ask.Node)
 	if err != nil {
 		return nil, err
@@ -297,14 +291,7 @@ type launchAnswer struct {
 	Metrics map[string]measure.Summary `json:"metrics,omitempty"`
 }
 
-func (s *server) show(_ context.Context, ask showAsk) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st, err := s.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
+func (s *server) show(st *store.Store, ask showAsk) (any, error) {
 	if l, ok := st.LaunchByID(ask.ID); ok {
 		return launchAnswer{l.ID, l.Variant, l.Knobs, l.OK, l.Error, l.Invalid, l.LogTail, l.Metrics}, nil
 	}
