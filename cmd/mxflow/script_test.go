@@ -91,12 +91,15 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	scenarios := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		// Far more than all scenarios take: a hang fails well before go test's own
 		// limit, and what hangs is ended.
 		Deadline: time.Now().Add(8 * time.Minute),
 		Setup: func(e *testscript.Env) error {
+			if beside, is := e.T().(*besideOthers); is {
+				beside.work = e.WorkDir
+			}
 			e.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.
 			e.Setenv("PLANS", plans)
@@ -145,7 +148,17 @@ func TestScript(t *testing.T) {
 			"tls-front": cmdTLSFront,
 		},
 		RequireUniqueNames: true,
+	}
+	var disturbed aside[string]
+	t.Cleanup(func() { // when all that runs in parallel has ended
+		for _, name := range disturbed.list {
+			t.Logf("%s failed beside others, and runs again alone", name)
+			one := scenarios
+			one.Dir, one.Files, one.Deadline = "", []string{filepath.Join(scenarios.Dir, name+".txtar")}, time.Now().Add(3*time.Minute)
+			testscript.RunT(&alone{T: t}, one)
+		}
 	})
+	testscript.RunT(&besideOthers{T: t, disturbed: &disturbed}, scenarios)
 }
 
 // condition adds [namespaces]: this system lets the test mount file systems that
