@@ -3,6 +3,10 @@
 # nobody did. The gate holds because each was caught. Takes about half a minute.
 #
 # exit status: 0
+# feature.cached: pass
+# feature.fast_and_wrong: invalid
+# feature.leaks: invalid
+# feature.trades_ttft: fail
 
 plan "protocol" {
   summary = "Four ports of a KV cache, of which one is good"
