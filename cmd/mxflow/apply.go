@@ -31,7 +31,7 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, wait, serve, underSeal bool
+	var onSeen, wait, serve, underSeal, detach, child bool
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
@@ -49,19 +49,26 @@ naming what moved.
 With --target only the named nodes and what they depend on are run. Of the rest, recorded
 outcomes that still hold are kept; a gate that is left out counts as inconclusive.
 
+With --detach it returns once the run began (exit status 0), and the run goes on in a
+process of its own that no logout ends; mxflow attach follows it to its exit status. What
+keeps it from beginning is said here, with the exit status that it would have.
+
 The first Ctrl-C stops the engine in order and records the interruption; the
 second stops at once. Everything is kept in .mxflow beside the plan.
 
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
 failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130
 interrupted.`,
-		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
+		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --detach plan.hcl && mxflow attach plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
 			path, err := a.planOf(args)
 			if err != nil {
 				return err
+			}
+			if detach && !child {
+				return a.detach(path)
 			}
 			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
 			file, err := reviewed.Read(path)
@@ -112,9 +119,15 @@ interrupted.`,
 			} else if key != "" {
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
-			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a), a.reportStreamed
-			beginStream(a)
-			res, err := applyPlan(c.Context(), a, q)
+			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a, child), a.reportStreamed
+			ctx, stop := context.WithCancel(c.Context())
+			defer stop()
+			if child {
+				q.watch = newDetached(a, q.state, q.watch, stop)
+			} else {
+				beginStream(a)
+			}
+			res, err := applyPlan(ctx, a, q)
 			if res != nil && !a.json {
 				outcome.Print(a.screen(), res, tell.Rough(res.Took.Seconds()), strings.Join(args, " "))
 			}
@@ -128,6 +141,9 @@ interrupted.`,
 	onSeenFlag(c, &onSeen)
 	c.Flags().BoolVar(&serve, "serve", false, "show the run in a browser until it ends, as mxflow serve does")
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is at work on the state directory")
+	c.Flags().BoolVar(&detach, "detach", false, "return once the run began, and leave it in the background; mxflow attach follows it")
+	c.Flags().BoolVar(&child, "child", false, "print to the run's folder from its begin")
+	_ = c.Flags().MarkHidden("child")
 	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what is not as plan.seal beside the plan has it (see mxflow seal)")
 	c.Flags().StringVar(&key, "key", "", "public key of who sealed, or its `file` (default: your own)")
 	a.jsonFlag(c, "stream events as JSON, one object a line")
@@ -147,8 +163,8 @@ func beginStream(a *app) {
 	}
 }
 
-// newProgress shows how an apply goes on.
-func newProgress(a *app) apply.Observer {
+// newProgress shows how an apply goes on; in the background nobody redraws lines.
+func newProgress(a *app, background bool) apply.Observer {
 	on := progress.Screen{
 		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
 		Safe: func(text string) string { return a.secrets.Text(inert.Text(text)) },
@@ -156,7 +172,7 @@ func newProgress(a *app) apply.Observer {
 	switch {
 	case a.json:
 		on.JSON = a.printLine
-	case terminal(a.stdout):
+	case terminal(a.stdout) && !background:
 		on.Terminal = bare(a.stdout)
 	}
 	return progress.New(on)

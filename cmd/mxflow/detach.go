@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+// detach starts this command again in a session of its own, and returns once that has begun
+// its run or has ended without one. Until then it prints here.
+func (a *app) detach(plan string) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	begun, tell, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer begun.Close()
+	args := slices.Clone(os.Args[1:])
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	c := exec.Command(program, slices.Insert(args, end, "--child")...)
+	c.Stdout, c.Stderr, c.ExtraFiles = os.Stdout, os.Stderr, []*os.File{tell}
+	if columns, _, _ := a.size(); columns > 0 {
+		c.Env = append(os.Environ(), fmt.Sprintf("COLUMNS=%d", columns))
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = c.Start()
+	_ = tell.Close()
+	if err != nil {
+		return fmt.Errorf("%s cannot be started in the background: %w", program, err)
+	}
+	go func() {
+		for s := range ending.Interrupts() {
+			_ = c.Process.Signal(s) // in its session it has no Ctrl-C
+		}
+	}()
+	run, err := io.ReadAll(begun)
+	if err != nil {
+		return err
+	}
+	if len(run) == 0 {
+		_ = c.Wait()
+		if a.exit = c.ProcessState.ExitCode(); a.exit < 0 {
+			return a.fail(verdict.ExitBroken, fmt.Errorf("the process in the background ended before its run began: %s", c.ProcessState))
+		}
+		if a.exit != 0 {
+			return errShown
+		}
+		return nil
+	}
+	if a.json {
+		a.printLine(map[string]any{"type": "detached", "run": string(run), "pid": c.Process.Pid})
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "Run %s goes on in the background (process %d).\n  %s  follow it; exits as the run does\n  kill %d  stop it in order\n", run, c.Process.Pid, a.attachTo(plan), c.Process.Pid)
+	return nil
+}
+
+// attachTo is the command that follows the run of a plan.
+func (a *app) attachTo(plan string) string {
+	words := []string{"mxflow", "attach"}
+	if a.state != "" {
+		words = append(words, "--state", a.state)
+	}
+	return strings.Join(append(words, plan), " ")
+}
+
+// detached is what a run shows that goes on in the background: from its begin it prints to
+// a file, and whoever started it may go.
+type detached struct {
+	apply.Observer
+	dir string
+	// begun says to who started it that the run began, or ends unsaid.
+	begun *os.File
+	// print begins what is printed, stop ends a run that nobody could follow.
+	print, stop func()
+	stderr      io.Writer
+}
+
+// begunAt is the file that the starting process hears by.
+const begunAt = 3
+
+func newDetached(a *app, dir string, watch apply.Observer, stop func()) *detached {
+	unix.CloseOnExec(begunAt)
+	return &detached{Observer: watch, dir: dir, begun: os.NewFile(begunAt, "begun"), print: func() { beginStream(a) }, stop: stop, stderr: a.stderr}
+}
+
+func (d *detached) Begin(s apply.Start) {
+	f, err := store.NewOutput(d.dir, s.Run)
+	if err == nil {
+		err = errors.Join(unix.Dup2(int(f.Fd()), 1), unix.Dup2(int(f.Fd()), 2))
+	}
+	if err == nil {
+		d.print()
+		d.Observer.Begin(s)
+		_, err = d.begun.WriteString(s.Run)
+	}
+	_ = d.begun.Close()
+	if err != nil {
+		fmt.Fprintf(d.stderr, "mxflow: the run cannot go on in the background: %v\n", err)
+		d.stop()
+	}
+}
+
+func newAttachCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "attach [PLAN]",
+		Short: "Follow an apply that runs in the background",
+		Long: `Shows what apply --detach prints, from its begin to its end, and exits with its status.
+Ctrl-C leaves it running, with exit status 130; any number may follow one run. Of a run
+that has ended, it shows what was printed. It reads the state directory beside PLAN, or in
+the current folder.`,
+		Example: "  mxflow apply --detach plan.hcl\n  mxflow attach plan.hcl",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			st, work, err := openStanding(a, args)
+			if err != nil {
+				return err
+			}
+			dir := st.Dir()
+			st.Close()
+			if work.State == report.None {
+				return errors.New("nothing was applied here: start with mxflow apply --detach")
+			}
+			f, err := store.Output(dir, work.Run)
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("run %s was not started with --detach: mxflow status says how it stands, mxflow serve shows it", work.Run)
+			}
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if attached, err := follow(c.Context(), f, bare(a.stdout)); err != nil {
+				return err
+			} else if !attached {
+				said := fmt.Sprintf("\nRun %s goes on.\n", work.Run)
+				if work.Holder != nil {
+					said += fmt.Sprintf("  kill %d  stop it in order, on %s\n", work.Holder.PID, work.Holder.Host)
+				}
+				fmt.Fprint(a.stderr, said)
+				a.exit = verdict.ExitInterrupted
+				return nil
+			}
+			return a.exitOf(args, work.Run)
+		},
+	}
+}
+
+// followEvery is how often it is looked whether more was printed.
+const followEvery = 100 * time.Millisecond
+
+// follow copies an Output until the process that prints to it has ended; false where
+// Ctrl-C came first.
+func follow(ctx context.Context, f *os.File, to io.Writer) (ended bool, err error) {
+	interrupts := ending.Interrupts()
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		printing, err := store.Printing(f)
+		if err != nil {
+			return false, err
+		}
+		if _, err := io.Copy(to, f); err != nil || !printing {
+			return true, err
+		}
+		select {
+		case <-tick.C:
+		case <-interrupts:
+			return false, nil
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+// exitOf sets the exit status of a run whose process has ended.
+func (a *app) exitOf(args []string, run string) error {
+	st, work, err := openStanding(a, args)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	v, err := st.Run(run)
+	if err != nil {
+		return err
+	}
+	if a.exit = v.Exit; v.Done {
+		return nil
+	}
+	why := fmt.Errorf("run %s did not finish: its process was killed, or the machine restarted. mxflow apply resumes it", run)
+	if runs := st.Runs(); work.Run == run {
+		why = errors.New(standing.Work(work, runs[len(runs)-1]))
+	}
+	return a.fail(verdict.ExitBroken, why)
+}
