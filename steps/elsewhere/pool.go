@@ -19,6 +19,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -226,11 +227,18 @@ func (p *Pool) command(ctx context.Context, n int, hello *Hello) ([]string, erro
 	for i, arg := range x.Command {
 		argv[i] = strings.ReplaceAll(arg, "{host}", hello.Host)
 	}
-	if x.Program == "" {
+	// A shell there reads what follows.
+	home, under := strings.CutPrefix(program, "~/")
+	switch {
+	case x.Program == "":
 		var err error
 		if program, err = p.copy(ctx, argv, hello.Host); err != nil {
 			return nil, err
 		}
+	case under:
+		program = `"$HOME"/` + shell.Quote(home)
+	default:
+		program = shell.Quote(program)
 	}
 	return append(argv, "exec "+program+" worker"), nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +233,28 @@ func TestCommand(t *testing.T) {
 	}
 	if got := strings.Join(argv, "|"); got != "ssh|b|exec /opt/mxflow worker" || hello.Host != "b" || strings.Join(hello.Devices, ",") != "2,3" {
 		t.Errorf("%s on %s with %v", got, hello.Host, hello.Devices)
+	}
+	for program, want := range map[string]string{
+		"/opt/my tools/mxflow": "exec '/opt/my tools/mxflow' worker", "~/bin/$x/mxflow": `exec "$HOME"/'bin/$x/mxflow' worker`, "mxflow": "exec mxflow worker",
+	} {
+		p.Plan.Executor.Program = program
+		if argv, err = p.command(t.Context(), 0, &Hello{}); err != nil || argv[len(argv)-1] != want {
+			t.Errorf("%s: %s, want %s (%v)", program, argv[len(argv)-1], want, err)
+		}
+	}
+}
+
+// TestReceiveTakesNoRoomOnItsWord: a worker that announces much and sends little.
+func TestReceiveTakesNoRoomOnItsWord(t *testing.T) {
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	_, err := NewWire(strings.NewReader(fmt.Sprintf("{\"mxflow\":%d,\"bytes\":%d}\nfew", Version, longest)), nil).Receive()
+	goruntime.ReadMemStats(&after)
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v", err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
+		t.Errorf("%d bytes were reserved", took)
 	}
 }
 

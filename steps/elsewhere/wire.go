@@ -134,8 +134,11 @@ func (w *Wire) Receive() (m Message, err error) {
 			return m, damaged{err}
 		}
 		w.began = true
-		m.Data = make([]byte, m.Bytes)
-		_, err = io.ReadFull(w.in, m.Data)
+		// Room is made as bytes arrive, and not on the word of who sends them.
+		m.Data, err = io.ReadAll(io.LimitReader(w.in, int64(m.Bytes)))
+		if err == nil && len(m.Data) < m.Bytes {
+			err = io.ErrUnexpectedEOF
+		}
 		return m, err
 	}
 }
