@@ -216,7 +216,7 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	}
 	own, why := collect(arm, in)
 	r.own = own
-	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.digests
+	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.samples()
 	if why != nil {
 		return r.lacks(why, in)
 	}
@@ -230,7 +230,7 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	other, why := collect(base, in)
 	r.base = other
 	r.BaseN, r.BasePerLaunch = len(other.values), other.values
-	r.Samples = append(r.Samples, other.digests...)
+	r.Samples = append(r.Samples, other.samples()...)
 	if why == nil {
 		why = own.incomparable(other, in)
 	}
@@ -385,9 +385,18 @@ type taken struct {
 	arm      Arm
 	values   []float64
 	requests int
-	digests  []string
 	// unit and correction are those of all its launches.
 	unit, correction string
+}
+
+// samples are the digests of the raw samples that the values rest on.
+func (t taken) samples() (digests []string) {
+	for i := range t.values {
+		if sum := t.arm.Launches[i].Samples; sum != "" {
+			digests = append(digests, sum)
+		}
+	}
+	return digests
 }
 
 // lack is why an arm does not give a number.
@@ -425,7 +434,9 @@ func collect(a Arm, in *plans.Input) (taken, *lack) {
 	}
 	first := a.Launches[0].Metrics[address]
 	t.unit, t.correction = first.Unit, first.Correction
-	for _, l := range a.Launches {
+	t.values = make([]float64, 0, len(a.Launches))
+	for i := range a.Launches {
+		l := &a.Launches[i]
 		s := l.Metrics[address]
 		v, why := valueOf(l, s, in)
 		switch {
@@ -438,15 +449,12 @@ func collect(a Arm, in *plans.Input) (taken, *lack) {
 		}
 		t.values = append(t.values, v)
 		t.requests += s.Requests
-		if l.Samples != "" {
-			t.digests = append(t.digests, l.Samples)
-		}
 	}
 	return t, nil
 }
 
 // valueOf is the statistic of one launch.
-func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
+func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 	stat := needs(in)
 	if s.N == 0 {
 		return 0, unknown(l.without(in.LaunchAddress()))

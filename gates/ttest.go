@@ -1,9 +1,9 @@
 package gates
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -218,6 +218,10 @@ func paired(own, base taken, single bool) (pairs, error) {
 	if err != nil {
 		return p, err
 	}
+	p = pairs{
+		own: make([]float64, 0, len(of)), ownIDs: make([]string, 0, len(of)), rounds: make([]int, 0, len(of)), places: make([]string, 0, len(of)),
+		base: make([]float64, 0, len(of)), baseIDs: make([]string, 0, len(of)),
+	}
 	for _, l := range of {
 		i := slices.IndexFunc(others, func(o placed) bool { return o.round == l.round })
 		if i < 0 {
@@ -260,15 +264,15 @@ type placed struct{ round, index int }
 // byRound lists the launches of an arm by rounds. Arms that know of no rounds
 // (imported numbers) count their launches in order.
 func byRound(t taken, count bool) ([]placed, error) {
-	var out []placed
-	for i, l := range t.arm.Launches {
-		round := l.Round
+	out := make([]placed, len(t.arm.Launches))
+	for i := range t.arm.Launches {
+		round := t.arm.Launches[i].Round
 		if count {
 			round = i + 1
 		}
-		out = append(out, placed{round, i})
+		out[i] = placed{round, i}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].round < out[j].round })
+	slices.SortStableFunc(out, func(a, b placed) int { return cmp.Compare(a.round, b.round) })
 	for i := 1; i < len(out); i++ {
 		if out[i].round == out[i-1].round {
 			return nil, fault(verdict.New(code.RoundTwice, verdict.Int("round", out[i].round),
@@ -279,7 +283,12 @@ func byRound(t taken, count bool) ([]placed, error) {
 }
 
 func roundless(t taken) bool {
-	return !slices.ContainsFunc(t.arm.Launches, func(l Launch) bool { return l.Round != 0 })
+	for i := range t.arm.Launches {
+		if t.arm.Launches[i].Round != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rangeLaunches is how many launches an arm a range needs: with three of either,

@@ -104,11 +104,11 @@ func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bo
 	if err != nil || errs[0] != nil || errs[1] != nil {
 		return v, false
 	}
-	_, looks, err := stats.Sequential(q, stats.Design{Looks: []int{v.n}, First: v.n})
-	if err != nil || len(looks) == 0 || !(looks[0].DF > 0) && !v.alone() {
+	look, err := q.At(v.n)
+	if err != nil || !(look.DF > 0) && !v.alone() {
 		return v, false
 	}
-	v.gain, v.se, v.df = looks[0].Estimate, looks[0].SE, looks[0].DF
+	v.gain, v.se, v.df = look.Estimate, look.SE, look.DF
 	if v.alone() {
 		v.df = 1
 	}

@@ -126,7 +126,6 @@ func looksBetween(least, most, from int) (looks []int) {
 }
 
 func levelOf(name string, levels []level, rate float64, last int) (float64, error) {
-	var offered []string
 	for _, l := range levels {
 		if math.Abs(l.rate-rate) < 1e-12 {
 			if last > usualLaunches {
@@ -134,6 +133,9 @@ func levelOf(name string, levels []level, rate float64, last int) (float64, erro
 			}
 			return l.short, nil
 		}
+	}
+	var offered []string
+	for _, l := range levels {
 		offered = append(offered, fmt.Sprint(l.rate))
 	}
 	return 0, fmt.Errorf("%s = %v is not calibrated: offered are %s", name, rate, strings.Join(offered, ", "))

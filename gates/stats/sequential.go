@@ -108,6 +108,15 @@ func Sequential(q Question, d Design) (Outcome, []Look, error) {
 	return outcome, looks, nil
 }
 
+// At is one look at the first n launches of each arm, at which nothing is decided: it
+// has no bounds, which cost more than all the rest.
+func (q *Question) At(n int) (Look, error) {
+	if err := q.check(Design{Looks: []int{n}}); err != nil {
+		return Look{}, err
+	}
+	return q.look(n, n >= Clear)
+}
+
 // run appends the looks, without bounds, which cost more than all the rest.
 func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 	have := len(q.Candidate)

@@ -149,6 +149,9 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if l, err := q.At(len(q.Candidate)); err != nil || l.Estimate != looks[0].Estimate || l.SE != looks[0].SE || l.DF != looks[0].DF || l.T != looks[0].T {
+			t.Errorf("one look is %+v, %v, want that of the test, %+v", l, err, looks[0])
+		}
 		for theta, want := range map[float64]Outcome{
 			looks[0].Low - 1e-9: Passed, looks[0].Low + 1e-9: Ended, looks[0].High - 1e-9: Ended, looks[0].High + 1e-9: Failed,
 		} {
@@ -157,6 +160,13 @@ func TestBounds(t *testing.T) {
 				t.Errorf("at %v it %s, want %s", theta, got, want)
 			}
 		}
+	}
+}
+
+// A look by itself is refused as a test of one look is.
+func TestAt(t *testing.T) {
+	if l, err := (&Question{Candidate: []float64{1, math.NaN()}, Base: []float64{1, 2}, Pass: 0.01, Fail: 0.01}).At(2); err == nil || l.DF != 0 {
+		t.Errorf("a value that is not finite is looked at: %+v", l)
 	}
 }
 

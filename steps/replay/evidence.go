@@ -295,10 +295,21 @@ func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 			continue // which is said of the evidence
 		}
 		out.Numbers++
-		if again := decide.Tries(r.store.Records(), ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); again != ev.Try {
+		if again := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); again != ev.Try {
 			out.differ("decision", "try of "+ev.Feature, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, again)))
 		}
 	}
+}
+
+// triesBefore remembers what was counted: decisions of a session ask for the same.
+func (r *Replay) triesBefore(name, candidate, parent, session, work string) int {
+	key := [...]string{name, candidate, parent, session, work}
+	n, ok := r.tries[key]
+	if !ok {
+		n = decide.Tries(r.store.Records(), name, candidate, parent, session, work)
+		r.tries[key] = n
+	}
+	return n
 }
 
 // reading are the compiled rules by which the noise of a piece of evidence was

@@ -53,6 +53,7 @@ type Replay struct {
 	plans    map[string]*recordedPlan
 	launches map[string]*replayedLaunch
 	noise    map[string]map[string]verdict.Noise
+	tries    map[[5]string]int
 }
 
 // Outcome is what deciding again came to.
@@ -118,7 +119,7 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 	r := &Replay{
 		store: st, registry: registry, inputs: inputs,
 		runs: map[string]*ledger.RunStart{}, arch: map[string]string{}, recorded: map[string]int{}, locked: map[string]map[string]verdict.Reason{},
-		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]verdict.Noise{},
+		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]verdict.Noise{}, tries: map[[5]string]int{},
 	}
 	for i, rec := range st.Records() {
 		switch {
