@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -70,11 +72,18 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 
 // disturbances are how the machine disturbed what was measured.
 func disturbances(reasons []verdict.Reason) (how []verdict.Reason) {
+	add := func(found []verdict.Reason) {
+		for _, f := range found {
+			if !slices.ContainsFunc(how, f.Equal) { // each rule that waits for a benchmark brings its causes
+				how = append(how, f)
+			}
+		}
+	}
 	for _, r := range reasons {
 		if r.Code == code.MachineDisturbed {
-			how = append(how, r.Causes...)
+			add(r.Causes)
 		} else {
-			how = append(how, disturbances(r.Causes)...)
+			add(disturbances(r.Causes))
 		}
 	}
 	return how

@@ -23,9 +23,13 @@ func TestNext(t *testing.T) {
 		}})
 	}
 	slept := verdict.New(code.WokenLate)
+	waits := verdict.New(code.Level).On("benchmark").Is(verdict.Inconclusive).From(verdict.New(code.MachineDisturbed).From(slept))
 	disturbed := &ledger.Decision{Verdict: verdict.Inconclusive, Reasons: []verdict.Reason{
-		verdict.New(code.Level).On("benchmark").Is(verdict.Inconclusive).From(verdict.New(code.MachineDisturbed).From(slept)),
+		waits, verdict.New(code.Rule).On("decode").From(waits),
 	}}
+	if next := Next(disturbed); len(next) != 1 || len(next[0].Causes) != 1 {
+		t.Errorf("one disturbance that two rules wait for is named as %+v", next)
+	}
 	passed := beside(code.Settles)
 	passed.Verdict = verdict.Pass
 	recorded := beside(code.Settles)
