@@ -67,9 +67,6 @@ interrupted.`,
 			if err != nil {
 				return err
 			}
-			if detach && !child {
-				return a.detach(path)
-			}
 			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
 			file, err := reviewed.Read(path)
 			if err != nil {
@@ -118,6 +115,9 @@ interrupted.`,
 				holdTo(s, sealing.FileOf(q.path), by, &q)
 			} else if key != "" {
 				return errors.New("--key is the key of a seal: add --sealed")
+			}
+			if detach && !child {
+				return a.detach(q)
 			}
 			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a, child), a.reportStreamed
 			ctx, stop := context.WithCancel(c.Context())

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +19,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -26,7 +28,7 @@ import (
 
 // detach starts this command again in a session of its own, and returns once that has begun
 // its run or has ended without one. Until then it prints here.
-func (a *app) detach(plan string) error {
+func (a *app) detach(q applying) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -75,17 +77,17 @@ func (a *app) detach(plan string) error {
 		a.printLine(map[string]any{"type": "detached", "run": string(run), "pid": c.Process.Pid})
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "Run %s goes on in the background (process %d).\n  %s  follow it; exits as the run does\n  kill %d  stop it in order\n", run, c.Process.Pid, a.attachTo(plan), c.Process.Pid)
+	fmt.Fprintf(a.stdout, "Run %s goes on in the background (process %d).\n  %s  follow it; exits as the run does\n  kill %d  stop it in order\n", run, c.Process.Pid, attachTo(q), c.Process.Pid)
 	return nil
 }
 
-// attachTo is the command that follows the run of a plan.
-func (a *app) attachTo(plan string) string {
-	words := []string{"mxflow", "attach"}
-	if a.state != "" {
-		words = append(words, "--state", a.state)
+// attachTo is the command that follows what is applied.
+func attachTo(q applying) string {
+	command := "mxflow attach "
+	if q.state != filepath.Join(lang.FolderOf(q.path), store.DirName) {
+		command += "--state " + shell.Quote(q.state) + " "
 	}
-	return strings.Join(append(words, plan), " ")
+	return command + shell.Quote(q.path)
 }
 
 // detached is what a run shows that goes on in the background: from its begin it prints to
