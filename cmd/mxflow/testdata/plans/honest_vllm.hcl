@@ -43,7 +43,8 @@ knob "port" {
   value "on" {
     args = concat(local.eager, local.port.on)
   }
-  changes = ["cuda_graphs", "dtype", "prefix_caching", "speculative"]
+  # One sequence of 1,024 tokens at a time is also no more than that in a step.
+  changes = ["cuda_graphs", "dtype", "max_num_batched_tokens", "prefix_caching", "speculative"]
 }
 
 baseline {
