@@ -129,54 +129,7 @@ func (s *scanner) skip() error {
 
 // parse reads one event, an object that starts b, and says how long it is.
 func (e *event) parse(b []byte) (int, error) {
-	p := 1
-	for {
-		p = spaces(b, p)
-		if p >= len(b) {
-			return 0, errShort
-		}
-		switch b[p] {
-		case '}':
-			return p + 1, nil
-		case ',':
-			p++
-			continue
-		case '"':
-		default:
-			return 0, fmt.Errorf("found %q in an event where a name is due", b[p])
-		}
-		key, n, err := value(b[p:])
-		if err != nil {
-			return 0, err
-		}
-		p = spaces(b, p+n)
-		if p >= len(b) {
-			return 0, errShort
-		}
-		if b[p] != ':' {
-			return 0, fmt.Errorf("found %q in an event where : is due", b[p])
-		}
-		p = spaces(b, p+1)
-		if p >= len(b) {
-			return 0, errShort
-		}
-		if b[p] == '{' || b[p] == '[' {
-			if string(key) == "args" && b[p] == '{' {
-				n, err = e.args(b[p:])
-			} else {
-				n, err = nested(b[p:])
-			}
-			if err != nil {
-				return 0, err
-			}
-			p += n
-			continue
-		}
-		v, n, err := value(b[p:])
-		if err != nil {
-			return 0, err
-		}
-		p += n
+	return members(b, "an event", func(key, v []byte) {
 		switch string(key) {
 		case "ph":
 			if len(v) == 1 {
@@ -195,11 +148,31 @@ func (e *event) parse(b []byte) (int, error) {
 		case "dur":
 			e.dur = v
 		}
-	}
+	}, func(key, b []byte) (int, error) {
+		if string(key) == "args" && b[0] == '{' {
+			return e.args(b)
+		}
+		return nested(b)
+	})
 }
 
 // args reads what we need of an event's arguments.
 func (e *event) args(b []byte) (int, error) {
+	return members(b, "the args of an event", func(key, v []byte) {
+		switch string(key) {
+		case "correlation":
+			e.correlation = v
+		case "External id":
+			e.id = v
+		case "name":
+			e.label = v
+		}
+	}, func(_, b []byte) (int, error) { return nested(b) })
+}
+
+// members goes over an object that starts b, and says how long it is. take gets the
+// members that are no objects and no lists; inside says how long those are.
+func members(b []byte, of string, take func(key, v []byte), inside func(key, b []byte) (int, error)) (int, error) {
 	p := 1
 	for {
 		p = spaces(b, p)
@@ -214,7 +187,7 @@ func (e *event) args(b []byte) (int, error) {
 			continue
 		case '"':
 		default:
-			return 0, fmt.Errorf("found %q in the args of an event where a name is due", b[p])
+			return 0, fmt.Errorf("found %q in %s where a name is due", b[p], of)
 		}
 		key, n, err := value(b[p:])
 		if err != nil {
@@ -225,36 +198,24 @@ func (e *event) args(b []byte) (int, error) {
 			return 0, errShort
 		}
 		if b[p] != ':' {
-			return 0, fmt.Errorf("found %q in the args of an event where : is due", b[p])
+			return 0, fmt.Errorf("found %q in %s where : is due", b[p], of)
 		}
 		p = spaces(b, p+1)
 		if p >= len(b) {
 			return 0, errShort
 		}
 		if b[p] == '{' || b[p] == '[' {
-			if n, err = nested(b[p:]); err != nil {
-				return 0, err
+			n, err = inside(key, b[p:])
+		} else {
+			var v []byte
+			if v, n, err = value(b[p:]); err == nil {
+				take(key, v)
 			}
-			p += n
-			continue
 		}
-		v, n, err := value(b[p:])
 		if err != nil {
 			return 0, err
 		}
 		p += n
-		switch string(key) {
-		case "correlation":
-			e.correlation = v
-		case "device":
-			e.device = v
-		case "stream":
-			e.stream = v
-		case "External id":
-			e.id = v
-		case "name":
-			e.label = v
-		}
 	}
 }
 

@@ -48,11 +48,10 @@ type torch struct {
 
 // event is what we look at of one entry. All refer to the buffer.
 type event struct {
-	ph                      byte
-	cat, name, pid, tid     []byte
-	ts, dur                 []byte
-	correlation, device, id []byte
-	stream, label           []byte
+	ph                     byte
+	cat, name, pid, tid    []byte
+	ts, dur                []byte
+	correlation, id, label []byte
 }
 
 // document is an object with traceEvents among others, or their array alone.
