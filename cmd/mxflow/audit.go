@@ -12,7 +12,7 @@ import (
 // auditHost is what the commands about the record reach of mxflow.
 func (a *app) auditHost() audit.Host {
 	return audit.Host{
-		Stdout: a.stdout, Stderr: a.stderr, JSON: &a.json, PrintJSON: a.printJSON,
+		Stdout: a.stdout, JSON: &a.json, PrintJSON: a.printJSON,
 		Reader: a.reader, Evidence: a.evidence,
 		Writer: func(args []string) (*store.Store, func(), error) { return opened(a, args) },
 		Node:   recorded.Node,

@@ -10,17 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
-
-// Target is what code in a library was compiled for.
-type Target struct {
-	// Name is as nvcc writes it: sm_90a for machine code, compute_90a for PTX.
-	Name string
-	// Images is how many pieces of code there are for it.
-	Images int
-}
 
 // The layout of a fat binary, as it stands in libraries of CUDA 12 and 13: a header, and
 // for each piece of code a header and what follows it. Sizes and offsets are in bytes. There is
@@ -39,32 +32,26 @@ const (
 // sections may hold fat binaries, the second those that a device linker left.
 var sections = []string{".nv_fatbin", "__nv_relfatbin"}
 
-// Read lists what code an ELF file carries, sorted by name; nothing where it carries none.
+// Read lists what the code in an ELF file was compiled for, as nvcc writes it (sm_90a for machine
+// code, compute_90a for PTX) and sorted; nothing where it carries none.
 // An error says that it is no ELF file, or that its fat binaries are not in the known form:
 // then nothing is known of it.
-func Read(r io.ReaderAt) ([]Target, error) {
+func Read(r io.ReaderAt) ([]string, error) {
 	f, err := elf.NewFile(r)
 	if err != nil {
 		return nil, err
 	}
-	images := map[string]int{}
+	targets := map[string]bool{}
 	for _, name := range sections {
 		s := f.Section(name)
 		if s == nil || s.Type == elf.SHT_NOBITS {
 			continue
 		}
-		if err := scan(io.NewSectionReader(r, int64(s.Offset), int64(s.FileSize)), images); err != nil {
+		if err := scan(io.NewSectionReader(r, int64(s.Offset), int64(s.FileSize)), targets); err != nil {
 			return nil, fmt.Errorf("section %s: %w", name, err)
 		}
 	}
-	var all []Target
-	for name, n := range images {
-		all = append(all, Target{name, n})
-	}
-	slices.SortFunc(all, func(a, b Target) int {
-		return strings.Compare(padded(a.Name), padded(b.Name))
-	})
-	return all, nil
+	return slices.SortedFunc(maps.Keys(targets), func(a, b string) int { return strings.Compare(padded(a), padded(b)) }), nil
 }
 
 // padded sorts compute_90 before compute_100, and both before sm_75.
@@ -77,7 +64,7 @@ var errForm = errors.New("a fat binary is not in the known form")
 
 // scan counts the images of the fat binaries in a section, between which there may be
 // padding.
-func scan(r *io.SectionReader, images map[string]int) error {
+func scan(r *io.SectionReader, targets map[string]bool) error {
 	var head [leastImage]byte
 	for at := int64(0); at+leastFat <= r.Size(); {
 		if _, err := r.ReadAt(head[:leastFat], at); err != nil {
@@ -107,7 +94,7 @@ func scan(r *io.SectionReader, images map[string]int) error {
 				return fmt.Errorf("%w: the image at byte %d is longer than its binary", errForm, at)
 			}
 			if name := target(kind, binary.LittleEndian.Uint32(head[28:]), binary.LittleEndian.Uint64(head[40:])); name != "" {
-				images[name]++
+				targets[name] = true
 			}
 			at += size + int64(long)
 		}

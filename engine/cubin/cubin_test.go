@@ -71,10 +71,10 @@ func TestRead(t *testing.T) {
 		file []byte
 		want string // empty for an error
 	}{
-		"several":              {library(".nv_fatbin", full), "[{compute_90 1} {sm_80 1} {sm_121a 1}]"},
-		"two, with padding":    {library(".nv_fatbin", bytes.Join([][]byte{full, make([]byte, 12), fat(sm80)}, nil)), "[{compute_90 1} {sm_80 2} {sm_121a 1}]"},
-		"of a device linker":   {library("__nv_relfatbin", fat(sm80)), "[{sm_80 1}]"},
-		"for a family":         {library(".nv_fatbin", fat(image(isELF, 103, 0x1208011, 112, ""))), "[{sm_103f 1}]"},
+		"several":              {library(".nv_fatbin", full), "[compute_90 sm_80 sm_121a]"},
+		"two, with padding":    {library(".nv_fatbin", bytes.Join([][]byte{full, make([]byte, 12), fat(image(isELF, 75, 0x8011, 64, "old"))}, nil)), "[compute_90 sm_75 sm_80 sm_121a]"},
+		"of a device linker":   {library("__nv_relfatbin", fat(sm80)), "[sm_80]"},
+		"for a family":         {library(".nv_fatbin", fat(image(isELF, 103, 0x1208011, 112, ""))), "[sm_103f]"},
 		"something else in it": {library(".nv_fatbin", fat(image(16, 80, 0, 64, "a list of files"))), "[]"},
 		"no code":              {library(".text", full), "[]"},
 		"an empty section":     {library(".nv_fatbin", nil), "[]"},

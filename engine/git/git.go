@@ -26,8 +26,6 @@ const (
 
 // Repo is a working tree of a repository, or a bare repository.
 type Repo struct {
-	// Dir is the path as it was given, absolute.
-	Dir string
 	// Top is the root of the working tree; of a bare repository, the repository.
 	Top string
 	// GitDir belongs to this working tree, CommonDir to all working trees of the
@@ -49,7 +47,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	case !info.IsDir():
 		return nil, &Error{Kind: NotRepository, Reason: fmt.Sprintf("%s is a file: name the folder of a repository", dir)}
 	}
-	r := &Repo{Dir: dir, Top: dir}
+	r := &Repo{Top: dir}
 	out, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-dir", "--git-common-dir")
 	if err != nil {
 		return nil, err

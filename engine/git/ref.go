@@ -158,7 +158,7 @@ func Short(sha string) string {
 
 // Worktree is a working tree of a repository.
 type Worktree struct {
-	Path, Commit string
+	Path string
 	// Branch is empty where HEAD is detached.
 	Branch string
 }
@@ -177,8 +177,6 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 			switch word {
 			case "worktree":
 				w.Path = rest
-			case "HEAD":
-				w.Commit = rest
 			case "branch":
 				w.Branch = strings.TrimPrefix(rest, "refs/heads/")
 			}

@@ -28,9 +28,8 @@ type entry struct {
 	id         int
 	// at is where it stands in Top, below 0 for the token of the position where its
 	// list lacks it.
-	at int32
-	// own: it is the token of the position, which engines list whatever its rank.
-	own, matched bool
+	at      int32
+	matched bool
 }
 
 // text of an entry. Ids tell most tokens apart, so that few are asked for it.
@@ -111,7 +110,7 @@ func (l *list) add(id, at int, logProb Value, own bool, flaws *Flaws) (sound boo
 	if !own {
 		l.least = min(l.least, p)
 	}
-	l.entries = append(l.entries, entry{logProb: v, p: p, id: id, at: int32(at), own: own})
+	l.entries = append(l.entries, entry{logProb: v, p: p, id: id, at: int32(at)})
 	return true
 }
 

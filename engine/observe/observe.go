@@ -239,9 +239,8 @@ func (o *observer) fromJSON(ctx context.Context, p kinds.Pattern, from *page) Ob
 // Observation is one thing that an engine said of itself, or why it is not
 // known.
 type Observation struct {
-	// Name, Type and Unit are the Pattern's.
+	// Name and Unit are the Pattern's.
 	Name, Unit string
-	Type       kinds.Type
 	// Value is a string, a float64 or a bool; nil where it was not observed: what
 	// is missing is never zero.
 	Value any
@@ -266,7 +265,7 @@ type Observation struct {
 // observed is the observation of a value that was found; one that does not have
 // the pattern's type is missing.
 func observed(p kinds.Pattern, raw any, from string) Observation {
-	o := Observation{Name: p.Name, Type: p.Type, Unit: p.Unit, From: from}
+	o := Observation{Name: p.Name, Unit: p.Unit, From: from}
 	v, why := typed(p, raw)
 	if why != "" {
 		o.Missing = from + ": " + why
@@ -278,7 +277,7 @@ func observed(p kinds.Pattern, raw any, from string) Observation {
 
 // missing is the observation of nothing.
 func missing(p kinds.Pattern, format string, args ...any) Observation {
-	return Observation{Name: p.Name, Type: p.Type, Unit: p.Unit, Missing: fmt.Sprintf(format, args...)}
+	return Observation{Name: p.Name, Unit: p.Unit, Missing: fmt.Sprintf(format, args...)}
 }
 
 // typed turns what was found into a value of the pattern's type.

@@ -358,12 +358,6 @@ type total struct {
 	ns    int64
 }
 
-// Process is who launched work on a GPU, of the file's processes.
-type Process struct {
-	ID   int64
-	Name string
-}
-
 // Naming is what a reader knows of names when it has read all.
 type Naming struct {
 	// Processes by their PIDs.

@@ -56,7 +56,7 @@ func Words(text string) ([]string, error) {
 		case c == '~' && open && !strings.HasSuffix(word.String(), "="):
 			word.WriteByte(c)
 		case strings.IndexByte("|&;<>()$`*?[#~\n", c) >= 0:
-			return nil, &NeedsShell{char: c, at: i + 1}
+			return nil, &NeedsShell{char: c}
 		default:
 			word.WriteByte(c)
 			open = true
@@ -73,7 +73,7 @@ func quoted(text string, word *strings.Builder) (int, error) {
 		case '"':
 			return i + 1, nil
 		case '$', '`':
-			return 0, &NeedsShell{char: c, at: i + 1}
+			return 0, &NeedsShell{char: c}
 		case '\\':
 			if i+1 < len(text) && strings.IndexByte("$`\"\\\n", text[i+1]) >= 0 {
 				if i++; text[i] != '\n' {
@@ -92,7 +92,6 @@ func quoted(text string, word *strings.Builder) (int, error) {
 // NeedsShell is a character that means something to a shell alone.
 type NeedsShell struct {
 	char byte
-	at   int
 }
 
 func (e *NeedsShell) Error() string {

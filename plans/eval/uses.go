@@ -32,8 +32,7 @@ type names struct {
 
 // Symbol is a name that a plan declares.
 type Symbol struct {
-	Key string
-	At  hcl.Range
+	At hcl.Range
 	// Block is the first block of that name.
 	Block *hcl.Block
 }

@@ -237,7 +237,7 @@ func (s *settling) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 		s.Fail(at, "too-many", "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
 		s.tooMany = true
 	}
-	n.ByKey[key] = &eval.Symbol{Key: key, At: at, Block: b}
+	n.ByKey[key] = &eval.Symbol{At: at, Block: b}
 	n.Order = append(n.Order, key)
 	return true
 }

@@ -235,7 +235,7 @@ func (q *Question) checkURLs() error {
 		return fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", q.Asked)
 	}
 	q.Kind = kind
-	q.Arms = [2]Arm{{Flag: "a-url", Text: q.AURL}, {Flag: "b-url", Text: q.BURL}}
+	q.Arms = [2]Arm{{Text: q.AURL}, {Text: q.BURL}}
 	return nil
 }
 

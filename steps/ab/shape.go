@@ -14,8 +14,8 @@ import (
 
 // Arm is one side of a comparison as the command line gives it.
 type Arm struct {
-	// Flag is "a" or "b", Text what stood there.
-	Flag, Text string
+	// Text is what stood there.
+	Text string
 	// Env are the assignments before the command, Words the command itself.
 	Env   map[string]string
 	Words []string
@@ -31,7 +31,7 @@ var (
 
 // ParseArm reads 'NAME=value… program argument…'.
 func ParseArm(flag, text string) (Arm, error) {
-	arm := Arm{Flag: flag, Text: strings.TrimSpace(text), Env: map[string]string{}}
+	arm := Arm{Text: strings.TrimSpace(text), Env: map[string]string{}}
 	words, err := shell.Words(arm.Text)
 	var needs *shell.NeedsShell
 	switch {

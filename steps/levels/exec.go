@@ -73,7 +73,7 @@ var execKind = Kind{
 		},
 	},
 	make: func(b *plans.Block) (level, error) {
-		e := &exec{block: b}
+		e := &exec{}
 		if err := b.Decode(e); err != nil {
 			return nil, err
 		}
@@ -138,7 +138,6 @@ type exec struct {
 	Env     map[string]string `json:"env"`
 	Timeout plans.Dur         `json:"timeout"`
 
-	block *plans.Block
 	reads *variant.Command
 	items string
 }

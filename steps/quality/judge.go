@@ -53,12 +53,6 @@ const (
 	fewest = 64
 )
 
-// held is one launch's answers held against another's.
-type held struct {
-	logprob.Comparison
-	against, own *Recording
-}
-
 func flat(r *Recording) (all []logprob.Answer) {
 	for _, cell := range r.Answers {
 		all = append(all, cell...)
@@ -66,18 +60,17 @@ func flat(r *Recording) (all []logprob.Answer) {
 	return all
 }
 
-func hold(own, against *Recording) (h held, err error) {
+// hold holds one launch's answers against another's.
+func hold(own, against *Recording) (logprob.Comparison, error) {
 	if !own.Same(against) {
-		return h, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts)}
+		return logprob.Comparison{}, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts)}
 	}
-	h.own, h.against = own, against
-	h.Comparison, err = logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
-	return h, err
+	return logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
 }
 
 // found is what answers show against those of others, over all pairs of launches.
 type found struct {
-	pairs []held
+	pairs []logprob.Comparison
 	// by is the value of each name, apart how far from alike each prompt's answers are.
 	by    map[string]float64
 	apart map[string][]float64

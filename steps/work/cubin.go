@@ -124,17 +124,13 @@ func (c *cubinStep) Run(ctx context.Context, _ *runtime.Scope) (*ledger.Decision
 	return out, nil
 }
 
-func targetsOf(file string) (names []string, err error) {
+func targetsOf(file string) ([]string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	targets, err := cubin.Read(f)
-	for _, t := range targets {
-		names = append(names, t.Name)
-	}
-	return names, err
+	return cubin.Read(f)
 }
 
 // lacking are the targets that are not there. Code for sm_90 alone or for its family

@@ -39,10 +39,8 @@ type Finding struct {
 	Cell string
 	// Parent and Candidate are means: bytes a token, tokens a token, or shares.
 	Parent, Candidate float64
-	// Sigmas is by how many standard errors they differ, Of how many answers the
-	// candidate gave.
+	// Sigmas is by how many standard errors they differ.
 	Sigmas float64
-	Of     int
 }
 
 const (
@@ -109,7 +107,7 @@ func Compare(parent, candidate Arm) (found []Finding, few []string) {
 		}
 		for _, f := range looks {
 			if f.Code != "" {
-				f.Cell, f.Of = cell, len(b)
+				f.Cell = cell
 				found = append(found, f)
 			}
 		}

@@ -22,7 +22,7 @@ import (
 
 // Host is what these commands have from mxflow.
 type Host struct {
-	Stdout, Stderr io.Writer
+	Stdout io.Writer
 	// JSON is what --json sets.
 	JSON      *bool
 	PrintJSON func(any)
