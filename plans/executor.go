@@ -4,7 +4,8 @@ package plans
 // that go on at once, or which other machines make them. A plan without one makes one
 // launch after the other.
 type Executor struct {
-	// Kind is how they get there: LocalExecutor, SSHExecutor or SlurmExecutor.
+	// Kind is how they get there: LocalExecutor, SSHExecutor, SlurmExecutor or
+	// KubernetesExecutor.
 	Kind string
 	// Devices are GPUs by index or UUID; none where launches share out CPUs alone.
 	Devices []string `json:",omitempty"`
@@ -19,6 +20,8 @@ type Executor struct {
 	Account   string `json:"-"`
 	GRES      string `json:",omitempty"`
 	Time      string `json:"-"`
+	// Job is what is asked of Kubernetes for each slot, as JSON.
+	Job string `json:",omitempty"`
 	// Command runs what follows it elsewhere, Args are added to it. Program is mxflow
 	// there; empty is this one, copied where it has to be.
 	Command []string `json:"-"`
@@ -30,9 +33,11 @@ type Executor struct {
 const (
 	// LocalExecutor has launches stand side by side on this host.
 	LocalExecutor = "local"
-	// SSHExecutor has them on hosts with a shell, SlurmExecutor in jobs of Slurm.
-	SSHExecutor   = "ssh"
-	SlurmExecutor = "slurm"
+	// SSHExecutor has them on hosts with a shell, SlurmExecutor and KubernetesExecutor in
+	// jobs of a scheduler.
+	SSHExecutor        = "ssh"
+	SlurmExecutor      = "slurm"
+	KubernetesExecutor = "kubernetes"
 )
 
 // Elsewhere reports whether launches are made by mxflow on other machines.
@@ -41,7 +46,7 @@ func (e *Executor) Elsewhere() bool { return e != nil && e.Kind != LocalExecutor
 // Places is how many places for launches there are; launches take turns on all of them.
 func (e *Executor) Places() int {
 	switch {
-	case e.Kind == SlurmExecutor:
+	case e.Kind == SlurmExecutor, e.Kind == KubernetesExecutor:
 		return e.Slots
 	case e.Kind == SSHExecutor:
 		return len(e.Hosts) * max(1, len(e.Devices)/e.PerLaunch)

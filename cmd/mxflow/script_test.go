@@ -130,8 +130,9 @@ func TestScript(t *testing.T) {
 			"processes-in":      cmdProcessesIn,
 			"wait-processes-in": cmdWaitProcessesIn,
 
-			"slurm":    cmdSlurm,
-			"overhead": cmdOverhead,
+			"slurm":      cmdSlurm,
+			"kubernetes": cmdKubernetes,
+			"overhead":   cmdOverhead,
 
 			"free-port": cmdFreePort,
 			"tls-front": cmdTLSFront,
@@ -167,6 +168,9 @@ func condition(name string) (bool, error) {
 	}
 	if name == "slurm" {
 		return slurmThere(), nil
+	}
+	if name == "kubernetes" {
+		return kubernetesThere(), nil
 	}
 	if name == "busybox" {
 		return busyboxThere(), nil

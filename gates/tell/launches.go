@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,12 +16,13 @@ var gone = map[string]string{
 	"silent":        "the worker went silent",
 	"damaged":       "its result arrived damaged",
 	"broke":         "the worker failed",
-	"preempted":     "preempted by Slurm",
-	"time_limit":    "time limit of the Slurm job reached; raise time in the executor block",
+	"preempted":     "its job was preempted",
+	"time_limit":    "its job reached its time limit; raise it in the executor block (time, activeDeadlineSeconds)",
 	"node_failed":   "the node failed",
-	"cancelled":     "the Slurm job was cancelled",
-	"requeued":      "the Slurm job was requeued",
-	"out_of_memory": "out of memory by the limit of the Slurm job; raise --mem in args of the executor block",
+	"cancelled":     "its job was cancelled or deleted",
+	"requeued":      "its job was requeued",
+	"evicted":       "its pod was evicted",
+	"out_of_memory": "out of memory by the limit of its job; raise it in the executor block (--mem, resources.limits.memory)",
 }
 
 var launchPhrases = phrases{
@@ -34,10 +36,14 @@ var launchPhrases = phrases{
 	code.WorkerReady:     "launching on {subject}{job? (job {job})}",
 	code.WorkerWaits:     "waiting for slot {slot}{says?: {says}}",
 	code.WorkerUnstarted: "executor \"{subject}\" started no worker; it ran: {command}{says?; which said: {says}}",
-	code.WorkerUncopied:  "mxflow could not be copied to {subject} by {command}: {error}{says?; it said: {says}}. Check that this command logs in without a question, or name mxflow there in the executor block",
-	code.WorkerRefuses:   "{subject?{subject}: }{error}",
-	code.LeftJob:         "cancelled Slurm job {subject}, left by a killed apply",
-	code.PlaceLeft:       "{subject} was lost before the round was complete",
+	code.JobUnstarted: func(r verdict.Reason) string {
+		class := cmp.Or(map[string]string{"Deleted": "somebody deleted it", "PodEnded": "its pod ended first"}[r.Args["class"].Text], r.Args["class"].Text)
+		return fill("executor \"{subject}\" started no worker in Job {job}: "+class+"{says?: {says}}. Correct the Job in the executor block, or what it names, and apply again", r)
+	},
+	code.WorkerUncopied: "mxflow could not be copied to {subject} by {command}: {error}{says?; it said: {says}}. Check that this command logs in without a question, or name mxflow there in the executor block",
+	code.WorkerRefuses:  "{subject?{subject}: }{error}",
+	code.LeftJob:        "cancelled job {subject}, left by a killed apply",
+	code.PlaceLeft:      "{subject} was lost before the round was complete",
 	code.TreeFrozen: func(r verdict.Reason) string {
 		return fmt.Sprintf("frozen tree %s differs from the latest recorded launch in %s: restore it, or remove freeze from the plan to measure it anew", r.Subject, changes(r))
 	},

@@ -1,10 +1,15 @@
 package load
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -15,8 +20,9 @@ const mostSlots = 64
 
 // usualCommands are those that executors start workers by.
 var usualCommands = map[string][]string{
-	plans.SSHExecutor:   {"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "{host}"},
-	plans.SlurmExecutor: {"srun"},
+	plans.SSHExecutor:        {"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "{host}"},
+	plans.SlurmExecutor:      {"srun"},
+	plans.KubernetesExecutor: {"kubectl"},
 }
 
 // What executors of several kinds have.
@@ -81,6 +87,20 @@ var executorDoc = &lang.BlockDoc{
   args      = ["--cpus-per-task=16"]
 }`,
 		},
+		plans.KubernetesExecutor: {
+			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
+			Doc: "Jobs of Kubernetes, one a slot, which is kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path.",
+			Attrs: []plans.Attr{
+				{Name: "job", Type: plans.String, Required: true, Doc: "The Job, as YAML or JSON, usually of a file: `file(\"job.yaml\")`. What it asks for (image, devices, volumes, queue, namespace, time limit) is used as it stands. mxflow sets name, labels, the command of the first container, and that no pod is started again."},
+				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many Jobs there are at once, each on its own devices."},
+				{Name: "command", Type: plans.Strings, Doc: "Command in place of `kubectl`, with the same arguments: `[\"kubectl\", \"--context=gpu\"]`."},
+				{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow in the container, which has to be this one, byte for byte. Without it mxflow is copied there."},
+			},
+			Example: `executor "kubernetes" {
+  job   = file("job.yaml")
+  slots = 4
+}`,
+		},
 	},
 }
 
@@ -100,7 +120,13 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	e := &plans.Executor{
 		Kind: kind, Devices: f.Texts("devices"), PerLaunch: max(1, f.Whole("per_launch")), Slots: f.Whole("slots"), Bind: f.Truth("bind"), Range: lang.RangeOf(b.DefRange),
 		Hosts: f.Texts("hosts"), Partition: f.Text("partition"), Account: f.Text("account"), GRES: f.Text("gres"), Time: f.Text("time"),
-		Command: f.Texts("command"), Args: f.Texts("args"), Program: f.Text("mxflow"),
+		Job: f.Text("job"), Command: f.Texts("command"), Args: f.Texts("args"), Program: f.Text("mxflow"),
+	}
+	if _, given := f.Value("job"); given && len(l.Diags) == before {
+		var wrong string
+		if e.Job, wrong = readJob(e.Job); wrong != "" {
+			l.Fail(f.At("job"), "executor", "No Job of Kubernetes", "%s Give one Job (apiVersion: batch/v1, kind: Job) with a container in its template, such as job = file(\"job.yaml\").", wrong)
+		}
 	}
 	if len(l.Diags) > before {
 		return
@@ -142,13 +168,51 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		l.Fail(f.At("hosts"), "executor", "No hosts", "The list is empty. Name hosts as ssh knows them, such as [\"gpu-a\"].")
 	case kind == plans.SSHExecutor && (len(e.Command) == 0 || !strings.Contains(strings.Join(e.Command, " "), "{host}")):
 		l.Fail(f.At("command"), "executor", "Command names no host", "All hosts would be one. Write {host} where its name belongs: [\"ssh\", \"-J\", \"login\", \"{host}\"].")
-	case kind == plans.SlurmExecutor && len(e.Command) == 0:
-		l.Fail(f.At("command"), "executor", "No command", "The list is empty. Leave it out for srun.")
+	case kind != plans.LocalExecutor && len(e.Command) == 0:
+		l.Fail(f.At("command"), "executor", "No command", "The list is empty. Leave it out for %s.", usualCommands[kind][0])
 	}
 	if e.Slots == 0 && len(l.Diags) == before {
 		e.Slots = e.Places()
 	}
 	l.plan.Executor = e
+}
+
+// readJob reads a Job of Kubernetes as JSON, or says what is wrong with it. All else about it is
+// for the cluster to say.
+func readJob(text string) (job, wrong string) {
+	var o struct {
+		APIVersion string `yaml:"apiVersion"`
+		Kind       string
+		Spec       struct {
+			Template struct {
+				Spec struct{ Containers []struct{ Name string } }
+			}
+		}
+	}
+	var all map[string]any
+	documents := yaml.NewDecoder(strings.NewReader(text))
+	var written yaml.Node
+	err := documents.Decode(&written)
+	if err == nil {
+		err = errors.Join(written.Decode(&o), written.Decode(&all))
+	}
+	switch more := documents.Decode(&yaml.Node{}); {
+	case errors.Is(err, io.EOF):
+		return "", "The text is empty."
+	case err != nil:
+		return "", fmt.Sprintf("It cannot be read: %s.", strings.TrimPrefix(err.Error(), "yaml: "))
+	case !errors.Is(more, io.EOF):
+		return "", "It holds several documents."
+	case o.APIVersion != "batch/v1" || o.Kind != "Job":
+		return "", fmt.Sprintf("It is of apiVersion %q and kind %q.", o.APIVersion, o.Kind)
+	case len(o.Spec.Template.Spec.Containers) == 0 || o.Spec.Template.Spec.Containers[0].Name == "":
+		return "", "It has no container with a name."
+	}
+	encoded, err := json.Marshal(all)
+	if err != nil {
+		return "", fmt.Sprintf("It is no JSON: %s.", err)
+	}
+	return string(encoded), ""
 }
 
 // checkExecutor looks whether the engine under test can stand on several places.
@@ -192,7 +256,7 @@ func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...a
 	for _, e := range c.plan.Engines {
 		name := e.Kind + "." + e.Name
 		if e.Launch != nil && e.Launch.Kind == "docker" {
-			refuse(here, "Engine %s is launched by docker, and executor %q launches processes alone. Launch it as a process; a container around the whole job is an argument of srun (--container-image).", name, c.plan.Executor.Kind)
+			refuse(here, "Engine %s is launched by docker, and executor %q launches processes alone. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, c.plan.Executor.Kind)
 		}
 		for _, part := range []string{"source", "caches", "tree"} {
 			if len(e.Parts[part]) > 0 {

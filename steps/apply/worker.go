@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -213,7 +215,7 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	if w.place, err = standsOn(w.soft, h, host); err != nil {
 		return nil, err
 	}
-	return &elsewhere.Ready{Place: w.place, Job: os.Getenv("SLURM_JOB_ID")}, nil
+	return &elsewhere.Ready{Place: w.place, Job: cmp.Or(h.Job, os.Getenv("SLURM_JOB_ID"))}, nil
 }
 
 // hostName is by which people know this machine.
@@ -227,7 +229,7 @@ func hostName(h *elsewhere.Hello) string {
 func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Place, error) {
 	on := &ledger.Place{Name: host, Host: host, Boot: machine.BootID()}
 	job := cmp.Or(os.Getenv("SLURM_STEP_GPUS"), os.Getenv("SLURM_JOB_GPUS"))
-	if len(h.Devices) == 0 && job == "" {
+	if len(h.Devices) == 0 && job == "" && h.Job == "" {
 		return on, nil
 	}
 	all, err := gpu.List(ctx)
@@ -252,7 +254,15 @@ func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Pla
 			on.GPUs = append(on.GPUs, g.UUID)
 		}
 	}
-	on.Name += " gpu " + job
+	switch {
+	case h.Job == "":
+		on.Name += " gpu " + job
+	case len(on.GPUs) > 0:
+		// A pod numbers its GPUs from 0, whichever they are.
+		on.Name += " gpu " + strings.Join(on.GPUs, ",")
+	default:
+		on.Name += " slot " + strconv.Itoa(h.Slot) // a node has several pods
+	}
 	return on, nil
 }
 
@@ -337,6 +347,14 @@ func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
 		}
 	}
 	p := &elsewhere.Pool{Plan: r.plan, Store: r.store, Hard: r.Hard}
+	if r.plan.Executor.Kind == plans.KubernetesExecutor {
+		key, err := store.SecretKey(r.store.Dir())
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(append([]byte("jobs of "), key...))
+		p.Jobs = hex.EncodeToString(sum[:8])
+	}
 	if p.Program, h.Program, err = elsewhere.ProgramSum(); err != nil {
 		return nil, err
 	}

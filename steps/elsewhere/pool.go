@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +38,9 @@ type Pool struct {
 
 	// Program is the path of mxflow here.
 	Program string
+	// Jobs marks the Jobs of Kubernetes. Hello.Owner would do for one machine: it is by
+	// path, which many people have alike.
+	Jobs string
 
 	mu    sync.Mutex
 	slots []*slot
@@ -90,6 +92,9 @@ func (w *worker) over() bool {
 	}
 }
 
+// cluster is that of an executor of Kubernetes.
+func (p *Pool) cluster() *cluster { return &cluster{p.Plan.Executor, p.Jobs} }
+
 // slotAt is a slot, by its number from 0.
 func (p *Pool) slotAt(n int) *slot {
 	p.mu.Lock()
@@ -120,7 +125,20 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 	if w := s.live(); w != nil {
 		return w.ready.Place, nil
 	}
+	s.mu.Lock()
+	if s.worker != nil {
+		p.leave(s.worker.ready.Job) // it was lost between launches
+	}
+	s.mu.Unlock()
 	w, err := p.start(ctx, n, s, note)
+	for again := 0; err != nil && again < mostRestarts; again++ {
+		taken := (*taken)(nil)
+		if !errors.As(err, &taken) {
+			break
+		}
+		note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", taken.says)))
+		w, err = p.start(ctx, n, s, note)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -135,13 +153,22 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 }
 
 // start starts the worker of a slot and waits until it takes orders.
-func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reason)) (*worker, error) {
+func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reason)) (w *worker, err error) {
 	hello := p.Hello
-	argv, err := p.command(ctx, n, &hello)
+	defer func() {
+		if err == nil || hello.Job == "" {
+			return
+		}
+		if says := p.cluster().taken(ctx, hello.Job); says != "" {
+			err = &taken{err, says}
+		}
+		p.leave(hello.Job)
+	}()
+	argv, err := p.command(ctx, n, &hello, note)
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), gone: make(chan struct{}), said: &tail{}}
+	w = &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), gone: make(chan struct{}), said: &tail{}}
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
@@ -189,6 +216,18 @@ func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reas
 	}
 }
 
+// mostRestarts is how often a job that its scheduler took away before its worker was ready
+// is made again at once.
+const mostRestarts = 5
+
+// taken is a worker that was not started since its job was taken away.
+type taken struct {
+	error
+	says string
+}
+
+func (t *taken) Unwrap() error { return t.error }
+
 // waitingAfter is when it is told that a worker is waited for.
 const waitingAfter = 5 * time.Second
 
@@ -202,7 +241,7 @@ func (p *Pool) unstarted(w *worker, argv []string) error {
 }
 
 // command is what starts the worker of a slot, and completes what it is told.
-func (p *Pool) command(ctx context.Context, n int, hello *Hello) ([]string, error) {
+func (p *Pool) command(ctx context.Context, n int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
 	x := p.Plan.Executor
 	program := x.Program
 	if program == "" {
@@ -217,6 +256,9 @@ func (p *Pool) command(ctx context.Context, n int, hello *Hello) ([]string, erro
 		}
 		return append(append(argv, x.Args...), program, "worker"), nil
 	}
+	if x.Kind == plans.KubernetesExecutor {
+		return p.inPod(ctx, n, hello, note)
+	}
 	places := max(1, len(x.Devices)/x.PerLaunch)
 	hello.Host = x.Hosts[n/places]
 	if len(x.Devices) > 0 {
@@ -227,26 +269,79 @@ func (p *Pool) command(ctx context.Context, n int, hello *Hello) ([]string, erro
 	for i, arg := range x.Command {
 		argv[i] = strings.ReplaceAll(arg, "{host}", hello.Host)
 	}
-	// A shell there reads what follows.
-	home, under := strings.CutPrefix(program, "~/")
-	switch {
-	case x.Program == "":
+	if x.Program == "" {
 		var err error
-		if program, err = p.copy(ctx, argv, hello.Host); err != nil {
+		if program, err = p.copy(ctx, argv, hello.Host, `"$HOME"/.cache/mxflow`); err != nil {
 			return nil, err
 		}
-	case under:
-		program = `"$HOME"/` + shell.Quote(home)
-	default:
-		program = shell.Quote(program)
+	} else {
+		program = asWritten(program)
 	}
 	return append(argv, "exec "+program+" worker"), nil
 }
 
-// copy brings mxflow to a host, once, where it is not there yet, and returns the path as
-// its shell reads it.
-func (p *Pool) copy(ctx context.Context, to []string, host string) (string, error) {
-	program := `"$HOME"/.cache/mxflow/mxflow-` + p.Hello.Program[:16]
+// asWritten is a path for a shell on another machine to read, where ~/ is the home there.
+func asWritten(path string) string {
+	if under, is := strings.CutPrefix(path, "~/"); is {
+		return `"$HOME"/` + shell.Quote(under)
+	}
+	return shell.Quote(path)
+}
+
+// inPod is command for a slot of Kubernetes: it makes the Job and waits for its pod.
+func (p *Pool) inPod(ctx context.Context, n int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
+	c := p.cluster()
+	var err error
+	if hello.Job, err = c.create(ctx, n); err != nil {
+		return nil, fmt.Errorf("executor %q: %w", c.x.Kind, err)
+	}
+	on, err := c.ready(ctx, n, hello.Job, note)
+	if err != nil {
+		return nil, err
+	}
+	hello.Host, hello.Slot = on.node, n+1
+	argv, err := c.exec(on)
+	if err != nil {
+		return nil, err
+	}
+	program := asWritten(c.x.Program)
+	if c.x.Program == "" {
+		if program, err = p.copy(ctx, argv, on.name, `"${TMPDIR:-/tmp}"/mxflow`); err != nil {
+			return nil, err
+		}
+	}
+	return append(argv, "echo $$ > "+workerFile+"; exec "+program+" worker"), nil
+}
+
+// leave gives up the job of a worker that is gone, where nothing else does.
+func (p *Pool) leave(job string) {
+	if job != "" && p.Plan.Executor.Kind == plans.KubernetesExecutor {
+		_ = p.cluster().drop(context.WithoutCancel(p.Hard), job) // or else by Close
+	}
+}
+
+// patience is how long a scheduler may take to answer.
+const patience = 20 * time.Second
+
+// ask runs a scheduler's command and returns what it prints.
+func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	said := &tail{}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stderr = in, said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, said.last())
+	}
+	return string(out), err
+}
+
+// copy brings mxflow to a folder of a host, once, where it is not there yet, and returns
+// the path as its shell reads it.
+func (p *Pool) copy(ctx context.Context, to []string, host, folder string) (string, error) {
+	program := folder + "/mxflow-" + p.Hello.Program[:16]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err, known := p.copied[host]; known {
@@ -266,9 +361,8 @@ func (p *Pool) copy(ctx context.Context, to []string, host string) (string, erro
 	if err != nil {
 		var file *os.File
 		if file, err = os.Open(p.Program); err == nil {
-			folder := path.Dir(program)
-			// Of those before it, none that may still run is removed.
-			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} +", folder, program), file)
+			// Of those before it, none that may still run is removed. Small images have no find.
+			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && { find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} + || :; }", folder, program), file)
 			_ = file.Close()
 		}
 	}
@@ -476,9 +570,10 @@ func (p *Pool) lost(w *worker, class string, err error) error {
 	args := []verdict.Arg{}
 	if w.ready.Job != "" {
 		args = append(args, verdict.Text("job", w.ready.Job))
-		if of := p.endOfJob(w.ready.Job); of != "" && class == launch.GoneEnded {
-			class = of
+		if of, why := p.endOfJob(w.ready.Job); of != "" && class == launch.GoneEnded {
+			class, says = of, cmp.Or(why, says)
 		}
+		p.leave(w.ready.Job)
 	}
 	if says != "" {
 		args = append(args, verdict.Text("error", says))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -16,29 +15,15 @@ import (
 // a killed apply left is found again.
 func (p *Pool) jobName(n int) string { return fmt.Sprintf("mxflow-%s-%d", p.Hello.Owner, n+1) }
 
-// slurmPatience is how long Slurm may take to answer.
-const slurmPatience = 20 * time.Second
-
-// slurm asks one of Slurm's commands.
-func slurm(ctx context.Context, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, slurmPatience)
-	defer cancel()
-	said := &tail{}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stderr = said
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, said.last())
-	}
-	return string(out), err
-}
-
 // Sweep cancels the jobs that an apply which was killed left, and returns their numbers.
 func (p *Pool) Sweep(ctx context.Context) (jobs []string, err error) {
-	if p.Plan.Executor.Kind != plans.SlurmExecutor {
+	switch p.Plan.Executor.Kind {
+	case plans.SSHExecutor:
 		return nil, nil
+	case plans.KubernetesExecutor:
+		return p.cluster().sweep(ctx)
 	}
-	list, err := slurm(ctx, "squeue", "--me", "--noheader", "--format=%i %j")
+	list, err := ask(ctx, nil, "squeue", "--me", "--noheader", "--format=%i %j")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +33,7 @@ func (p *Pool) Sweep(ctx context.Context) (jobs []string, err error) {
 		}
 	}
 	if len(jobs) > 0 {
-		_, err = slurm(ctx, append([]string{"scancel"}, jobs...)...)
+		_, err = ask(ctx, nil, append([]string{"scancel"}, jobs...)...)
 	}
 	return jobs, err
 }
@@ -59,16 +44,20 @@ var jobStates = map[string]string{
 	"CANCELLED": launch.GoneCancelled, "OUT_OF_MEMORY": launch.GoneMemory, "REQUEUED": launch.GoneRequeued, "PENDING": launch.GoneRequeued, "REQUEUE_HOLD": launch.GoneRequeued, "SPECIAL_EXIT": launch.GoneRequeued,
 }
 
-// endOfJob is the class of how a job ended; empty where Slurm says nothing of its own. The
-// controller forgets jobs after a while, accounting does not, where there is some.
-func (p *Pool) endOfJob(job string) string {
-	if job == os.Getenv("SLURM_JOB_ID") {
-		return "" // workers are steps of the job that mxflow is in
+// endOfJob is the class of how a job ended, and what its scheduler says of it; empty where
+// that says nothing of its own. Slurm's controller forgets jobs after a while, accounting
+// does not, where there is some.
+func (p *Pool) endOfJob(job string) (class, says string) {
+	if p.Plan.Executor.Kind == plans.KubernetesExecutor {
+		return p.cluster().ended(context.WithoutCancel(p.Hard), job)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.Hard), slurmPatience)
+	if job == os.Getenv("SLURM_JOB_ID") {
+		return "", "" // workers are steps of the job that mxflow is in
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.Hard), patience)
 	defer cancel()
 	state := func(argv ...string) string {
-		text, _ := slurm(ctx, argv...)
+		text, _ := ask(ctx, nil, argv...)
 		word, _, _ := strings.Cut(strings.TrimSpace(text), " ") // CANCELLED by 1000
 		return word
 	}
@@ -82,12 +71,12 @@ func (p *Pool) endOfJob(job string) string {
 			case <-time.After(stateEvery):
 				continue
 			case <-ctx.Done():
-				return ""
+				return "", ""
 			}
 		case "":
 			now = state("sacct", "--noheader", "--allocations", "--parsable2", "--format=State", "--jobs="+job)
 		}
-		return jobStates[now]
+		return jobStates[now], ""
 	}
 }
 

@@ -69,9 +69,12 @@ type Hello struct {
 	Boot  string `json:"boot"`
 	// Program is the digest of mxflow.
 	Program string `json:"program"`
-	// Host and Devices are where the worker stands by the plan, as far as it says so.
+	// Host, Devices, Job and its Slot, from 1, are where the worker stands, as far as who
+	// starts it knows.
 	Host    string   `json:"host,omitempty"`
 	Devices []string `json:"devices,omitempty"`
+	Job     string   `json:"job,omitempty"`
+	Slot    int      `json:"slot,omitempty"`
 }
 
 // Ready is a worker that takes orders.

@@ -87,6 +87,7 @@ const (
 	GoneNode      = "node_failed"
 	GoneCancelled = "cancelled"
 	GoneRequeued  = "requeued"
+	GoneEvicted   = "evicted"
 	GoneMemory    = "out_of_memory"
 )
 

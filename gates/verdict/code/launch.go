@@ -29,6 +29,9 @@ const (
 	// WorkerUnstarted: what executor Subject starts did not come to work. Args: command,
 	// says.
 	WorkerUnstarted Code = "worker.unstarted"
+	// JobUnstarted: job of executor Subject cannot come to work. Args: job, class (Deleted,
+	// PodEnded, or the cluster's reason), says (its message).
+	JobUnstarted Code = "job.unstarted"
 	// WorkerUncopied: mxflow could not be copied to host Subject. Args: command, says,
 	// error.
 	WorkerUncopied Code = "worker.uncopied"

@@ -1,0 +1,406 @@
+package elsewhere
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// cluster is what is asked of Kubernetes, by kubectl: it knows the contexts, logins and
+// proxies that people have.
+type cluster struct {
+	x *plans.Executor
+	// owner is that of all Jobs of a state directory.
+	owner string
+}
+
+// The labels of Jobs and of their pods.
+const (
+	labelOwner = "mxflow.owner"
+	labelJob   = "mxflow.job"
+)
+
+// keeper is what a pod runs until its worker has ended, so that neither a killed mxflow nor
+// a killed worker leaves a pod that holds its devices. The worker is no child of it, and
+// goes by the file that it writes its number into. Before that, mxflow may be on its way.
+const (
+	keeper = `f=` + workerFile + `
+trap 'kill $(cat $f) 2>/dev/null || exit 0' TERM
+n=0
+until [ -s $f ]; do
+  sleep 1; n=$((n+1)); new=$(ls -l ${TMPDIR:-/tmp}/mxflow 2>/dev/null)
+  [ "$new" = "$old" ] || n=0; old=$new
+  [ $n -lt 60 ] || exit 1
+done
+while kill -0 $(cat $f) 2>/dev/null; do sleep 1; done`
+	workerFile = `${TMPDIR:-/tmp}/mxflow-worker`
+)
+
+// keptFor is how many seconds a Job is kept after its end where nobody deletes it.
+const keptFor = 600
+
+// podEvery is how often it is asked whether a pod runs.
+const podEvery = time.Second
+
+// pod is where a worker is started.
+type pod struct{ name, node string }
+
+// object is a Job, a pod or an event, as far as it is read.
+type object struct {
+	Kind     string
+	Metadata struct {
+		Name              string
+		DeletionTimestamp string
+	}
+	Spec struct {
+		NodeName   string
+		Suspend    bool
+		Containers []struct{ Name string }
+	}
+	Status struct {
+		Phase, Reason, Message string
+		Conditions             []condition
+		ContainerStatuses      []struct {
+			Name  string
+			State struct {
+				Running             *struct{}
+				Waiting, Terminated *condition
+			}
+		}
+	}
+	// Reason and Message are an event's.
+	Reason, Message string
+}
+
+// condition is why something is as it is.
+type condition struct{ Type, Status, Reason, Message string }
+
+func (c condition) String() string {
+	return strings.TrimPrefix(strings.TrimSuffix(c.Reason+": "+strings.TrimSpace(c.Message), ": "), ": ")
+}
+
+// is returns the condition of a type that holds.
+func (o *object) is(what string) (c condition, holds bool) {
+	i := slices.IndexFunc(o.Status.Conditions, func(c condition) bool { return c.Type == what && c.Status == "True" })
+	if i < 0 {
+		return c, false
+	}
+	return o.Status.Conditions[i], true
+}
+
+// argv is a command of kubectl, in the namespace of the Job.
+func (c *cluster) argv(args ...string) []string {
+	argv := slices.Clone(c.x.Command)
+	var job struct{ Metadata struct{ Namespace string } }
+	if _ = json.Unmarshal([]byte(c.x.Job), &job); job.Metadata.Namespace != "" {
+		argv = append(argv, "--namespace="+job.Metadata.Namespace)
+	}
+	return append(argv, args...)
+}
+
+// manifest is the plan's Job as one of a slot. What would start a second pod in place of
+// one that was lost is turned off: nothing would speak with it.
+func (c *cluster) manifest(name string) ([]byte, error) {
+	var job map[string]any
+	if err := json.Unmarshal([]byte(c.x.Job), &job); err != nil {
+		return nil, err
+	}
+	inside := func(in map[string]any, key string) map[string]any {
+		m, ok := in[key].(map[string]any)
+		if !ok {
+			m = map[string]any{}
+			in[key] = m
+		}
+		return m
+	}
+	spec := inside(job, "spec")
+	template := inside(spec, "template")
+	for _, meta := range []map[string]any{inside(job, "metadata"), inside(template, "metadata")} {
+		labels := inside(meta, "labels")
+		labels[labelOwner], labels[labelJob] = c.owner, name
+		delete(meta, "generateName")
+	}
+	inside(job, "metadata")["name"] = name
+	spec["backoffLimit"], spec["parallelism"], spec["completions"] = 0, 1, 1
+	if _, set := spec["ttlSecondsAfterFinished"]; !set {
+		spec["ttlSecondsAfterFinished"] = keptFor
+	}
+	running := inside(template, "spec")
+	running["restartPolicy"] = "Never"
+	container := running["containers"].([]any)[0].(map[string]any)
+	container["command"] = []string{"sh", "-c", keeper}
+	delete(container, "args")
+	return json.Marshal(job)
+}
+
+// create makes the Job of a slot.
+func (c *cluster) create(ctx context.Context, n int) (job string, err error) {
+	job = strings.ToLower(fmt.Sprintf("mxflow-%s-%d-%s", c.owner, n+1, rand.Text()[:6]))
+	text, err := c.manifest(job)
+	if err == nil {
+		_, err = ask(ctx, bytes.NewReader(text), c.argv("create", "-f", "-")...)
+	}
+	return job, err
+}
+
+// look returns a Job and its pods; no Job where there is none of that name any more.
+func (c *cluster) look(ctx context.Context, name string) (job *object, pods []*object, err error) {
+	all, err := c.list(ctx, "jobs,pods", "--selector="+labelJob+"="+name)
+	for _, o := range all {
+		if o.Kind == "Job" {
+			job = o
+		} else {
+			pods = append(pods, o)
+		}
+	}
+	return job, pods, err
+}
+
+func (c *cluster) list(ctx context.Context, args ...string) ([]*object, error) {
+	text, err := ask(ctx, nil, c.argv(append([]string{"get", "--output=json"}, args...)...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all struct{ Items []*object }
+	err = json.Unmarshal([]byte(text), &all)
+	return all.Items, err
+}
+
+// ready waits until a worker can be started in the pod of a Job, as long as the cluster
+// likes, and notes what it waits for. The error is that of what no waiting helps.
+func (c *cluster) ready(ctx context.Context, n int, name string, note func(verdict.Reason)) (*pod, error) {
+	began, heard, noted := time.Now(), time.Now(), ""
+	for {
+		job, pods, err := c.look(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && time.Since(heard) > Silence:
+			return nil, err
+		case err == nil:
+			heard = time.Now()
+			on, waits, bad := standing(job, pods)
+			if bad.Reason != "" {
+				return nil, &verdict.Fault{Reason: verdict.New(code.JobUnstarted, verdict.Text("job", name), verdict.Text("class", bad.Reason), verdict.Text("says", strings.TrimSpace(bad.Message))).On(c.x.Kind)}
+			}
+			if on != nil {
+				return on, nil
+			}
+			if len(pods) == 0 && time.Since(began) >= waitingAfter {
+				waits = cmp.Or(c.refused(ctx, name), waits)
+			}
+			if says := waits.String(); time.Since(began) >= waitingAfter && (noted == "" || says != noted) {
+				note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", says)))
+				noted = says
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(podEvery):
+		}
+	}
+}
+
+// refused is why no pod is made for a Job: a quota, a policy. Only events have that.
+func (c *cluster) refused(ctx context.Context, name string) condition {
+	events, _ := c.list(ctx, "events", "--field-selector=involvedObject.kind=Job,involvedObject.name="+name)
+	for _, e := range slices.Backward(events) {
+		if e.Reason == "FailedCreate" {
+			return condition{Reason: e.Reason, Message: e.Message}
+		}
+	}
+	return condition{}
+}
+
+// hopeless are reasons for which a container waits that stay as they are.
+var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+
+// standing is where a worker can be started, or what is waited for, or why that is in vain.
+func standing(job *object, pods []*object) (on *pod, waits, bad condition) {
+	if job == nil || job.Metadata.DeletionTimestamp != "" {
+		return nil, waits, condition{Reason: "Deleted"}
+	}
+	if failed, is := job.is("Failed"); is {
+		for _, p := range pods {
+			if _, says := endOf(job, p); says != "" {
+				failed.Message = says
+			}
+		}
+		return nil, waits, failed
+	}
+	if job.Spec.Suspend {
+		return nil, condition{Reason: "Suspended"}, bad
+	}
+	for _, p := range pods {
+		if p.Metadata.DeletionTimestamp != "" || len(p.Spec.Containers) == 0 {
+			continue
+		}
+		if p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
+			return nil, waits, condition{Reason: "PodEnded"}
+		}
+		for _, at := range p.Status.Conditions {
+			if at.Type == "PodScheduled" && at.Status == "False" {
+				waits = at
+			}
+		}
+		for _, s := range p.Status.ContainerStatuses {
+			switch {
+			case s.State.Waiting != nil && slices.Contains(hopeless, s.State.Waiting.Reason):
+				return nil, waits, *s.State.Waiting
+			case s.State.Waiting != nil:
+				waits = *s.State.Waiting
+			case s.Name == p.Spec.Containers[0].Name && s.State.Running != nil:
+				return &pod{p.Metadata.Name, p.Spec.NodeName}, waits, bad
+			}
+		}
+	}
+	return nil, waits, bad
+}
+
+// exec runs a shell's script in the container of a pod that workers are started in, with
+// the script as one more argument.
+func (c *cluster) exec(on *pod) ([]string, error) {
+	var job struct {
+		Spec struct {
+			Template struct {
+				Spec struct{ Containers []struct{ Name string } }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(c.x.Job), &job); err != nil {
+		return nil, err
+	}
+	return c.argv("exec", "--stdin", on.name, "--container="+job.Spec.Template.Spec.Containers[0].Name, "--", "sh", "-c"), nil
+}
+
+// drop deletes Jobs, those that are gone already too.
+func (c *cluster) drop(ctx context.Context, jobs ...string) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	_, err := ask(ctx, nil, c.argv(append([]string{"delete", "jobs", "--ignore-not-found", "--wait=false"}, jobs...)...)...)
+	return err
+}
+
+// sweep deletes all Jobs of a state directory.
+func (c *cluster) sweep(ctx context.Context) (jobs []string, err error) {
+	all, err := c.list(ctx, "jobs", "--selector="+labelOwner+"="+c.owner)
+	for _, o := range all {
+		if o.Metadata.DeletionTimestamp == "" {
+			jobs = append(jobs, o.Metadata.Name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return jobs, c.drop(ctx, jobs...)
+}
+
+// ended is the class of how a Job's worker was lost, and the cluster's words; empty where
+// the cluster did nothing to it. Without a worker the pod ends at once.
+func (c *cluster) ended(ctx context.Context, name string) (class, says string) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if job, pods, err := c.look(ctx, name); err == nil {
+			var p *object
+			for _, p = range pods {
+				break
+			}
+			over := job == nil || p == nil || job.Metadata.DeletionTimestamp != ""
+			if !over {
+				_, failed := job.is("Failed")
+				over = failed || job.Spec.Suspend || p.Metadata.DeletionTimestamp != "" || p.Status.Phase != "Running"
+			}
+			if over {
+				return endOf(job, p)
+			}
+		}
+		select {
+		case <-time.After(stateEvery):
+		case <-ctx.Done():
+			return "", ""
+		}
+	}
+}
+
+// taken is how the cluster took a Job's pod away that had run nothing yet; empty where it
+// did not. Of a pod that had not begun the Job's failure is all that stays.
+func (c *cluster) taken(ctx context.Context, name string) string {
+	job, pods, err := c.look(ctx, name)
+	if err != nil || job == nil {
+		return ""
+	}
+	for _, p := range pods {
+		if class, says := disrupted(p); class != "" {
+			return says
+		}
+	}
+	if failed, is := job.is("Failed"); is && len(pods) == 0 && failed.Reason == "BackoffLimitExceeded" {
+		return failed.String()
+	}
+	return ""
+}
+
+// disruptions are the classes of what takes pods away, by the reason of the condition
+// DisruptionTarget.
+var disruptions = map[string]string{
+	"PreemptionByScheduler": launch.GonePreempted, "EvictionByEvictionAPI": launch.GoneEvicted, "TerminationByKubelet": launch.GoneEvicted,
+	"DeletionByTaintManager": launch.GoneNode, "DeletionByPodGC": launch.GoneNode,
+}
+
+// oldDisruptions are those by the reason of a pod's status, which a node writes.
+var oldDisruptions = map[string]string{
+	"Evicted": launch.GoneEvicted, "Preempting": launch.GonePreempted, "NodeLost": launch.GoneNode, "NodeShutdown": launch.GoneNode, "Shutdown": launch.GoneNode, "Terminated": launch.GoneNode,
+}
+
+// disrupted is how a pod was taken away; empty where it was not.
+func disrupted(p *object) (class, says string) {
+	if by, is := p.is("DisruptionTarget"); is {
+		return disruptions[by.Reason], by.String()
+	}
+	return oldDisruptions[p.Status.Reason], condition{Reason: p.Status.Reason, Message: p.Status.Message}.String()
+}
+
+// endOf is how a Job with that pod ended. What was done to the pod comes before what
+// follows from it.
+func endOf(job, p *object) (class, says string) {
+	if p != nil {
+		if class, says = disrupted(p); class != "" {
+			return class, says
+		}
+	}
+	if job == nil || job.Metadata.DeletionTimestamp != "" {
+		return launch.GoneCancelled, ""
+	}
+	if job.Spec.Suspend {
+		by, _ := job.is("Suspended")
+		return launch.GonePreempted, by.String()
+	}
+	for _, what := range []string{"Failed", "FailureTarget"} {
+		if by, is := job.is(what); is && by.Reason == "DeadlineExceeded" {
+			return launch.GoneTime, by.String()
+		}
+	}
+	if p == nil || p.Metadata.DeletionTimestamp != "" {
+		return launch.GoneCancelled, ""
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		if t := s.State.Terminated; t != nil && t.Reason == "OOMKilled" {
+			return launch.GoneMemory, t.String()
+		}
+	}
+	return "", ""
+}
