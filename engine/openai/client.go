@@ -190,41 +190,6 @@ func (c *Client) model(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// Version returns what the engine says its version is (GET /version).
-func (c *Client) Version(ctx context.Context) (string, error) {
-	var answer struct {
-		Version string `json:"version"`
-	}
-	if err := c.call(ctx, http.MethodGet, "/version", nil, &answer); err != nil {
-		return "", err
-	}
-	if answer.Version == "" {
-		return "", errors.New("GET /version: the answer names no version")
-	}
-	if err := checkName(answer.Version); err != nil {
-		return "", fmt.Errorf("GET /version: %w", err)
-	}
-	return answer.Version, nil
-}
-
-// Health returns the status of GET /health. The error is not nil only when
-// there was no answer, as while an engine still loads.
-func (c *Client) Health(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, pageLimit)
-	defer cancel()
-	req, err := c.newRequest(ctx, http.MethodGet, "/health", nil)
-	if err != nil {
-		return 0, err
-	}
-	resp, _, err := c.send(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxDrained))
-	return resp.StatusCode, nil
-}
-
 // call makes one request that does not stream. The error is a *StatusError for
 // an answer other than 200.
 func (c *Client) call(ctx context.Context, method, path string, question, answer any) error {
@@ -651,32 +616,6 @@ func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int
 	}
 	count, err = c.Tokenizer.Count(ctx, whole)
 	return count, answer.Tokens, err
-}
-
-// Detokenize returns the text of token ids.
-func (c *Client) Detokenize(ctx context.Context, ids []int) (string, error) {
-	model, err := c.model(ctx)
-	if err != nil {
-		return "", err
-	}
-	question := map[string]any{"tokens": ids}
-	if model != "" {
-		question["model"] = model
-	}
-	var answer struct {
-		Prompt  *string `json:"prompt"`  // vLLM
-		Text    *string `json:"text"`    // SGLang
-		Content *string `json:"content"` // llama-server
-	}
-	if err := c.call(ctx, http.MethodPost, "/detokenize", question, &answer); err != nil {
-		return "", err
-	}
-	for _, text := range []*string{answer.Prompt, answer.Text, answer.Content} {
-		if text != nil {
-			return *text, nil
-		}
-	}
-	return "", errors.New("POST /detokenize: the answer holds no text")
 }
 
 // encode is the request's body: the client's own members, then those of the
