@@ -305,7 +305,7 @@ func (s *suite) cancelledWhileWaiting(t *testing.T) {
 	go func() { result <- r.Ready(ctx) }()
 	cancel()
 	err := <-result
-	asFailure(t, err, "become ready")
+	asFailure(t, err)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Ready: %v; want it to be context.Canceled", err)
 	}
@@ -319,7 +319,7 @@ func (s *suite) diesEarly(t *testing.T) {
 	fault, spec := s.fault(t, DiesEarly)
 	spec.ReadyTimeout = time.Hour // which must not be waited for
 	r := s.launch(t, spec)
-	f := asFailure(t, r.Ready(t.Context()), "become ready")
+	f := asFailure(t, r.Ready(t.Context()))
 	want := engine.Exit{Code: fault.Status}
 	if f.Exit == nil || *f.Exit != want {
 		t.Errorf("the failure's Exit is %v, want %v", f.Exit, want)
@@ -342,7 +342,7 @@ func (s *suite) diesLater(t *testing.T) {
 	if exit, want := r.Exit(), (engine.Exit{Code: fault.Status}); exit == nil || *exit != want {
 		t.Errorf("Exit is %v, want %v", exit, want)
 	}
-	asFailure(t, r.Ready(t.Context()), "become ready")
+	asFailure(t, r.Ready(t.Context()))
 	r.stop(t)
 }
 
@@ -350,7 +350,7 @@ func (s *suite) neverReady(t *testing.T) {
 	_, spec := s.fault(t, NeverReady)
 	spec.ReadyTimeout = 300 * time.Millisecond
 	r := s.launch(t, spec)
-	f := asFailure(t, r.Ready(t.Context()), "become ready")
+	f := asFailure(t, r.Ready(t.Context()))
 	if f.Exit != nil {
 		t.Errorf("the failure's Exit is %v of an engine that runs", f.Exit)
 	}
@@ -380,14 +380,15 @@ func (s *suite) grandchildren(t *testing.T) {
 	r.stop(t)
 }
 
-func asFailure(t *testing.T, err error, op string) *engine.Failure {
+// asFailure is why an engine did not become ready.
+func asFailure(t *testing.T, err error) *engine.Failure {
 	t.Helper()
 	var f *engine.Failure
 	if !errors.As(err, &f) {
 		t.Fatalf("got %v, want a *engine.Failure", err)
 	}
-	if f.Op != op {
-		t.Errorf("the failure's Op is %q, want %q", f.Op, op)
+	if f.Op != "become ready" {
+		t.Errorf("the failure's Op is %q, want \"become ready\"", f.Op)
 	}
 	return f
 }

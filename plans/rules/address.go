@@ -130,7 +130,7 @@ func elementOf(cells []plans.Cell, word string) bool {
 }
 
 func addresses(cells []plans.Cell) string {
-	return listed(plans.Names(cells, func(c plans.Cell) string { return c.Address }), mostListed)
+	return listed(plans.Names(cells, func(c plans.Cell) string { return c.Address }))
 }
 
 // metric resolves what follows a metric's name: a statistic, a relation, or
@@ -255,7 +255,7 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 		if len(names) == 0 {
 			return nil, Wrong("invalid-address", "Unknown address", "Level %q finds no numbers, so nothing stands below its verdict; %q is too much.", in.Name, rest[0])
 		}
-		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], listed(names, mostListed), lang.DidYouMean(rest[0], names))
+		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], listed(names), lang.DidYouMean(rest[0], names))
 	}
 	n := level.Finds[at]
 	if n.Words != nil {
@@ -330,7 +330,7 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		}
 		v, ok := t.Metrics[of][metric]
 		if !ok {
-			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s; it declares %s.", t.Name, of, metric, listed(numbersOf(t), mostListed))
+			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s; it declares %s.", t.Name, of, metric, listed(numbersOf(t)))
 		}
 		if math.IsInf(v, 0) || math.IsNaN(v) {
 			return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, of, metric)
@@ -384,7 +384,7 @@ func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Er
 	name := path[strings.Index(path, plans.CommandKind+".")+len(plans.CommandKind)+1:]
 	word, _, _ := strings.Cut(name, ".")
 	if cells := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+word) }); len(cells) > 0 {
-		return Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels; write one of %s.", word, e.Kind, e.Name, listed(cells, mostListed))
+		return Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels; write one of %s.", word, e.Kind, e.Name, listed(cells))
 	}
 	return Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, word, lang.Suggest(word, names))
 }
@@ -465,11 +465,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 		}
 	}
 	if metrics == nil {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells, mostListed), lang.DidYouMean(path[2], cells))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
 	}
 	m, ok := i.Result.Lookup(path[2], path[3])
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics, mostListed), lang.DidYouMean(path[3], metrics))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
 	}
 	stats := m.StatNames()
 	stat := stats[0]
@@ -477,11 +477,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 	case len(path) == 5:
 		stat = path[4]
 	case len(stats) > 1:
-		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats, mostListed))
+		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats))
 	}
 	v, ok := m.Stats[stat]
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats, mostListed), lang.DidYouMean(stat, stats))
+		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
 	}
 	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
 	if stat == "cv" {
@@ -494,9 +494,9 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 const mostListed = 12
 
 // listed names a few of many.
-func listed(names []string, most int) string {
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + ", …"
+func listed(names []string) string {
+	if len(names) > mostListed {
+		return strings.Join(names[:mostListed], ", ") + ", …"
 	}
 	return strings.Join(names, ", ")
 }

@@ -105,7 +105,7 @@ func (ns *Namespace) cell(m *plans.Matrix, step *plans.Block, pick plans.Pick, g
 	if left > 0 {
 		hint += " max_launches leaves out some."
 	}
-	return "", Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell names the values that are not the baseline's.%s", step.Name, given, listed(names, mostListed), hint)
+	return "", Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell names the values that are not the baseline's.%s", step.Name, given, listed(names), hint)
 }
 
 // contains reports whether a combination has all of some values.

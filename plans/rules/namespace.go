@@ -120,7 +120,7 @@ func (ns *Namespace) whose(path string, sc *Scope) *Error {
 	why := fmt.Sprintf("phase %q has no feature of its own", sc.phase.Name)
 	if n := len(readable); n > 0 {
 		names := plans.Names(readable, func(f *plans.Feature) string { return f.Name })
-		why = fmt.Sprintf("this gate decides over %d features (%s)", n, listed(names, mostListed))
+		why = fmt.Sprintf("this gate decides over %d features (%s)", n, listed(names))
 	} else {
 		for _, f := range ns.plan.Features() {
 			if ns.decidedBefore(sc, f) {

@@ -40,7 +40,7 @@ func (t *writer) port(f *plans.Feature) {
 	t.line("## Success criteria\n")
 	t.criteria(f, s)
 	t.line("## Source files changed\n")
-	t.sources(f, s)
+	t.sources(f)
 	t.line("## Variables, flags and images\n")
 	t.table([]string{"Knob", "Value", "Changes"}, t.sets(f))
 	t.line("## Implementation notes\n")
@@ -158,7 +158,7 @@ func (t *writer) evaluation(d *ledger.Decision) {
 
 // sources are the source trees that the candidate ran from, and the files in which they
 // differ from their commits.
-func (t *writer) sources(f *plans.Feature, s state) {
+func (t *writer) sources(f *plans.Feature) {
 	var own, parent *ledger.Launch
 	for _, name := range t.variants(f.Name) {
 		if a := t.newest[name]; a != nil {
