@@ -159,7 +159,7 @@ state = "%[1]s/running"
 		mounts, _ := os.ReadFile("/proc/mounts")
 		for line := range strings.Lines(string(mounts)) {
 			if on := strings.Fields(line)[1]; strings.HasPrefix(on, at("")+"/") {
-				_ = unix.Unmount(on, unix.MNT_DETACH)
+				_ = exec.Command("umount", "-l", on).Run()
 			}
 		}
 		_ = os.RemoveAll(dir)
