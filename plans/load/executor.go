@@ -122,7 +122,7 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		Hosts: f.Texts("hosts"), Partition: f.Text("partition"), Account: f.Text("account"), GRES: f.Text("gres"), Time: f.Text("time"),
 		Job: f.Text("job"), Command: f.Texts("command"), Args: f.Texts("args"), Program: f.Text("mxflow"),
 	}
-	if _, given := f.Value("job"); given && len(l.Diags) == before {
+	if kind == plans.KubernetesExecutor && len(l.Diags) == before {
 		var wrong string
 		if e.Job, wrong = readJob(e.Job); wrong != "" {
 			l.Fail(f.At("job"), "executor", "No Job of Kubernetes", "%s Give one Job (apiVersion: batch/v1, kind: Job) with a container in its template, such as job = file(\"job.yaml\").", wrong)
@@ -198,7 +198,7 @@ func readJob(text string) (job, wrong string) {
 	}
 	switch more := documents.Decode(&yaml.Node{}); {
 	case errors.Is(err, io.EOF):
-		return "", "The text is empty."
+		return "", "There is none."
 	case err != nil:
 		return "", fmt.Sprintf("It cannot be read: %s.", strings.TrimPrefix(err.Error(), "yaml: "))
 	case !errors.Is(more, io.EOF):
