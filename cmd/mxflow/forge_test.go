@@ -164,7 +164,7 @@ protocol "levels" {
   }
   level "kernels" {}
   level "correctness" {
-    prompts       = 4
+    prompts       = 8
     prompt_tokens = [8]
     output_tokens = 20
     max_kl        = 0.05

@@ -82,9 +82,8 @@ func TestScript(t *testing.T) {
 	}
 	scenarios := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
-		// Far more than all scenarios take: a hang fails well before go test's own
-		// limit, and what hangs is ended.
-		Deadline: time.Now().Add(8 * time.Minute),
+		// A hang fails before go test's own limit, and what hangs is ended.
+		Deadline: mostOf(t),
 		Setup: func(e *testscript.Env) error {
 			if beside, is := e.T().(*besideOthers); is {
 				beside.work = e.WorkDir
@@ -149,6 +148,16 @@ func TestScript(t *testing.T) {
 		}
 	})
 	testscript.RunT(&besideOthers{T: t, disturbed: &disturbed}, scenarios)
+}
+
+// mostOf is when four fifths of the time that go test gives this run are over; never
+// where it sets no limit.
+func mostOf(t *testing.T) time.Time {
+	limit, is := t.Deadline()
+	if !is {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Until(limit) * 4 / 5)
 }
 
 // condition adds [namespaces]: this system lets the test mount file systems that
