@@ -41,6 +41,9 @@ func composeOf(t *testing.T, text string, profiles ...string) *engine.Compose {
 }
 
 func TestComposeConformance(t *testing.T) {
+	if os.Getenv("MXFLOW_TEST_LONG") == "" {
+		t.Skip("takes long: set MXFLOW_TEST_LONG=1")
+	}
 	t.Parallel()
 	d := dockertest.Daemon(t)
 	needCompose(t)
