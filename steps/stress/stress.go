@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -44,6 +45,8 @@ const (
 	dying = 500 * time.Millisecond
 	// soakChunk is how many requests each stream of a soak gets made at once.
 	soakChunk = 16
+	// leastSoak is enough for a request to be sent.
+	leastSoak = time.Millisecond
 	// memoryEvery is how often memory is read.
 	memoryEvery = 25 * time.Millisecond
 )
@@ -652,24 +655,20 @@ func (r *run) soak(ctx context.Context) error {
 		at = r.Concurrency[n-1]
 	}
 	var all []measure.Sample
-	end := time.Now().Add(time.Duration(r.Soak))
-	goesOn := func() time.Duration {
-		if r.Tape.played {
-			return r.Tape.more(part)
-		}
-		return time.Until(end)
-	}
-	for left := time.Duration(r.Soak); left > 0; left = goesOn() {
+	// How long it has lasted is what its answers say, so that a tape says it too.
+	begun, ended := time.Duration(math.MaxInt64), time.Duration(0)
+	for left := time.Duration(r.Soak); left > 0; left = time.Duration(r.Soak) - (ended - begun) {
 		s := r.mixed(part, at*soakChunk, at)
-		s.until = left
+		s.until = max(left, leastSoak)
 		samples, err := r.load(ctx, s)
 		if err != nil {
 			return err
 		}
 		for _, s := range samples {
 			// Hours of it: no more is kept than latencies take.
-			first := max(0, slices.IndexFunc(s.Events, measure.Event.HasText))
-			all = append(all, measure.Sample{Start: s.Start, Events: []measure.Event{s.Events[first], s.Events[len(s.Events)-1]}})
+			first, last := s.Events[max(0, slices.IndexFunc(s.Events, measure.Event.HasText))], s.Events[len(s.Events)-1]
+			all = append(all, measure.Sample{Start: s.Start, Events: []measure.Event{first, last}})
+			begun, ended = min(begun, s.Start), max(ended, s.Start+last.At)
 		}
 	}
 	r.steady, r.last = all, all

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/measure"
@@ -116,14 +115,6 @@ func (t *Tape) counted(counts ...*int) {
 			*n = e.Counted[i]
 		}
 	}
-}
-
-// more is above 0 while another lot of a part follows.
-func (t *Tape) more(part string) time.Duration {
-	if t.at < len(t.Entries) && t.Entries[t.at].Part == part {
-		return 1
-	}
-	return 0
 }
 
 // Again judges what is on a tape. An error says that it is not all there.
