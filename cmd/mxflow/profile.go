@@ -191,6 +191,9 @@ func (a *app) printProfile(analysis *profile.Analysis, kernels int, on *served) 
 		hidden += f.Hidden
 		unnamed += f.Unnamed
 	}
+	if slices.ContainsFunc(analysis.Files, func(f profile.File) bool { return f.Kind == read.NsightCompute }) {
+		fmt.Fprintln(a.stdout, "note: Nsight Compute runs each kernel by itself and, unless told otherwise, with cold caches at fixed clocks: these times add up to more than a step takes.")
+	}
 	if hidden > 0 {
 		fmt.Fprintf(a.stdout, "note: %s of CUDA graphs whose kernels are not named: what is not found below may have run in them.\n", launches(hidden))
 	}

@@ -124,7 +124,13 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"speculation":        {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},
 		"quantised values":   {log: "llama_init_from_model: V cache quantization requires flash_attn\n", class: "config"},
 		"no compute buffers": {log: "llama_init_from_model: failed to initialize the context: failed to allocate compute pp buffers\n", class: "oom"},
-		"no cache":           {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
+		// On an H100 under a limit of 8 GB, commit 0c1e570.
+		"no host memory":   {log: "0.05.854.120 E llama_init_from_model: failed to initialize the context: std::bad_alloc\n0.05.854.132 E cmn  common_init_: failed to create context with model 'huge.gguf'\n", class: "oom"},
+		"prompts kept":     {log: "0.02.819.971 I srv    load_model: prompt cache is enabled, size limit: 8192 MiB\n", name: "prefix_caching", want: "true"},
+		"prompts not kept": {log: "0.02.812.113 I srv    load_model: prompt cache is disabled - use `--cache-ram N` to enable it\n", name: "prefix_caching", want: "false"},
+		"in a step":        {log: "0.02.754.799 I llama_context: n_batch               = 256\n", name: "max_num_batched_tokens", want: "256"},
+		"at once":          {log: "0.02.754.800 I llama_context: n_ubatch              = 128\n0.02.754.900 I llama_context: n_ubatch              = 512\n", name: "ubatch_size", want: "128"},
+		"no cache":         {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
 	}
 	for name, tc := range tests {
 		path := filepath.Join(t.TempDir(), "log")

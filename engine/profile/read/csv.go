@@ -38,7 +38,7 @@ var tables = []table{
 		return c.sum(at["Operation"], at["Count"], at["Total Time"], c.units["Total Time"])
 	}},
 	{"nsys-csv", []string{"Start", "Duration", "CorrId", "Device", "Strm", "Name"}, (*csvFile).traced},
-	{"ncu-csv", []string{"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}, (*csvFile).metric},
+	{NsightCompute, []string{"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}, (*csvFile).metric},
 }
 
 type csvFile struct {
@@ -78,9 +78,9 @@ func readCSV(r *bufio.Reader, file *profile.File, o profile.Options) ([]profile.
 	switch {
 	case c.kind == "":
 		return nil, ErrFormat
-	case c.kind == "ncu-csv" && c.timed == 0 && c.kernels > 0:
+	case c.kind == NsightCompute && c.timed == 0 && c.kernels > 0:
 		return nil, ErrNoDurations
-	case c.kind == "ncu-csv" && c.timed < c.kernels:
+	case c.kind == NsightCompute && c.timed < c.kernels:
 		return nil, fmt.Errorf("%d of %d kernels have no duration: %w", c.kernels-c.timed, c.kernels, ErrNoDurations)
 	}
 	return c.b.Build(file, profile.Naming{})

@@ -96,3 +96,32 @@ func TestSample(t *testing.T) {
 		t.Errorf("%+v", p.Kernels[0])
 	}
 }
+
+// TestRecordedNCU: one step of llama.cpp (0c1e570, gpt-oss-20b's shape, an H100) as Nsight
+// Compute saw it, from the kernel after one lm_head to the next. The sums were made from the
+// rows by another program. Each kernel alone, with cold caches, they come to 4335 µs;
+// llama-bench took 3427 for the whole step.
+func TestRecordedNCU(t *testing.T) {
+	a, err := openOne(t, filepath.Join("testdata", "llamacpp-decode1.ncu.csv.gz"), profile.Options{Phase: profile.Decode, Requests: 1, Steps: 1, Tokens: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &a.Parts[0]
+	if a.Files[0].Kind != NsightCompute || p.Count() != 555 || math.Abs(p.GPU-4335.008) > 1e-6 {
+		t.Errorf("%s, %d kernels, %v µs", a.Files[0].Kind, p.Count(), p.GPU)
+	}
+	// MXFP4's products, the router's sort and the experts' sum are MoE; bfloat16's and the
+	// quantization of activations dense.
+	experts := 0
+	for _, k := range p.Kernels {
+		if strings.HasPrefix(k.Short, "mul_mat_vec_q<39") {
+			experts = k.Count
+			if k.Category != "moe" {
+				t.Errorf("%s is %s", k.Short, k.Category)
+			}
+		}
+	}
+	if experts != 48 {
+		t.Errorf("%d products of experts, want gate with up, and down, in 24 layers", experts)
+	}
+}

@@ -26,6 +26,9 @@ import (
 // Formats are what can be read, for messages.
 const Formats = "a torch or Chrome trace (.json, .json.gz), Nsight Systems (.sqlite, .nsys-rep, CSV of nsys stats), Nsight Compute (CSV), a summary of kernels (CSV) or an analysis of mxflow's (JSON)"
 
+// NsightCompute is the kind of file that has each kernel run by itself.
+const NsightCompute = "ncu-csv"
+
 // ErrFormat is a file that is no profile.
 var ErrFormat = errors.New("not a profile that mxflow reads: " + Formats)
 

@@ -85,6 +85,16 @@ var rules = Rules{
 	{"cutlass*grouped", MoE},
 	{"mul_mat_id", MoE},
 	{"mmid", MoE},
+	// llama.cpp: what works by the router's choice. Experts' products have the same kernels
+	// as others, and type 39, MXFP4, which it writes for experts alone. Nothing but the
+	// router sorts a row.
+	{"mm_ids_helper", MoE},
+	{"mul_mat_f_ids", MoE},
+	{"add_id_kernel", MoE},
+	{"k_argsort", MoE},
+	{"mul_mat*<39,", MoE},
+	{"mul_mat*<(ggml_type)39,", MoE},
+	{"quantize_mmq_mxfp4", MoE},
 	{"matmul_ogs", MoE},
 	// What triton_kernels routes with around it.
 	{"_topk_forward", MoE},

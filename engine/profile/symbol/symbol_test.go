@@ -37,11 +37,19 @@ func TestKernels(t *testing.T) {
 		{"Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pinned -> Device)", Memory, ""},
 		{"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul> >(int)", "vectorized_elementwise_kernel<Fill>", Memory, ""},
 		// llama.cpp
-		{"void mul_mat_vec_q<(ggml_type)39, 1, false, false>(void const*, void const*)", "mul_mat_vec_q<39,1,f,f>", DenseGEMM, "mmvq"},
-		{"void mul_mat_q<(ggml_type)39, 128, false>(char const*)", "mul_mat_q<39,128,f>", DenseGEMM, "mmq"},
+		{"void mul_mat_vec_q<(ggml_type)39, 1, false, false>(void const*, void const*)", "mul_mat_vec_q<39,1,f,f>", MoE, "mmvq"},
+		{"void mul_mat_q<(ggml_type)39, 128, false>(char const*)", "mul_mat_q<39,128,f>", MoE, "mmq"},
 		{"void flash_attn_ext_f16<64, 64, 8, 8, false, false>(char const*)", "flash_attn_ext_f16<64,64,8,8,f,f>", Attention, "flash_attn_ext"},
 		{"void rms_norm_f32<1024, true>(float const*, float*, int)", "rms_norm_f32<1024,t>", NormActivation, ""},
-		{"quantize_mmq_mxfp4(float const*, int)", "quantize_mmq_mxfp4", DenseGEMM, ""},
+		{"quantize_mmq_mxfp4(float const*, int)", "quantize_mmq_mxfp4", MoE, ""},
+		{"void mul_mat_q<(ggml_type)12, 39, false>(char const*)", "mul_mat_q<12,39,f>", DenseGEMM, "mmq"},
+		// as Nsight Compute spells them
+		{"void mul_mat_vec_q<39, 1, 1, 0, 0>(const void *, const void *, const int *)", "mul_mat_vec_q<39,1,1,0,0>", MoE, "mmvq"},
+		{"void mul_mat_vec_f<__nv_bfloat16, float, 1, 256, 1, 0>(const T1 *, const float *)", "mul_mat_vec_f<1,256,1,0>", DenseGEMM, "mmvf"},
+		{"void mm_ids_helper<4>(const int *, int *, int *)", "mm_ids_helper<4>", MoE, ""},
+		{"add_id_kernel(const float *, const float *, const int *)", "add_id_kernel", MoE, ""},
+		{"void k_argsort_f32_i32<1>(const float *, int *, int, int)", "k_argsort_f32_i32<1>", MoE, ""},
+		{"void at::native::radixSortKVInPlace<2, -1, 32, 4>(int)", "radixSortKVInPlace<2,-1,32,4>", Sampling, ""},
 		// ROCm
 		{"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_MT64x16x64", "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S…V_MT64x16x64", DenseGEMM, "hipblaslt"},
 		// the embedded engine
