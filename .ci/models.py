@@ -58,7 +58,8 @@ def qwen3(layers):
 def tokenizer(ranks):
     slow = TikTokenConverter(vocab_file=ranks, pattern=PATTERN).converted()
     slow.add_special_tokens([AddedToken(SPECIAL.get(i, f"<|reserved_{i}|>"), normalized=False, special=True) for i in range(FIRST_SPECIAL, VOCABULARY)])
-    fast = PreTrainedTokenizerFast(tokenizer_object=slow, bos_token=SPECIAL[START], eos_token=SPECIAL[END], pad_token=SPECIAL[PAD])
+    fast = PreTrainedTokenizerFast(tokenizer_object=slow, bos_token=SPECIAL[START], eos_token=SPECIAL[END], pad_token=SPECIAL[PAD],
+        model_max_length=131072)  # without one transformers writes 10^30, on which SGLang's /tokenize breaks
     fast.chat_template = "{% for m in messages %}<|start|>{{m.role}}<|message|>{{m.content}}<|end|>{% endfor %}<|start|>assistant"
     return fast
 

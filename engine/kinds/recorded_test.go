@@ -362,6 +362,40 @@ func inLog(t *testing.T, kind, path string) map[string]observe.Observation {
 	return got
 }
 
+// TestSGLangLog: a start of SGLang 0.5.17 on an H100 and some requests, gpt-oss-20b's shape
+// with 4 layers. What it was asked for and what it chose are in different lines.
+func TestSGLangLog(t *testing.T) {
+	path := filepath.Join("testdata", "sglang-0.5.17.h100-gptoss20b.log")
+	got := inLog(t, "sglang", path)
+	for name, want := range map[string]string{
+		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16", "prefix_caching": "true", "cuda_graphs": "true",
+		"kv_capacity_tokens": "8853669", "weights_gb": "5.143", "model_load_s": "0.19", "max_model_len": "4096", "speculative": "none",
+		"max_num_seqs": "4096", "max_num_batched_tokens": "8192", "eager_decodes": "0", "retractions": "0",
+	} {
+		if o := got[name]; o.Value == nil || shown(o.Value) != want {
+			t.Errorf("%s is %v, want %s", name, o.Value, want)
+		}
+	}
+	k, _ := kinds.Lookup("sglang")
+	if d, broke := k.Diagnose(path); broke {
+		t.Errorf("a healthy log is taken for a crash: %v", d)
+	}
+	// Its parts end when it is told to; one that ends by itself is what broke.
+	for line, broke := range map[string]bool{
+		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -15. Triggering SIGQUIT for cleanup...": false,
+		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.":                          true,
+		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for cleanup...":  true,
+	} {
+		end := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(end, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d, is := k.Diagnose(end); is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
+			t.Errorf("%s: %v", line, d)
+		}
+	}
+}
+
 // TestOwnLog: the log of a start on an H200 that we recorded. Several observations come
 // from its line of 3 kB: each is kept with what stands around it, so that a glob is
 // evidence for the one it is about and for no other.

@@ -2,7 +2,7 @@ package kinds
 
 import "time"
 
-// SGLang 0.4.6 to 0.5.15. `sglang serve` is the newer spelling of the command;
+// SGLang 0.4.6 to 0.5.17. `sglang serve` is the newer spelling of the command;
 // the module works in all of them.
 
 func init() {
@@ -34,11 +34,11 @@ func init() {
 		Info:         []string{"/model_info", "/get_model_info", "/v1/models"},
 		Observe:      sglangObserve,
 		Crashes:      torchCrashes(sglangCauses, sglangConsequences),
-		Harmless:     torchHarmless("KV cache pool is full. Retract requests"),
+		Harmless:     torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15"),
 		Stages: []StageLines{
 			{Weights, []string{`Load weight begin`, `Loading .*checkpoint shards`}},
 			{KVCache, []string{`Load weight end`, `KV Cache is allocated`}},
-			{Graphs, []string{`Capture .*cuda graph begin`, `Capturing (?:batches|num tokens)`}},
+			{Graphs, []string{`(?i)Capture .*cuda graph begin`, `Capturing (?:batches|num tokens)`}},
 			{Serving, []string{`max_total_num_tokens=`, `Application startup complete`}},
 		},
 		Metrics: Metrics{
@@ -73,15 +73,18 @@ func init() {
 }
 
 var sglangCauses = []Signature{
-	{"Capture cuda graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
+	{"Capture*cuda graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
+	{"Capture prefill CUDA graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or max_num_batched_tokens."},
 	{"Decode out of memory", "oom", "The KV cache is too small for what runs at once: lower max_num_seqs, or raise gpu_memory_utilization."},
 	{"Prefill out of memory", "oom", "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
+	{"Out of memory even after retracting", "oom", "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
 	{"Not enough memory. Please try to increase --mem-fraction-static", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
 	{"launch_server.py: error:", "config", "This version does not know a flag, or does not take its value; see the line for which."},
 }
 
 var sglangConsequences = []Signature{
 	{"Scheduler hit an exception", "crash", "The scheduler broke; the traceback follows this line."},
+	{"crashed with exit code", "crash", "A part of the server ended; the reason stands further up."},
 	{"Received sigquit from a child process", "crash", "A part of the server broke and took the rest with it; the reason stands further up."},
 	{"Health check failed", "crash", "The server answers no token any more; look further up."},
 }
@@ -91,12 +94,13 @@ var sglangObserve = []Pattern{
 	{Name: "attention", Type: TypeString, Chosen: true, Doc: "Attention back end in use.", Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`}},
 	{Name: "attention", Type: TypeString, Doc: "Attention back end that was asked for.", Log: []string{`\battention_backend='(?P<value>\w+)'`}},
 	{Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts that was asked for; auto leaves it to SGLang.", Log: []string{`\bmoe_runner_backend='(?P<value>\w+)'`}},
+	{Name: "quantization", Type: TypeString, Chosen: true, Doc: "Quantisation method of the weights.", Log: []string{`Load weight end\..*\bquant=(?P<value>\w+)`}},
 	{Name: "quantization", Type: TypeString, Doc: "Quantisation method that was asked for.", Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
-	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`, `KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache that was asked for.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`}},
 	{
 		Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether decode steps run as CUDA graphs.",
-		Log: []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `Capture cuda graph end`}, Words: map[string]string{"True": "true", "False": "false"},
+		Log: []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `(?i)Capture (?:target decode )?cuda graph end`}, Words: map[string]string{"True": "true", "False": "false"},
 	},
 	{
 		// The server's own settings say the opposite word.
@@ -112,6 +116,8 @@ var sglangObserve = []Pattern{
 	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory that the weights take.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`}},
 	{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Log: []string{`\bcontext_len=(?P<value>\d+)`}},
+	{Name: "max_num_seqs", Type: TypeNumber, Doc: "Sequences at once.", Log: []string{`\bmax_running_requests=(?P<value>\d+), context_len`}},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Most tokens of prompts in one step.", Log: []string{`\bchunked_prefill_size=(?P<value>\d+), max_prefill_tokens`}},
 	{Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding.", Metric: []string{"sglang:spec_accept_length"}},
 	{Name: "retractions", Type: TypeCount, Consequence: true, Doc: "Times that running requests lost their KV cache to others.", Log: []string{`KV cache pool is full\. Retract requests`}},
 	{Name: "eager_decodes", Type: TypeCount, Consequence: true, Doc: "Logged decode steps that ran without a CUDA graph.", Log: []string{`Decode batch.*cuda graph: False`}},

@@ -73,8 +73,8 @@ type Part struct {
 	Wall float64 `json:"wall_us"`
 	Busy float64 `json:"busy_us"`
 	GPU  float64 `json:"gpu_us"`
-	// Unprofiled is how long a step in decoding, or the prefill of one batch, took by the
-	// client's clock without the profiler. Who captures sets it; 0 where it is not known.
+	// Unprofiled is how long a step took by the client's clock without the profiler, the
+	// mean of those of a prefill. Who captures sets it; 0 where it is not known.
 	Unprofiled float64 `json:"unprofiled_step_us,omitempty"`
 	// Categories add up to GPU, in the order of symbol.Categories.
 	Categories []Category `json:"categories"`

@@ -53,9 +53,15 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 			}
 			return nil, &verdict.Fault{Reason: unread(w, files, err)}
 		}
+		if w.Phase == profile.Prefill {
+			a = batch(a, w.Requests)
+		}
 		t := Taken{w, a}
 		if p := t.main(); p != nil && w.Unprofiled > 0 {
 			p.Unprofiled = float64(w.Unprofiled.Nanoseconds()) / 1000
+			if w.Phase == profile.Prefill && p.Steps > 0 {
+				p.Unprofiled *= float64(max(1, p.GPUs)) / float64(p.Steps)
+			}
 			if w.Phase == profile.Decode && p.Requests > 0 {
 				// An engine that serves fewer at a step takes several for a token of each.
 				share := float64(min(p.Requests, w.Requests)) / float64(w.Requests)
@@ -71,6 +77,24 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 		taken = append(taken, t)
 	}
 	return taken, nil
+}
+
+// batch makes one part of the steps in which an engine took prompts: sent at once, they
+// arrive one after another, and what one step took of eight says little of the other seven.
+func batch(a *profile.Analysis, requests int) *profile.Analysis {
+	gpus := 0
+	for i := range a.Parts {
+		if p := &a.Parts[i]; p.Phase == profile.Prefill {
+			p.Requests, gpus = requests, max(gpus, p.GPUs)
+		}
+	}
+	a = profile.Join(a)
+	for i := range a.Parts {
+		if p := &a.Parts[i]; p.Phase == profile.Prefill {
+			p.GPUs = gpus // each step counts its own
+		}
+	}
+	return a
 }
 
 // notProfile are files that profilers write beside their profiles.

@@ -52,7 +52,8 @@ type Window struct {
 	Tokens int
 	// Context is how many tokens each request had before it in decoding, on average.
 	Context float64
-	// Unprofiled is how long one step took without the profiler, 0 where nobody knows.
+	// Unprofiled is how long one step of decoding, or all of a prefill, took without the
+	// profiler, 0 where nobody knows.
 	Unprofiled time.Duration
 	// Threads are how long those of the engine were at work for one token of each answer,
 	// without the profiler; none where they are not on this machine.

@@ -106,7 +106,9 @@ func noTokenizer(err error) bool {
 	if !errors.As(err, &status) {
 		return false
 	}
-	return status.Status < http.StatusInternalServerError || status.Status == http.StatusNotImplemented
+	// SGLang's breaks with 500 on a tokenizer without a limit of its own, and answers all
+	// else. An engine that is ending does not pass what is asked instead.
+	return status.Status <= http.StatusNotImplemented
 }
 
 // Fill puts a prompt into a request, which has its API already: what comes

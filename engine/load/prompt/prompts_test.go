@@ -211,6 +211,17 @@ func TestPromptsWithoutTokenizer(t *testing.T) {
 	}
 }
 
+// A page that breaks is as good as none; one that is not up is no answer.
+func TestPromptsWithABrokenTokenizer(t *testing.T) {
+	for status, want := range map[int]Method{404: Pieces, 500: Pieces, 501: Pieces, 502: "", 503: ""} {
+		f := &fake{count: tokenizers["words"], noTokens: &openai.StatusError{Method: "POST", Path: "/tokenize", Status: status}}
+		p, err := Build(t.Context(), f, Spec{Cell: "chat", API: openai.Completions, Tokens: 100, Requests: 2})
+		if p.Method != want || (err == nil) != (want != "") {
+			t.Errorf("%d: %q, %v", status, p.Method, err)
+		}
+	}
+}
+
 // A tokenizer that is not the one that the engine uses must not be believed.
 func TestPromptsOfAnotherTokenizer(t *testing.T) {
 	f := &fake{count: tokenizers["words"]}

@@ -207,6 +207,9 @@ func (t *torch) take(e *event) error {
 		}
 		return t.b.Activity(start, end, lane, t.b.Name(name), uint32(correlation))
 	}
+	if kind == "python_function" && string(bytes.Trim(e.tid, `"`)) == "0" {
+		return nil // threads that Kineto cannot name, as watchdogs that sleep; none has this number
+	}
 	thread := t.b.Thread(t.id(e.pid), t.id(e.tid))
 	switch kind {
 	case "cuda_runtime", "cuda_driver":

@@ -194,6 +194,8 @@ func TestRecordedVariants(t *testing.T) {
 	}{
 		"vllm-triton-decode2": {2, 486, 3042.2, 1076.6, 223.8, 408.7, "queued"},
 		"vllm-eager-decode1":  {1, 548, 3125.3, 933.6, 0, 406.9, "operators"},
+		// SGLang 0.5.17, 4 layers.
+		"sglang-decode2": {2, 123, 976.7, 182.9, 110.5, 403.9, "scheduler"},
 	} {
 		a, err := openOne(t, filepath.Join("testdata", name+".pt.trace.json.gz"), profile.Options{})
 		if err != nil {
@@ -223,6 +225,9 @@ func TestRecordedVariants(t *testing.T) {
 		}
 		if len(p.Waits) == 0 || p.Waits[0].Cause != want.wait {
 			t.Errorf("%s: the GPU waits most for %+v, not %s", name, p.Waits, want.wait)
+		}
+		if len(p.Threads) != 1 {
+			t.Errorf("%s: at work are %+v, want the one that schedules", name, p.Threads)
 		}
 	}
 }

@@ -99,6 +99,9 @@ var rules = Rules{
 	// What triton_kernels routes with around it.
 	{"_topk_forward", MoE},
 	{"sum_bitmatrix", MoE},
+	{"_bitmatrix_metadata", MoE},
+	{"_ragged_tensor_metadata", MoE},
+	{"^_reduce$", MoE},
 	{"_reduce_grouped", MoE},
 	{"_matmul_*mxfp4", MoE},
 	{"expert", MoE},
@@ -135,6 +138,8 @@ var rules = Rules{
 	{"linear_qkv", DenseGEMM},
 	{"linear_out", DenseGEMM},
 	{"lm_head", DenseGEMM},
+	{"flashinfer::norm", NormActivation},
+	{"flashinfer::activation", NormActivation},
 	{"norm_rope_insert", Attention},
 	{"normrope", Attention},
 	{"qnorm*rope", Attention},
