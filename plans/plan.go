@@ -81,11 +81,6 @@ func (p *Plan) Protocol(name string) *Protocol {
 	return Find(p.Protocols, func(q *Protocol) bool { return q.Name == name })
 }
 
-// Target is the target of that name, nil where the plan has none.
-func (p *Plan) Target(name string) *Target {
-	return Find(p.Targets, func(t *Target) bool { return t.Name == name })
-}
-
 // Phase is the phase of that name, nil where the plan has none.
 func (p *Plan) Phase(name string) *Phase {
 	return Find(p.Phases, func(ph *Phase) bool { return ph.Name == name })

@@ -54,15 +54,6 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	return commit, branch, err
 }
 
-// Describe is the commit in words, as git describe puts it.
-func (r *Repo) Describe(ctx context.Context, commit string) string {
-	out, err := r.run(ctx, "describe", "--tags", "--always", "--abbrev=12", commit)
-	if err != nil {
-		return Short(commit)
-	}
-	return out
-}
-
 // Subject is the first line of a commit's message.
 func (r *Repo) Subject(ctx context.Context, commit string) string {
 	out, _ := r.run(ctx, "log", "-1", "--format=%s", commit)

@@ -197,9 +197,6 @@ type State struct {
 	Changed, Untracked []string
 }
 
-// Clean reports whether the tree is what HEAD says.
-func (s State) Clean() bool { return len(s.Changed) == 0 && len(s.Untracked) == 0 }
-
 // Status looks at the working tree. Nothing is written, the index included.
 func (r *Repo) Status(ctx context.Context) (s State, err error) {
 	list, err := r.list(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")

@@ -71,9 +71,9 @@ func TestParameters(t *testing.T) {
 		all := every.and(m.Expert.times(float64(m.Experts))).Params
 		token := every.and(m.Expert.times(float64(m.Used)))
 		active, step := token.Params, token.Bytes
-		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || m.Cache(1000) != c.cache {
+		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || m.look(1000).Bytes != c.cache {
 			t.Errorf("%s: %.0f parameters, %.0f of a token in %.0f bytes, %.0f bytes of cache; want %.0f, %.0f, %.0f, %.0f",
-				name, all, active, step, m.Cache(1000), c.all, c.active, c.step, c.cache)
+				name, all, active, step, m.look(1000).Bytes, c.all, c.active, c.step, c.cache)
 		}
 	}
 }

@@ -259,10 +259,6 @@ func (c *config) window(i int) int {
 // otherwise.
 const cacheBytes = 2
 
-// Cache is how many bytes of KV cache a request with so many tokens of context reads at
-// each step.
-func (m *Model) Cache(context float64) float64 { return m.look(context).Bytes }
-
 // look is what one token takes behind so many tokens of context.
 func (m *Model) look(context float64) (all Look) {
 	for window, each := range m.Windows {

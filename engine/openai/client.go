@@ -96,19 +96,6 @@ func newHTTP() *http.Client {
 // writeBuffer is for a request's headers; its body is written past it.
 const writeBuffer = 2 << 10
 
-// UseHTTP2 speaks HTTP/2 and nothing else from now on, for servers that have no
-// HTTP/1.1: over TLS as it is negotiated there, without TLS by prior knowledge.
-// Streams then share connections, and wait for one another where packets are
-// lost or a connection's flow control is used up. It is called before the first
-// request, and does nothing where HTTP is not the one that New made.
-func (c *Client) UseHTTP2() {
-	if t, ok := c.HTTP.Transport.(*http.Transport); ok {
-		t.Protocols = new(http.Protocols)
-		t.Protocols.SetHTTP2(true)
-		t.Protocols.SetUnencryptedHTTP2(true)
-	}
-}
-
 // Close closes idle connections, so that the engine can stop without waiting
 // for them.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }

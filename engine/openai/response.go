@@ -126,7 +126,7 @@ func hint(err error) string {
 	said := fmt.Sprint(err)
 	switch {
 	case strings.Contains(said, `malformed HTTP response "\x00\x00`):
-		return "the server seems to speak HTTP/2 only, without TLS, and HTTP/1.1 was used: ask for HTTP/2"
+		return "the server seems to speak HTTP/2 only, without TLS, and mxflow speaks HTTP/1.1: let the server speak it too"
 	case strings.Contains(said, "server gave HTTP response to HTTPS client"):
 		return "the server speaks no TLS: its address begins with http://"
 	case strings.Contains(said, `malformed HTTP response "\x15\x03`):

@@ -97,16 +97,6 @@ func (r *Roofline) Limit() (least float64) {
 	return least
 }
 
-// Share is that of a category in a step, between its bounds. Nothing is known of a category
-// that is not there, nor where the step's length is not.
-func (r *Roofline) Share(category string) (share Span, known bool) {
-	took, known := r.took(category)
-	if !known || !r.Timed() {
-		return share, false
-	}
-	return Span{took / r.Step.High, took / r.Step.Low}, true
-}
-
 // Timed reports whether anything is known of how long a step takes from end to end.
 func (r *Roofline) Timed() bool { return r.Step.Low > 0 }
 

@@ -111,14 +111,6 @@ func TestH100(t *testing.T) {
 		t.Errorf("the output projection is %+v", r.Rows[1])
 	}
 	near(t, "the limit of a step", r.Limit(), 1110.8) // 900 tok/s
-	share, _ := r.Share("moe")
-	near(t, "the experts' share", share.Low, 938.0/3190)
-	if share.Low != share.High {
-		t.Errorf("of a step whose length is known the experts have %+v", share)
-	}
-	if _, known := r.Share("communication"); known {
-		t.Error("a category that is not there has a share")
-	}
 	b := r.Bound
 	near(t, "the share of memory", b.Memory.Low, 2522.0/3190)
 	near(t, "the limit that it reaches", b.OfLimit, 1110.8/2522)
@@ -261,9 +253,6 @@ func TestSums(t *testing.T) {
 	near(t, "moe of its limit", r.Rows[2].OfLimit(), 0.40386)
 	if g, _ := r.Gain(Claim{"moe": 1.5}); !g.Open || g.Least != 0 || r.Rows[2].Gain != nil || r.Timed() {
 		t.Errorf("a step of unknown length gains %+v, %+v", g, r.Rows[2].Gain)
-	}
-	if share, known := r.Share("moe"); known {
-		t.Errorf("it is %+v of a step of unknown length", share)
 	}
 }
 

@@ -152,9 +152,6 @@ func TestLookups(t *testing.T) {
 	if p.Protocol("standard").Level("kernels") == nil || p.Protocol("quick").Level("kernels") != nil || p.Protocol("x") != nil {
 		t.Error("protocol")
 	}
-	if p.Target("llamacpp") == nil || p.Target("x") != nil {
-		t.Error("target")
-	}
 	if p.Phase("cutlass") == nil || p.Phase("x") != nil {
 		t.Error("phase")
 	}

@@ -80,7 +80,7 @@ func TestAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := OpenEnvelope(envelope, "text/plain", key.Public); err != nil || string(got) != text {
+	if got, err := openEnvelope(envelope, "text/plain", key.Public); err != nil || string(got) != text {
 		t.Errorf("envelope: %q, %v", got, err)
 	}
 

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"golang.org/x/mod/sumdb/note"
 )
 
 // envelope is a signed payload in the form of DSSE, which in-toto statements travel in.
@@ -38,24 +36,6 @@ func (k *Key) Envelope(kind string, payload []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(envelope{kind, payload, []envelopeSignature{{Sig: sig}}})
-}
-
-// OpenEnvelope is the payload of an envelope that the holder of a public key signed.
-func OpenEnvelope(text []byte, kind, public string) ([]byte, error) {
-	verifier, err := note.NewVerifier(strings.TrimSpace(public))
-	if err != nil {
-		return nil, fmt.Errorf("not a public key (%s+hash+base64): %w", Name, err)
-	}
-	var e envelope
-	if err := json.Unmarshal(text, &e); err != nil || e.PayloadType != kind {
-		return nil, fmt.Errorf("no DSSE envelope of %s", kind)
-	}
-	for _, s := range e.Signatures {
-		if verifier.Verify(authenticated(kind, e.Payload), s.Sig) {
-			return e.Payload, nil
-		}
-	}
-	return nil, fmt.Errorf("no valid signature of %s+%08x", verifier.Name(), verifier.KeyHash())
 }
 
 // PEM is a public key as other tools read it.

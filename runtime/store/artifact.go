@@ -101,14 +101,6 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	return data, nil
 }
 
-// ArtifactPath is the file of an artifact, for programs that want a name.
-func (s *Store) ArtifactPath(sum string) (string, error) {
-	if err := checkSum(sum); err != nil {
-		return "", err
-	}
-	return s.artifact(sum), nil
-}
-
 func (s *Store) artifact(sum string) string {
 	return filepath.Join(s.dir.artifacts(), sum[:2], sum[2:])
 }

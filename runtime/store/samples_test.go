@@ -106,10 +106,7 @@ func TestDamagedSamples(t *testing.T) {
 	if err := s.WriteSamples("", l, []measure.Sample{{Workload: "chat", Events: []measure.Event{{At: 1}}}}); err != nil {
 		t.Fatal(err)
 	}
-	path, err := s.ArtifactPath(l.Samples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := s.artifact(l.Samples)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

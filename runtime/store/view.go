@@ -82,14 +82,6 @@ func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
 	return last.Decision, last.Run, true
 }
 
-// Attempts is the number of the newest attempt at a node, 0 before the first.
-func (s *Store) Attempts(node string) int {
-	if d, _, ok := s.Latest(node); ok {
-		return d.Attempt
-	}
-	return 0
-}
-
 // History is every decision about a node, oldest first.
 func (s *Store) History(node string) []Decided {
 	s.mu.RLock()

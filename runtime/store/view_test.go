@@ -45,7 +45,7 @@ func TestWaivers(t *testing.T) {
 		if err != nil || len(view.Waivers) != 2 || len(view.Decisions) != 3 {
 			t.Errorf("%s: %+v, %v", name, view, err)
 		}
-		if d, _, _ := s.Latest("feature.a"); !d.Retracted() || s.Attempts("feature.a") != 2 {
+		if d, _, _ := s.Latest("feature.a"); !d.Retracted() || d.Attempt != 2 {
 			t.Errorf("%s: the newest decision is %+v", name, d)
 		}
 	}

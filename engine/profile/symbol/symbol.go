@@ -62,16 +62,6 @@ func Match(pattern, name string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return glob(g, name) })
 }
 
-// Families are the names that stand for families of kernels.
-func Families() []string {
-	names := make([]string, 0, len(families))
-	for name := range families {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // glob reports whether name holds the pieces of pattern one behind the other. A ^ at the
 // start or a $ at the end of a pattern of ours ties it there. Both are in lower case.
 func glob(pattern, name string) bool {

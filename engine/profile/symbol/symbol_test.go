@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -107,9 +108,6 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%q on %.60s: want %v", c.pattern, c.name, c.want)
 		}
 	}
-	if names := Families(); !slices.Contains(names, "cutlass_grouped_gemm") || !slices.IsSorted(names) {
-		t.Errorf("families are %v", names)
-	}
 }
 
 // TestRules: those of a plan come first, and may name categories of their own.
@@ -155,7 +153,7 @@ func TestManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(Families(), Categories...) {
+	for _, name := range append(slices.Collect(maps.Keys(families)), Categories...) {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/profiles.md does not name %s", name)
 		}
