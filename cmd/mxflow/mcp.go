@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/profiled"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -87,8 +88,8 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		Reader: func() (*store.Store, error) { return a.reader([]string{path}) },
 		Find:   recorded.Argued,
 		Profile: func(st *store.Store, feature string) (own, parent *agents.Profiled, err error) {
-			o, p, err := recordedProfile(st, feature)
-			return o.forAgents(), p.forAgents(), err
+			o, p, err := profiled.Find(st, feature)
+			return profileForAgents(o), profileForAgents(p), err
 		},
 		Planned: func(p *plans.Plan, n runtime.Planned) any {
 			j := preview.JSON(p, n)
@@ -97,4 +98,11 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		},
 		Kind: engines.JSON,
 	}
+}
+
+func profileForAgents(r *profiled.Recorded) *agents.Profiled {
+	if r == nil {
+		return nil
+	}
+	return &agents.Profiled{Launch: r.Launch.ID, Variant: r.Launch.Variant, Is: r.Is}
 }

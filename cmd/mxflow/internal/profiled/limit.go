@@ -1,4 +1,4 @@
-package main
+package profiled
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
-	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/engine/roofline"
@@ -18,57 +18,51 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// served is what an engine served while it was profiled, and on what: what its kernels are
+// Served is what an engine served while it was profiled, and on what: what its kernels are
 // held against.
-type served struct {
-	config    string
-	gpus      []string
-	context   float64
-	bandwidth float64
-	model     *limit.Model
-	// recorded is what a launch was held against, in place of all that.
-	recorded *roofline.Basis
+type Served struct {
+	// Config is the file of the model's config.
+	Config string
+	GPUs   []string
+	// Context is in tokens, Bandwidth in GB/s of all GPUs together; 0 is unknown.
+	Context, Bandwidth float64
+	// Recorded is what a launch was held against, in place of all that.
+	Recorded *roofline.Basis
+
+	model *limit.Model
 }
 
-func (s *served) flags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&s.config, "model", "", "`config.json` of the model: with --gpu, show how far kernels are from what the machine allows")
-	f.StringArrayVar(&s.gpus, "gpu", nil, "`name` of the GPU as nvidia-smi prints it (repeat it for several)")
-	f.Float64Var(&s.context, "context", 0, "tokens of context of each request, for the KV cache that decoding reads")
-	f.Float64Var(&s.bandwidth, "bandwidth", 0, "`GB/s` that a benchmark read on all GPUs together, in place of the data sheets'")
-}
-
-// read reads the model's config. It is not asked where neither model nor GPU is named.
-func (s *served) read() (asked bool, err error) {
+// Read reads the model's config. It is not asked where neither model nor GPU is named.
+func (s *Served) Read() (asked bool, err error) {
 	switch {
-	case s.config == "" && len(s.gpus) == 0 && s.context == 0 && s.bandwidth == 0:
+	case s.Config == "" && len(s.GPUs) == 0 && s.Context == 0 && s.Bandwidth == 0:
 		return false, nil
-	case s.config == "" || len(s.gpus) == 0:
+	case s.Config == "" || len(s.GPUs) == 0:
 		return false, errors.New("what a machine allows takes both --model config.json and --gpu NAME")
-	case !(s.context >= 0 && s.context <= 1e9):
-		return false, fmt.Errorf("--context %v: give tokens, such as 1024", s.context)
-	case !(s.bandwidth >= 0 && s.bandwidth <= 1e9):
-		return false, fmt.Errorf("--bandwidth %v: give GB/s, such as 3000", s.bandwidth)
+	case !(s.Context >= 0 && s.Context <= 1e9):
+		return false, fmt.Errorf("--context %v: give tokens, such as 1024", s.Context)
+	case !(s.Bandwidth >= 0 && s.Bandwidth <= 1e9):
+		return false, fmt.Errorf("--bandwidth %v: give GB/s, such as 3000", s.Bandwidth)
 	}
-	if _, err := limit.Of(s.gpus); err != nil {
+	if _, err := limit.Of(s.GPUs); err != nil {
 		return false, fmt.Errorf("--gpu: %w. Known are %s", err, strings.Join(limit.Known(), ", "))
 	}
-	text, err := os.ReadFile(s.config)
+	text, err := os.ReadFile(s.Config)
 	if err != nil {
 		return false, fmt.Errorf("--model: %w", err)
 	}
 	if s.model, err = limit.Read(text); err != nil {
-		return false, fmt.Errorf("--model %s: %w", s.config, err)
+		return false, fmt.Errorf("--model %s: %w", s.Config, err)
 	}
 	return true, nil
 }
 
 // against lays a part out. One name stands for all GPUs of the part.
-func (s *served) against(p *profile.Part) (*roofline.Roofline, error) {
-	if s.recorded != nil {
-		return roofline.Of(p, *s.recorded)
+func (s *Served) against(p *profile.Part) (*roofline.Roofline, error) {
+	if s.Recorded != nil {
+		return roofline.Of(p, *s.Recorded)
 	}
-	names := s.gpus
+	names := s.GPUs
 	if len(names) == 1 {
 		names = slices.Repeat(names, max(p.GPUs, 1))
 	}
@@ -76,18 +70,19 @@ func (s *served) against(p *profile.Part) (*roofline.Roofline, error) {
 	if err != nil {
 		return nil, err
 	}
-	on.Reached = s.bandwidth * 1e9
-	return roofline.Of(p, roofline.Basis{Model: s.model, Machine: on, Context: s.context})
+	on.Reached = s.Bandwidth * 1e9
+	return roofline.Of(p, roofline.Basis{Model: s.model, Machine: on, Context: s.Context})
 }
 
-// limited is an analysis and what the machine allows each part that can be laid out, as JSON.
-type limited struct {
+// Limited is an analysis and what the machine allows each part that can be laid out, as JSON.
+type Limited struct {
 	Analysis *profile.Analysis    `json:"analysis"`
 	Limits   []*roofline.Roofline `json:"limits"`
 }
 
-func (s *served) limited(analysis *profile.Analysis) limited {
-	out := limited{Analysis: analysis, Limits: []*roofline.Roofline{}}
+// Limited holds each part of an analysis against what the machine allows.
+func (s *Served) Limited(analysis *profile.Analysis) Limited {
+	out := Limited{Analysis: analysis, Limits: []*roofline.Roofline{}}
 	for i := range analysis.Parts {
 		if r, err := s.against(&analysis.Parts[i]); err == nil {
 			out.Limits = append(out.Limits, r)
@@ -96,15 +91,15 @@ func (s *served) limited(analysis *profile.Analysis) limited {
 	return out
 }
 
-// printLimit shows where the time of a step goes, and how short it could be.
-func (a *app) printLimit(p *profile.Part, s *served) {
+// print shows where the time of a step goes, and how short it could be.
+func (s *Served) print(on table.Screen, p *profile.Part) {
 	r, err := s.against(p)
 	switch {
 	case errors.Is(err, roofline.ErrWhole):
-		fmt.Fprintf(a.stdout, "\nNo limit: %v. Say with --phase, --requests and --steps what it was.\n", err)
+		fmt.Fprintf(on, "\nNo limit: %v. Say with --phase, --requests and --steps what it was.\n", err)
 		return
 	case err != nil:
-		fmt.Fprintf(a.stdout, "\nNo limit: %v.\n", err)
+		fmt.Fprintf(on, "\nNo limit: %v.\n", err)
 		return
 	}
 	percent := func(share float64) string { return tell.Digits(share, "share", -2) }
@@ -128,7 +123,7 @@ func (a *app) printLimit(p *profile.Part, s *served) {
 		rows = append(rows, step)
 	}
 	for col := 1; col < 5; col++ {
-		flushRight(rows, col)
+		flushRight(rows, col, lipgloss.Width)
 	}
 	if r.Model != "" {
 		by := "data sheet"
@@ -139,13 +134,13 @@ func (a *app) printLimit(p *profile.Part, s *served) {
 		if r.Phase == profile.Decode {
 			title += fmt.Sprintf(", %s tokens of context", tell.Number(r.Context, ""))
 		}
-		fmt.Fprintln(a.stdout, "\n"+title)
+		fmt.Fprintln(on, "\n"+title)
 	}
-	fmt.Fprintln(a.stdout)
-	a.printTable([]string{"limit", "µs/step", "at least", "of limit", "gain at it", "waits for"}, rows)
-	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(on)
+	on.Table([]string{"limit", "µs/step", "at least", "of limit", "gain at it", "waits for"}, rows)
+	fmt.Fprintln(on)
 	for _, fact := range factsOf(r) {
-		fmt.Fprintln(a.stdout, tell.Sentence(fact))
+		fmt.Fprintln(on, tell.Sentence(fact))
 	}
 }
 
@@ -155,17 +150,6 @@ func spanned(low, high float64, text func(float64) string) string {
 		return x + "–" + y
 	}
 	return text(low)
-}
-
-// flushRight lets the cells of a column end below each other.
-func flushRight(rows [][]string, col int) {
-	widest := 0
-	for _, r := range rows {
-		widest = max(widest, lipgloss.Width(r[col]))
-	}
-	for _, r := range rows {
-		r[col] = strings.Repeat(" ", widest-lipgloss.Width(r[col])) + r[col]
-	}
 }
 
 // factsOf are what bounds a part of a profile, and what to know of its limits.

@@ -1,0 +1,114 @@
+package profiled
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/levels"
+)
+
+// Recorded is a profile that a qualification launch left.
+type Recorded struct {
+	Launch *ledger.Launch
+	Is     *profile.Analysis
+	// On is what it is held against; without a Model nothing is on record.
+	On roofline.Basis
+}
+
+func (r *Recorded) String() string {
+	return fmt.Sprintf("%s (launch %s of %s)", r.Launch.Variant, r.Launch.ID, tell.Second(r.Launch.Started))
+}
+
+// Find is the profile on record of the baseline, or of a feature and, where there
+// is one, of what it was measured against.
+func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
+	node := runtime.BaselineID
+	if feature != "" {
+		node = runtime.QualifyID(feature)
+	}
+	d, _, known := st.Latest(node)
+	if !known {
+		var names []string
+		for _, other := range st.Decisions() {
+			if f := other.Decision.Feature; f != "" && !slices.Contains(names, f) {
+				names = append(names, f)
+			}
+		}
+		if feature == "" {
+			return nil, nil, fmt.Errorf("the baseline was not qualified yet: mxflow apply does that")
+		}
+		return nil, nil, fmt.Errorf("no feature %q on record: there is %s.%s", feature, lang.OrNothing(names), lang.DidYouMean(feature, names))
+	}
+	for _, id := range slices.Backward(d.Launches) {
+		l, ok := st.LaunchByID(id)
+		if !ok || l.Left[levels.Analysis] == "" {
+			continue
+		}
+		r, err := in(st, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		if own == nil {
+			own = r
+		}
+	}
+	if own == nil {
+		return nil, nil, fmt.Errorf("%s has no profile on record: add level \"profile\" {} to its protocol and apply", strings.TrimSuffix(node, ".qualify"))
+	}
+	if feature == "" {
+		return own, nil, nil
+	}
+	parent, err = ofParent(st, feature, own.Launch)
+	return own, parent, err
+}
+
+// ofParent is the newest profile of the variant that a feature was measured against;
+// where it was not measured, of the baseline.
+func ofParent(st *store.Store, feature string, own *ledger.Launch) (*Recorded, error) {
+	keys := map[string]bool{}
+	if d, _, known := st.Latest(runtime.BenchmarkID(feature)); known {
+		for _, id := range d.Launches {
+			if l, ok := st.LaunchByID(id); ok && l.VariantKey != own.VariantKey {
+				keys[l.VariantKey] = l.Variant != ledger.Baseline
+			}
+		}
+	}
+	stacked := false
+	for _, stack := range keys {
+		stacked = stacked || stack
+	}
+	if len(keys) == 0 {
+		d, _, known := st.Latest(runtime.BaselineID)
+		if !known {
+			return nil, nil
+		}
+		for _, id := range d.Launches {
+			if l, ok := st.LaunchByID(id); ok {
+				keys[l.VariantKey] = false
+			}
+		}
+	}
+	for _, l := range slices.Backward(st.Launches(store.LaunchFilter{OK: true})) {
+		if of, known := keys[l.VariantKey]; known && of == stacked && l.Left[levels.Analysis] != "" {
+			return in(st, l)
+		}
+	}
+	return nil, nil
+}
+
+func in(st *store.Store, l *ledger.Launch) (*Recorded, error) {
+	is, err := levels.AnalysisOf(st, l)
+	if err != nil {
+		return nil, err
+	}
+	on, err := levels.HeldAgainst(st, l)
+	return &Recorded{l, is, on}, err
+}
