@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,29 +11,22 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // app is what every subcommand shares.
 type app struct {
-	stdout, stderr io.Writer
+	prints
 	// state is the --state flag: the state directory, empty for .mxflow beside
 	// the plan.
 	state string
-	json  bool
-	// secrets takes what is sensitive in the loaded plan out of what is shown.
-	secrets *redact.Redactor
 	// exceeded says that a plan took too long or too much memory to load.
 	exceeded chan string
 	// guardian ends what runs when mxflow is killed; nil leaves it to the next apply.
@@ -82,57 +72,6 @@ func (a *app) loadSilently(path string, opts load.Options) *load.Result {
 // nothing can cancel an evaluation.
 func (a *app) guard() *eval.Guard {
 	return &eval.Guard{Time: 10 * time.Second, Heap: 1 << 30, Exceeded: func(message string) { a.exceeded <- message }}
-}
-
-// report prints what is wrong with a plan: as text or as one JSON document.
-func (a *app) report(res *lang.Findings) {
-	if a.json && !res.OK() {
-		a.printJSON(map[string]any{"valid": false, "diagnostics": res.DiagnosticsJSON()})
-		return
-	}
-	a.diagnostics(res)
-}
-
-// reportStreamed prints it as text or, in a stream of events, as a line each.
-func (a *app) reportStreamed(res *lang.Findings) {
-	if !a.json {
-		a.diagnostics(res)
-		return
-	}
-	for _, d := range res.DiagnosticsJSON() {
-		a.printLine(map[string]any{"type": "diagnostic", "time": time.Now().UTC(), "diagnostic": d})
-	}
-}
-
-func (a *app) diagnostics(res *lang.Findings) {
-	if err := res.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr)); err != nil {
-		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
-	}
-	if len(res.Diagnostics) > 0 && res.OK() {
-		fmt.Fprintln(a.stderr) // what follows warnings is something else
-	}
-	if n := len(res.Diagnostics.Errs()); !res.OK() {
-		fmt.Fprintf(a.stderr, "\n%s. Nothing was started.\n", tell.Count(n, "error"))
-	}
-}
-
-// printLine prints one JSON object on a line of its own.
-func (a *app) printLine(v any) {
-	if data, err := tell.JSON(a.secrets.Any(v, apply.Identities...)); err == nil {
-		fmt.Fprintf(bare(a.stdout), "%s\n", inert.JSON(data))
-	}
-}
-
-func (a *app) printJSON(v any) {
-	data, err := tell.JSON(a.secrets.Any(v, apply.Identities...))
-	if err != nil {
-		return
-	}
-	var page bytes.Buffer
-	if json.Indent(&page, inert.JSON(data), "", "  ") == nil {
-		// Writing to a closed pipe is the reader's choice, not an error of ours.
-		fmt.Fprintln(bare(a.stdout), page.String())
-	}
 }
 
 // stateDir is the state directory of a plan.

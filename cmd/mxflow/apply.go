@@ -95,21 +95,21 @@ interrupted.`,
 				by = byRole
 			}
 			if bound && (a.state != "" || key != "") {
-				a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--state or --key")))
+				refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--state or --key")))
 				return fmt.Errorf("%s=%s applies to the state directory beside the plan, under the key of this user; remove --state and --key", roleVariable, roleProposer)
 			}
 			if shadowed := sealing.Shadowed(); bound && len(shadowed) > 0 {
-				a.refuse(q.path, refusal(by, "apply", c, shadowed...))
+				refuse(a, q.path, refusal(by, "apply", c, shadowed...))
 				return fmt.Errorf("%s=%s, nothing was started: %s", roleVariable, roleProposer, strings.Join(tell.Lines(shadowed), "; "))
 			}
 			if underSeal || bound {
 				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
-					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
+					refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
 					return errors.New("--sealed: a sealed plan is not measured again until it passes, nor decided on seen data; remove --rerun and --on-seen-data")
 				}
 				s, err := sealing.Read(q.path, key)
 				if err != nil {
-					a.refuse(q.path, refusal(by, "apply", c, verdict.New(code.SealUnread, verdict.Text("error", sealing.Cut(err.Error())))))
+					refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.SealUnread, verdict.Text("error", sealing.Cut(err.Error())))))
 					return err
 				}
 				holdTo(s, sealing.FileOf(q.path), by, &q)
@@ -117,7 +117,7 @@ interrupted.`,
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
 			if detach && !child {
-				return a.detach(q)
+				return runDetached(a, q)
 			}
 			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a, child), a.reportStreamed
 			ctx, stop := context.WithCancel(c.Context())
@@ -226,7 +226,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 	}
 	watch := &progress.Recorder{Observer: q.watch, Dir: q.state, Secrets: func() *redact.Redactor { return a.secrets }}
 	if q.serve {
-		watch.Serve = func() func() { return a.serveBeside(q.state) }
+		watch.Serve = func() func() { return serveBeside(a, q.state) }
 	}
 	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,

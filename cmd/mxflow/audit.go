@@ -10,10 +10,10 @@ import (
 )
 
 // auditHost is what the commands about the record reach of mxflow.
-func (a *app) auditHost() audit.Host {
+func auditHost(a *app) audit.Host {
 	return audit.Host{
 		Stdout: a.stdout, JSON: &a.json, PrintJSON: a.printJSON,
-		Reader: a.reader, Evidence: a.evidence,
+		Reader: a.reader, Evidence: func(args []string) (*store.Store, error) { return evidence(a, args) },
 		Writer: func(args []string) (*store.Store, func(), error) { return opened(a, args) },
 		Node:   recorded.Node,
 		Folder: func(args []string) string {
@@ -28,7 +28,7 @@ func (a *app) auditHost() audit.Host {
 }
 
 // evidence is reader, also of an export of a state directory.
-func (a *app) evidence(args []string) (*store.Store, error) {
+func evidence(a *app, args []string) (*store.Store, error) {
 	if len(args) == 0 || !store.IsArchive(args[0]) {
 		return a.reader(args)
 	}

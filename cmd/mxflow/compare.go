@@ -64,7 +64,7 @@ decided: a verdict takes a plan, or mxflow ab.`,
 				if i > 0 {
 					fmt.Fprintln(a.stdout)
 				}
-				if err := a.printPair(p, format); err != nil {
+				if err := printPair(a, p, format); err != nil {
 					return err
 				}
 			}
@@ -90,7 +90,7 @@ func knownFormat(format string, known ...string) error {
 	return fmt.Errorf("--format %s: there %s %s", format, verb, verdict.And(known))
 }
 
-func (a *app) printPair(p report.Pair, format string) error {
+func printPair(a *app, p report.Pair, format string) error {
 	if format == "csv" {
 		return report.DeltaCSV(a.stdout, p.Deltas)
 	}

@@ -49,7 +49,7 @@ locals {
 func asked(t *testing.T, c *console, plan, lines string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	c.app = &app{stdout: &out, stderr: &errs}
+	c.app = &app{prints: prints{stdout: &out, stderr: &errs}}
 	err = c.run(strings.NewReader(lines), plan, []load.Given{{Var: "token=correct horse"}})
 	return out.String(), errs.String(), err
 }
@@ -120,7 +120,7 @@ func TestConsoleThroughTheCommandLine(t *testing.T) {
 // gathered by package steps.
 func TestConsoleDecides(t *testing.T) {
 	var out bytes.Buffer
-	c := &console{app: &app{stdout: &out, stderr: &out}}
+	c := &console{app: &app{prints: prints{stdout: &out, stderr: &out}}}
 	c.loaded = load.Path(consolePlan(t), steps.Registry(), load.Options{Vars: map[string]string{"token": "correct horse"}})
 	c.evidence = &gates.Evidence{Features: map[string]*gates.Feature{"kv_cache": {
 		Levels: map[string]verdict.Verdict{"kernels": verdict.Pass}, Outcome: verdict.Fail,

@@ -26,9 +26,9 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// detach starts this command again in a session of its own, and returns once that has begun
+// runDetached starts this command again in a session of its own, and returns once that has begun
 // its run or has ended without one. Until then it prints here.
-func (a *app) detach(q applying) error {
+func runDetached(a *app, q applying) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ the current folder.`,
 				a.exit = verdict.ExitInterrupted
 				return nil
 			}
-			return a.exitOf(args, work.Run)
+			return exitOf(a, args, work.Run)
 		},
 	}
 }
@@ -199,7 +199,7 @@ func follow(ctx context.Context, f *os.File, to io.Writer) (ended bool, err erro
 }
 
 // exitOf sets the exit status of a run whose process has ended.
-func (a *app) exitOf(args []string, run string) error {
+func exitOf(a *app, args []string, run string) error {
 	st, work, err := openStanding(a, args)
 	if err != nil {
 		return err

@@ -9,11 +9,6 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// jsonFlag gives a subcommand --json.
-func (a *app) jsonFlag(c *cobra.Command, what string) {
-	c.Flags().BoolVar(&a.json, "json", false, what)
-}
-
 // varFlag gives a subcommand --var name=value and --var-file, as often as needed, in the
 // order of the command line: the last one of a variable wins.
 func varFlag(c *cobra.Command, into *[]load.Given) {

@@ -34,7 +34,7 @@ func newGraphCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			states, err := a.states(path, res.Plan)
+			states, err := states(a, path, res.Plan)
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func newGraphCommand(a *app) *cobra.Command {
 
 // states are how the nodes of a plan stand by what was applied, by ID; nil where nothing
 // was, or where another plan was.
-func (a *app) states(path string, p *plans.Plan) (map[string]string, error) {
+func states(a *app, path string, p *plans.Plan) (map[string]string, error) {
 	st, err := store.OpenReadOnly(a.stateDir(path))
 	if errors.Is(err, fs.ErrNotExist) && a.state == "" {
 		return nil, nil

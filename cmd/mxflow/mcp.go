@@ -74,10 +74,10 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
 		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },
 		Refuse: func(tool string) {
-			a.refuse(path, refusal(byMCP, sealing.Cut(tool), nil, verdict.New(code.NotProposers).On(sealing.Cut(tool))))
+			refuse(a, path, refusal(byMCP, sealing.Cut(tool), nil, verdict.New(code.NotProposers).On(sealing.Cut(tool))))
 		},
 		RefuseMoved: func(tool string, moved []planseal.Moved) {
-			a.refuse(path, refusal(byMCP, tool, nil, sealing.Reasons(moved)...))
+			refuse(a, path, refusal(byMCP, tool, nil, sealing.Reasons(moved)...))
 		},
 		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error {
 			q := applying{path: path, state: state, target: target, watch: watch}

@@ -39,7 +39,7 @@ func refusal(by, asked string, c *cobra.Command, why ...verdict.Reason) ledger.R
 
 // refuse puts a refusal on record beside a plan. Where that cannot be done, since an apply is
 // at work, or the record is signed by somebody else, it is refused all the same.
-func (a *app) refuse(plan string, r ledger.Refusal) {
+func refuse(a *app, plan string, r ledger.Refusal) {
 	dir := filepath.Join(lang.FolderOf(plan), store.DirName)
 	if is, err := proposing(); err == nil && !is {
 		dir = a.stateDir(plan) // a proposer chooses none

@@ -72,7 +72,7 @@ plan has the variables and the suite that are given now.`,
 			if flags.changed != "" && flags.node != "" {
 				return errors.New("--plan and --node do not go together: a changed plan is decided as a whole, since what a gate reads follows from its features")
 			}
-			st, err := a.evidence(stateBeside(a, args, flags.changed))
+			st, err := evidence(a, stateBeside(a, args, flags.changed))
 			if err != nil {
 				var damage *ledger.DamageError
 				if errors.As(err, &damage) || errors.Is(err, errLedgerGone) {

@@ -41,14 +41,14 @@ func proposing() (bool, error) {
 }
 
 // refuseRole ends commands that are not for who runs mxflow.
-func (a *app) refuseRole(c *cobra.Command, args []string) error {
+func refuseRole(a *app, c *cobra.Command, args []string) error {
 	is, err := proposing()
 	if err != nil || !is {
 		return err
 	}
 	name := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
 	if !slices.Contains(proposerCommands, name) {
-		a.refuse(planAmong(args), refusal(byRole, name, c, verdict.New(code.NotProposers).On("mxflow "+name)))
+		refuse(a, planAmong(args), refusal(byRole, name, c, verdict.New(code.NotProposers).On("mxflow "+name)))
 		return fmt.Errorf("%s=%s may not run %s; ask the person who sealed the plan", roleVariable, roleProposer, c.CommandPath())
 	}
 	return nil

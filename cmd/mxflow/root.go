@@ -40,7 +40,7 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 // run is main without the process: arguments in, exit status out. Options are what
 // takes a program that is mxflow, which a test's is not.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, options ...func(*app)) int {
-	a := &app{stdout: inertWriter(stdout), stderr: inertWriter(stderr), exceeded: make(chan string)}
+	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}, exceeded: make(chan string)}
 	for _, option := range options {
 		option(a)
 	}
@@ -107,7 +107,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceErrors: true,
 		Version:       version, // which makes --version
 
-		PersistentPreRunE: a.refuseRole,
+		PersistentPreRunE: func(c *cobra.Command, args []string) error { return refuseRole(a, c, args) },
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
@@ -131,7 +131,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newHistoryCommand(a),
 		newCompareCommand(a),
 		newMilestoneCommand(a),
-		audit.Command(a.auditHost(), newReplayCommand(a)),
+		audit.Command(auditHost(a), newReplayCommand(a)),
 		newGraphCommand(a),
 		newReportCommand(a),
 		newExportCommand(a),

@@ -32,7 +32,7 @@ func TestSingleDashes(t *testing.T) {
 // of its own, and with the message that names the block.
 func TestExceededPlanEnds(t *testing.T) {
 	var stderr bytes.Buffer
-	a := &app{stderr: &stderr, exceeded: make(chan string)}
+	a := &app{prints: prints{stderr: &stderr}, exceeded: make(chan string)}
 	never := make(chan int)
 	t.Cleanup(func() { close(never) })
 	status := guarded(a, func() int {

@@ -1,55 +1,69 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
+	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
+// prints is where a subcommand prints, and how: for a person's terminal, or as JSON.
+type prints struct {
+	stdout, stderr io.Writer
+	json           bool
+	// secrets takes what is sensitive in the loaded plan out of what is shown.
+	secrets *redact.Redactor
+}
+
 // printTable prints columns: coloured, and made to fit, on a terminal only.
-func (a *app) printTable(head []string, rows [][]string, spare ...string) {
-	a.screen().Table(head, rows, spare...)
+func (p *prints) printTable(head []string, rows [][]string, spare ...string) {
+	p.screen().Table(head, rows, spare...)
 }
 
 // screen is where tables and sentences go.
-func (a *app) screen() table.Screen {
-	return table.Screen{Writer: a.stdout, Width: a.fits(), Lines: a.height(), Colour: colours(a.stdout)}
+func (p *prints) screen() table.Screen {
+	return table.Screen{Writer: p.stdout, Width: p.fits(), Lines: p.height(), Colour: colours(p.stdout)}
 }
 
 // fits is how wide tables may be; 0 for as wide as they are, where no person's
 // terminal would break their lines.
-func (a *app) fits() int {
-	if terminal(a.stdout) || environs("COLUMNS") > 0 {
-		return a.width()
+func (p *prints) fits() int {
+	if terminal(p.stdout) || environs("COLUMNS") > 0 {
+		return p.width()
 	}
 	return 0
 }
 
 // fold has what a person reads keep to the width of the terminal; what programs read
 // goes past it.
-func (a *app) fold() {
-	if width := a.fits(); width > 0 && !a.json {
-		a.stdout = &table.Folding{To: a.stdout, Width: width}
+func (p *prints) fold() {
+	if width := p.fits(); width > 0 && !p.json {
+		p.stdout = &table.Folding{To: p.stdout, Width: width}
 	}
 }
 
 // note prints what a person should know besides what was asked for.
-func (a *app) note(r verdict.Reason) { fmt.Fprintln(a.stderr, "note:", tell.Line(r)) }
+func (p *prints) note(r verdict.Reason) { fmt.Fprintln(p.stderr, "note:", tell.Line(r)) }
 
 // width is that of the person's terminal, in columns. What the terminal says goes before
 // COLUMNS, which stays as it was when a window changes, and stands in for a terminal that
 // does not know, as on a serial line, and for one that there is not: 100 without it.
-func (a *app) width() int {
-	columns, _, there := a.size()
+func (p *prints) width() int {
+	columns, _, there := p.size()
 	switch {
 	case columns < 1 && environs("COLUMNS") > 0:
 		columns = environs("COLUMNS")
@@ -62,8 +76,8 @@ func (a *app) width() int {
 }
 
 // height is how many lines are seen at once, as width is found.
-func (a *app) height() int {
-	_, lines, there := a.size()
+func (p *prints) height() int {
+	_, lines, there := p.size()
 	switch {
 	case lines < 1 && environs("LINES") > 0:
 		lines = environs("LINES")
@@ -76,8 +90,8 @@ func (a *app) height() int {
 }
 
 // size is that of the terminal, if one is there; 0 where it does not know.
-func (a *app) size() (columns, lines int, there bool) {
-	for _, w := range []io.Writer{a.stdout, a.stderr} {
+func (p *prints) size() (columns, lines int, there bool) {
+	for _, w := range []io.Writer{p.stdout, p.stderr} {
 		if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 			columns, lines, err := term.GetSize(int(f.Fd()))
 			if err != nil {
@@ -87,6 +101,62 @@ func (a *app) size() (columns, lines int, there bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// jsonFlag gives a subcommand --json.
+func (p *prints) jsonFlag(c *cobra.Command, what string) {
+	c.Flags().BoolVar(&p.json, "json", false, what)
+}
+
+func (p *prints) printJSON(v any) {
+	data, err := tell.JSON(p.secrets.Any(v, apply.Identities...))
+	if err != nil {
+		return
+	}
+	var page bytes.Buffer
+	if json.Indent(&page, inert.JSON(data), "", "  ") == nil {
+		// Writing to a closed pipe is the reader's choice, not an error of ours.
+		fmt.Fprintln(bare(p.stdout), page.String())
+	}
+}
+
+// printLine prints one JSON object on a line of its own.
+func (p *prints) printLine(v any) {
+	if data, err := tell.JSON(p.secrets.Any(v, apply.Identities...)); err == nil {
+		fmt.Fprintf(bare(p.stdout), "%s\n", inert.JSON(data))
+	}
+}
+
+// report prints what is wrong with a plan: as text or as one JSON document.
+func (p *prints) report(res *lang.Findings) {
+	if p.json && !res.OK() {
+		p.printJSON(map[string]any{"valid": false, "diagnostics": res.DiagnosticsJSON()})
+		return
+	}
+	p.diagnostics(res)
+}
+
+// reportStreamed prints it as text or, in a stream of events, as a line each.
+func (p *prints) reportStreamed(res *lang.Findings) {
+	if !p.json {
+		p.diagnostics(res)
+		return
+	}
+	for _, d := range res.DiagnosticsJSON() {
+		p.printLine(map[string]any{"type": "diagnostic", "time": time.Now().UTC(), "diagnostic": d})
+	}
+}
+
+func (p *prints) diagnostics(res *lang.Findings) {
+	if err := res.WriteDiagnostics(p.stderr, p.width(), colours(p.stderr)); err != nil {
+		fmt.Fprintln(p.stderr, res.Diagnostics.Error())
+	}
+	if len(res.Diagnostics) > 0 && res.OK() {
+		fmt.Fprintln(p.stderr) // what follows warnings is something else
+	}
+	if n := len(res.Diagnostics.Errs()); !res.OK() {
+		fmt.Fprintf(p.stderr, "\n%s. Nothing was started.\n", tell.Count(n, "error"))
+	}
 }
 
 // environs is a number that the environment has; 0 where it has none.
@@ -106,12 +176,12 @@ func colours(w io.Writer) bool {
 }
 
 // hide keeps a plan's secrets out of everything that is printed from now on.
-func (a *app) hide(secrets []string) {
+func (p *prints) hide(secrets []string) {
 	redact.Know(secrets)
-	if a.secrets = redact.New(secrets); !a.secrets.Active() {
+	if p.secrets = redact.New(secrets); !p.secrets.Active() {
 		return
 	}
-	a.stdout, a.stderr = hiding{a.stdout, a.secrets}, hiding{a.stderr, a.secrets}
+	p.stdout, p.stderr = hiding{p.stdout, p.secrets}, hiding{p.stderr, p.secrets}
 }
 
 // hiding is a writer that takes secrets out of what is written at once. It is
@@ -146,11 +216,11 @@ func exact(w io.Writer) io.Writer {
 }
 
 // document is where text goes whose every byte counts, unless a person reads it.
-func (a *app) document() io.Writer {
-	if f, ok := bare(a.stdout).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return a.stdout
+func (p *prints) document() io.Writer {
+	if f, ok := bare(p.stdout).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return p.stdout
 	}
-	return exact(a.stdout)
+	return exact(p.stdout)
 }
 
 // bare is what a writer writes to in the end.

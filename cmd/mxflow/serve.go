@@ -77,7 +77,7 @@ a page that is open it looks once a second whether something was recorded.`,
 // serveBeside starts mxflow serve on a state directory, in a process of its own, so that the
 // measuring client shares neither scheduler nor garbage collector with it. It ends with
 // this process, since its standard input does.
-func (a *app) serveBeside(dir string) (done func()) {
+func serveBeside(a *app, dir string) (done func()) {
 	fail := func(err error) func() {
 		fmt.Fprintf(a.stderr, "note: --serve does not serve: %v\n", err)
 		return func() {}
