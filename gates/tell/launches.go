@@ -30,6 +30,12 @@ var launchPhrases = phrases{
 	code.EngineDied:  "the engine died ({exit}) while answering: {error}{causes?; {causes}}",
 	code.EngineEnded: "the engine exited by itself ({exit}){causes?; {causes}}",
 	code.Diagnosed:   "{means} [{class}, log line {line_no}: {line}]",
+	code.SignalSays: func(r verdict.Reason) string {
+		return map[string]string{
+			"SIGILL": "it was built for another CPU, or a trap in one of its libraries stopped it: build it on this machine",
+			"SIGBUS": "memory that it had mapped is gone: /dev/shm or a disk is full (shm_size of a container), or a file was cut while in use",
+		}[r.Args["signal"].Text]
+	},
 	code.LaunchGone: func(r verdict.Reason) string {
 		return fill("lost on {subject}: "+gone[r.Args["class"].Text]+"{job? (job {job})}{error?: {error}}", r)
 	},

@@ -451,9 +451,16 @@ func (st *Started) keepNumber(name, unit string, value float64) {
 	}
 }
 
-// diagnose adds to the error what the log says of how the engine broke.
+// diagnose adds to the error what the log says of how the engine broke, else what the
+// signal says that ended it, where that is more than its name.
 func (st *Started) diagnose() {
-	if shown, ok := st.Diagnosis(); ok {
+	shown, ok := st.Diagnosis()
+	if !ok && st.Inst != nil {
+		if exit := st.Inst.Exit(); exit != nil && (exit.Signal == "SIGILL" || exit.Signal == "SIGBUS") {
+			shown, ok = verdict.New(code.SignalSays, verdict.Text("signal", exit.Signal)), true
+		}
+	}
+	if ok {
 		st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, shown)...)
 	}
 }

@@ -8,6 +8,9 @@ const (
 	EngineDied  Code = "engine.died"
 	EngineEnded Code = "engine.ended"
 	Diagnosed   Code = "engine.diagnosed"
+	// SignalSays: what a signal by which an engine ended tells more than its name. Args:
+	// signal.
+	SignalSays Code = "engine.signal"
 	// LaunchGone: what made the launch on another machine, at Subject, is gone, or what it
 	// brought back is not whole. Args: class (of launch.Gone), error (its last
 	// words), job.
