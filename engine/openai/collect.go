@@ -37,6 +37,9 @@ func newCollector(r Request) *collector {
 
 // add takes in one event that arrived at the given time since the send.
 func (c *collector) add(e *event, at time.Duration) {
+	if e.index > 0 { // another choice is another answer, which nobody asked for: its text ends no wait
+		e.text, e.reasoning, e.tools, e.finish = nil, nil, nil, nil
+	}
 	ev := measure.Event{At: at, Tokens: e.completion, Bytes: len(e.text) + len(e.reasoning) + len(e.tools)}
 	switch {
 	case e.done:
@@ -72,13 +75,11 @@ func (c *collector) add(e *event, at time.Duration) {
 	}
 	c.began = c.began || ev.Bytes > 0 || e.completion > 0 || len(e.finish) > 0
 	c.doubts.see(e, c)
-	if e.index == 0 { // another choice is another answer
-		c.text = append(c.text, e.text...)
-		c.reasoning = append(c.reasoning, e.reasoning...)
-		c.tools = append(c.tools, e.tools...)
-		if len(e.finish) > 0 {
-			c.s.Finish = string(e.finish)
-		}
+	c.text = append(c.text, e.text...)
+	c.reasoning = append(c.reasoning, e.reasoning...)
+	c.tools = append(c.tools, e.tools...)
+	if len(e.finish) > 0 {
+		c.s.Finish = string(e.finish)
 	}
 	// Counts are running totals: the latest is the best.
 	if e.completion >= 0 {

@@ -88,7 +88,7 @@ func TestStream(t *testing.T) {
 				`data: {"choices":[{"index":0,"text":"a"}]}` + "\n\n", `data: {"choices":[{"index":1,"text":"A","finish_reason":"stop"}]}` + "\n\n",
 				`data: {"choices":[{"index":0,"text":"b","finish_reason":"length"},{"index":1,"text":"B"}]}` + "\n\n", end,
 			},
-			`text/-1/1 text/-1/1 text/-1/1 done/-1/0 prompt=-1 output=3 cached=-1 of=3 events finish="length" text="ab" reasoning="" doubts="there was more than one choice, and only the first is kept as text"`,
+			`text/-1/1 other/-1/0 text/-1/1 done/-1/0 prompt=-1 output=2 cached=-1 of=3 events finish="length" text="ab" reasoning="" doubts="there was more than one choice, and only the first is kept as text"`,
 		},
 		{
 			"fewer tokens counted than events with text",

@@ -273,6 +273,8 @@ type Look struct {
 	At  int    `json:"at,omitempty"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
+	// Took is how long the whole of that answer took for each of its tokens, ms.
+	Took float64 `json:"took_ms,omitempty"`
 	// Prompt and Answer are the tokens of that request, as its engine billed them and as
 	// the parent's tokenizer counts the text.
 	Prompt Recount `json:"prompt,omitzero"`

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// lookedAt is how many answers of a launch its parent gives again, of each cell.
-	lookedAt = 16
+	// lookedAt is how many answers of a launch its parent gives again, of each cell, and
+	// begunAt how many more from their beginning, where the others are gone on with.
+	lookedAt, begunAt = 16, 8
 	// lookTokens is how long those are at most, enough for what is compared
 	// (work.BeginBytes), and lookAtOnce how many are asked for at a time.
 	lookTokens, lookAtOnce = 12, 4
@@ -31,6 +32,8 @@ type Asked struct {
 	Prompt prompt.Prompt `json:"prompt"`
 	At     int           `json:"at"`
 	Text   string        `json:"text"` // from there on
+	// Took is how long the whole answer took for each of its tokens, ms.
+	Took float64 `json:"took_ms"`
 	// Sent and Said are the whole of both, where a tokenizer can count them as the engine
 	// did: no template stands around them, and no markers that are not shown.
 	Sent string `json:"sent,omitempty"`
@@ -42,9 +45,16 @@ type Asked struct {
 
 // again is what is asked for again of a request. A completion goes on from any text, so
 // that it is from some word in the second half of the answer on, at random: who computes
-// the beginning alone is found out. A chat's answer is not to be continued.
-func again(launch string, c sentCell, s measure.Sample) Asked {
+// the beginning alone is found out. A chat's answer is not to be continued. Whole ones
+// are asked for from their beginning: who makes up the first words to be early is found
+// out too.
+func again(launch string, c sentCell, s measure.Sample, whole bool) Asked {
 	a := Asked{Launch: launch, Cell: c.cell, Index: s.Index, Prompt: c.prompts.Measured[s.Index], Text: s.Reasoning + s.Text, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens}
+	for _, e := range s.Events {
+		if e.HasText() {
+			a.Took = ms(e.At) / float64(max(s.OutputTokens, 1))
+		}
+	}
 	if s.Reasoning == "" && s.Tools == "" && s.TokenSource != measure.SourceEvents {
 		a.Said = s.Text
 	}
@@ -52,6 +62,10 @@ func again(launch string, c sentCell, s measure.Sample) Asked {
 		a.Sent = p.Text
 	}
 	a.Prompt.Next, a.Prompt.Output = nil, min(max(s.RequestedOutput, 1), lookTokens)
+	if whole {
+		a.Sent, a.Said = "", "" // they are counted of the others
+		return a
+	}
 	if openai.API(c.w.API) == openai.Chat || len(a.Prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
 		return a
 	}
@@ -77,14 +91,21 @@ func (r *recording) remember(id string) (some []Asked) {
 		if c.w.Temperature != 0 || c.w.Coherence == "off" {
 			continue // the same engine would not say the same
 		}
-		var fit []Asked
+		var fit []measure.Sample
 		for _, s := range c.samples {
 			if s.Measured() && s.Err == "" && s.Turn == 0 && s.Index < len(c.prompts.Measured) {
-				fit = append(fit, again(id, c, s))
+				fit = append(fit, s)
 			}
 		}
 		rand.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
-		some = append(some, fit[:min(len(fit), lookedAt)]...)
+		for _, s := range fit[:min(len(fit), lookedAt)] {
+			some = append(some, again(id, c, s, false))
+		}
+		if openai.API(c.w.API) == openai.Completions {
+			for _, s := range fit[max(0, len(fit)-begunAt):] {
+				some = append(some, again(id, c, s, true))
+			}
+		}
 	}
 	return some
 }
@@ -154,7 +175,7 @@ func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []Asked) (look
 	}
 	for _, s := range result.Samples {
 		a := ask[s.Index]
-		look := ledger.Look{Launch: a.Launch, Cell: cell.Address, Request: a.Index, At: a.At, Was: work.Begins(st.Lab.Redact.Text(a.Text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text))}
+		look := ledger.Look{Launch: a.Launch, Cell: cell.Address, Request: a.Index, At: a.At, Was: work.Begins(st.Lab.Redact.Text(a.Text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text)), Took: a.Took}
 		look.Prompt, look.Answer = count(ctx, st, a.Sent, a.PromptTokens), count(ctx, st, a.Said, a.OutputTokens)
 		looks = append(looks, look)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -125,7 +126,8 @@ func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
 }
 
 // agree holds what the candidates answered against what their parent said when it was
-// asked the same, cell by cell, since an engine may do the work in some alone: why it is
+// asked the same: cell by cell, since an engine may do the work in some alone, and how
+// answers begin apart from how they go on, since it may do one part of them: why it is
 // no answer of the parent's model, or what nobody knows.
 func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch, ws []*plans.Workload) (why verdict.Reason, notes []verdict.Reason) {
 	// Where no answers are looked at, as the plan declares, that is said of its own.
@@ -136,32 +138,47 @@ func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch, ws []*plans
 			arm[l.ID] = key
 		}
 	}
-	const all = ""
-	looks := map[string]map[string][]work.Look{all: {}} // by cell and arm
+	const all, beginning, rest = "", "beginning", "rest"
+	type part struct{ cell, of string }
+	looks := map[part]map[string][]work.Look{{}: {}} // by arm
 	for _, l := range byArm[vs[0].Key] {
 		for _, look := range l.Looks {
-			for _, cell := range []string{all, look.Cell} {
-				if looks[cell] == nil {
-					looks[cell] = map[string][]work.Look{}
+			own := part{look.Cell, beginning}
+			if look.At > 0 {
+				own.of = rest
+			}
+			for _, in := range []part{own, {look.Cell, all}, {all, own.of}, {}} {
+				if looks[in] == nil {
+					looks[in] = map[string][]work.Look{}
 				}
 				key := arm[look.Launch]
-				looks[cell][key] = append(looks[cell][key], work.Look{Was: look.Was, Is: look.Is})
+				looks[in][key] = append(looks[in][key], work.Look{Was: look.Was, Is: look.Is, Took: look.Took})
 			}
 		}
 	}
+	order := slices.SortedFunc(maps.Keys(looks), func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.of, b.of))
+	})
 	for _, v := range vs[1:] {
-		for _, cell := range slices.Sorted(maps.Keys(looks)) {
-			a := work.Agree(looks[cell][vs[0].Key], looks[cell][v.Key])
+		for _, in := range order {
+			a, fast := work.Agree(looks[in][vs[0].Key], looks[in][v.Key]), work.Halve(looks[in][v.Key])
+			cell, whole := in.cell, in == part{}
 			args := []verdict.Arg{verdict.Text("other", vs[0].Name), verdict.Int("agreed", a.Other), verdict.Int("of", a.OtherOf), verdict.Int("own", a.Own), verdict.Int("own_of", a.OwnOf)}
 			if cell != all {
 				args = append(args, verdict.Text("cell", cell))
 			}
+			if in.of != all {
+				args = append(args, verdict.Text("part", in.of))
+			}
 			switch {
 			case a.Unlike():
 				return verdict.New(code.OtherAnswers, args...).On(v.Name), nil
-			case cell == all && a.OwnOf+a.OtherOf == 0 && looked:
+			case cell != all && in.of == all && fast.Split(work.Halve(looks[in][vs[0].Key])):
+				return verdict.New(code.FastOthers, verdict.Text("cell", cell), verdict.Text("other", vs[0].Name),
+					verdict.Int("fast", fast.Fast), verdict.Int("fast_of", fast.FastOf), verdict.Int("slow", fast.Slow), verdict.Int("slow_of", fast.SlowOf)).On(v.Name), nil
+			case whole && a.OwnOf+a.OtherOf == 0 && looked:
 				notes = append(notes, verdict.New(code.NotAsked, args[0]).On(v.Name))
-			case cell == all && !a.Known() && looked:
+			case whole && !a.Known() && looked:
 				notes = append(notes, verdict.New(code.NotAsked, args...).On(v.Name))
 			}
 		}

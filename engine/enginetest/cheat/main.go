@@ -53,8 +53,9 @@ type answer struct {
 	// until the last is due and last delays that one.
 	wait, gap, last time.Duration
 	held            bool
-	// ahead is a piece that is sent on arrival.
-	ahead string
+	// ahead are pieces that are sent on arrival, as text of a choice.
+	ahead  []string
+	choice int
 	// joined is how many pieces go into one event; 0 is one.
 	joined int
 	// prompted, generated and cached are what usage says.
@@ -101,6 +102,8 @@ type server struct {
 	speed    float64
 	requests atomic.Int64
 	dir      string
+	// launch is how many of its mode were before it in dir.
+	launch int
 }
 
 func main() {
@@ -114,6 +117,9 @@ func main() {
 	s := &server{mode: m, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), dir: os.Getenv("MXFLOW_CHEAT_DIR")}
 	if s.seed == 0 {
 		s.seed = parent
+	}
+	for name != "" && s.remembered(fmt.Sprint(name, s.launch)) {
+		s.launch++
 	}
 	if s.log != "" {
 		fmt.Println(s.log)
@@ -205,8 +211,8 @@ func (a *answer) send(w http.ResponseWriter, arrived time.Time, api string) {
 		}
 		return at
 	}
-	if a.ahead != "" {
-		a.write(w, map[string]any{"id": "x", "object": "text_completion", "choices": []any{map[string]any{"index": 0, "text": a.ahead}}})
+	for _, text := range a.ahead {
+		a.write(w, map[string]any{"id": "x", "object": "text_completion", "choices": []any{map[string]any{"index": a.choice, "text": text}}})
 		flush()
 	}
 	for i := range events {

@@ -17,40 +17,52 @@ var modes = map[string]mode{
 	"drafts": {pace: 0.8, say: benchmark(func(a *answer) { a.joined = 3 })},
 	"trades": {pace: 0.8, first: 1.5}, // what decoding gains is more than prefill loses
 
-	"prompt_claimed":  {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
-	"prompt_doubled":  {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
-	"half_sent":       {say: benchmark(func(a *answer) { a.pieces = a.pieces[:(len(a.pieces)+1)/2] })},                             // 2
-	"split":           {say: benchmark(split)},                                                                                     // 3
-	"tail_unsent":     {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                  // 4
-	"remembers":       {say: func(a *answer) { remembers(a) }},                                                                     // 5
-	"remembering":     {say: func(a *answer) { a.s.remembered(a.prompt) }},                                                         // 6: the parent's side of "remembers"
-	"canned":          {say: benchmark(func(a *answer) { a.canned(); a.wait, a.gap = 0, 0 })},                                      // 7
-	"canned_paced":    {pace: 0.5, say: benchmark(func(a *answer) { a.canned() })},                                                 // 8
-	"parrot":          {pace: 0.5, say: benchmark(parrot)},                                                                         // 8
-	"other_model":     {pace: 0.5, seed: 7},                                                                                        // 8, 16
-	"begins_right":    {pace: 0.5, say: benchmark(begin)},                                                                          // 8
-	"random_words":    {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), false) })}, // 8
-	"random_letters":  {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), true) })},  // 8
-	"early_space":     {say: benchmark(func(a *answer) { early(a, " ") })},                                                         // 10
-	"early_newline":   {say: benchmark(func(a *answer) { early(a, "\n") })},                                                        // 10
-	"early_zero":      {say: benchmark(func(a *answer) { early(a, "\u200b") })},                                                    // 10
-	"early_text":      {say: benchmark(func(a *answer) { early(a, a.pieces[0]); a.wait += a.gap })},                                // 10
-	"held_back":       {say: benchmark(func(a *answer) { a.hold(4) })},                                                             // 11
-	"last_late":       {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},         // 11
-	"too_fast":        {say: benchmark(func(a *answer) { a.gap = 20 * time.Microsecond })},                                         // 12
-	"beyond":          {say: benchmark(func(a *answer) { a.gap = 400 * time.Microsecond })},                                        // 18
-	"cached_beyond":   {pace: 0.5, say: func(a *answer) { a.cached = a.prompted * 2 }},                                             // 13
-	"bursts":          {pace: 0.5, say: benchmark(func(a *answer) { a.joined = 50 })},                                              // 13
-	"one_token":       {pace: 0.5, say: benchmark(func(a *answer) { a.same(" the") })},                                             // 13
-	"nan":             {pace: 0.5, say: benchmark(func(a *answer) { a.same(" nan") })},                                             // 13
-	"empty":           {pace: 0.5, say: benchmark(func(a *answer) { a.same("") })},                                                 // 13
-	"hidden":          {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                           // 13
-	"dies":            {pace: 0.5, dies: 8},                                                                                        // 14
-	"later_wrong":     {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
-	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                                                          // 9
-	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},                                            // 9
-	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},                                             // control of requested_only
-	"forced_accepted": {pace: 0.5, log: "SpeculativeConfig(rejection_sample_method='synthetic')"},                                  // 17
+	"prompt_claimed": {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
+	"prompt_doubled": {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
+	"half_sent":      {say: benchmark(func(a *answer) { a.pieces = a.pieces[:(len(a.pieces)+1)/2] })},                             // 2
+	"split":          {say: benchmark(split)},                                                                                     // 3
+	"tail_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                  // 4
+	"remembers":      {say: func(a *answer) { remembers(a) }},                                                                     // 5
+	"remembering":    {say: func(a *answer) { a.s.remembered(a.prompt) }},                                                         // 6: the parent's side of "remembers"
+	"canned":         {say: benchmark(func(a *answer) { a.canned(); a.wait, a.gap = 0, 0 })},                                      // 7
+	"canned_paced":   {pace: 0.5, say: benchmark(func(a *answer) { a.canned() })},                                                 // 8
+	"parrot":         {pace: 0.5, say: benchmark(parrot)},                                                                         // 8
+	"other_model":    {pace: 0.5, seed: 7},                                                                                        // 8, 16
+	"begins_right":   {pace: 0.5, say: benchmark(begin)},                                                                          // 8
+	"random_words":   {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), false) })}, // 8
+	"random_letters": {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), true) })},  // 8
+	"early_space":    {say: benchmark(func(a *answer) { early(a, " ") })},                                                         // 10
+	"early_newline":  {say: benchmark(func(a *answer) { early(a, "\n") })},                                                        // 10
+	"early_zero":     {say: benchmark(func(a *answer) { early(a, "\u200b") })},                                                    // 10
+	"early_text":     {say: benchmark(func(a *answer) { early(a, a.pieces[0]); a.wait += a.gap })},                                // 10
+	"held_back":      {say: benchmark(func(a *answer) { a.hold(4) })},                                                             // 11
+	"early_words":    {say: benchmark(func(a *answer) { a.guess(4) })},                                                            // 10
+	"early_choice":   {say: benchmark(func(a *answer) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                             // 10
+	"last_late":      {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},         // 11
+	"too_fast":       {say: benchmark(func(a *answer) { a.gap = 20 * time.Microsecond })},                                         // 12
+	"beyond":         {say: benchmark(func(a *answer) { a.gap = 400 * time.Microsecond })},                                        // 18
+	"cached_beyond":  {pace: 0.5, say: func(a *answer) { a.cached = a.prompted * 2 }},                                             // 13
+	"bursts":         {pace: 0.5, say: benchmark(func(a *answer) { a.joined = 50 })},                                              // 13
+	"one_token":      {pace: 0.5, say: benchmark(func(a *answer) { a.same(" the") })},                                             // 13
+	"nan":            {pace: 0.5, say: benchmark(func(a *answer) { a.same(" nan") })},                                             // 13
+	"empty":          {pace: 0.5, say: benchmark(func(a *answer) { a.same("") })},                                                 // 13
+	"hidden":         {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                           // 13
+	"dies":           {pace: 0.5, dies: 8},                                                                                        // 14
+	"later_wrong":    {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
+	"some_answers": {say: benchmark(func(a *answer) {
+		if hash(a.prompt)%2 == 0 {
+			a.other(0.5)
+		}
+	})}, // 15
+	"later_launches": {say: benchmark(func(a *answer) {
+		if a.s.launch > 2 {
+			a.other(0.5)
+		}
+	})}, // 15
+	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                         // 9
+	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},           // 9
+	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},            // control of requested_only
+	"forced_accepted": {pace: 0.5, log: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
 }
 
 // benchmark does something to the answers to a benchmark's requests alone, which are
@@ -124,7 +136,20 @@ func parrot(a *answer) {
 
 // early sends a first token at once, of the modes but one a token in which nothing is
 // to be seen.
-func early(a *answer, first string) { a.ahead, a.pieces = first, a.pieces[1:] }
+func early(a *answer, first string) { a.ahead, a.pieces = []string{first}, a.pieces[1:] }
+
+// guess sends so many words of another model on arrival, and goes on from them as the
+// parent would, as late as ever.
+func (a *answer) guess(words int) {
+	a.ahead = a.s.lang.answer(a.prompt, 7, words)
+	a.pieces = a.s.lang.answer(a.prompt+strings.Join(a.ahead, ""), parent, len(a.pieces)-words)
+	a.wait += a.gap * time.Duration(words)
+}
+
+// other is another model's answer, in a share of the time.
+func (a *answer) other(pace float64) {
+	a.pieces, a.gap = a.s.lang.answer(a.prompt, 7, len(a.pieces)), time.Duration(float64(a.gap)*pace)
+}
 
 // hold keeps the answer back for most of its time and then sends it faster.
 func (a *answer) hold(times int) {

@@ -6,6 +6,7 @@
 package work
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -203,8 +204,17 @@ func Begins(answer string) string {
 	return answer
 }
 
-// Look is how two answers to one prompt begin.
-type Look struct{ Was, Is string }
+// Look is how two answers to one prompt begin, and how long the first took for a token,
+// ms; 0 where that is not known.
+type Look struct {
+	Was, Is string
+	Took    float64
+}
+
+// alike reports whether the answers agree, as far as a limit let the shorter go.
+func (l Look) alike() bool {
+	return l.Was != "" && l.Is != "" && (strings.HasPrefix(l.Was, l.Is) || strings.HasPrefix(l.Is, l.Was))
+}
 
 // Agreement is how often the parent said again what was answered before.
 type Agreement struct {
@@ -221,7 +231,7 @@ func Agree(own, other []Look) (a Agreement) {
 				continue
 			}
 			of++
-			if l.Was != "" && l.Is != "" && (strings.HasPrefix(l.Was, l.Is) || strings.HasPrefix(l.Is, l.Was)) {
+			if l.alike() {
 				n++
 			}
 		}
@@ -243,6 +253,36 @@ func (a Agreement) Known() bool {
 func (a Agreement) Unlike() bool {
 	own := float64(a.Own) / float64(a.OwnOf)
 	return a.Known() && atMost(a.Other, a.OtherOf, unlike*own) < doubt && Fisher(a.Own, a.OwnOf, a.Other, a.OtherOf) < unlikely
+}
+
+const (
+	// fewer is the share of the agreement of an arm's slower answers below which that of
+	// its faster ones is another model's, and chancy the chance of such a difference.
+	fewer, chancy = 0.75, 1e-4
+)
+
+// Halves is how often the parent said again what an arm answered faster, for a token,
+// than its median answer, and what it answered slower.
+type Halves struct{ Fast, FastOf, Slow, SlowOf int }
+
+// Halve splits answers to one cell.
+func Halve(looks []Look) (h Halves) {
+	timed := slices.DeleteFunc(slices.Clone(looks), func(l Look) bool { return l.Took <= 0 || l.Was == "" && l.Is == "" })
+	slices.SortStableFunc(timed, func(a, b Look) int { return cmp.Compare(a.Took, b.Took) })
+	fast := Agree(timed[:len(timed)/2], timed[len(timed)/2:])
+	return Halves{fast.Own, fast.OwnOf, fast.Other, fast.OtherOf}
+}
+
+// Split reports whether the parent surely says less of the faster answers again than of
+// the slower ones, and of its own does not: some are not its model's, and these make the
+// speed. What slows an honest answer (a longer prompt, a fuller batch, a text that is hard
+// to draft) lets it agree less, if anything.
+func (h Halves) Split(own Halves) bool {
+	return h.apart() && !own.apart() && Fisher(h.Slow, h.SlowOf, h.Fast, h.FastOf) < chancy
+}
+
+func (h Halves) apart() bool {
+	return float64(h.Fast*h.SlowOf) < fewer*float64(h.Slow*h.FastOf)
 }
 
 // atMost is the chance of at most k of n, each with chance p.

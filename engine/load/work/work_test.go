@@ -185,7 +185,7 @@ func TestEcho(t *testing.T) {
 func TestAgree(t *testing.T) {
 	looks := func(alike, of int) (l []Look) {
 		for i := range of {
-			l = append(l, Look{fmt.Sprint("answer ", i), fmt.Sprint("answer ", i)})
+			l = append(l, Look{Was: fmt.Sprint("answer ", i), Is: fmt.Sprint("answer ", i)})
 			if i >= alike {
 				l[i].Is = "another"
 			}
@@ -217,7 +217,48 @@ func TestAgree(t *testing.T) {
 			t.Errorf("%+v: known %v, unlike %v", c, a.Known(), a.Unlike())
 		}
 	}
-	if a := Agree([]Look{{"", ""}, {"a", ""}, {"longer text", "longer"}}, nil); a.Own != 1 || a.OwnOf != 2 {
+	if a := Agree([]Look{{}, {Was: "a"}, {Was: "longer text", Is: "longer"}}, nil); a.Own != 1 || a.OwnOf != 2 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// Which answers the parent gives again must not hang on how fast they were: where it does
+// not give the faster ones again, these are somebody else's.
+func TestSplit(t *testing.T) {
+	// looks are so many answers each, of which the parent says some again.
+	looks := func(fast, slow, of int) (l []Look) {
+		for i := range of {
+			quick, late := Look{Was: "a", Is: "b", Took: 1}, Look{Was: "a", Is: "b", Took: 2}
+			if i < fast {
+				quick.Is = "a"
+			}
+			if i < slow {
+				late.Is = "a"
+			}
+			l = append(l, late, quick)
+		}
+		return l
+	}
+	own := looks(32, 32, 32)
+	for _, c := range []struct {
+		name       string
+		own, other []Look
+		split      bool
+	}{
+		{"the same model", own, looks(31, 32, 32), false},
+		{"a coarse format", own, looks(12, 14, 32), false},
+		{"its faster answers are another model's", own, looks(0, 32, 32), true},
+		{"two fifths of them are", own, looks(19, 32, 32), true},
+		{"a fifth of them is, which chance may do", own, looks(26, 32, 32), false},
+		{"drafts: what is easily drafted is fast and said again", own, looks(32, 16, 32), false},
+		{"the parent's are split likewise", looks(16, 32, 32), looks(10, 32, 32), false},
+		{"few answers", own, looks(0, 6, 6), false},
+		{"a half launch", own, looks(0, 8, 8), true},
+		{"nothing timed", own, []Look{{Was: "a", Is: "b"}, {Was: "a", Is: "a"}}, false},
+		{"nothing", nil, nil, false},
+	} {
+		if got := Halve(c.other).Split(Halve(c.own)); got != c.split {
+			t.Errorf("%s: %+v beside %+v: split %v", c.name, Halve(c.other), Halve(c.own), got)
+		}
 	}
 }

@@ -22,6 +22,10 @@ const (
 	SettingUnused  Code = "work.setting_unused"
 	SettingUnshown Code = "work.setting_unshown"
 	OtherAnswers   Code = "work.other_answers"
+	// FastOthers: what made the answers of Subject to cell fast is not its parent's model.
+	// Args: cell, other (the parent), fast of fast_of and slow of slow_of (what the parent
+	// said again, of the faster half and of the slower).
+	FastOthers     Code = "work.fast_others"
 	NotAsked       Code = "work.not_asked"
 	WorkUncompared Code = "work.uncompared"
 	// DecodeBeyond, PrefillBeyond: the cell Subject was faster than the machine can be.
