@@ -38,6 +38,12 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 	}
 	slices.Sort(served)
 	served = slices.Compact(served)
+	var where pairs // of the reference
+	for _, c := range contenders {
+		if c.Name == reference {
+			where.places = c.places()
+		}
+	}
 	staleReference := slices.ContainsFunc(contenders, func(c Contender) bool { return c.Name == reference && c.stale() != "" })
 	for _, c := range contenders {
 		row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, Reference: c.Name == reference, N: len(c.Launches), Notes: c.Notes}
@@ -46,6 +52,15 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 			row.Verdict, row.Cells = verdict.Pass, inColumns(cells, c, served)
 			if err != nil {
 				row.Verdict, row.Why, row.Cells = verdict.Invalid, verdict.OfError(err), nil
+			}
+		}
+		if row.Verdict == verdict.Pass && where.blocks() != nil {
+			if row.Places = c.places(); row.Reference {
+				row.Notes = append(verdict.Because(code.WithinRounds, verdict.List("places", distinct(row.Places))), row.Notes...)
+			}
+			if round, on := apart(row.Places, where.places); round > 0 {
+				row.Verdict, row.Cells = verdict.Invalid, nil
+				row.Why = verdict.New(code.RoundApart, verdict.Int("round", round), verdict.List("places", on)).On(c.Name)
 			}
 		}
 		if row.Verdict == verdict.Pass && c.stale() != "" {
@@ -66,10 +81,32 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.New(code.OfReference).From(verdict.New(code.RowNotFresh))
 		}
 		for j := range rows[i].Cells {
-			speedup(&rows[i].Cells[j], base)
+			speedup(&rows[i].Cells[j], base, rows[i].Places != nil)
 		}
 	}
 	return rows
+}
+
+// places are where the launches of an arm stood.
+func (a Arm) places() (on []string) {
+	for _, l := range a.Launches {
+		on = append(on, l.Place)
+	}
+	return on
+}
+
+// apart is the first round of which two rows' launches stood on two places, or one row has
+// none; 0 where there is none.
+func apart(own, of []string) (round int, on []string) {
+	for i := range max(len(own), len(of)) {
+		if i >= len(own) || i >= len(of) {
+			return i + 1, slices.Concat(own[i:min(i+1, len(own))], of[i:min(i+1, len(of))])
+		}
+		if own[i] != of[i] {
+			return i + 1, []string{own[i], of[i]}
+		}
+	}
+	return 0, nil
 }
 
 // inColumns puts what a command prints as a metric of a workload into the column of
@@ -194,8 +231,9 @@ func addressesOf(a Arm) []string {
 	return list
 }
 
-// speedup relates a cell to the reference's, so that more than 1 is better.
-func speedup(c *verdict.Cell, base map[string][]float64) {
+// speedup relates a cell to the reference's, so that more than 1 is better: within rounds
+// where these stood on several places.
+func speedup(c *verdict.Cell, base map[string][]float64, within bool) {
 	of, ok := base[c.Address]
 	own := c.PerLaunch
 	switch {
@@ -203,6 +241,18 @@ func speedup(c *verdict.Cell, base map[string][]float64) {
 		return
 	case c.Better == string(measure.Lower):
 		own, of = of, own
+	}
+	if within {
+		ratios := make([]float64, min(len(own), len(of)))
+		for i := range ratios {
+			ratios[i] = own[i] / of[i]
+		}
+		if in, err := stats.MeanInterval(ratios); err == nil && in.Mean > 0 && slices.Min(ratios) > 0 {
+			if c.Speedup = &in.Mean; in.Bounded {
+				c.SpeedupLow, c.SpeedupHigh = &in.Low, &in.High
+			}
+		}
+		return // where a value is zero, there is no ratio to it
 	}
 	d, err := stats.LogDifference(own, of)
 	if err != nil {

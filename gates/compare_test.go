@@ -75,6 +75,39 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Where rounds stood on places that differ tenfold, speed-ups are those within rounds, and
+// a row of which a round stood elsewhere has none.
+func TestCompareWithinRounds(t *testing.T) {
+	on := func(c Contender, places ...string) Contender {
+		for i := range c.Launches {
+			c.Launches[i].Place = places[i]
+		}
+		return c
+	}
+	rows := Compare([]Contender{
+		on(contender("fast", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "a", "b"),
+		on(contender("apart", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "b", "a"),
+		on(contender("reference", []float64{100, 1000, 100, 1000}, []float64{10, 1, 10, 1.01}), "a", "b", "a", "b"),
+	}, "reference")
+	for _, address := range []string{"chat.tg", "chat.ttft"} {
+		if c := cell(t, rows[0], address); c.Speedup == nil || c.SpeedupLow == nil || *c.SpeedupLow < 1.95 || *c.SpeedupHigh > 2.05 {
+			t.Errorf("%s: %+v", address, c)
+		}
+	}
+	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 || !strings.Contains(tell.Line(r.Why), "launches of round 3 of apart stood on two places, b and a") {
+		t.Errorf("%s %q", r.Verdict, tell.Line(r.Why))
+	}
+	if notes := tell.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "stood on a and b") {
+		t.Errorf("%q", notes)
+	}
+	same := Compare([]Contender{
+		on(contender("fast", []float64{200, 220}, []float64{5, 5}), "a", "a"), on(contender("reference", []float64{100, 110}, []float64{10, 11}), "a", "a"),
+	}, "reference")
+	if same[0].Places != nil || len(same[1].Notes) > 0 {
+		t.Errorf("one place: %+v", same)
+	}
+}
+
 // What a script prints as a metric of a workload stands in the column of the server's,
 // by its labels; where two workloads have one such, each keeps its own.
 func TestCompareCommandWithServer(t *testing.T) {

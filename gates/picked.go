@@ -122,7 +122,7 @@ func (p *Picked) effect() (with, without Arm, why verdict.Reason) {
 		launch := func(a Arm, log float64) Launch {
 			s := s
 			s.Stats = map[string]float64{"median": math.Exp(log), p.By.Stat: math.Exp(log)}
-			return Launch{ID: cells[0].Launches[r].ID + "/" + a.Name, Round: r + 1, Metrics: map[string]measure.Summary{p.By.Address: s}}
+			return Launch{ID: cells[0].Launches[r].ID + "/" + a.Name, Round: r + 1, Place: cells[0].Launches[r].Place, Metrics: map[string]measure.Summary{p.By.Address: s}}
 		}
 		with.Launches = append(with.Launches, launch(with, above+shift))
 		without.Launches = append(without.Launches, launch(without, below+shift))

@@ -23,12 +23,7 @@ func placesOf(c *plans.Claim, sc scale, p pairs) (said []verdict.Reason) {
 	if p.blocks() == nil {
 		return nil
 	}
-	var names []string
-	for _, on := range p.places {
-		if !slices.Contains(names, on) {
-			names = append(names, on)
-		}
-	}
+	names := distinct(p.places)
 	if !c.Input.Comparing() {
 		return verdict.Because(code.OnEach, verdict.List("places", names))
 	}
@@ -64,4 +59,14 @@ func placesOf(c *plans.Claim, sc scale, p pairs) (said []verdict.Reason) {
 		}
 	}
 	return said
+}
+
+// distinct are the names of places, each once.
+func distinct(places []string) (names []string) {
+	for _, on := range places {
+		if !slices.Contains(names, on) {
+			names = append(names, on)
+		}
+	}
+	return names
 }

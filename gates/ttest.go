@@ -101,15 +101,12 @@ func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q 
 
 // blocks are the places of the rounds as numbers; nil where there is one alone.
 func (p pairs) blocks() (out []int) {
-	var seen []string
-	for _, place := range p.places {
-		if !slices.Contains(seen, place) {
-			seen = append(seen, place)
-		}
-		out = append(out, slices.Index(seen, place))
-	}
+	seen := distinct(p.places)
 	if len(seen) < 2 {
 		return nil
+	}
+	for _, place := range p.places {
+		out = append(out, slices.Index(seen, place))
 	}
 	return out
 }

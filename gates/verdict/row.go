@@ -13,6 +13,9 @@ type Row struct {
 	// N is the number of launches.
 	N     int    `json:"n"`
 	Cells []Cell `json:"cells,omitempty"`
+	// Places are where its launches stood, where those of the reference stood on more than
+	// one: speed-ups are then means of those within rounds.
+	Places []string `json:"places,omitempty"`
 	// Notes say what to know when reading the row.
 	Notes []Reason `json:"notes,omitempty"`
 }

@@ -36,7 +36,7 @@ var executorLabels = []lang.Label{{Name: "kind", Doc: "How launches get there."}
 var executorDoc = &lang.BlockDoc{
 	Type: "executor", Times: plans.AtMost1,
 	Labels: executorLabels,
-	Doc:    "Where the launches of a benchmark stand. Without it they go on one after the other. With it, rounds (one launch of every arm) stand side by side, each on a place of its own. Arms are compared within their rounds, so that places may differ. docs/executors.md has what that costs and what it does not see.",
+	Doc:    "Where the launches of benchmarks, and of `compare` and `matrix` steps, stand. Without it they go on one after the other. With it, rounds (one launch of every arm) stand side by side, each on a place of its own. Arms are compared within their rounds, so that places may differ. docs/executors.md has what that costs and what it does not see.",
 	Kinds: map[string]*lang.BlockDoc{
 		plans.LocalExecutor: {
 			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,

@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // Estimate is how much an apply has to do.
@@ -76,11 +77,13 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 		pace := SentBy(p, n.Node).Seconds
 		rounds := map[string]int{} // of its variants
 		for _, l := range n.Launches {
-			rounds[l.VariantKey]++
+			if l.Purpose == ledger.ForBenchmark {
+				rounds[l.VariantKey]++
+			}
 		}
 		for _, l := range n.Launches {
 			at := piece{PlannedLaunch: l, node: n.Node.ID, pace: pace + l.Paced}
-			if n.Node.Kind == runtime.KindBenchmark {
+			if l.Purpose == ledger.ForBenchmark {
 				at.rounds, at.slots = rounds[l.VariantKey], slots
 			}
 			all = append(all, at)

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -113,6 +114,10 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 				}
 			}
 		}
+	}
+	for _, arm := range arms {
+		// Those of rounds that stood side by side are on record as they ended.
+		slices.SortStableFunc(arm.Launches, func(a, b gates.Launch) int { return cmp.Compare(a.Round, b.Round) })
 	}
 	if row.Pick != "" {
 		left, err := v.leftOut(row)

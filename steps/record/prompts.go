@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"sync"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -43,6 +44,8 @@ func lengthsOf(l *plans.Lengths) *prompt.Lengths {
 type Texts struct {
 	// Set is the session, the name of these prompts in Sender.built.
 	Set string
+
+	mu sync.Mutex
 	// sum is the digest of the artifact; empty while nothing was sent.
 	sum string
 }
@@ -72,6 +75,8 @@ func (t *Texts) keep(l *Sender, st *launch.Started, ws []*plans.Workload) error 
 	if err != nil {
 		return fmt.Errorf("the prompts cannot be kept: %w", err)
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.sum != "" && t.sum != sum {
 		return fmt.Errorf("this launch was sent other prompts than those before it; this is a mistake in mxflow")
 	}

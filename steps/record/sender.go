@@ -108,6 +108,8 @@ type Sender struct {
 	learned map[string]*prompt.Knowledge
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
+	// sharing is held while prompts that launches share are made, by the first of them.
+	sharing sync.Mutex
 	// remembered are requests that a parent may be asked again, by launch.
 	remembered map[string][]Asked
 	// datasets are the files of prompts that were read.
@@ -120,6 +122,10 @@ type Sender struct {
 // tokens in other ways.
 func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	key := promptKey(set, w, cell)
+	if set != "" {
+		l.sharing.Lock()
+		defer l.sharing.Unlock()
+	}
 	l.mu.Lock()
 	p, ok := l.built[key]
 	l.mu.Unlock()

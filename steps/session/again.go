@@ -126,7 +126,7 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 		return nil, err
 	}
 	b := &benchmark{lab: lab, feature: f}
-	s := &session{lab: lab, scope: scope, id: id, ws: b.workloads(), members: []*member{m}, all: all}
+	s := &session{rounds: rounds{lab: lab, scope: scope, id: id, all: all}, ws: b.workloads(), members: []*member{m}}
 	used := m.Took(all)
 	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
 	m.invalid = lab.otherEnvironment(of(used, m.variants), m.variants)
@@ -214,7 +214,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 		return nil, nil, nil, err
 	}
 	it.slots, it.session, it.have = interleave(it.variants, it.Launches), d.Session, all
-	entries, used := map[*variant.Variant]*gates.Contender{}, map[*variant.Variant][]*ledger.Launch{}
+	entries := map[*variant.Variant]*gates.Contender{}
 	for _, v := range it.variants {
 		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
 		entries[v] = e
@@ -235,20 +235,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 			}
 		}
 	}
-	for _, sl := range it.slots {
-		e := entries[sl.variant]
-		if e.Broken != "" {
-			continue
-		}
-		l := it.existing(sl)
-		if l == nil {
-			e.Broken = verdict.Invalid // a pass has all of its launches
-			continue
-		}
-		if it.took(sl, l, e) {
-			used[sl.variant] = append(used[sl.variant], l)
-		}
-	}
+	used, _ := it.gather(entries)
 	if err := c.doubt(context.Background(), it, used, entries); err != nil {
 		return nil, nil, nil, err
 	}

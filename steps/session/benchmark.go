@@ -276,7 +276,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		return nil, nil, err
 	}
 	ws := b.workloads()
-	run := &session{lab: b.lab, scope: s, work: b.work(ws), ws: ws, members: []*member{own}}
+	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.work(ws), ws: ws, members: []*member{own}}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
@@ -407,16 +407,8 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if err != nil {
 		return err
 	}
-	if x := b.lab.Plan.Executor; x != nil {
-		if run.places, err = b.lab.Places(ctx, run.variants()); err != nil {
-			return err
-		}
-		if x.Elsewhere() {
-			run.stand = b.elsewhere(s)
-		}
-		if len(run.places) > 0 || x.Elsewhere() {
-			run.atOnce = x.Slots
-		}
+	if err := run.divide(ctx, run.variants()); err != nil {
+		return err
 	}
 	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		return b.one(ctx, s, run.id, sl, total, ws, tries)
@@ -430,23 +422,13 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	return run.conclude(ctx, own, out, level)
 }
 
-// elsewhere is where rounds stand that other machines make: on a place on which they were
-// begun, as long as something makes launches there, or in turn.
-func (b *benchmark) elsewhere(s *runtime.Scope) func(context.Context, int, []*ledger.Place) (*ledger.Place, error) {
-	return func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
-		return b.lab.Elsewhere.Stand(ctx, (round-1)%b.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
-			s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: what})
-		})
-	}
-}
-
 // session is the one that the benchmark goes on with or begins, with its own member.
 func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *member, error) {
 	own, members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return nil, nil, err
 	}
-	run := &session{lab: b.lab, scope: s, work: b.work(ws), ws: ws}
+	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.work(ws), ws: ws}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/levels"
-	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -223,7 +222,7 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		launches = append(launches, planned(v, ledger.ForReference, ""))
 	}
 	for _, sl := range it.slots {
-		if it.existing(sl) == nil {
+		if lacks(sl.of(it.have)) {
 			launches = append(launches, planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads)))
 		}
 	}
@@ -339,9 +338,22 @@ func (l *Lab) usable(id string, wanted int) bool {
 	return l.sameBoot(launches) || len(launches) >= wanted
 }
 
-// existing finds the launch of a slot; nil when it has to be made.
-func (c *comparison) existing(sl slot) *ledger.Launch {
-	return plans.Find(c.have, func(l *ledger.Launch) bool { return l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal })
+// lacks reports whether a slot has to be launched: where it was not, and again where the
+// machine disturbed it.
+func lacks(tries []*ledger.Launch) bool {
+	if len(tries) == 0 {
+		return true
+	}
+	last := tries[len(tries)-1]
+	return !slices.ContainsFunc(tries, decide.Sound) && last.OK && last.Disturbed && len(tries) <= decide.MaxReplaced
+}
+
+// standing is the launch of a slot that stands for it: one that counts, or else the latest.
+func standing(tries []*ledger.Launch) *ledger.Launch {
+	if i := slices.IndexFunc(tries, decide.Sound); i >= 0 {
+		return tries[i]
+	}
+	return tries[len(tries)-1]
 }
 
 // Run implements runtime.Step.
@@ -351,30 +363,27 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	if err != nil {
 		return nil, err
 	}
-	if it.matrix == nil {
-		// Engines count tokens each in their own way, so they are sent the same text. Cells
-		// of a matrix are of one engine, and get prompts of their own in every launch.
-		shared := &record.Texts{Set: it.session}
-		if err := shared.Recall(&c.lab.Sender, c.lab.Store, it.have); err != nil {
-			return nil, err
-		}
-		for i := range it.slots {
-			it.slots[i].texts = shared
-		}
-	}
 	out := &ledger.Decision{Session: it.session}
 	entries := map[*variant.Variant]*gates.Contender{}
 	for _, v := range it.variants {
-		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
-		entries[v] = e
-		if it.launched(v) || it.matrix != nil {
+		entries[v] = &gates.Contender{Arm: gates.Arm{Name: v.Name}}
+	}
+	rows, err := c.table(ctx, s, it, entries, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range it.variants {
+		if it.launched(v) || it.matrix != nil && !rows.ahead() {
 			continue // it was qualified before this session was cut, or is when its turn comes
 		}
-		if err := c.qualify(ctx, s, it, v, e, out); err != nil {
+		if err := rows.qualify(ctx, v); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.measure(ctx, s, it, entries, out); err != nil {
+	if err := rows.measure(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.doubt(ctx, it, rows.used, entries); err != nil {
 		return nil, err
 	}
 	c.decide(it, entries, out)
@@ -452,56 +461,29 @@ func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
 	}
 }
 
-// measure makes the launches that the session lacks, of all engines that are
-// qualified. One whose launch breaks drops out, and the others go on.
-func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) error {
-	b := &benchmark{lab: c.lab}
-	used := map[*variant.Variant][]*ledger.Launch{}
-	for _, sl := range it.slots {
-		e := entries[sl.variant]
-		if e.Broken != "" {
+// gather gives each row its launches, in the order of rounds, until one of them broke: the
+// last that did is returned, too.
+func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used map[*variant.Variant][]*ledger.Launch, broke *ledger.Launch) {
+	used = map[*variant.Variant][]*ledger.Launch{}
+	for _, sl := range c.slots {
+		e, tries := entries[sl.variant], sl.of(c.have)
+		switch {
+		case e.Broken != "":
+			continue
+		case len(tries) == 0:
+			e.Broken = verdict.Invalid // a pass has all of its launches
 			continue
 		}
-		if it.matrix != nil && it.matrix.late(it, sl) {
-			it.Optional = append(it.Optional, sl.variant.Name) // as the plan bounds it
-			e.Broken, e.Cause = verdict.Inconclusive, verdict.New(code.OutOfTime, verdict.Dur("limit", time.Duration(it.matrix.MaxTime)))
+		launch := standing(tries)
+		c.died(sl.variant, launch)
+		if !launch.OK {
+			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(c.slots))).From(launch.Error)
+			broke = launch
 			continue
 		}
-		launch := it.existing(sl)
-		if launch == nil {
-			var err error
-			if m := it.matrix; m != nil && !it.launched(sl.variant) && !m.qualified[sl.variant] {
-				m.qualified[sl.variant] = true
-				if err := c.qualify(ctx, s, it, sl.variant, e, out); err != nil {
-					return err
-				}
-				if e.Broken != "" {
-					continue
-				}
-			}
-			if launch, err = b.one(ctx, s, out.Session, sl, len(it.slots), it.workloads, nil); err != nil {
-				return err
-			}
-		}
-		out.Launches = append(out.Launches, launch.ID)
-		if it.took(sl, launch, e) {
-			used[sl.variant] = append(used[sl.variant], launch)
-		} else {
-			out.LogTail, out.Exit = launch.LogTail, launch.Exit
-		}
+		e.Launches, used[sl.variant] = append(e.Launches, decide.Measured(launch)), append(used[sl.variant], launch)
 	}
-	return c.doubt(ctx, it, used, entries)
-}
-
-// took adds a launch to those of its row, which is broken where the launch is.
-func (c *comparison) took(sl slot, launch *ledger.Launch, e *gates.Contender) bool {
-	c.died(sl.variant, launch)
-	if !launch.OK {
-		e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(c.slots))).From(launch.Error)
-		return false
-	}
-	e.Launches = append(e.Launches, decide.Measured(launch))
-	return true
+	return used, broke
 }
 
 // doubt looks of every row whether its launches count.

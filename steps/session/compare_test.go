@@ -176,7 +176,9 @@ func TestCompareWantsOneEngine(t *testing.T) {
 			it.have = append(it.have, l)
 		}
 		step, e := &compare{lab: newLab(&plans.Plan{}, nil)}, &gates.Contender{}
-		err := step.measure(t.Context(), nil, it, map[*variant.Variant]*gates.Contender{v: e}, &ledger.Decision{})
+		entries := map[*variant.Variant]*gates.Contender{v: e}
+		used, _ := it.gather(entries)
+		err := step.doubt(t.Context(), it, used, entries)
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))
 		}

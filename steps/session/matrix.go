@@ -105,7 +105,7 @@ func (c *compare) combine(s *runtime.Scope, out *comparison) error {
 // late reports whether a cell would begin later than its share of the time: in the first
 // round, of which the others are repetitions.
 func (m *matrix) late(it *comparison, sl slot) bool {
-	if m.MaxTime <= 0 || sl.ordinal > 1 || sl.variant.Name == it.Reference || it.existing(sl) != nil {
+	if m.MaxTime <= 0 || sl.ordinal > 1 || sl.variant.Name == it.Reference || len(sl.of(it.have)) > 0 {
 		return false
 	}
 	spent := time.Since(m.began).Seconds()

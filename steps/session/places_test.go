@@ -114,7 +114,7 @@ func TestSessionSideBySideGoesOn(t *testing.T) {
 			}
 			cancel()
 			again := *r
-			again.session = &session{lab: r.lab, scope: r.scope, id: r.id, ws: r.ws, all: r.all, places: r.places, atOnce: 4, launch: r.launch}
+			again.session = &session{rounds: rounds{lab: r.lab, scope: r.scope, id: r.id, all: r.all, places: r.places, atOnce: 4, launch: r.launch}, ws: r.ws}
 			again.members = newRig(t, nil).members
 			if err := again.run(t.Context()); err != nil {
 				t.Fatal(err)

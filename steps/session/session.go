@@ -3,11 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"slices"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -19,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/quality"
-	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -112,37 +107,17 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
 }
 
-// session is the interleaved launches of one parent and one or more candidates. Its
-// rounds stand one after the other, or side by side where the plan's executor has
-// places for them: arms are held against each other within their rounds.
+// session is the interleaved launches of one parent and one or more candidates.
 type session struct {
-	lab     *Lab
-	scope   *runtime.Scope
-	id      string
+	rounds
 	work    string
 	ws      []*plans.Workload
 	members []*member
-	// launch makes one launch; tries are those of its slot that do not count.
-	launch func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error)
-	// places are where rounds stand in turn, and atOnce how many do at a time; none and 1
-	// without an executor.
-	places []*ledger.Place
-	atOnce int
-	// stand is where a round stands that other machines make, given where it was begun;
-	// nil where this one makes it.
-	stand func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
 
-	// mu guards what follows, and the members, while rounds stand side by side.
-	mu sync.Mutex
-	// all are its launches so far, also those that do not count.
-	all []*ledger.Launch
-	// under is how many go on now, asks the seed of what the first of them ask at their end.
-	under int
-	asks  string
+	// asks is the seed of what the first of its launches ask at their end.
+	asks string
 	// planned is how many launches it would have at most when it went on.
 	planned int
-	// cut is the round that was the last one when the session went on.
-	cut int
 	// closed is why it gets no more launches: a person retracted what rests on it.
 	closed verdict.Reason
 }
@@ -151,29 +126,33 @@ type session struct {
 // settled by more. A member of which a launch broke drops out, and the others go
 // on; all do where it was their parent's.
 func (s *session) run(ctx context.Context) error {
+	s.by = s
+	return s.rounds.run(ctx, s.begin())
+}
+
+// last implements demand: rounds that are beyond the next look are made where there is
+// room for them, since that would be idle.
+func (s *session) last(round int) (int, error) {
 	if err := s.looks(); err != nil {
-		return err
+		return 0, err
 	}
 	s.tell()
-	s.planned = s.total()
-	for round, n := s.begin(), 0; s.open(); round += n {
-		if round > s.cut+s.total() {
-			return fmt.Errorf("session %s does not end; this is a mistake in mxflow", s.id)
-		}
-		n = s.beside(round)
-		together, ctx := errgroup.WithContext(ctx)
-		for r := round; r < round+n; r++ {
-			together.Go(func() error { return s.round(ctx, r) })
-		}
-		if err := together.Wait(); err != nil {
-			return err
-		}
-		if err := s.looks(); err != nil {
-			return err
-		}
-		s.tell()
+	if s.planned == 0 {
+		s.planned = s.total()
 	}
-	return nil
+	if !s.open() {
+		return 0, nil
+	}
+	if round > s.cut+s.total() {
+		return 0, fmt.Errorf("session %s does not end; this is a mistake in mxflow", s.id)
+	}
+	last := round
+	for _, m := range s.members {
+		if m.Open {
+			last = max(last, m.Most)
+		}
+	}
+	return last, nil
 }
 
 // tell says of members where their tests stand, where that is news.
@@ -205,79 +184,6 @@ func (s *session) begin() int {
 	}
 	s.cut = max(1, last)
 	return max(1, s.cut-s.sideBySide()+1)
-}
-
-// sideBySide is how many rounds go on at a time.
-func (s *session) sideBySide() int { return max(1, s.atOnce) }
-
-// beside is how many rounds go on together from one on: as many as there is room for,
-// also where a look comes before the last of them, since the room would be idle.
-func (s *session) beside(round int) int {
-	last := round
-	for _, m := range s.members {
-		if m.Open {
-			last = max(last, m.Most)
-		}
-	}
-	return min(s.sideBySide(), last-round+1)
-}
-
-// round launches its arms, one after the other on one place. Where that is lost with what
-// makes launches there, the round begins anew on another.
-func (s *session) round(ctx context.Context, round int) error {
-	s.mu.Lock()
-	arms, on := roundOf(s.arms(round), round), s.place(round)
-	s.mu.Unlock()
-	for again := true; again; {
-		again = false
-		if s.stand != nil {
-			begun := of(s.begun(round), arms)
-			if decide.Together(begun, len(arms)) != nil {
-				return nil
-			}
-			var places []*ledger.Place
-			for _, l := range begun {
-				places = append(places, l.Place)
-			}
-			var err error
-			if on, err = s.stand(ctx, round, places); err != nil {
-				return err
-			}
-		}
-		for _, v := range arms {
-			lost, err := s.slot(ctx, slot{variant: v, ordinal: round, place: on})
-			if err != nil {
-				return err
-			}
-			if again = lost; lost {
-				break
-			}
-		}
-	}
-	return nil
-}
-
-// begun are the launches of a round that count.
-func (s *session) begun(round int) (begun []*ledger.Launch) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.all {
-		if l.Ordinal == round && decide.Sound(l) {
-			begun = append(begun, l)
-		}
-	}
-	return begun
-}
-
-// place is where a round stands: in turn, or where it was begun.
-func (s *session) place(round int) *ledger.Place {
-	if len(s.places) == 0 {
-		return nil
-	}
-	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == round && l.Place != nil }); i >= 0 {
-		return s.all[i].Place
-	}
-	return s.places[(round-1)%len(s.places)]
 }
 
 // joins reports whether a member takes part in a round. In one that was begun
@@ -329,81 +235,51 @@ func (s *session) open() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open })
 }
 
-// slot launches a variant, again where what it measured does not count for a
-// cause that lies in the machine. A launch that was lost with its place is left to the
-// round.
-func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.wants(sl.variant) {
-		return false, nil
-	}
-	var tries []*ledger.Launch
-	for _, launch := range s.all {
-		if launch.VariantKey == sl.variant.Key && launch.Ordinal == sl.ordinal {
-			tries = append(tries, launch)
+// needs implements demand.
+func (s *session) needs(_ context.Context, sl slot) (bool, error) { return s.wants(sl.variant), nil }
+
+// fill implements demand.
+func (s *session) fill(sl *slot, tries []*ledger.Launch) (total int) {
+	if sl.number == 0 {
+		sl.number, sl.least = s.slots()+s.under+1, s.least()
+		if len(tries) > 0 {
+			sl.number = ledger.Numbers(s.all)[tries[0].ID]
 		}
 	}
-	if slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Sound(l) && l.Place.Same(sl.place) }) {
-		return false, nil
+	sl.order, sl.crashed, sl.draw = len(s.all)+s.under+1, s.crashes(sl.variant), s.lab.Draws.Next()
+	if slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Parent.Key == sl.variant.Key }) {
+		sl.before = s.all
 	}
-	sl.number, sl.least = s.slots()+s.under+1, s.least()
-	if len(tries) > 0 {
-		sl.number = ledger.Numbers(s.all)[tries[0].ID]
+	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == sl.ordinal }); i >= 0 {
+		sl.body = s.all[i].Draw.Seed
 	}
-	for made := 0; ; made++ {
-		sl.order, sl.crashed, sl.draw = len(s.all)+s.under+1, s.crashes(sl.variant), s.lab.Draws.Next()
-		if slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Parent.Key == sl.variant.Key }) {
-			sl.before = s.all
-		}
-		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == sl.ordinal }); i >= 0 {
-			sl.body = s.all[i].Draw.Seed
-		}
-		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.OK && l.Left[quality.Answers] != "" }); i >= 0 {
-			sl.asked = s.all[i]
-		}
-		if s.asks == "" {
-			s.asks = sl.draw.Seed
-		}
-		sl.asks = s.asks
-		total := s.total()
-		s.under++
-		s.mu.Unlock()
-		launch, err := s.launch(ctx, sl, total, tries)
-		s.mu.Lock()
-		s.under--
-		if err != nil {
-			return false, err
-		}
-		s.all, tries = append(s.all, launch), append(tries, launch)
-		switch {
-		case decide.Sound(launch):
-			return false, s.prove(launch, sl.variant)
-		case decide.Lost(launch) && losses(tries) <= decide.MaxReplaced:
-			return true, nil
-		case s.mayCrashAgain():
-		case !launch.OK, !launch.Disturbed, made >= decide.MaxReplaced:
-			if !launch.OK {
-				s.died(launch)
-			}
-			for _, m := range s.members {
-				if m.Open && m.Has(launch.VariantKey) && !m.Lose(launch.VariantKey, decide.GaveUp(launch, s.all)) {
-					m.broken, m.Open = launch, false
-				}
-			}
-			return false, nil
-		}
+	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.OK && l.Left[quality.Answers] != "" }); i >= 0 {
+		sl.asked = s.all[i]
 	}
+	if s.asks == "" {
+		s.asks = sl.draw.Seed
+	}
+	sl.asks = s.asks
+	return s.total()
 }
 
-// losses is how many of the launches were lost.
-func losses(launches []*ledger.Launch) (n int) {
-	for _, l := range launches {
-		if decide.Lost(l) {
-			n++
+// again implements demand.
+func (s *session) again(*ledger.Launch) bool { return s.mayCrashAgain() }
+
+// done implements demand: members drop out by a launch that nothing replaces.
+func (s *session) done(sl slot, launch *ledger.Launch) error {
+	if decide.Sound(launch) {
+		return s.prove(launch, sl.variant)
+	}
+	if !launch.OK {
+		s.died(launch)
+	}
+	for _, m := range s.members {
+		if m.Open && m.Has(launch.VariantKey) && !m.Lose(launch.VariantKey, decide.GaveUp(launch, s.all)) {
+			m.broken, m.Open = launch, false
 		}
 	}
-	return n
+	return nil
 }
 
 // mayCrashAgain reports whether the latest launch died and is made once more, since
@@ -758,43 +634,6 @@ func (s *session) replacedOf(m *member) verdict.Reason {
 	return verdict.New(code.ReplacedOf, args...).On(m.Arms.Candidate.Name)
 }
 
-// slot is one planned launch of a session.
-type slot struct {
-	variant *variant.Variant
-	// ordinal counts the launches of the variant, order those of the session, and
-	// number those that do not stand in the place of others; all from 1.
-	ordinal, order, number int
-	// least is how many launches the session has in any case.
-	least int
-	// crashed are its starts that crashed since its last launch that counts.
-	crashed []*ledger.Launch
-	// body is the seed of the first launch of its round; none for that itself.
-	body string
-	// draw is what its texts are drawn from.
-	draw ledger.Draw
-	// asked is the first launch that answered what all answer at their end; nil for none:
-	// that is drawn from asks.
-	asked *ledger.Launch
-	asks  string
-	// place is where it stands, nil without an executor.
-	place *ledger.Place
-	// before are the launches that a parent looks at; none for others.
-	before []*ledger.Launch
-	// texts are the prompts that all arms are sent; nil where each is sent its own.
-	texts *record.Texts
-}
-
-// roundOf are the arms in the order of a round, which counts from 1, turned around by
-// the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or quadratic
-// over the session then falls on all arms alike.
-func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
-	out := slices.Clone(arms)
-	if bits.OnesCount(uint(round-1))%2 == 1 {
-		slices.Reverse(out)
-	}
-	return out
-}
-
 // session are the launches of a session, by order.
 func (l *Lab) session(id string) []*ledger.Launch {
 	if id == "" || l.Store == nil {
@@ -880,14 +719,4 @@ func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) 
 // before and after that it is not the same arm.
 func (l *Lab) sameBoot(launches []*ledger.Launch) bool {
 	return !slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.BootID != l.Boot })
-}
-
-// launchID names a launch by its session, variant and ordinal; one that stands in
-// the place of others says so.
-func launchID(session string, sl slot, before int) string {
-	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.Name, sl.ordinal)
-	if before > 0 {
-		id += fmt.Sprintf("r%d", before)
-	}
-	return id
 }

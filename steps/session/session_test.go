@@ -46,7 +46,7 @@ func newRig(t *testing.T, speed speeds) *rig {
 	r := &rig{}
 	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision { return nil }, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
 	parent := &variant.Variant{Name: "baseline", Key: "base"}
-	r.session = &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}
+	r.session = &session{rounds: rounds{lab: lab, scope: scope, id: "s-1"}, ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
 		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, References: map[plans.Against]*variant.Variant{plans.Root: parent}}, []*variant.Variant{parent, candidate}))
@@ -432,7 +432,7 @@ func TestReferenceDropsOut(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 	again := *r
-	again.session = &session{lab: r.lab, scope: r.scope, id: r.id, ws: r.ws, all: r.all, members: []*member{made()}}
+	again.session = &session{rounds: rounds{lab: r.lab, scope: r.scope, id: r.id, all: r.all}, ws: r.ws, members: []*member{made()}}
 	if err := again.looks(); err != nil || again.open() {
 		t.Errorf("%v, wants more: %v", err, again.open())
 	}

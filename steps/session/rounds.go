@@ -1,0 +1,275 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// rounds are the interleaved launches of several arms: those of features, and of engines
+// and combinations that are compared. They stand one after the other, or side by side
+// where the plan's executor has places for them: arms are held against each other within
+// their rounds.
+type rounds struct {
+	lab   *Lab
+	scope *runtime.Scope
+	id    string
+	by    demand
+	// launch makes one launch; tries are those of its slot that do not count.
+	launch func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error)
+	// places are where rounds stand in turn, and atOnce how many do at a time; none and 1
+	// without an executor.
+	places []*ledger.Place
+	atOnce int
+	// stand is where a round stands that other machines make, given where it was begun;
+	// nil where this one makes it.
+	stand func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
+
+	// mu guards what follows, and what demands, while rounds stand side by side.
+	mu sync.Mutex
+	// all are the launches so far, also those that do not count.
+	all []*ledger.Launch
+	// under is how many go on now.
+	under int
+	// cut is the round that was the last one when the session went on.
+	cut int
+}
+
+// demand is who needs the launches of rounds.
+type demand interface {
+	// last is the last round that is needed; less than round where that is not.
+	last(round int) (int, error)
+	// arms are the variants that a round launches, the parent first.
+	arms(round int) []*variant.Variant
+	// needs reports whether a launch is still needed: who has it may have dropped out in
+	// this round.
+	needs(ctx context.Context, sl slot) (bool, error)
+	// fill completes a slot that is about to be launched, and tells how many launches there
+	// are in all.
+	fill(sl *slot, tries []*ledger.Launch) (total int)
+	// again reports whether a launch that broke is made once more.
+	again(l *ledger.Launch) bool
+	// done hears of a launch that counts, or that nothing replaces.
+	done(sl slot, l *ledger.Launch) error
+}
+
+// run makes rounds from one on, as long as somebody needs them.
+func (s *rounds) run(ctx context.Context, round int) error {
+	for {
+		last, err := s.by.last(round)
+		if err != nil || last < round {
+			return err
+		}
+		n := min(s.sideBySide(), last-round+1)
+		together, ctx := errgroup.WithContext(ctx)
+		for r := round; r < round+n; r++ {
+			together.Go(func() error { return s.round(ctx, r) })
+		}
+		if err := together.Wait(); err != nil {
+			return err
+		}
+		round += n
+	}
+}
+
+// divide takes the places that the plan's executor has for some variants.
+func (s *rounds) divide(ctx context.Context, vs []*variant.Variant) (err error) {
+	x := s.lab.Plan.Executor
+	if x == nil {
+		return nil
+	}
+	if s.places, err = s.lab.Places(ctx, vs); err != nil {
+		return err
+	}
+	if x.Elsewhere() {
+		s.stand = s.elsewhere
+	}
+	if len(s.places) > 0 || x.Elsewhere() {
+		s.atOnce = x.Slots
+	}
+	return nil
+}
+
+// elsewhere is where rounds stand that other machines make: on a place on which they were
+// begun, as long as something makes launches there, or in turn.
+func (s *rounds) elsewhere(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
+	n := s.scope.Node
+	return s.lab.Elsewhere.Stand(ctx, (round-1)%s.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
+		s.scope.Emit(runtime.Event{Type: "note", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: what})
+	})
+}
+
+// sideBySide is how many rounds go on at a time.
+func (s *rounds) sideBySide() int { return max(1, s.atOnce) }
+
+// round launches its arms, one after the other on one place. Where that is lost with what
+// makes launches there, the round begins anew on another.
+func (s *rounds) round(ctx context.Context, round int) error {
+	s.mu.Lock()
+	arms, on := roundOf(s.by.arms(round), round), s.place(round)
+	s.mu.Unlock()
+	for again := true; again; {
+		again = false
+		if s.stand != nil {
+			begun := of(s.begun(round), arms)
+			if decide.Together(begun, len(arms)) != nil {
+				return nil
+			}
+			var places []*ledger.Place
+			for _, l := range begun {
+				places = append(places, l.Place)
+			}
+			var err error
+			if on, err = s.stand(ctx, round, places); err != nil {
+				return err
+			}
+		}
+		for _, v := range arms {
+			lost, err := s.slot(ctx, slot{variant: v, ordinal: round, place: on})
+			if err != nil {
+				return err
+			}
+			if again = lost; lost {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// begun are the launches of a round that count.
+func (s *rounds) begun(round int) (begun []*ledger.Launch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.all {
+		if l.Ordinal == round && decide.Sound(l) {
+			begun = append(begun, l)
+		}
+	}
+	return begun
+}
+
+// place is where a round stands: in turn, or where it was begun.
+func (s *rounds) place(round int) *ledger.Place {
+	if len(s.places) == 0 {
+		return nil
+	}
+	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == round && l.Place != nil }); i >= 0 {
+		return s.all[i].Place
+	}
+	return s.places[(round-1)%len(s.places)]
+}
+
+// slot launches a variant, again where what it measured does not count for a
+// cause that lies in the machine. A launch that was lost with its place is left to the
+// round.
+func (s *rounds) slot(ctx context.Context, sl slot) (lost bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if needed, err := s.by.needs(ctx, sl); err != nil || !needed {
+		return false, err
+	}
+	tries := sl.of(s.all)
+	if slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Sound(l) && l.Place.Same(sl.place) }) {
+		return false, nil
+	}
+	for made := 0; ; made++ {
+		total := s.by.fill(&sl, tries)
+		s.under++
+		s.mu.Unlock()
+		launch, err := s.launch(ctx, sl, total, tries)
+		s.mu.Lock()
+		s.under--
+		if err != nil {
+			return false, err
+		}
+		s.all, tries = append(s.all, launch), append(tries, launch)
+		switch {
+		case decide.Sound(launch):
+			return false, s.by.done(sl, launch)
+		case decide.Lost(launch) && losses(tries) <= decide.MaxReplaced:
+			return true, nil
+		case s.by.again(launch), launch.OK && launch.Disturbed && made < decide.MaxReplaced:
+		default:
+			return false, s.by.done(sl, launch)
+		}
+	}
+}
+
+// losses is how many of the launches were lost.
+func losses(launches []*ledger.Launch) (n int) {
+	for _, l := range launches {
+		if decide.Lost(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// slot is one planned launch of a session.
+type slot struct {
+	variant *variant.Variant
+	// ordinal counts the launches of the variant, order those of the session, and
+	// number those that do not stand in the place of others; all from 1.
+	ordinal, order, number int
+	// least is how many launches the session has in any case.
+	least int
+	// crashed are its starts that crashed since its last launch that counts.
+	crashed []*ledger.Launch
+	// body is the seed of the first launch of its round; none for that itself.
+	body string
+	// draw is what its texts are drawn from.
+	draw ledger.Draw
+	// asked is the first launch that answered what all answer at their end; nil for none:
+	// that is drawn from asks.
+	asked *ledger.Launch
+	asks  string
+	// place is where it stands, nil without an executor.
+	place *ledger.Place
+	// before are the launches that a parent looks at; none for others.
+	before []*ledger.Launch
+	// texts are the prompts that all arms are sent; nil where each is sent its own.
+	texts *record.Texts
+}
+
+// of are the launches of the slot.
+func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
+	for _, l := range launches {
+		if l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal {
+			own = append(own, l)
+		}
+	}
+	return own
+}
+
+// roundOf are the arms in the order of a round, which counts from 1, turned around by
+// the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or quadratic
+// over the session then falls on all arms alike.
+func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
+	out := slices.Clone(arms)
+	if bits.OnesCount(uint(round-1))%2 == 1 {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// launchID names a launch by its session, variant and ordinal; one that stands in
+// the place of others says so.
+func launchID(session string, sl slot, before int) string {
+	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.Name, sl.ordinal)
+	if before > 0 {
+		id += fmt.Sprintf("r%d", before)
+	}
+	return id
+}

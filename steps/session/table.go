@@ -1,0 +1,168 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// table are the rounds of a comparison, which its rows need until they break.
+type table struct {
+	rounds
+	*comparison
+	step    *compare
+	entries map[*variant.Variant]*gates.Contender
+	out     *ledger.Decision
+	// used are the launches of each row that stand for its slots.
+	used map[*variant.Variant][]*ledger.Launch
+	// texts are the prompts of all engines; nil in a matrix, whose cells are of one
+	// engine, and get prompts of their own in every launch.
+	texts *record.Texts
+	// broke are the rows of which a launch broke, and highest is the greatest order of a
+	// launch so far.
+	broke   map[*variant.Variant]bool
+	highest int
+}
+
+// table makes the rounds of a comparison, with what they are made of already.
+func (c *compare) table(ctx context.Context, s *runtime.Scope, it *comparison, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) (*table, error) {
+	t := &table{
+		rounds:     rounds{lab: c.lab, scope: s, id: it.session, all: slices.Clone(it.have)},
+		comparison: it, step: c, entries: entries, out: out, broke: map[*variant.Variant]bool{},
+	}
+	b := &benchmark{lab: c.lab}
+	t.by, t.launch = t, func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
+		return b.one(ctx, s, t.id, sl, total, it.workloads, tries)
+	}
+	if it.matrix == nil {
+		// Engines count tokens each in their own way, so they are sent the same text.
+		t.texts = &record.Texts{Set: it.session}
+		if err := t.texts.Recall(&c.lab.Sender, c.lab.Store, it.have); err != nil {
+			return nil, err
+		}
+	}
+	t.resume()
+	return t, t.divide(ctx, it.variants)
+}
+
+// resume takes what the session has of the rounds.
+func (t *table) resume() {
+	for _, sl := range t.slots {
+		if tries := sl.of(t.all); !t.broke[sl.variant] && !lacks(tries) {
+			t.take(sl, standing(tries))
+		}
+	}
+	for _, l := range t.all {
+		t.highest = max(t.highest, l.Order)
+	}
+}
+
+// ahead reports whether the cells of a matrix are qualified before the first round, in
+// which others stand beside it: not where the time that it may take says which are
+// launched.
+func (t *table) ahead() bool { return t.sideBySide() > 1 && t.matrix.MaxTime <= 0 }
+
+// qualify runs the levels of the protocol, once in an apply.
+func (t *table) qualify(ctx context.Context, v *variant.Variant) error {
+	if t.matrix != nil {
+		t.matrix.qualified[v] = true
+	}
+	return t.step.qualify(ctx, t.scope, t.comparison, v, t.entries[v], t.out)
+}
+
+// measure makes the launches that the session lacks, of all rows that are qualified. One
+// whose launch breaks drops out, and the others go on.
+func (t *table) measure(ctx context.Context) error {
+	if err := t.first(ctx); err != nil {
+		return err
+	}
+	if err := t.run(ctx, 1); err != nil {
+		return err
+	}
+	t.have = t.all
+	var broke *ledger.Launch
+	if t.used, broke = t.gather(t.entries); broke != nil {
+		t.out.LogTail, t.out.Exit = broke.LogTail, broke.Exit
+	}
+	return nil
+}
+
+// first makes the launch that the prompts of all others are of, before these stand beside
+// each other.
+func (t *table) first(ctx context.Context) error {
+	if t.texts == nil || t.sideBySide() == 1 {
+		return nil
+	}
+	for _, v := range t.arms(1) {
+		if v.Command == nil {
+			_, err := t.slot(ctx, slot{variant: v, ordinal: 1, place: t.place(1)})
+			return err
+		}
+	}
+	return nil
+}
+
+// last implements demand. While the first round says which cells there is time for,
+// nothing stands beside it.
+func (t *table) last(round int) (int, error) {
+	if round == 1 && t.matrix != nil && t.matrix.MaxTime > 0 {
+		return 1, nil
+	}
+	return t.Launches, nil
+}
+
+// arms implements demand.
+func (t *table) arms(int) []*variant.Variant {
+	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool { return t.broke[v] || t.entries[v].Broken != "" })
+}
+
+// needs implements demand. The cells of a matrix are qualified when their turn comes.
+func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
+	e, m := t.entries[sl.variant], t.matrix
+	if e.Broken != "" || t.broke[sl.variant] || !lacks(sl.of(t.all)) {
+		return false, nil
+	}
+	if m != nil && m.late(t.comparison, sl) {
+		t.Optional = append(t.Optional, sl.variant.Name) // as the plan bounds it
+		e.Broken, e.Cause = verdict.Inconclusive, verdict.New(code.OutOfTime, verdict.Dur("limit", time.Duration(m.MaxTime)))
+		return false, nil
+	}
+	if m != nil && !t.launched(sl.variant) && !m.qualified[sl.variant] {
+		if err := t.qualify(ctx, sl.variant); err != nil {
+			return false, err
+		}
+	}
+	return e.Broken == "", nil
+}
+
+// fill implements demand. Launches have the places that they were planned on, as far as
+// nothing was made again or stood beside them.
+func (t *table) fill(sl *slot, _ []*ledger.Launch) (total int) {
+	at := slices.IndexFunc(t.slots, func(o slot) bool { return o.variant == sl.variant && o.ordinal == sl.ordinal })
+	t.highest = max(t.highest+1, t.slots[at].order)
+	sl.number, sl.order, sl.texts = t.slots[at].number, t.highest, t.texts
+	return len(t.slots)
+}
+
+// again implements demand.
+func (t *table) again(*ledger.Launch) bool { return false }
+
+// done implements demand.
+func (t *table) done(sl slot, launch *ledger.Launch) error {
+	t.take(sl, launch)
+	return nil
+}
+
+// take lets the decision rest on a launch; a row is broken where a launch of it is.
+func (t *table) take(sl slot, launch *ledger.Launch) {
+	t.out.Launches = append(t.out.Launches, launch.ID)
+	t.broke[sl.variant] = !launch.OK
+}
