@@ -82,6 +82,7 @@ def write_gguf(path, folder, layers):
                        ("expert_feed_forward_length", WIDTH), ("sliding_window", WINDOW), ("layer_norm_rms_eps", 1e-5), ("rope_freq_base", 150000.0),
                        ("rope_scaling_type", gguf.RopeScalingType.YARN), ("rope_scaling_factor", 32.0), ("rope_scaling_orig_ctx_len", 4096)):
         getattr(out, "add_" + key)(value)
+    out.add_file_type(gguf.LlamaFileType.MOSTLY_MXFP4_MOE)
     out.add_tokenizer_model("gpt2")
     out.add_tokenizer_pre("gpt-4o")
     out.add_token_list(tokens)

@@ -41,6 +41,20 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 	}
 }
 
+// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers with
+// a sliding window, and parameters fitted to the GPU's memory before anything is loaded.
+func TestLlamacppOnAGPU(t *testing.T) {
+	got := inLog(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"))
+	for name, want := range map[string]string{
+		"attention": "on", "cuda_devices": "1", "gpu_layers": "5", "graph_splits": "2", "kv_cache_dtype": "f16", "kv_capacity_tokens": "2048", "prefix_caching": "true",
+		"quantization": "all F32", "speculative": "none", "max_num_batched_tokens": "2048", "ubatch_size": "512", "weights_gb": "4.231",
+	} {
+		if o := got[name]; o.Value == nil || shown(o.Value) != want {
+			t.Errorf("%s is %v, want %s", name, o.Value, want)
+		}
+	}
+}
+
 // pageOf is an Instance that is only a page.
 type pageOf struct {
 	logOf

@@ -28,6 +28,7 @@ func TestStages(t *testing.T) {
 	for file, want := range map[string][]kinds.Stage{
 		"vllm-0.25.1.h200-gptoss20b-marlin.log": {kinds.Weights, kinds.WarmUp, kinds.Compile, kinds.WarmUp, kinds.KVCache, kinds.Graphs, kinds.Serving},
 		"sglang-0.5.17.h100-gptoss20b.log":      {kinds.Weights, kinds.KVCache, kinds.Graphs, kinds.Serving},
+		"llamacpp-0c1e570.h100-gptoss20b.log":   {kinds.Weights, kinds.KVCache, kinds.WarmUp, kinds.Serving},
 		"llamacpp-draft.log": {
 			kinds.Weights, kinds.KVCache, kinds.WarmUp,
 			kinds.Weights, kinds.KVCache, kinds.WarmUp, kinds.Serving,
