@@ -59,6 +59,9 @@ type Part struct {
 	Phase string `json:"phase"`
 	// Requests is how many were served at once, 0 where that is not known.
 	Requests int `json:"requests,omitempty"`
+	// Batch says that Requests were sent at once and are those of all steps together, as an
+	// engine took them: in one step or several.
+	Batch bool `json:"batch,omitempty"`
 	// GPUs is how many the part is of. Each counts its own steps and tokens, so that what
 	// is per step is of one GPU.
 	GPUs int `json:"gpus,omitempty"`
@@ -194,6 +197,7 @@ func newPartSum(key partKey) *partSum {
 }
 
 func (s *partSum) add(p *Part) {
+	s.p.Batch = s.p.Batch || p.Batch
 	s.p.GPUs += p.GPUs
 	s.p.Steps += p.Steps
 	s.p.Tokens += p.Tokens

@@ -200,7 +200,11 @@ func (r *Roofline) limit(p *profile.Part, on Basis) {
 		r.split(p, 0)
 		return // nobody knows which part of the weights each of them has
 	}
-	work := on.Model.Prefill(max(r.Requests, 1), int(r.Tokens))
+	prompts := float64(r.Requests)
+	if p.Batch {
+		prompts *= float64(max(1, p.GPUs)) / float64(p.Steps)
+	}
+	work := on.Model.Prefill(max(int(math.Round(prompts)), 1), int(r.Tokens))
 	if r.Phase == profile.Decode {
 		work, r.Context = on.Model.Decode(r.Requests, on.Context), on.Context
 	}

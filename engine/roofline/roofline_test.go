@@ -117,6 +117,22 @@ func TestH100(t *testing.T) {
 	near(t, "idle", b.Idle.High, 147.0/3190)
 }
 
+// Eight prompts taken in two steps are four in each: their tokens look no further than their
+// own prompt.
+func TestBatch(t *testing.T) {
+	prefill := func(requests, steps, tokens int, batch bool) *profile.Part {
+		us := float64(steps) * 40000
+		return &profile.Part{
+			Phase: profile.Prefill, Requests: requests, Batch: batch, GPUs: 1, Steps: steps, Tokens: tokens, Wall: us, Busy: us, GPU: us,
+			Categories: []profile.Category{{Name: "moe", Total: us / 2}, {Name: "attention", Total: us / 2}},
+		}
+	}
+	whole, four := of(t, prefill(8, 2, 8192, true), h100(t, 0)), of(t, prefill(4, 1, 4096, false), h100(t, 0))
+	for i, row := range four.Rows {
+		near(t, row.Category+"'s limit", whole.Rows[i].Limit, row.Limit)
+	}
+}
+
 // TestHead: the output projection is told apart only where one kernel can be it.
 func TestHead(t *testing.T) {
 	for name, change := range map[string]func(p *profile.Part){

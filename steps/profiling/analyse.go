@@ -91,7 +91,7 @@ func batch(a *profile.Analysis, requests int) *profile.Analysis {
 	a = profile.Join(a)
 	for i := range a.Parts {
 		if p := &a.Parts[i]; p.Phase == profile.Prefill {
-			p.GPUs = gpus // each step counts its own
+			p.GPUs, p.Batch = gpus, true // each step counts its own
 		}
 	}
 	return a

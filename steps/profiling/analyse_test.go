@@ -31,7 +31,7 @@ func TestPrefillInSeveralSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := taken[0].main()
-	if p.Requests != 8 || p.Steps != 3 || p.Tokens != 800 || p.GPU != 480 || p.GPUs > 1 {
+	if p.Requests != 8 || p.Steps != 3 || p.Tokens != 800 || p.GPU != 480 || p.GPUs > 1 || !p.Batch {
 		t.Errorf("%d requests in %d steps, %d tokens, %v µs on %d GPUs", p.Requests, p.Steps, p.Tokens, p.GPU, p.GPUs)
 	}
 	if p.Unprofiled != 300 {
