@@ -53,8 +53,8 @@ With --detach it returns once the run began (exit status 0), and the run goes on
 process of its own that no logout ends; mxflow attach follows it to its exit status. What
 keeps it from beginning is said here, with the exit status that it would have.
 
-The first Ctrl-C stops the engine in order and records the interruption; the
-second stops at once. Everything is kept in .mxflow beside the plan.
+The first Ctrl-C shuts the engine down and records the interruption; the second
+kills it. Everything is kept in .mxflow beside the plan.
 
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
 failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130

@@ -113,7 +113,7 @@ or the only one.
 With --level it runs that level of a protocol alone: against the engine as it is
 and, with --set, against that variant too, with the first as its parent.
 
-Ctrl-C stops the engine in order, a second one at once.
+Ctrl-C shuts the engine down, a second one kills it.
 
 Exit status: 0 the engine answers and the level passes, 1 usage or plan error, 2
 the level fails or is invalid, 3 it is inconclusive, 4 the engine failed, 130

@@ -22,7 +22,7 @@ func CheckMilestone(name string) error {
 	case name == "latest" || name == Baseline:
 		return fmt.Errorf("%q already means something where a milestone is named: choose another name", name)
 	case !milestoneName.MatchString(name):
-		return fmt.Errorf("%q is no name of a milestone: use up to 64 letters, digits, dots, hyphens and underscores, a letter or digit first", name)
+		return fmt.Errorf("%q is not a milestone name: use up to 64 letters, digits, dots, hyphens and underscores, starting with a letter or digit", name)
 	}
 	return nil
 }

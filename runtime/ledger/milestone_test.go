@@ -16,7 +16,7 @@ func TestMilestones(t *testing.T) {
 		"the milestone v1 a second":   {runStart("r1"), end("r1"), mark("r1", "v1"), runStart("r2"), end("r2"), mark("r2", "v1")},
 		"names run r1, which has not": {runStart("r1"), mark("r1", "v1")},
 		"without a name":              {runStart("r1"), end("r1"), mark("r1", "")},
-		`"a b" is no name`:            {runStart("r1"), end("r1"), mark("r1", "a b")},
+		`"a b" is not a milestone`:    {runStart("r1"), end("r1"), mark("r1", "a b")},
 		`"latest" already means`:      {runStart("r1"), end("r1"), mark("r1", "latest")},
 	} {
 		h := newHistory()

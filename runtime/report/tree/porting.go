@@ -42,7 +42,13 @@ func (t *writer) port(f *plans.Feature) {
 	t.line("## Source files changed\n")
 	t.sources(f)
 	t.line("## Variables, flags and images\n")
-	t.table([]string{"Knob", "Value", "Changes"}, t.sets(f))
+	sets := t.sets(f)
+	for _, row := range sets {
+		if summary := t.plan.Knob(row[0]).Summary; summary != "" {
+			row[0] += ": " + summary
+		}
+	}
+	t.table([]string{"Knob", "Value", "Changes"}, sets)
 	t.line("## Implementation notes\n")
 	t.list(f.Notes)
 	t.keep("notes")
@@ -221,11 +227,7 @@ func (t *writer) sets(f *plans.Feature) (rows [][]string) {
 		if k == nil || k.Value(value) == nil {
 			return
 		}
-		name := knob
-		if k.Summary != "" {
-			name += ": " + k.Summary
-		}
-		rows = append(rows, []string{name, value, strings.Join(changesOf(k.Value(value)), "\n")})
+		rows = append(rows, []string{knob, value, strings.Join(changesOf(k.Value(value)), "\n")})
 	}
 	for _, knob := range slices.Sorted(maps.Keys(f.Set)) {
 		add(knob, f.Set[knob])
@@ -282,7 +284,7 @@ func (t *writer) matrix() {
 	for _, f := range t.plan.Features() {
 		var set []string
 		for _, row := range t.sets(f) {
-			set = append(set, row[1]+": "+row[2])
+			set = append(set, row[0]+" = "+row[1]+": "+row[2])
 		}
 		on := cmp.Or(f.BuildsOn.Feature, string(f.BuildsOn.Kind))
 		rows = append(rows, []string{string(t.link(f.Name, results)), f.Phase, fmt.Sprint(f.Priority), on, strings.Join(set, "\n"), t.states[f.Name].output, t.states[f.Name].word})

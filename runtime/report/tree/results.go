@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -220,6 +221,9 @@ func (t *writer) configuration(name string) {
 		for _, l := range a.Launches {
 			for o := range l.Observed {
 				seen[o] = ledger.SaidBy(a.Launches, o)
+				if text, err := strconv.Unquote(seen[o]); err == nil {
+					seen[o] = text
+				}
 			}
 		}
 		t.settings(seen)
@@ -236,7 +240,11 @@ func (t *writer) configuration(name string) {
 		}
 		row := []string{v.Name(), report.Measured(v), "–", "–"}
 		if v.Low != nil {
-			row[2] = fmt.Sprintf("[%s, %s]", tell.Number(*v.Low, ""), tell.Number(*v.High, ""))
+			unit := ""
+			if v.Unit == "share" { // percent, as the mean beside it
+				unit = v.Unit
+			}
+			row[2] = fmt.Sprintf("[%s, %s]", tell.Number(*v.Low, unit), tell.Number(*v.High, unit))
 		}
 		if base := t.inSession(a.Session, ledger.Baseline); base != nil && base != a {
 			if b, ok := base.Of(p.Address, p.Stat); ok {

@@ -71,6 +71,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 				}
 				l.Metrics["chat."+m] = measure.Summary{Unit: "tok/s", Better: better, N: 10, Stats: map[string]float64{"median": tg, "p95": tg, "p99": 0.000035}}
 			}
+			l.Metrics["host.cpu_share"] = measure.Summary{Unit: "share", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": tg / 100}}
 			if err := st.WriteSamples("r1", l, samples); err != nil {
 				t.Fatal(err)
 			}
@@ -125,14 +126,14 @@ func TestFiles(t *testing.T) {
 			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26 |", "| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail |",
 			"| chat.tg | 20.4 ± 0.26 tok/s | [19.99, 20.81] | -32.7% (worse) |",
-			`| chat | to one prompt | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "[s-2](TEST_LOGS/s-2.yaml)",
+			`| chat | to one prompt | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "\nattention: FLASHINFER\n", "| host.cpu_share | 20.4 ± 0.26% | [19.99%, 20.81%] |", "[s-2](TEST_LOGS/s-2.yaml)",
 		},
 		"porting/FEATURE_f0.md": {
 			"Superseded by [f1](FEATURE_f1.md).", "- tile 64×128 | of M=1", "- fuse the scale", "| `--f0` |",
 			"| decode: chat.tg.gain | 30.3 | `chat.tg.gain >= 0.1` | 40.4 (+33.7%) | pass |", "<!-- keep improve -->",
 		},
 		"porting/FEATURE_waits.md": {"Blocked by: upstream issue 1969", "| c | – | `chat.tg.gain >= 0.5` | – | not decided |"},
-		"FEATURE_MATRIX.md":        {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | on: `--f0` | coherent | pass; superseded by f1 |"},
+		"FEATURE_MATRIX.md":        {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | f0 = on: `--f0` | coherent | pass; superseded by f1 |"},
 		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | not looked at yet |"},
 		"TEST_LOGS/s-0.yaml":       {"chat: pp32 tg8", "mean: 0.000035"},
 	} {

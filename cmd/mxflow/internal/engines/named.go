@@ -28,7 +28,7 @@ func Level(p *plans.Plan, name string) (*plans.Block, error) {
 	for _, pr := range protocols {
 		for _, b := range pr.Levels {
 			switch {
-			case b.Kind == plans.BenchmarkLevel:
+			case b.Kind == plans.BenchmarkLevel || b.Kind == plans.RegressionLevel:
 				continue
 			case b.Level() == name:
 				return b, nil
@@ -38,8 +38,11 @@ func Level(p *plans.Plan, name string) (*plans.Block, error) {
 			}
 		}
 	}
-	if name == plans.BenchmarkLevel {
-		return nil, errors.New("the benchmark compares variants over several launches: mxflow apply runs it, and mxflow bench measures a running server")
+	switch name {
+	case plans.BenchmarkLevel:
+		return nil, errors.New("level benchmark compares variants over several launches: mxflow apply runs it, and mxflow bench measures a running server")
+	case plans.RegressionLevel:
+		return nil, errors.New("level regression is decided from the launches of level benchmark: mxflow apply runs both")
 	}
 	return nil, fmt.Errorf("no protocol has a level %q, only %s", name, orNone(names))
 }

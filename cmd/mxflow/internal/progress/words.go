@@ -15,7 +15,7 @@ func eta(ev runtime.Event) string {
 	if ev.Type != "launch_started" {
 		return ""
 	}
-	return "  " + Left(ev.ETALeast, ev.ETA)
+	return " · " + Left(ev.ETALeast, ev.ETA)
 }
 
 // Left is how long a run goes on, of what is known of that.

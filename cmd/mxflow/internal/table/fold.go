@@ -35,8 +35,9 @@ func (f *Folding) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// named is a name with its text behind a gap, or what begins an element of a list.
-var named = regexp.MustCompile(`^ *(?:\S+(?: \S+){0,3}  +|- )`)
+// named is a name with its text behind a gap, the time of an event, or what begins an
+// element of a list.
+var named = regexp.MustCompile(`^ *(?:\[ *[0-9.]+s\] |\S+(?: \S+){0,3}  +|- )`)
 
 // copied is what somebody may copy, or what somebody else wrote.
 var copied = regexp.MustCompile(`^ *(\| |\$ |# |mxflow [a-z]|[A-Z]  )|[:;] mxflow [a-z]`)

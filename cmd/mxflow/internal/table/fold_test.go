@@ -12,6 +12,7 @@ func TestFolding(t *testing.T) {
 		"a sentence":    {"one two three four five six seven eight ≥ 9\n", "one two three four five six seven\n  eight ≥ 9\n"},
 		"a list":        {"- one two three four five six seven eight nine\n", "- one two three four five six seven\n  eight nine\n"},
 		"a name":        {"  answer    \"The capital of France\" continues so\n", "  answer    \"The capital of France\"\n            continues so\n"},
+		"an event":      {"[  12.6s] ports / leaks: stress fail: host memory\n", "[  12.6s] ports / leaks: stress\n          fail: host memory\n"},
 		"a command":     {"  mxflow ab --a 'one command' --b 'another command'\n", "  mxflow ab --a 'one command' --b 'another command'\n"},
 		"its own name":  {"mxflow 0.1.0, on arch amd64, cores 2, cpu EPYC\n", "mxflow 0.1.0, on arch amd64, cores\n  2, cpu EPYC\n"},
 		"with one":      {"To decide between them: mxflow ab --a one --b two\n", "To decide between them: mxflow ab --a one --b two\n"},
