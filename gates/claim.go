@@ -30,19 +30,15 @@ const (
 // Claimed holds a hypothesis against what was measured: the rule is its claim as
 // Load compiled it. It decides nothing else, so that it takes no part of the
 // error budget of the criteria; that of the best of several alternatives has as
-// many chances to be confirmed by luck as there are. why is what to read
-// beside the outcome.
-func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule, why verdict.Reason) {
+// many chances to be confirmed by luck as there are.
+func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule) {
 	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
 	decided.Role, decided.Decides = verdict.RoleHypothesis, false
-	if len(decided.Reasons) > 0 {
-		why = decided.Reasons[0]
-	}
 	switch decided.Verdict {
 	case verdict.Pass:
-		return Confirmed, decided, why
+		return Confirmed, decided
 	case verdict.Fail:
-		return Refuted, decided, why
+		return Refuted, decided
 	}
-	return Unsettled, decided, why
+	return Unsettled, decided
 }

@@ -24,23 +24,23 @@ func TestClaimed(t *testing.T) {
 		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("it died") }},
 		{"chat.tg.change >= 0.10", Unsettled, "1 launch per arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
 	} {
-		outcome, rule, sentence := Claimed(compiled(t, c.rule), with(c.change), usual)
-		if outcome != c.want || !strings.Contains(tell.Line(sentence), c.says) || rule.Role != "hypothesis" || rule.Decides {
-			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, tell.Line(sentence), rule)
+		outcome, rule := Claimed(compiled(t, c.rule), with(c.change), usual)
+		if outcome != c.want || !strings.Contains(tell.Joined(rule.Reasons), c.says) || rule.Role != "hypothesis" || rule.Decides {
+			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, tell.Joined(rule.Reasons), rule)
 		}
 		if len(rule.Comparisons) > 0 && rule.Comparisons[0].Test.Pass != 0.002 {
 			t.Errorf("%+v", rule.Comparisons[0].Test)
 		}
 	}
 	for _, rule := range []*plans.Rule{nil, {}} {
-		if outcome, decided, _ := Claimed(rule, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
+		if outcome, decided := Claimed(rule, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
 			t.Errorf("%s %+v", outcome, decided)
 		}
 	}
 	// The best of five has five chances to be confirmed by luck.
 	s := usual
 	s.Alternatives = 5
-	if _, rule, _ := Claimed(compiled(t, "chat.tg.change >= 0.10"), full(), s); rule.Comparisons[0].Test.Pass != 0.002/5 {
+	if _, rule := Claimed(compiled(t, "chat.tg.change >= 0.10"), full(), s); rule.Comparisons[0].Test.Pass != 0.002/5 {
 		t.Errorf("%+v", rule.Comparisons[0].Test)
 	}
 	if got := Decide(nil, full(), usual); len(got) != 0 || Open(got) != nil {

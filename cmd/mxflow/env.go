@@ -110,7 +110,7 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 		return nil, err
 	}
 	r := &script.Recipe{Plan: p.Name, Variant: strings.TrimPrefix(args[0], "feature."), Engine: p.Baseline.Engine}
-	if err := script.Resolve(r, p, lab, st); err != nil {
+	if err := script.Resolve(r, p, st); err != nil {
 		return nil, err
 	}
 	r.Notes = append(r.Notes, script.GivenThen(st, loaded)...)

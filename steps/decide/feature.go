@@ -379,7 +379,7 @@ func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decis
 	out := &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
 	settings := GateSettings(v.Plan)
 	settings.Alternatives = len(f.Alternatives)
-	outcome, rule, _ := gates.Claimed(h.Probe, all, settings)
+	outcome, rule := gates.Claimed(h.Probe, all, settings)
 	out.Outcome, out.Test = outcome, &rule
 	out.PostHoc = postHoc(v, f, rests)
 	return out

@@ -156,7 +156,7 @@ func (k *kernels) again(_ context.Context, of *kept) (verdict.Verdict, error) {
 				end = len(log)
 			}
 		}
-		kind, _ := variant.EngineKind(of.plan.Engine(of.launch.Block))
+		kind := variant.EngineKind(of.plan.Engine(of.launch.Block))
 		scan, err := launch.ScanEvidence(bytes.NewReader(log[:end]), wanted, of.launch, kind)
 		if err != nil {
 			return "", err

@@ -387,7 +387,7 @@ func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule, _ := gates.Claimed(f.Hypothesis.Probe, rules.parts[rules.shown(d)].evidence, decide.RecordedSettings(d.Statistics))
+	outcome, rule := gates.Claimed(f.Hypothesis.Probe, rules.parts[rules.shown(d)].evidence, decide.RecordedSettings(d.Statistics))
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

@@ -61,7 +61,7 @@ func checkExecCommand(e *plans.Engine) []plans.AttrError {
 // of its launcher, or of its kind. It is empty where that is left to an image, a
 // compose file or somebody else.
 func plannedCommand(e *plans.Engine) []string {
-	kind, _ := EngineKind(e)
+	kind := EngineKind(e)
 	switch {
 	case e.Process != nil:
 		return e.Process.Command

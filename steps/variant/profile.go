@@ -138,12 +138,12 @@ func changedKind(e *plans.Engine, k kinds.Kind) (kinds.Kind, bool, error) {
 }
 
 // EngineKind is the kind of an engine with the plan's changes to it.
-func EngineKind(e *plans.Engine) (kinds.Kind, bool) {
+func EngineKind(e *plans.Engine) kinds.Kind {
 	k, ok := kinds.Lookup(e.Kind)
 	if changed, _, err := changedKind(e, k); ok && err == nil {
-		return changed, true
+		return changed
 	}
-	return k, ok
+	return k
 }
 
 // Over is k with the plan's changes. Nothing of k itself is written to: it is

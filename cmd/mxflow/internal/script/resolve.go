@@ -12,11 +12,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
 )
 
 // Resolve finds the variant's knob values.
-func Resolve(r *Recipe, p *plans.Plan, lab *steps.Lab, st *store.Store) error {
+func Resolve(r *Recipe, p *plans.Plan, st *store.Store) error {
 	var stack report.Stack
 	if st != nil {
 		stack = report.AcceptedStack(st)
