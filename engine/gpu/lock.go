@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/flock"
 )
 
 // Holder is who holds a GPU, as the lock's file tells it: one line of JSON. It is
@@ -122,7 +123,7 @@ func tryAcquire(dir string, g GPU, me Holder) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be locked: %w; name another folder for its lock in MXFLOW_GPU_LOCK_DIR, the same for all who use the GPU", g, err)
 	}
-	taken, err := tryLock(f)
+	taken, err := flock.Exclusive(f)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s cannot be locked: %s: %w", g, path, err), f.Close())
 	}
@@ -142,7 +143,7 @@ func tryAcquire(dir string, g GPU, me Holder) (*Lock, error) {
 // without O_CREAT: in a folder with the sticky bit Linux refuses that flag for
 // files of others (fs.protected_regular), to root too. Links are not followed.
 func openLock(path string) (*os.File, error) {
-	const mode = os.O_RDWR | noFollow
+	const mode = os.O_RDWR | flock.NoFollow
 	f, err := os.OpenFile(path, mode, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.OpenFile(path, mode|os.O_CREATE|os.O_EXCL, 0o666)
@@ -155,7 +156,7 @@ func openLock(path string) (*os.File, error) {
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		// To hold it, reading is enough.
-		f, err = os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+		f, err = os.OpenFile(path, os.O_RDONLY|flock.NoFollow, 0)
 	}
 	if err != nil {
 		return nil, err

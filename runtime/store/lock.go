@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/flock"
 )
 
 // Holder is who holds a lock, as the lock's file tells it: one line of JSON.
@@ -79,6 +81,33 @@ func Lock(dir string) (*DirLock, error) {
 		return nil, errors.Join(d.explain(err), l.Unlock())
 	}
 	return l, nil
+}
+
+// lookers is how often a lock is tried again that nobody has who writes: whoever
+// only looks at it lets go of it at once.
+const lookers = 200
+
+// tryLock locks an open file, or says that someone else has it.
+func tryLock(f *os.File) (held bool, err error) {
+	for range lookers {
+		if held, err = flock.Exclusive(f); !held || err != nil {
+			return held, err
+		}
+		if held, err = isLocked(f); held || err != nil {
+			return held, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true, nil
+}
+
+// isLocked reports whether somebody may write, without being in the way of who
+// wants to for more than a moment.
+func isLocked(f *os.File) (bool, error) {
+	if held, err := flock.Shared(f); held || err != nil {
+		return held, err
+	}
+	return false, flock.Unlock(f)
 }
 
 // AtWork says whether a process holds the lock of a state directory, and who it is

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/internal/flock"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -48,6 +49,28 @@ func (w worktree) dir() string {
 }
 
 func (w worktree) mark() string { return w.dir() + ".built.json" }
+
+// lockFile waits until nobody else holds the lock.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		held, err := flock.Exclusive(f)
+		switch {
+		case err != nil:
+			return nil, errors.Join(err, f.Close())
+		case !held:
+			return func() { f.Close() }, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
 
 // ready makes the worktree, or finds it whole.
 func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
