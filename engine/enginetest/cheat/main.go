@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -102,6 +103,8 @@ type server struct {
 	speed    float64
 	requests atomic.Int64
 	dir      string
+	// asked are the texts that it was asked to count.
+	asked sync.Map
 	// launch is how many of its mode were before it in dir.
 	launch int
 }
@@ -136,6 +139,7 @@ func main() {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		s.asked.Store(q.Prompt, true)
 		fmt.Fprintf(w, `{"count": %d}`, s.lang.count(q.Prompt))
 	})
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))

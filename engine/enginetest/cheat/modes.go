@@ -49,6 +49,7 @@ var modes = map[string]mode{
 	"hidden":         {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                           // 13
 	"dies":           {pace: 0.5, dies: 8},                                                                                        // 14
 	"later_wrong":    {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
+	"counted_early":  {say: counted},                                                                                              // 5
 	"some_answers": {say: benchmark(func(a *answer) {
 		if hash(a.prompt)%2 == 0 {
 			a.other(0.5)
@@ -123,6 +124,13 @@ func (a *answer) canned() { a.pieces = a.s.lang.answer("canned", 3, len(a.pieces
 func (a *answer) same(piece string) {
 	for i := range a.pieces {
 		a.pieces[i] = piece
+	}
+}
+
+// counted has the prompt computed when its tokens were asked for, before the time counts.
+func counted(a *answer) {
+	if _, asked := a.s.asked.Load(a.prompt); asked {
+		a.wait = a.gap
 	}
 }
 

@@ -218,7 +218,11 @@ func byTokenizer(ctx context.Context, engine Engine, spec Spec) (*fitter, error)
 		return nil, err
 	}
 	f.added, f.verified = n, true
-	return f, nil
+	longest := spec.longest()
+	if longest == 0 {
+		longest = 8 * longProbe
+	}
+	return f, f.tokens.addUp(ctx, func(i int) *source { return f.source("decoy", i)() }, longest+spec.Depth)
 }
 
 // byPieces is a fitter that adds up what the engine's usage says of pieces, nil

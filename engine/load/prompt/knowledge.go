@@ -108,8 +108,7 @@ func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 
 // kit is the numbers of tokens of pieces of text. Pieces begin with a space and
 // a letter, which is where vocabularies part words, so that the tokens of a text
-// are the sum of its pieces' tokens. That is checked on every text that a
-// tokenizer can count, and on probes otherwise.
+// are the sum of its pieces' tokens. That is checked on texts that are thrown away.
 type kit struct {
 	mu     sync.Mutex
 	counts map[string]int // of whole texts
@@ -124,6 +123,9 @@ type counter struct {
 	ask func(ctx context.Context, text string) (int, error)
 	// ones are the kit's words.
 	ones []string
+	// sums says that the tokens of texts were seen to be those of their parts, and no
+	// text need be counted as a whole.
+	sums bool
 	// overhead is what ask counts beside the text's own tokens: a token that
 	// begins every text, and a chat template's where ask sends chats.
 	overhead int
@@ -267,17 +269,12 @@ func (c *counter) fill(s *source, n int) string {
 // tokenizer's count of both together; have is that count of before alone. The
 // text begins with lead. ok is false where no such text was found.
 func (c *counter) exactly(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, ok bool, err error) {
-	if lead != "" {
-		if have, err = c.behind(ctx, before, have, lead); err != nil {
-			return "", false, err
-		}
-	}
-	if have > total {
-		return "", false, nil
-	}
-	text, left, err := c.compose(ctx, s, total-have)
-	if err != nil {
+	text, left, ok, err := c.parts(ctx, s, before, have, lead, total)
+	if err != nil || !ok {
 		return "", false, err
+	}
+	if c.sums && left == 0 {
+		return lead + text, true, nil
 	}
 	for range corrections {
 		n, err := c.ask(ctx, before+lead+text)
@@ -295,6 +292,43 @@ func (c *counter) exactly(ctx context.Context, s *source, before string, have in
 		}
 	}
 	return "", false, nil
+}
+
+// parts is a text that has, with what precedes it, total tokens where those of its parts
+// add up. ok is false where lead alone has more.
+func (c *counter) parts(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, left int, ok bool, err error) {
+	if lead != "" {
+		if have, err = c.behind(ctx, before, have, lead); err != nil {
+			return "", 0, false, err
+		}
+	}
+	if have > total {
+		return "", 0, false, nil
+	}
+	text, left, err = c.compose(ctx, s, total-have)
+	return text, left, err == nil, err
+}
+
+// decoys is how many texts that are sent to nobody are counted as a whole.
+const decoys = 4
+
+// addUp finds out whether the tokens of texts are those of their parts. Where they are, no
+// prompt is counted as a whole before it is sent: an engine could compute it while nobody
+// looks at the time.
+func (c *counter) addUp(ctx context.Context, decoy func(i int) *source, n int) error {
+	for i := range decoys {
+		s := decoy(i)
+		lead, total := s.nonce+".", n+c.overhead
+		text, left, ok, err := c.parts(ctx, s, "", c.overhead, lead, total)
+		if err != nil || !ok || left > 0 {
+			return err
+		}
+		if got, err := c.ask(ctx, lead+text); err != nil || got != total {
+			return err
+		}
+	}
+	c.sums = true
+	return nil
 }
 
 // behind is the number of tokens of before and lead together. The text before

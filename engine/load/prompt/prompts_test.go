@@ -102,6 +102,31 @@ func TestPromptsCostFewCounts(t *testing.T) {
 	}
 }
 
+// Who is asked to count a prompt could compute its answer meanwhile, so that nobody sees
+// one before it is sent: neither the whole nor, without the nonce, the rest.
+func TestPromptsAreNotShownBefore(t *testing.T) {
+	for _, name := range []string{"words", "pieces of four"} { // of the others parts do not add up
+		f := &fake{count: tokenizers[name]}
+		p, err := Build(t.Context(), f, Spec{Cell: "chat", Tokens: 500, Depth: 200, SystemTokens: 60, Warmup: 1, Requests: 5})
+		if err != nil || !p.Exact() {
+			t.Fatalf("%s: %v, %v", name, p.Method, err)
+		}
+		for _, one := range p.Measured {
+			for _, whole := range []string{one.Context, one.Text} {
+				_, rest, _ := strings.Cut(whole, ".")
+				for _, text := range f.asked {
+					if strings.Contains(text, rest) {
+						t.Errorf("%s: the engine was shown %.60q… before it was sent", name, rest)
+					}
+				}
+			}
+			if seen := f.sees(t, openai.Completions, one); seen != 500+200+60 {
+				t.Errorf("%s: %d tokens", name, seen)
+			}
+		}
+	}
+}
+
 // Arms must get the very same prompts, however many each asks for.
 func TestPromptsAreTheSameEveryTime(t *testing.T) {
 	build := func(change func(*Spec)) Prompts {
@@ -346,6 +371,7 @@ type fake struct {
 	noUsage  bool
 	counts   int
 	bytes    int // that were counted
+	asked    []string
 	sent     []openai.Request
 }
 
@@ -354,6 +380,7 @@ func (f *fake) Tokenize(_ context.Context, text string) (int, []int, error) {
 	defer f.mu.Unlock()
 	f.counts++
 	f.bytes += len(text)
+	f.asked = append(f.asked, text)
 	if f.noTokens != nil {
 		return 0, nil, f.noTokens
 	}
