@@ -55,7 +55,6 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 		}
 		return fmt.Errorf("the engine said that it was ready, and then could not answer one token: %w%s", err, st.hint(ctx, err))
 	}
-	st.first = &sample
 	if n := len(sample.Events); n > 0 {
 		st.perLaunch("first_request_s", (waited + sample.Events[n-1].At).Seconds())
 	}

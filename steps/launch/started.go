@@ -98,8 +98,6 @@ type Started struct {
 	Run   string
 	Lab   *Lab
 	Began time.Time
-	// first is the answer to the first request, nil where there was none.
-	first *measure.Sample
 	// API is the endpoint that the engine answers at.
 	API openai.API
 	// Kind and log are what is known of how the engine breaks, how its launcher.

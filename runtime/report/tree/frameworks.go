@@ -101,13 +101,8 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 		var column []string
 		any := false
 		for _, r := range d.Rows {
-			text := "–"
-			if arms[r.Name] != nil {
-				if v, ok := s.of(arms[r.Name], cell); ok {
-					text, any = report.Measured(v), true
-				}
-			}
-			column = append(column, text)
+			text, known := s.text(arms[r.Name], cell)
+			column, any = append(column, text), any || known
 		}
 		if !any {
 			continue
@@ -160,13 +155,8 @@ func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[st
 		for _, cell := range cells {
 			row, any := []string{cell}, false
 			for _, r := range d.Rows {
-				text := "–"
-				if arms[r.Name] != nil {
-					if v, ok := s.of(arms[r.Name], cell); ok {
-						text, any = report.Measured(v), true
-					}
-				}
-				row = append(row, text)
+				text, known := s.text(arms[r.Name], cell)
+				row, any = append(row, text), any || known
 			}
 			if any {
 				rows = append(rows, row)
@@ -182,6 +172,16 @@ func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[st
 // engine is one of a comparison: what was measured of it, and what levels found of it
 // before.
 type engine struct{ measured, qualified report.Arm }
+
+// text is the number of an engine in a cell of the table; nil is one without launches.
+func (s side) text(e *engine, cell string) (text string, known bool) {
+	if e != nil {
+		if v, ok := s.of(e, cell); ok {
+			return report.Measured(v), true
+		}
+	}
+	return "–", false
+}
 
 // of is the first of the metrics that all measured launches have, by its name in the cell,
 // as what a command says it is, or of the launch as a whole; or that levels found.
