@@ -53,11 +53,11 @@ func (c *compare) table(ctx context.Context, s *runtime.Scope, it *comparison, e
 	return t, t.divide(ctx, it.variants)
 }
 
-// resume takes what the session has of the rounds.
+// resume takes up rounds that were begun before: a row that broke then stays broken.
 func (t *table) resume() {
 	for _, sl := range t.slots {
-		if tries := sl.of(t.all); !t.broke[sl.variant] && !lacks(tries) {
-			t.take(sl, standing(tries))
+		if tries := sl.of(t.all); !lacks(tries) && !standing(tries).OK {
+			t.broke[sl.variant] = true
 		}
 	}
 	for _, l := range t.all {
@@ -102,7 +102,7 @@ func (t *table) first(ctx context.Context) error {
 		return nil
 	}
 	for _, v := range t.arms(1) {
-		if v.Command == nil {
+		if v.Command == nil && !t.broke[v] {
 			_, err := t.slot(ctx, slot{variant: v, ordinal: 1, place: t.place(1)})
 			return err
 		}
@@ -121,13 +121,16 @@ func (t *table) last(round int) (int, error) {
 
 // arms implements demand.
 func (t *table) arms(int) []*variant.Variant {
-	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool { return t.broke[v] || t.entries[v].Broken != "" })
+	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool { return t.entries[v].Broken != "" })
 }
 
 // needs implements demand. The cells of a matrix are qualified when their turn comes.
 func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
-	e, m := t.entries[sl.variant], t.matrix
-	if e.Broken != "" || t.broke[sl.variant] || !lacks(sl.of(t.all)) {
+	e, m, tries := t.entries[sl.variant], t.matrix, sl.of(t.all)
+	if !lacks(tries) {
+		return false, t.done(sl, standing(tries))
+	}
+	if e.Broken != "" || t.broke[sl.variant] {
 		return false, nil
 	}
 	if m != nil && m.late(t.comparison, sl) {
@@ -155,14 +158,12 @@ func (t *table) fill(sl *slot, _ []*ledger.Launch) (total int) {
 // again implements demand.
 func (t *table) again(*ledger.Launch) bool { return false }
 
-// done implements demand.
+// done implements demand: the decision rests on a launch, once, and a row is broken where a
+// launch of it is.
 func (t *table) done(sl slot, launch *ledger.Launch) error {
-	t.take(sl, launch)
+	if !slices.Contains(t.out.Launches, launch.ID) {
+		t.out.Launches = append(t.out.Launches, launch.ID)
+	}
+	t.broke[sl.variant] = t.broke[sl.variant] || !launch.OK
 	return nil
-}
-
-// take lets the decision rest on a launch; a row is broken where a launch of it is.
-func (t *table) take(sl slot, launch *ledger.Launch) {
-	t.out.Launches = append(t.out.Launches, launch.ID)
-	t.broke[sl.variant] = !launch.OK
 }
