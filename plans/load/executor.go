@@ -215,9 +215,10 @@ func readJob(text string) (job, wrong string) {
 	return string(encoded), ""
 }
 
-// checkExecutor looks whether the engine under test can stand on several places.
+// checkExecutor looks whether engines can stand on several places: the one under test, and
+// those that are compared, of which some may have one place.
 func (c *planCheck) checkExecutor() {
-	x, e := c.plan.Executor, c.plan.UnderTest()
+	x, under := c.plan.Executor, c.plan.UnderTest()
 	if x == nil {
 		return
 	}
@@ -227,19 +228,31 @@ func (c *planCheck) checkExecutor() {
 	if x.Elsewhere() {
 		c.checkElsewhere(refuse)
 	}
-	if e == nil {
-		return
+	compared := map[string]bool{}
+	for _, ph := range c.plan.Phases {
+		for _, step := range ph.Steps {
+			if list, ok := step.Attrs["engines"].([]any); ok && step.Kind == plans.CompareStep {
+				for _, name := range list {
+					compared[fmt.Sprint(name)] = true
+				}
+			}
+		}
 	}
 	const onePlace = "Engine that has one place"
-	name := c.plan.Baseline.Engine
-	if e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
-		refuse(onePlace, "Engine %s is launched by %s, of which there is one. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
-	}
-	if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
-		refuse(onePlace, "Both the executor and the gpu block of engine %s say which GPUs it uses. Remove devices there.", name)
-	}
-	if _, own := e.Env["CUDA_VISIBLE_DEVICES"]; own && (len(x.Devices) > 0 || x.GRES != "") {
-		refuse(onePlace, "Both the executor and CUDA_VISIBLE_DEVICES of engine %s say which GPUs it uses. Remove that from env.", name)
+	for _, e := range c.plan.Engines {
+		name := e.Kind + "." + e.Name
+		if e != under && !compared[name] {
+			continue
+		}
+		if e == under && e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
+			refuse(onePlace, "Engine %s is launched by %s, of which there is one. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
+		}
+		if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
+			refuse(onePlace, "Both the executor and the gpu block of engine %s say which GPUs it uses. Remove devices there.", name)
+		}
+		if _, own := e.Env["CUDA_VISIBLE_DEVICES"]; own && (len(x.Devices) > 0 || x.GRES != "") {
+			refuse(onePlace, "Both the executor and CUDA_VISIBLE_DEVICES of engine %s say which GPUs it uses. Remove that from env.", name)
+		}
 	}
 }
 
