@@ -134,6 +134,7 @@ var cheats = []cheat{
 	{mode: "split", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
 	{mode: "tail_unsent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
 	{mode: "counted_early", tokenizer: true, rule: "chat.ttft.gain > 0.05", want: verdict.Fail},
+	{mode: "last_unsent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
 	{mode: "diverges", tokenizer: true, want: verdict.Pass},
 	{mode: "slower", tokenizer: true, want: verdict.Fail},
 	{mode: "canned", want: verdict.Invalid, why: code.TooFast},

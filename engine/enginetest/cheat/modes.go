@@ -22,6 +22,7 @@ var modes = map[string]mode{
 	"half_sent":      {say: benchmark(func(a *answer) { a.pieces = a.pieces[:(len(a.pieces)+1)/2] })},                             // 2
 	"split":          {say: benchmark(split)},                                                                                     // 3
 	"tail_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                  // 4
+	"last_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-1] })},                                 // 4
 	"remembers":      {say: func(a *answer) { remembers(a) }},                                                                     // 5
 	"remembering":    {say: func(a *answer) { a.s.remembered(a.prompt) }},                                                         // 6: the parent's side of "remembers"
 	"canned":         {say: benchmark(func(a *answer) { a.canned(); a.wait, a.gap = 0, 0 })},                                      // 7

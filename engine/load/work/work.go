@@ -52,6 +52,9 @@ const (
 	// model on the same kind of prompts agree within 1% over a few dozen; a tenth of
 	// an answer that was claimed and never sent is a difference of 10%.
 	minText = 0.05
+	// minCount is the same of answers that one tokenizer counted, which leaves room for
+	// text that it would cut elsewhere.
+	minCount = 0.02
 	// minSame and minEchoed are shares beyond the parent's.
 	minSame   = 0.3
 	minEchoed = 0.4
@@ -97,12 +100,12 @@ func Compare(parent, candidate Arm) (found []Finding, few []string) {
 		}
 		looks := []Finding{same(a, b), echoed(a, b)}
 		if x, y, known := of(func(c Counted) Count { return c.Prompt }); known {
-			looks = append(looks, apartBy(PromptCount, x, y))
+			looks = append(looks, apartBy(PromptCount, minText, x, y))
 		} else {
 			looks = append(looks, prompts(a, b))
 		}
 		if x, y, known := of(func(c Counted) Count { return c.Answer }); known {
-			looks = append(looks, apartBy(AnswerCount, x, y))
+			looks = append(looks, apartBy(AnswerCount, minCount, x, y))
 		} else {
 			looks = append(looks, answers(a, b))
 		}
@@ -152,7 +155,7 @@ func answers(a, b []measure.Sample) Finding {
 // ratio compares means of which the candidate's must be within a share of the
 // parent's.
 func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64, bool)) Finding {
-	return apartBy(code, meanOf(a, each), meanOf(b, each))
+	return apartBy(code, minText, meanOf(a, each), meanOf(b, each))
 }
 
 // countedAgain is tokens billed for each that was counted.
@@ -166,13 +169,13 @@ func countedAgain(all []Counted, cell string, count func(Counted) Count) moments
 	return momentsOf(values)
 }
 
-// apartBy is a finding where means of ratios are surely apart.
-func apartBy(code Code, x, y moments) Finding {
+// apartBy is a finding where means of ratios are surely apart, by such a share at least.
+func apartBy(code Code, least float64, x, y moments) Finding {
 	if x.n < Fewest || y.n < Fewest || x.mean <= 0 && y.mean <= 0 {
 		return Finding{}
 	}
 	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
-	if math.Abs(x.mean-y.mean) < minText*max(x.mean, y.mean) || !sure(f.Sigmas, x, y) {
+	if math.Abs(x.mean-y.mean) < least*max(x.mean, y.mean) || !sure(f.Sigmas, x, y) {
 		return Finding{}
 	}
 	return f

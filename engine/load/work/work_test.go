@@ -92,6 +92,8 @@ func TestCountedAgain(t *testing.T) {
 		"text of another kind":  {func(s *measure.Sample) { s.Text += s.Text }, count(32, 32), ""},
 		"half came":             {func(*measure.Sample) {}, count(32, 16), AnswerCount},
 		"the tail never came":   {func(*measure.Sample) {}, count(32, 29), AnswerCount},
+		"one token never came":  {func(*measure.Sample) {}, slices.Concat(count(32, 31), count(32, 31)), AnswerCount},
+		"one is cut elsewhere":  {func(*measure.Sample) {}, count(64, 63), ""},
 		"too few to say":        {func(s *measure.Sample) { s.Text += s.Text }, count(32, 32)[:Fewest-1], AnswerText},
 		"a tokenizer is silent": {func(*measure.Sample) {}, count(32, 0)[:1], ""},
 	} {
