@@ -195,7 +195,8 @@ func (a *agent) notified() {
 // TestAgentProposesInFiles: a proposal is written into the file that has its block, in the
 // language of that, and nothing else is changed.
 func TestAgentProposesInFiles(t *testing.T) {
-	whole := agentPlan(t)
+	const own = "# Said of control alone."
+	whole := bytes.Replace(agentPlan(t), []byte("  feature \"control\""), []byte("  "+own+"\n  feature \"control\""), 1)
 	at := bytes.Index(whole, []byte("phase \""))
 	head, phases := whole[:at], whole[at:]
 	yaml, problems := convert.ToYAML("plan.hcl", whole, steps.Registry())
@@ -232,6 +233,9 @@ func TestAgentProposesInFiles(t *testing.T) {
 				}
 				if written := name == c.value || name == c.feature; written == bytes.Equal(was, is) {
 					t.Errorf("%s was written: %t:\n%s", name, written, is)
+				}
+				if n := bytes.Count(is, []byte(own)); n != bytes.Count(was, []byte(own)) {
+					t.Errorf("%s says %d times what is said of another feature:\n%s", name, n, is)
 				}
 				if comment := []byte("# What a coding agent ports into"); bytes.Contains(was, comment) && !bytes.Contains(is, comment) {
 					t.Errorf("%s has lost its comments:\n%s", name, is)

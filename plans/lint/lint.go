@@ -355,7 +355,7 @@ func (c *planCheck) warnRivals(rivals []*plans.Feature) {
 	if len(values) > plans.MostAlternatives {
 		most = fmt.Sprintf(" (at most %d of them)", plans.MostAlternatives)
 	}
-	c.warn(rivals[1].Range, "rivals-for-one-knob", "Rivals for one knob", "Features %s try values of knob %q on one parent. Each may pass by chance, and the last that passes lies over the others in the stack. Try them as one feature, which admits the best at most: choose = { %s = [%s] }%s.",
+	c.warn(rivals[1].Range, "rivals-for-one-knob", "Rivals for one knob", "Features %s try values of knob %q on one parent. Each may pass by chance, and the last to pass overrides the others in the stack. Try them as one feature, which admits only the best: choose = { %s = [%s] }%s.",
 		verdict.And(names), knob, knob, strings.Join(values, ", "), most)
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
@@ -83,7 +84,11 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 		if like == nil {
 			return fmt.Errorf("phase %s has no feature %q to be judged like", ask.Phase, ask.Like)
 		}
-		file, diags := hclwrite.ParseConfig(like.BuildTokens(nil).Bytes(), s.Path, hcl.InitialPos)
+		tokens := like.BuildTokens(nil)
+		for tokens[0].Type == hclsyntax.TokenComment { // what stands above it is said of that feature
+			tokens = tokens[1:]
+		}
+		file, diags := hclwrite.ParseConfig(tokens.Bytes(), s.Path, hcl.InitialPos)
 		if diags.HasErrors() {
 			return diags
 		}

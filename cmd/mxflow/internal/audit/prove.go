@@ -116,13 +116,13 @@ func checkProof(h Host, file, given string) error {
 func newConsistencyCommand(h Host) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "consistency OLD [NEW]",
-		Short: "Prove that the ledger of then is the beginning of that of now",
+		Short: "Prove that the ledger only grew since an older state",
 		Long: `Looks up two states of the ledger of this folder (or --state), each the file of a
 checkpoint that was kept or a tree hash; NEW is the ledger as it is where none is named.
 Nothing but records may have come between them. --json has the consistency proof of
 RFC 6962, which shows the same to who has both roots and no ledger.
 
-The signature of a kept checkpoint is not asked: it is yours, and older than a doubt.
+The signature of OLD is not checked, since you kept it yourself.
 Exit status 2 where the ledger never had one of the states.`,
 		Example: "  mxflow audit consistency kept.checkpoint\n  mxflow audit consistency --json OLDHASH NEWHASH",
 		Args:    cobra.RangeArgs(1, 2),

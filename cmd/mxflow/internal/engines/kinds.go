@@ -292,13 +292,13 @@ func snakeValue(v reflect.Value) any {
 	return v.Interface()
 }
 
-// snakeName is ShmSize as shm_size, IgnoreEOS as ignore_eos and JQ as jq.
+// snakeName is ShmSize as shm_size, IgnoreEOS as ignore_eos, AskIDs as ask_ids and JQ as jq.
 func snakeName(name string) string {
 	var b strings.Builder
 	letters := []rune(name)
 	for i, r := range letters {
 		upper := unicode.IsUpper(r)
-		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]) && string(letters[i+1:]) != "s")
 		if begins {
 			b.WriteByte('_')
 		}
