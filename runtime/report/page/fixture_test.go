@@ -34,7 +34,7 @@ func newState(t testing.TB) *state {
 func (s *state) add(records ...*ledger.Record) {
 	s.t.Helper()
 	for _, r := range records {
-		s.at = s.at.Add(time.Minute)
+		s.at = s.at.Add(50 * time.Millisecond) // so close that an axis names seconds, the longest labels
 		r.Time, r.Run = s.at, "r1"
 	}
 	if err := s.st.Append(records...); err != nil {

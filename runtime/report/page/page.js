@@ -34,6 +34,11 @@
   const arms = (d) => d.against && d.base && d.base.length ? [[d.arm || "candidate", own], [d.against, base, true]] : [[d.arm || "candidate", own]];
   const cut = (name, most) => name.length > most ? name.slice(0, Math.max(1, most - 1)) + "…" : name;
   // clock is the label of a time: of a day where days lie between the first and the last.
+  // At most as many times as have room for their labels: d3 takes a count as a hint only.
+  const instants = (from, to, width) => {
+    const most = Math.max(1, Math.floor(width / 80)), all = d3.utcTicks(new Date(from), new Date(to), Math.min(6, most));
+    return all.filter((_, i) => i % Math.ceil(all.length / most) === 0);
+  };
   const clock = (times) => {
     const span = d3.max(times) - d3.min(times);
     return d3.utcFormat(span > 36 * 36e5 ? "%b %-d" : span > 6e5 ? "%H:%M" : "%H:%M:%S");
@@ -110,9 +115,10 @@
         s.append(svg.node(), v);
         k.append(s);
       }
+      const marginLeft = 14 + 6.6 * Math.min(most, d3.max(lanes, (n) => n.length)), around = moment ? 3e4 : 0, domain = [new Date(first - around), new Date(last + around)];
       return [k, Plot.plot({
-        width, height: 46 + 22 * lanes.length, marginLeft: 14 + 6.6 * Math.min(most, d3.max(lanes, (n) => n.length)), marginBottom: 30, ariaLabel: "Verdicts over time",
-        x: {type: "utc", label: null, tickSize: 0, ticks: width < 500 ? 3 : 6, tickFormat: clock([first, last]), nice: !moment, domain: moment ? [new Date(first - 3e4), new Date(last + 3e4)] : undefined, insetLeft: 8, insetRight: 8},
+        width, height: 46 + 22 * lanes.length, marginLeft, marginBottom: 30, ariaLabel: "Verdicts over time",
+        x: {type: "utc", label: null, tickSize: 0, ticks: instants(...domain.map(Number), width - marginLeft), tickFormat: clock([first, last]), domain, insetLeft: 8, insetRight: 30},
         y: {domain: lanes, label: null, tickSize: 0, tickFormat: (n) => cut(n, most), grid: true},
         symbol: {type: "identity"},
         marks: [Plot.dot(rows, {x: "at", y: "y", r: 5, symbol: (d) => shapes[d.verdict] || "star", fill: (d) => tones[d.verdict] || base, title: (d) => `${d.node}, attempt ${d.attempt}: ${d.verdict}\n${when(d.at.toISOString())} UTC`})],
@@ -175,9 +181,10 @@
     },
     history(d, width) {
       const lines = lined(d.lines), rows = lines.flatMap(([l, colour]) => l.at.map((t, i) => ({t: new Date(t), y: l.value[i], z: l.variant, colour})));
+      const marginLeft = room(rows.map((r) => r.y));
       return [key(...lines.map(([l, colour]) => [l.variant, colour, colour === base])), Plot.plot({
-        width, height: 230, marginLeft: room(rows.map((r) => r.y)), ariaLabel: `${d.metric} over sessions`,
-        x: {type: "utc", label: null, tickSize: 0, ticks: width < 500 ? 3 : 6, tickFormat: clock(rows.map((r) => +r.t))}, y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, tickSize: 0, ticks: 5, tickFormat: num, nice: true},
+        width, height: 230, marginLeft, ariaLabel: `${d.metric} over sessions`,
+        x: {type: "utc", label: null, tickSize: 0, ticks: instants(...d3.extent(rows, (r) => +r.t), width - marginLeft), tickFormat: clock(rows.map((r) => +r.t))}, y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, tickSize: 0, ticks: 5, tickFormat: num, nice: true},
         marks: [Plot.line(rows, {x: "t", y: "y", z: "z", stroke: "colour", strokeOpacity: 0.5}), Plot.dot(rows, {x: "t", y: "y", r: 3.5, fill: "colour", title: (r) => `${r.z}: ${num(r.y)}`})],
       })];
     },

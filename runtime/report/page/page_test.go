@@ -233,7 +233,7 @@ func TestInBrowser(t *testing.T) {
 				defer cancel()
 				said := &complaints{}
 				said.listen(tab)
-				var empty []string
+				var empty, over []string
 				var figures, page, window int
 				var findings, history string
 				var shot []byte
@@ -246,6 +246,7 @@ func TestInBrowser(t *testing.T) {
 					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
 					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
+					chromedp.Evaluate(`[...document.querySelectorAll(":is(figure[data-kind=timeline], figure[data-kind=history]) .plot > svg g:has(> text)")].filter((a) => { const all = [...a.children].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => a.closest("figure").dataset.kind + ": " + [...a.children].map((t) => t.textContent).join(" "))`, &over),
 					chromedp.Evaluate(`(() => { const s = document.getElementById("metric"); s.value = "1"; s.dispatchEvent(new Event("change")); const f = document.querySelector("figure[data-kind=history]"); return f.querySelector("figcaption").textContent + "; " + f.querySelector(".numbers thead").textContent; })()`, &history),
 					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
 					chromedp.ActionFunc(func(ctx context.Context) error {
@@ -272,6 +273,9 @@ func TestInBrowser(t *testing.T) {
 				}
 				if figures < 15 || len(empty) > 0 {
 					t.Errorf("of %d figures these are empty: %v", figures, empty)
+				}
+				if len(over) > 0 {
+					t.Errorf("labels of an axis overlap: %q", over)
 				}
 				if page > window {
 					t.Errorf("the page is %d px wide, the window %d", page, window)
