@@ -33,12 +33,12 @@
   };
   const arms = (d) => d.against && d.base && d.base.length ? [[d.arm || "candidate", own], [d.against, base, true]] : [[d.arm || "candidate", own]];
   const cut = (name, most) => name.length > most ? name.slice(0, Math.max(1, most - 1)) + "…" : name;
-  // clock is the label of a time: of a day where days lie between the first and the last.
-  // At most as many times as have room for their labels: d3 takes a count as a hint only.
+  // instants are as many times as have room for their labels, and one at least: d3 takes a count as a hint.
   const instants = (from, to, width) => {
     const most = Math.max(1, Math.floor(width / 80)), all = d3.utcTicks(new Date(from), new Date(to), Math.min(6, most));
-    return all.filter((_, i) => i % Math.ceil(all.length / most) === 0);
+    return all.length ? all.filter((_, i) => i % Math.ceil(all.length / most) === 0) : [new Date(from)];
   };
+  // clock is the label of a time: of a day where days lie between the first and the last.
   const clock = (times) => {
     const span = d3.max(times) - d3.min(times);
     return d3.utcFormat(span > 36 * 36e5 ? "%b %-d" : span > 6e5 ? "%H:%M" : "%H:%M:%S");
