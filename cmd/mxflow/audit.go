@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
@@ -27,9 +29,13 @@ func auditHost(a *app) audit.Host {
 	}
 }
 
-// evidence is reader, also of an export of a state directory.
+// evidence is reader, also of an export of a state directory: of a file that is no plan,
+// so that one which does not even begin as an export is said to be damaged.
 func evidence(a *app, args []string) (*store.Store, error) {
-	if len(args) == 0 || !store.IsArchive(args[0]) {
+	if len(args) == 0 || lang.IsSource(args[0]) && !store.IsArchive(args[0]) {
+		return a.reader(args)
+	}
+	if at, err := os.Stat(args[0]); err != nil || at.IsDir() {
 		return a.reader(args)
 	}
 	st, err := store.OpenArchive(args[0])

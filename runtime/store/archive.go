@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -189,6 +190,9 @@ func unpack(in io.Reader, dir string) (*Store, error) {
 		return nil, fmt.Errorf("not an export of mxflow, or damaged: %w", err)
 	}
 	s, err := OpenReadOnly(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("not an export of mxflow: it has no ledger")
+	}
 	if err != nil {
 		return nil, err
 	}
