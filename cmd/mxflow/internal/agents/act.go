@@ -97,7 +97,7 @@ func (j *job) Event(ev runtime.Event) {
 		j.says.Elapsed, j.says.ETA = ev.Elapsed, ev.ETA
 	}
 	if ev.Type == "node_done" && ev.Action != runtime.Reuse {
-		j.says.Nodes = append(j.says.Nodes, statusNode{Node: ev.Node, Verdict: ev.Verdict, Reasons: ev.Reasons})
+		j.says.Nodes = append(j.says.Nodes, statusNode{Node: ev.Node, Verdict: ev.Verdict, Reasons: briefs(ev.Reasons)})
 	}
 }
 

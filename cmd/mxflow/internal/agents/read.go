@@ -11,7 +11,9 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
@@ -141,12 +143,29 @@ type StatusAnswer struct {
 	Next     []nextCall       `json:"next,omitempty"`
 }
 
-// statusNode is a node that has not passed.
+// statusNode is a node and how it stands, briefly: explain has the causes and numbers.
 type statusNode struct {
-	Node    string           `json:"node"`
-	Verdict string           `json:"verdict,omitempty"`
-	Reasons []verdict.Reason `json:"reasons,omitempty"`
-	Locked  verdict.Reason   `json:"locked,omitzero"`
+	Node    string  `json:"node"`
+	Verdict string  `json:"verdict,omitempty"`
+	Reasons []brief `json:"reasons,omitempty"`
+	Locked  *brief  `json:"locked,omitempty"`
+}
+
+// brief is a reason whose causes and numbers are in its text alone.
+type brief struct {
+	Text    string          `json:"text"`
+	Code    code.Code       `json:"code"`
+	Subject string          `json:"subject,omitempty"`
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+}
+
+func briefly(r verdict.Reason) brief { return brief{tell.Line(r), r.Code, r.Subject, r.Verdict} }
+
+func briefs(reasons []verdict.Reason) (out []brief) {
+	for _, r := range reasons {
+		out = append(out, briefly(r))
+	}
+	return out
 }
 
 // sealAnswer is what a proposer may do, and what of it was done.
@@ -199,14 +218,15 @@ func (s *server) status(context.Context, nothing) (any, error) {
 		switch d := r.Decided; {
 		case !r.Locked.IsZero():
 			out.Verdicts["locked"]++
-			open = append(open, statusNode{Node: r.Node, Locked: r.Locked})
+			locked := briefly(r.Locked)
+			open = append(open, statusNode{Node: r.Node, Locked: &locked})
 		case d == nil:
 			out.Verdicts["undecided"]++
 			open = append(open, statusNode{Node: r.Node})
 		default:
 			out.Verdicts[string(d.Verdict)]++
 			if d.Verdict != verdict.Pass {
-				open = append(open, statusNode{Node: r.Node, Verdict: string(d.Verdict), Reasons: d.Reasons})
+				open = append(open, statusNode{Node: r.Node, Verdict: string(d.Verdict), Reasons: briefs(d.Reasons)})
 			}
 		}
 	}
@@ -302,7 +322,7 @@ func (s *server) show(st *store.Store, ask showAsk) (any, error) {
 	out := showAnswer{Run: v.ID, Done: v.Done, Exit: v.Exit, Verdict: string(v.Verdict)}
 	var decided []statusNode
 	for _, d := range v.Decisions {
-		decided = append(decided, statusNode{Node: d.Node, Verdict: string(d.Verdict), Reasons: d.Reasons})
+		decided = append(decided, statusNode{Node: d.Node, Verdict: string(d.Verdict), Reasons: briefs(d.Reasons)})
 	}
 	var launches []launchLine
 	for _, l := range v.Launches {
