@@ -112,9 +112,10 @@ func agentPlan(t testing.TB) []byte {
 	return text
 }
 
-// TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
-func TestAgentPorts(t *testing.T) {
-	began := time.Now()
+// ported is an agent that has proposed an honest feature and applied it, and what came
+// of that.
+func ported(t *testing.T) (*agent, agents.StatusAnswer) {
+	t.Helper()
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches", "40", "--hours", "1")
 	value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
 	feature := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed"})
@@ -133,7 +134,18 @@ func TestAgentPorts(t *testing.T) {
 		t.Fatalf("apply: %+v", done)
 	}
 	a.notified()
-	status := must[agents.StatusAnswer](a, "status", object{})
+	return a, must[agents.StatusAnswer](a, "status", object{})
+}
+
+// TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
+func TestAgentPorts(t *testing.T) {
+	began := time.Now()
+	a, status := ported(t)
+	if status.Verdicts["inconclusive"] > 0 { // tests of other packages run beside this one
+		t.Logf("undecided, and tried once more: %+v", status)
+		began = time.Now()
+		a, status = ported(t)
+	}
 	if len(status.Stack) != 1 || status.Stack[0] != "routed" || status.Seal == nil || status.Seal.Spent.Launches == 0 {
 		t.Errorf("status: %+v %+v", status, status.Seal)
 	}
