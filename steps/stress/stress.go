@@ -254,7 +254,7 @@ func (r *run) breach(ctx context.Context, part string, err error) error {
 func (r *run) sound(part string, samples []measure.Sample) error {
 	unended, of := 0, 0
 	for _, s := range samples {
-		if of++; s.Err == "" && (len(s.Events) == 0 || s.Finish == "" && s.OutputTokens < s.RequestedOutput) {
+		if of++; s.Err != "" || len(s.Events) == 0 || s.Finish == "" && s.OutputTokens < s.RequestedOutput {
 			unended++
 		}
 	}
@@ -327,12 +327,12 @@ func (r *run) probe(ctx context.Context, part string, warmup int) ([]time.Durati
 	}
 	var took []time.Duration
 	for _, s := range result.Samples {
-		if s.Measured() && len(s.Events) > 0 {
+		if s.Measured() && s.Err == "" && len(s.Events) > 0 {
 			took = append(took, ended(s)-s.Start)
 		}
 	}
-	if len(took) == 0 {
-		return nil, fails(part, code.StressUnended, verdict.Int("answers", probes), verdict.Int("of", probes))
+	if len(took) < probes {
+		return nil, fails(part, code.StressUnended, verdict.Int("answers", probes-len(took)), verdict.Int("of", probes))
 	}
 	slices.Sort(took)
 	return took, nil
@@ -656,8 +656,8 @@ func (r *run) soak(ctx context.Context) error {
 	}
 	var all []measure.Sample
 	// How long it has lasted is what its answers say, so that a tape says it too.
-	begun, ended := time.Duration(math.MaxInt64), time.Duration(0)
-	for left := time.Duration(r.Soak); left > 0; left = time.Duration(r.Soak) - (ended - begun) {
+	begun, over := time.Duration(math.MaxInt64), time.Duration(0)
+	for left := time.Duration(r.Soak); left > 0; left = time.Duration(r.Soak) - (over - begun) {
 		s := r.mixed(part, at*soakChunk, at)
 		s.until = max(left, leastSoak)
 		samples, err := r.load(ctx, s)
@@ -666,9 +666,9 @@ func (r *run) soak(ctx context.Context) error {
 		}
 		for _, s := range samples {
 			// Hours of it: no more is kept than latencies take.
-			first, last := s.Events[max(0, slices.IndexFunc(s.Events, measure.Event.HasText))], s.Events[len(s.Events)-1]
-			all = append(all, measure.Sample{Start: s.Start, Events: []measure.Event{first, last}})
-			begun, ended = min(begun, s.Start), max(ended, s.Start+last.At)
+			first := max(0, slices.IndexFunc(s.Events, measure.Event.HasText))
+			all = append(all, measure.Sample{Start: s.Start, Events: []measure.Event{s.Events[first], s.Events[len(s.Events)-1]}})
+			begun, over = min(begun, s.Start), max(over, ended(s))
 		}
 	}
 	r.steady, r.last = all, all

@@ -261,6 +261,17 @@ func TestStress(t *testing.T) {
 					t.Error("a tape that was cut passes")
 				}
 			}
+			if silent := *l.Tape; len(silent.Samples) > 0 && got == verdict.Pass {
+				for i := range silent.Samples {
+					if s := silent.Samples[i]; s.Measured() && s.Err == "" {
+						silent.Samples = slices.Clone(l.Tape.Samples)
+						silent.Samples[i].Events, silent.Samples[i].Err = nil, "lost"
+						if v, err := l.Again(silent, none); err == nil && v == verdict.Pass && s.Workload != "cancel" && s.Workload != "burst" {
+							t.Errorf("a tape without an answer of %s passes", s.Workload)
+						}
+					}
+				}
+			}
 			if err != nil || got != c.want || !verdict.Holds(why, c.why) {
 				t.Errorf("%s %+v, %v; want %s for %s", got, why, err, c.want, c.why)
 			}
