@@ -129,7 +129,7 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	s := &session{rounds: rounds{lab: lab, scope: scope, id: id, all: all}, ws: b.workloads(), members: []*member{m}}
 	used := m.Took(all)
 	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
-	m.invalid = lab.otherEnvironment(of(used, m.variants), m.variants)
+	m.invalid = lab.OtherEnvironment(of(used, m.variants), m.variants)
 	out, level := &ledger.Decision{}, ledger.Level{Name: plans.BenchmarkLevel}
 	if err := s.conclude(context.Background(), m, out, &level); err != nil {
 		return nil, err

@@ -188,7 +188,7 @@ func (b *benchmark) keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q.Verdict != verdict.Pass {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
-	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), []any{limits}, b.lab.freed(), b.lab.acceptedParts(), b.proofs(vs))...)
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), []any{limits}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
 	keys := runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}
 	if p := s.Previous; q.Verdict == verdict.Pass && (p == nil || p.MeasureKey == measure && p.DecisionKey != decided) {
 		keys.Fresh, err = b.fresh(s, keys, ws)
@@ -244,7 +244,7 @@ func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Rea
 			}
 		}
 	}
-	return b.lab.disagree(launches, vs)
+	return b.lab.Disagree(launches, vs)
 }
 
 // judged is how answers are looked at, for the decision's key.

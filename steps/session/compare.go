@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -227,38 +226,6 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		}
 	}
 	return &ledger.Decision{Session: it.session}, launches, nil
-}
-
-// validRow is valid for an engine beside a reference of another make: its launches count
-// where they do by themselves, and its answers are text as often as the reference's are.
-func (l *Lab) validRow(v, reference *variant.Variant, own, theirs []*ledger.Launch, ws []*plans.Workload) (verdict.Verdict, []verdict.Reason, error) {
-	for _, launch := range own {
-		if len(launch.Invalid) > 0 {
-			got, why := decide.NotCounted(launch)
-			return got, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
-		}
-	}
-	if v.Command != nil {
-		return verdict.Pass, nil, nil // it was sent nothing
-	}
-	vs, byArm := slices.Compact([]*variant.Variant{reference, v}), byKey(slices.Concat(theirs, own))
-	var notes []verdict.Reason
-	for _, w := range ws {
-		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
-			// There are no answers to hold these against, so each has to be text.
-			alone := *w
-			alone.Coherence, w = "absolute", &alone
-		}
-		why, said, err := l.answered(w, vs, byArm, coherence.Signs)
-		if err != nil {
-			return "", nil, err
-		}
-		if !why.IsZero() {
-			return verdict.Invalid, []verdict.Reason{why}, nil
-		}
-		notes = append(notes, said...)
-	}
-	return verdict.Pass, notes, nil
 }
 
 // rowNotes say what to know of a row: engines count the tokens of one text each
@@ -511,9 +478,9 @@ func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Varian
 	var got verdict.Verdict
 	if it.matrix != nil && v != it.variants[0] && len(reference) > 0 {
 		// A cell is of the baseline's engine, so it is judged as a feature's candidate is.
-		got, notes, err = c.lab.valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
+		got, notes, err = c.lab.Valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
 	} else {
-		got, notes, err = c.lab.validRow(v, it.variants[0], own, reference, it.workloads)
+		got, notes, err = c.lab.ValidRow(v, it.variants[0], own, reference, it.workloads)
 	}
 	switch {
 	case err != nil:
@@ -526,10 +493,10 @@ func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Varian
 	row := []*variant.Variant{v}
 	why = c.lab.MovedTrees(ctx, own, row, nil)
 	if why.IsZero() {
-		why = c.lab.otherEnvironment(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v})
+		why = c.lab.OtherEnvironment(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v})
 	}
 	if why.IsZero() {
-		why, err = c.lab.contradicted(own, row, it.Protocol)
+		why, err = c.lab.Contradicted(own, row, it.Protocol)
 	}
 	if why.IsZero() {
 		return "", why, notes, err

@@ -18,20 +18,15 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
-	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/validity"
 )
 
 // Lab is what the sessions of one apply share.
 type Lab struct {
-	launch.Lab
+	validity.Judge
 	record.Sender
 
-	// free is what freed says, which follows from the plan alone.
-	freeing sync.Once
-	free    []any
-	// proved are launches whose evidence was found, see unproved.
-	proved sync.Map
 	// begun are the sessions that this apply began.
 	begun map[string]bool
 	// died are launches of this apply that broke, by session and variant.

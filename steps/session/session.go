@@ -297,7 +297,7 @@ func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 		if !m.Open || !m.Has(v.Key) {
 			continue
 		}
-		why, err := s.lab.unproved([]*ledger.Launch{launch}, v, m.Feature.Protocol)
+		why, err := s.lab.Unproved([]*ledger.Launch{launch}, v, m.Feature.Protocol)
 		if err != nil {
 			return err
 		}
@@ -321,14 +321,14 @@ func (s *session) part(m *member) error {
 		}
 		vs := []*variant.Variant{m.variants[0], v}
 		own := of(used, vs)
-		why := s.lab.otherEnvironment(own, vs)
+		why := s.lab.OtherEnvironment(own, vs)
 		if why.IsZero() && m.Rounds >= m.Least {
-			got, reasons, err := s.lab.valid(own, vs, s.ws, m.Rounds)
+			got, reasons, err := s.lab.Valid(own, vs, s.ws, m.Rounds)
 			if err != nil {
 				return err
 			}
 			if got == verdict.Pass {
-				why, err = s.lab.contradicted(own, vs, m.Feature.Protocol)
+				why, err = s.lab.Contradicted(own, vs, m.Feature.Protocol)
 			} else {
 				why = reasons[0]
 			}
@@ -372,7 +372,7 @@ func (s *session) looks() error {
 		if err := s.part(m); err != nil {
 			return err
 		}
-		if why := s.lab.otherEnvironment(of(m.Took(s.all), m.variants), m.variants); !why.IsZero() {
+		if why := s.lab.OtherEnvironment(of(m.Took(s.all), m.variants), m.variants); !why.IsZero() {
 			m.invalid, m.Open = why, false
 			continue
 		}
@@ -499,11 +499,11 @@ func (s *session) dropDead() {
 // judged says whether a member's launches count.
 func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	used := of(m.Took(s.all), m.variants)
-	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.Rounds)
+	v, reasons, err := s.lab.Valid(used, m.variants, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
-	why, err := s.lab.contradicted(used, m.variants, m.Feature.Protocol)
+	why, err := s.lab.Contradicted(used, m.variants, m.Feature.Protocol)
 	if err != nil {
 		return "", nil, err
 	}
@@ -515,7 +515,7 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 		return after, notes, err
 	}
 	reasons = append(reasons, notes...)
-	notes, err = s.lab.consequences(used, m.variants)
+	notes, err = s.lab.Consequences(used, m.variants)
 	return v, append(reasons, notes...), err
 }
 

@@ -1,4 +1,4 @@
-package session
+package validity
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -17,8 +19,15 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
+
+func judgeOf(p *plans.Plan) *Judge {
+	j := &Judge{}
+	j.Plan = p
+	return j
+}
 
 // Whatever was measured, it does not count where a launch was disturbed, the
 // arms did not do the same work, or the candidate's answers do not read as text.
@@ -106,10 +115,10 @@ func TestValid(t *testing.T) {
 			}
 			return l
 		}
-		lab := newLab(nil, nil)
-		lab.Store = kept
+		judge := &Judge{}
+		judge.Store = kept
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
-		got, reasons, err := lab.valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
+		got, reasons, err := judge.Valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
 		if err != nil {
 			reasons = append(reasons, verdict.OfError(err))
 		}
@@ -179,7 +188,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 		{Name: "b", MustSee: plans.Evidence{Observed: map[string]any{"graphs": true}}},
 	}}
 	other := &plans.Knob{Name: "other", Default: "x", Values: []*plans.KnobValue{{Name: "x"}}, Changes: []string{"attention"}}
-	lab := newLab(&plans.Plan{Knobs: []*plans.Knob{knob, other}}, nil)
+	judge := judgeOf(&plans.Plan{Knobs: []*plans.Knob{knob, other}})
 	vs := []*variant.Variant{
 		{Name: "baseline", Key: "A", Knobs: map[string]string{"moe": "a", "other": "x"}, Spec: engine.Spec{Profile: kind}},
 		{Name: "candidate", Key: "B", Knobs: map[string]string{"moe": "b", "other": "x"}, Spec: engine.Spec{Profile: kind}},
@@ -211,7 +220,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			knob.Changes, knob.Values[1].Settings = c.changes, c.sets
-			got, err := lab.disagree([]*ledger.Launch{
+			got, err := judge.Disagree([]*ledger.Launch{
 				observingLaunch("a1", "A", c.a1), observingLaunch("b1", "B", c.b1), observingLaunch("b2", "B", c.b2), observingLaunch("a2", "A", c.a2),
 			}, vs)
 			if err != nil || got.IsZero() != (c.want == "") || !strings.Contains(tell.Line(got), c.want) {
@@ -229,7 +238,7 @@ func TestConsequencesAreShown(t *testing.T) {
 		{Name: "weights_gb", Type: "number", Unit: "GB", Consequence: true},
 		{Name: "max_len", Type: "number"},
 	}}
-	lab := newLab(&plans.Plan{}, nil)
+	judge := judgeOf(&plans.Plan{})
 	vs := []*variant.Variant{{Name: "marlin", Key: "A", Spec: engine.Spec{Profile: kind}}, {Name: "triton", Key: "B", Spec: engine.Spec{Profile: kind}}}
 	for name, c := range map[string]struct {
 		a, b []any
@@ -249,11 +258,11 @@ func TestConsequencesAreShown(t *testing.T) {
 				launches = append(launches, observingLaunch("x", arm, map[string]any{"weights_gb": value, "max_len": 1.0}))
 			}
 		}
-		notes, err := lab.consequences(launches, vs)
+		notes, err := judge.Consequences(launches, vs)
 		if err != nil || !slices.Equal(tell.Lines(notes), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, tell.Lines(notes), err, c.want)
 		}
-		if why, err := lab.disagree(launches, vs); err != nil || !why.IsZero() {
+		if why, err := judge.Disagree(launches, vs); err != nil || !why.IsZero() {
 			t.Errorf("%s: %q, %v", name, tell.Line(why), err)
 		}
 	}
@@ -321,8 +330,8 @@ func TestOtherEnvironment(t *testing.T) {
 	} {
 		test.arms()
 		plan.Baseline.AcceptFingerprint = test.accept
-		lab := newLab(plan, nil)
-		got := lab.otherEnvironment([]*ledger.Launch{
+		judge := judgeOf(plan)
+		got := judge.OtherEnvironment([]*ledger.Launch{
 			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
 		}, []*variant.Variant{a, b})
 		if got.IsZero() != (test.want == "") || !strings.Contains(tell.Line(got), test.want) {
@@ -332,7 +341,7 @@ func TestOtherEnvironment(t *testing.T) {
 	// Whole engines are compared: only the machine has to be the same.
 	other := &variant.Variant{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs, Spec: a.Spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
-		got := newLab(plan, nil).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
+		got := judgeOf(plan).OtherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
 		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
 			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
 		}
@@ -350,7 +359,7 @@ func TestOtherEnvironment(t *testing.T) {
 	} {
 		shared := launchedIn("b", "9", "cpu=c")
 		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
-		got := newLab(plan, nil).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
+		got := judgeOf(plan).OtherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
 		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
 			t.Errorf("a shared GPU %s: %+v", words, got)
 		}
@@ -442,5 +451,99 @@ func TestClocks(t *testing.T) {
 		if why, note := clocks(c.parent, c.candidate, "old", "new"); why.Code != c.why || note.Code != c.note {
 			t.Errorf("%s: %+v, %+v", c.name, why, note)
 		}
+	}
+}
+
+// A row's answers are held against the reference's by kind and by share: what an honest
+// engine says differs by engine, and no one slip of the reference excuses broken numerics.
+func TestValidRow(t *testing.T) {
+	kept, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kept.Close() })
+	prose := prompt.Prose()
+	// Two launches get the same 8 prompts: the first few answers are bad, the rest sound.
+	launches := func(key string, bad string, few int, sound func(i int) string) (all []*ledger.Launch) {
+		for n := range 2 {
+			l := &ledger.Launch{ID: fmt.Sprint(key, ".", n+1), VariantKey: key, OK: true}
+			var samples []measure.Sample
+			for i := range 8 {
+				text := sound(i)
+				if i < few {
+					text = bad
+				}
+				if text != "" {
+					text += fmt.Sprint(" ", n)
+				}
+				samples = append(samples, measure.Sample{Workload: "chat", Index: i, PromptSum: fmt.Sprint(i), Text: text, Events: []measure.Event{{}}})
+			}
+			for _, f := range coherence.Incoherent(samples) {
+				l.Incoherent = append(l.Incoherent, record.FindingOf(f).On(f.Cell))
+			}
+			if err := kept.WriteSamples("", l, samples); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, l)
+		}
+		return all
+	}
+	plain := func(i int) string { return prose[i] + " " + prose[i+8] }
+	chinese := func(i int) string {
+		words := []rune("水在高山上沸腾的温度较低所以豆子要煮得更久河流把沙子带到海里大海又把一部分还给海滩月亮引起潮汐每天两次面包因为酵母把糖变成气体而膨胀")
+		var b strings.Builder
+		for k := range 60 {
+			b.WriteRune(words[(k*(2*i+3)+k*k)%len(words)])
+		}
+		return b.String()
+	}
+	circles := func(i int) string {
+		return prose[i] + strings.Repeat(" And then the ferry went back to the other side.", 12)
+	}
+	nan, empty := "nan nan nan, nan", ""
+	slips := launches("r", empty, 2, plain)
+	clean := launches("r", "", 0, plain)
+	invalid := func(l []*ledger.Launch, disturbed bool) []*ledger.Launch {
+		l[1].Invalid, l[1].Disturbed = verdict.Because(code.FromCache), disturbed
+		return l
+	}
+	server, command := &variant.Variant{Name: "vllm.a", Key: "r"}, &variant.Variant{Name: "command.a", Key: "r", Command: &variant.Command{}}
+	row := &variant.Variant{Name: "sglang.b", Key: "o"}
+	for _, c := range []struct {
+		name, mode     string
+		own, reference []*ledger.Launch
+		beside         *variant.Variant
+		want           verdict.Verdict
+		says           string
+	}{
+		{"the same", "baseline", launches("o", "", 0, plain), clean, server, verdict.Pass, ""},
+		{"as much garbage of another kind", "baseline", launches("o", nan, 2, plain), slips, server, verdict.Invalid, "answers of sglang.b to chat are worse than those of vllm.a (4 of 16)"},
+		{"the same slips", "baseline", launches("o", empty, 2, plain), slips, server, verdict.Pass, ""},
+		{"one slip more", "baseline", launches("o", empty, 3, plain), slips, server, verdict.Pass, ""},
+		{"nothing but empty answers", "baseline", launches("o", empty, 8, plain), slips, server, verdict.Invalid, "worse than those of vllm.a"},
+		{"other words", "baseline", launches("o", "", 0, func(i int) string { return prose[(i+9)%len(prose)] }), clean, server, verdict.Pass, ""},
+		{"another language", "baseline", launches("o", "", 0, chinese), clean, server, verdict.Pass, ""},
+		{"circles past the end of an answer", "baseline", launches("o", "", 0, circles), clean, server, verdict.Pass, ""},
+		{"each answer is looked at", "absolute", launches("o", empty, 1, plain), clean, server, verdict.Invalid, "of sglang.b are not readable text"},
+		{"each of the reference's", "absolute", launches("o", "", 0, plain), slips, server, verdict.Invalid, "of vllm.a are not readable text"},
+		{"nobody looks", "off", launches("o", nan, 8, plain), clean, server, verdict.Pass, "answers of chat were not checked"},
+		{"beside a command", "baseline", launches("o", nan, 1, plain), nil, command, verdict.Invalid, "of sglang.b are not readable text"},
+		{"beside a reference that broke", "baseline", launches("o", empty, 1, plain), nil, server, verdict.Invalid, "of sglang.b are not readable text"},
+		{"disturbed", "baseline", invalid(launches("o", "", 0, plain), true), clean, server, verdict.Inconclusive, "launch o.2"},
+		{"cached", "off", invalid(launches("o", "", 0, plain), false), clean, server, verdict.Invalid, "launch o.2"},
+	} {
+		judge := &Judge{}
+		judge.Store = kept
+		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
+		got, said, err := judge.ValidRow(row, c.beside, c.own, c.reference, []*plans.Workload{w})
+		if err != nil || got != c.want || !strings.Contains(tell.Joined(said), c.says) {
+			t.Errorf("%s: %s %q, %v; want %s saying %q", c.name, got, tell.Lines(said), err, c.want, c.says)
+		}
+	}
+	w := &plans.Workload{Name: "chat", Coherence: "baseline", PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
+	judge := &Judge{}
+	judge.Store = kept
+	if got, said, err := judge.ValidRow(server, server, slips, slips, []*plans.Workload{w}); err != nil || got != verdict.Pass {
+		t.Errorf("the reference itself: %s %q, %v", got, tell.Lines(said), err)
 	}
 }

@@ -1,0 +1,135 @@
+package validity
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// OtherEnvironment says why launches were not made in one environment; no fact
+// where they were. Launches that an earlier apply has made are among them: a
+// baseline from another environment is none. Entries that the plan accepts may
+// differ, and between arms those that a knob under test changes.
+func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
+	byArm := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
+			return verdict.New(code.LaunchSays).On(launch.ID).From(launch.Notes[i])
+		}
+		if len(launch.Fingerprint) == 0 {
+			return verdict.New(code.NoFingerprint).On(launch.ID)
+		}
+		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
+	}
+	accepted := j.AcceptedEntries()
+	for _, v := range vs {
+		for _, launch := range byArm[v.Key] {
+			if entries := differs(byArm[v.Key][0], launch, accepted); len(entries) > 0 {
+				return verdict.New(code.EnvironmentChanged).On(v.Name).From(entries...)
+			}
+		}
+	}
+	for _, v := range vs[1:] {
+		one, other := byArm[vs[0].Key], byArm[v.Key]
+		if len(one) == 0 || len(other) == 0 {
+			continue
+		}
+		if entries := differs(one[0], other[0], slices.Concat(accepted, j.changedEntries(vs[0], v))); len(entries) > 0 {
+			return verdict.New(code.EnvironmentApart, verdict.Text("other", v.Name)).On(vs[0].Name).From(entries...)
+		}
+	}
+	return verdict.Reason{}
+}
+
+// differs are the entries in which two launches differ; an entry that one of them
+// lacks differs from any value.
+func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) {
+	names := slices.Sorted(maps.Keys(one.Fingerprint))
+	for name := range maps.Keys(other.Fingerprint) {
+		if _, both := one.Fingerprint[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if one.Fingerprint[name] == other.Fingerprint[name] || variant.IsFree(name, free) {
+			continue
+		}
+		args := []verdict.Arg{verdict.Text("one", one.ID), verdict.Text("other", other.ID)}
+		if v, ok := one.Fingerprint[name]; ok {
+			args = append(args, verdict.Text("value", v))
+		}
+		if v, ok := other.Fingerprint[name]; ok {
+			args = append(args, verdict.Text("other_value", v))
+		}
+		found = append(found, verdict.New(code.EntryDiffers, args...).On(name))
+	}
+	return found
+}
+
+// What changes with an image, and with the Python that a program runs on.
+var (
+	pythonEntries = []string{"packages", "python", "torch", "cuda", "cudnn", "nccl", "engine_version"}
+	imageEntries  = append([]string{"image", "nvcc"}, pythonEntries...)
+	sourceEntries = append([]string{plans.AcceptRepos}, pythonEntries...)
+	modelEntries  = []string{"weights", "model_revision", "tokenizer"}
+	gpuEntries    = []string{"gpu", "power_limit", "persistence", "ecc", "mig", "application_clock", "application_memory_clock", "max_clock"}
+)
+
+// changedEntries are the entries that knobs change which two arms have at
+// different values: that is what is under test.
+func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
+	for _, k := range j.Plan.Knobs {
+		if one.Knobs[k.Name] == other.Knobs[k.Name] {
+			continue
+		}
+		for _, v := range []*plans.KnobValue{k.Value(one.Knobs[k.Name]), k.Value(other.Knobs[k.Name])} {
+			if v != nil && v.Image != "" {
+				free = append(free, imageEntries...)
+			}
+			if v != nil && len(v.Parts["source"]) > 0 {
+				free = append(free, sourceEntries...)
+			}
+		}
+	}
+	for _, v := range []*plans.KnobValue{one.Over, other.Over} {
+		if v != nil {
+			// A revision brings its own of what an engine is made of.
+			free = slices.Concat(free, imageEntries, sourceEntries)
+		}
+	}
+	if one.Engine != other.Engine {
+		// Engines are compared as a whole: only the machine has to be the same.
+		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)
+	}
+	x, y := one.Spec, other.Spec
+	e := j.Plan.Engine(one.Engine)
+	if variant.ModelOf(x, e) != variant.ModelOf(y, j.Plan.Engine(other.Engine)) || variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
+		free = append(free, modelEntries...)
+	}
+	program := len(x.Command) > 0 && len(y.Command) > 0 && x.Command[0] != y.Command[0]
+	for _, name := range []string{"PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"} {
+		program = program || x.Env[name] != y.Env[name]
+	}
+	if program {
+		free = append(free, pythonEntries...)
+	}
+	if x.Env["CUDA_VISIBLE_DEVICES"] != y.Env["CUDA_VISIBLE_DEVICES"] {
+		free = append(free, gpuEntries...)
+	}
+	return free
+}
+
+// AcceptedParts is what the plan accepts as part of a decision key, nothing where
+// it accepts nothing.
+func (j *Judge) AcceptedParts() []any {
+	if accepted := j.AcceptedEntries(); len(accepted) > 0 {
+		return []any{"accepted", accepted}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package validity
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Unproved says which launch of a variant does not prove the values of its knobs; no
+// fact where all do that are known. What was found out once stands: logs that are kept
+// do not change.
+func (j *Judge) Unproved(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
+	base, other := j.EvidenceKey(v.Set)
+	for _, launch := range launches {
+		key := runtime.Digest("proved", launch.ID, protocol, base, other)
+		if _, known := j.proved.Load(key); known {
+			continue
+		}
+		got, reasons, err := levels.Proved(&j.Lab, j.Plan.Protocol(protocol), v, launch)
+		if err != nil {
+			return verdict.Reason{}, fmt.Errorf("the evidence of launch %s: %w", launch.ID, err)
+		}
+		if got != verdict.Pass {
+			return verdict.New(code.LaunchSays).On(launch.ID).From(reasons...), nil
+		}
+		j.proved.Store(key, true)
+	}
+	return verdict.Reason{}, nil
+}
+
+// largeConsequence is a difference that nobody should have to look for.
+const largeConsequence = 0.05
+
+// Consequences are what follows from the settings that arms differ in: numbers of one
+// arm that all lie above or below all of the other's.
+func (j *Judge) Consequences(launches []*ledger.Launch, vs []*variant.Variant) (notes []verdict.Reason, err error) {
+	byArm := byKey(launches)
+	for _, v := range vs[1:] {
+		patterns, err := j.Patterns(v)
+		if err != nil {
+			return nil, err
+		}
+		var done []string
+		for _, p := range patterns {
+			if !p.Consequence || slices.Contains(done, p.Name) {
+				continue
+			}
+			done = append(done, p.Name)
+			theirs, mine := numbersOf(byArm[vs[0].Key], p.Name), numbersOf(byArm[v.Key], p.Name)
+			if len(theirs) == 0 || len(mine) == 0 || slices.Max(theirs) >= slices.Min(mine) && slices.Max(mine) >= slices.Min(theirs) {
+				continue
+			}
+			was, is := mean(theirs), mean(mine)
+			what, args := code.ConsequenceDiffers, []verdict.Arg{verdict.Text("name", p.Name), verdict.Num("value", is, p.Unit), verdict.Num("other_value", was, p.Unit), verdict.Text("other", vs[0].Name)}
+			if was != 0 {
+				args = append(args, verdict.Num("change", is/was-1, "ratio"))
+			}
+			if was == 0 || math.Abs(is/was-1) >= largeConsequence {
+				what = code.ConsequenceLarge
+			}
+			notes = append(notes, verdict.New(what, args...).On(v.Name))
+		}
+	}
+	return notes, nil
+}
+
+// numbersOf are what launches said of themselves, as far as it is a number.
+func numbersOf(launches []*ledger.Launch, name string) (numbers []float64) {
+	for _, launch := range launches {
+		if n, ok := launch.Observed[name].Value.(float64); ok {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+func mean(numbers []float64) (sum float64) {
+	for _, n := range numbers {
+		sum += n / float64(len(numbers))
+	}
+	return sum
+}
+
+// agreement checks that the arms of a comparison differ in nothing but what is
+// under test, as far as the engines say. Settings have to agree: within an arm always, and between
+// arms unless a knob that differs between them changes them. A knob does so where
+// it says so (changes), where its evidence observes them, and where its evidence
+// is the very line that they were taken from.
+type agreement struct {
+	judge *Judge
+	// setting are the observations that have to agree.
+	setting map[string]bool
+}
+
+// Disagree is why launches do not make a comparison; no fact where they do.
+func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
+	a := agreement{judge: j, setting: map[string]bool{}}
+	byArm := byKey(launches)
+	for _, v := range vs {
+		patterns, err := j.Patterns(v)
+		if err != nil {
+			return verdict.Reason{}, err
+		}
+		for _, p := range patterns {
+			a.setting[p.Name] = a.setting[p.Name] || !p.Consequence
+		}
+	}
+	for _, v := range vs {
+		if why := a.within(v, byArm[v.Key]); !why.IsZero() {
+			return why, nil
+		}
+	}
+	for _, v := range vs[1:] {
+		if why := a.between(vs[0], v, byArm); !why.IsZero() {
+			return why, nil
+		}
+	}
+	return verdict.Reason{}, nil
+}
+
+// compared are the names that have to agree among launches.
+func (a agreement) compared(launches []*ledger.Launch) (names []string) {
+	for _, launch := range launches {
+		for name := range launch.Observed {
+			if a.setting[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// within compares the launches of one arm: launches of one variant that say
+// different things of themselves are not launches of one variant.
+func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict.Reason {
+	for _, name := range a.compared(launches) {
+		for _, launch := range launches[1:] {
+			if launches[0].Observed[name].Value != launch.Observed[name].Value {
+				return verdict.New(code.SaysOtherwise, verdict.Text("name", name),
+					verdict.Text("value", launches[0].Observed[name].String()), verdict.Text("one", launches[0].ID),
+					verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.Name)
+			}
+		}
+	}
+	return verdict.Reason{}
+}
+
+// between compares two arms, each of which agrees within itself.
+func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
+	left, right := byArm[one.Key], byArm[other.Key]
+	if one.Over != nil || other.Over != nil {
+		return verdict.Reason{} // a revision is compared as a whole, whatever it chooses
+	}
+	if len(left) == 0 || len(right) == 0 {
+		return verdict.Reason{}
+	}
+	free, knobs := a.underTest(one, other)
+	for _, name := range a.compared([]*ledger.Launch{left[0], right[0]}) {
+		x, y := left[0].Observed[name], right[0].Observed[name]
+		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x, y) {
+			continue
+		}
+		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.Name),
+			verdict.Text("value", x.String()), verdict.Text("other_value", y.String()), verdict.List("knobs", knobs)).On(one.Name)
+	}
+	return verdict.Reason{}
+}
+
+// proves reports whether evidence for a value of the knobs is about one of some
+// observations, by where it stands in its line: then it is what they are about.
+func (a agreement) proves(knobs []string, seen ...ledger.Observed) bool {
+	for _, k := range a.judge.Plan.Knobs {
+		if !slices.Contains(knobs, k.Name) {
+			continue
+		}
+		for _, v := range k.Values {
+			for _, text := range slices.Concat(v.MustSee.Log, v.MustNotSee.Log) {
+				g, err := logscan.ParseGlob(text)
+				if err == nil && slices.ContainsFunc(seen, func(o ledger.Observed) bool { return g.Names(o.Line, o.At, o.To, o.Whole) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// underTest are the observations that may differ between two arms, and the knobs
+// that do.
+func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string) {
+	for _, k := range a.judge.Plan.Knobs {
+		if one.Knobs[k.Name] == other.Knobs[k.Name] {
+			continue
+		}
+		knobs = append(knobs, k.Name)
+		free = append(free, freedBy(k)...)
+	}
+	return free, knobs
+}
+
+// Freed are the observations that knobs may change, for the decision's key: it
+// is decided again when they do.
+func (j *Judge) Freed() []any {
+	j.freeing.Do(func() {
+		for _, k := range j.Plan.Knobs {
+			if names := freedBy(k); len(names) > 0 {
+				j.free = append(j.free, k.Name, names)
+			}
+		}
+	})
+	return j.free
+}
+
+// freedBy are the observations that a knob may change: those it names, those that its
+// evidence asks for, and what shows the settings that it sets.
+func freedBy(k *plans.Knob) []string {
+	names := slices.Clone(k.Changes)
+	for _, v := range k.Values {
+		names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))
+		names = slices.AppendSeq(names, maps.Keys(v.MustNotSee.Observed))
+		for setting := range v.Settings {
+			names = append(names, kinds.Shown(setting)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

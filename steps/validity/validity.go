@@ -1,0 +1,169 @@
+// Package validity says whether launches count: each by itself, and those of arms beside
+// each other, by what they answered, how much they did, what they observed, and where they
+// stood. What does not count has proved nothing, however fast it was. It knows launches on
+// record, their samples and the plan's knobs; it starts none, and whether a rule holds is
+// none of its questions.
+package validity
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Judge holds launches against each other, for one plan.
+type Judge struct {
+	launch.Lab
+
+	// free is what Freed says, which follows from the plan alone.
+	freeing sync.Once
+	free    []any
+	// proved are launches whose evidence was found, see Unproved.
+	proved sync.Map
+}
+
+// Valid judges whether complete launches count: each by itself, then the arms
+// against each other. An arm whose answers do not read as text has proved
+// nothing by being fast, nor one that generated less.
+func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
+	notes := []verdict.Reason{perArm(rounds)}
+	byArm := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
+		if len(launch.Invalid) > 0 {
+			v, why := decide.NotCounted(launch)
+			return v, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
+		}
+	}
+	notes = append(notes, notesOf(launches)...)
+	for _, v := range vs[1:] {
+		if why := countedApart(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		if why := unequal(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+	}
+	for _, judge := range []func(*plans.Workload, []*variant.Variant, map[string][]*ledger.Launch) (verdict.Reason, []verdict.Reason, error){j.coherence, j.work} {
+		for _, w := range ws {
+			why, said, err := judge(w, vs, byArm)
+			if err != nil {
+				return "", nil, err
+			}
+			if !why.IsZero() {
+				return verdict.Invalid, []verdict.Reason{why}, nil
+			}
+			notes = append(notes, said...)
+		}
+	}
+	why, said := agree(vs, byArm, ws)
+	if !why.IsZero() {
+		return verdict.Invalid, []verdict.Reason{why}, nil
+	}
+	notes = append(notes, said...)
+	for _, v := range vs[1:] {
+		why, note := clocks(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name)
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		if !note.IsZero() {
+			notes = append(notes, note)
+		}
+	}
+	return verdict.Pass, notes, nil
+}
+
+// ValidRow is valid for an engine beside a reference of another make: its launches count
+// where they do by themselves, and its answers are text as often as the reference's are.
+func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.Launch, ws []*plans.Workload) (verdict.Verdict, []verdict.Reason, error) {
+	for _, launch := range own {
+		if len(launch.Invalid) > 0 {
+			got, why := decide.NotCounted(launch)
+			return got, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
+		}
+	}
+	if v.Command != nil {
+		return verdict.Pass, nil, nil // it was sent nothing
+	}
+	vs, byArm := slices.Compact([]*variant.Variant{reference, v}), byKey(slices.Concat(theirs, own))
+	var notes []verdict.Reason
+	for _, w := range ws {
+		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
+			// There are no answers to hold these against, so each has to be text.
+			alone := *w
+			alone.Coherence, w = "absolute", &alone
+		}
+		why, said, err := j.answered(w, vs, byArm, coherence.Signs)
+		if err != nil {
+			return "", nil, err
+		}
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		notes = append(notes, said...)
+	}
+	return verdict.Pass, notes, nil
+}
+
+// Contradicted is why what launches of variants show of themselves contradicts what they
+// are said to be, or what they are held against: knobs that are not proved, settings in
+// which they differ. No fact where nothing does.
+func (j *Judge) Contradicted(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason, error) {
+	byArm := byKey(launches)
+	for _, v := range vs {
+		if why, err := j.Unproved(byArm[v.Key], v, protocol); err != nil || !why.IsZero() {
+			return why, err
+		}
+	}
+	return j.Disagree(launches, vs)
+}
+
+// perArm is how often each arm was launched.
+func perArm(rounds int) verdict.Reason {
+	return verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))
+}
+
+// notesOf are the notes of launches, one that several have once.
+func notesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
+	type having struct {
+		note verdict.Reason
+		ids  []string
+	}
+	var all []having
+	for _, launch := range launches {
+		for _, n := range launch.Notes {
+			i := slices.IndexFunc(all, func(h having) bool { return h.note.Equal(n) })
+			if i < 0 {
+				i, all = len(all), append(all, having{note: n})
+			}
+			if !slices.Contains(all[i].ids, launch.ID) {
+				all[i].ids = append(all[i].ids, launch.ID)
+			}
+		}
+	}
+	for _, h := range all {
+		said := verdict.New(code.NoteOf).On(h.ids[0])
+		if len(h.ids) > 1 {
+			said = verdict.New(code.LaunchesNote, verdict.Int("launches", len(h.ids)), verdict.Int("of", len(launches)))
+		}
+		notes = append(notes, said.From(h.note))
+	}
+	return notes
+}
+
+// byKey are launches by their variant.
+func byKey(launches []*ledger.Launch) map[string][]*ledger.Launch {
+	arms := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		arms[launch.VariantKey] = append(arms[launch.VariantKey], launch)
+	}
+	return arms
+}
