@@ -1,0 +1,305 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/report/page"
+)
+
+// rows are two for each cell, prefill and decode: tests as llama-bench and llama-benchy
+// have them, so that their users find their numbers.
+func (r *Result) rows() (rows [][]string) {
+	prompts, outputs := map[int]bool{}, map[int]bool{}
+	for _, c := range r.Cells {
+		prompts[c.Prompt], outputs[c.Output] = true, true
+	}
+	for _, c := range r.Cells {
+		load, before, after := "", "", ""
+		if len(outputs) > 1 {
+			before = " + tg" + tokensLabel(c.Output)
+		}
+		if len(prompts) > 1 {
+			after = " after pp" + tokensLabel(c.Prompt)
+		}
+		if c.Depth > 0 {
+			load = fmt.Sprintf(" @ d%d", c.Depth)
+		}
+		switch {
+		case c.Rate > 0:
+			load += " (" + strconv.FormatFloat(c.Rate, 'g', -1, 64) + "/s)"
+		case c.Concurrency > 1:
+			load += fmt.Sprintf(" (c%d)", c.Concurrency)
+		}
+		pp, ttft := "pp", "ttft"
+		if r.Correction != "none" {
+			pp, ttft = "pp_corrected", "ttft_corrected"
+		}
+		rows = append(rows,
+			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "pp_total_prefilling", "", ttft, "", ""),
+			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "tg_total_decoding", "tg_peak", "", "tpot", "e2e"))
+	}
+	return rows
+}
+
+// head are the columns of a row: the speed of one request with its interval, the total
+// of all in flight over the whole window and over the phase alone, the best second, and
+// times.
+var head = []string{"test", "t/s", "95% interval", "window t/s", "phase t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
+
+// row shows metrics of a cell, the first of them with its interval.
+func (c Cell) row(test string, metrics ...string) []string {
+	row := []string{test}
+	for i, name := range metrics {
+		m := c.Metrics[name]
+		if row = append(row, spread(m)); i == 0 {
+			row = append(row, interval(m))
+		}
+	}
+	return row
+}
+
+// spread is "57.85 ± 0.21"; empty where nothing was measured.
+func spread(m *Metric) string {
+	switch {
+	case m == nil:
+		return ""
+	case m.Std == nil:
+		return tell.Number(m.Mean, "")
+	}
+	return tell.PlusMinus(m.Mean, *m.Std)
+}
+
+func interval(m *Metric) string {
+	if m == nil || m.Low == nil {
+		return ""
+	}
+	return tell.Number(*m.Low, "") + " to " + tell.Number(*m.High, "")
+}
+
+// tokensLabel is a length; "*" where each prompt or answer has its own.
+func tokensLabel(n int) string {
+	if n == 0 {
+		return "*"
+	}
+	return strconv.Itoa(n)
+}
+
+// moreColumns are metrics of a whole cell. Those that were measured stand in a
+// second table: they need limits, speculation, a prefix cache, or GPUs that are
+// watched.
+var moreColumns = []struct{ metric, head string }{
+	{"goodput", "goodput req/s"},
+	{"slo_attainment", "slo_attainment"},
+	{"accept_length", "accept_length"},
+	{"accept_rate", "accept_rate"},
+	{"prefix_hit_rate", "prefix_hit_rate"},
+	{"power_w", "power W"},
+	{"joules_per_token", "J/token"},
+	{"gpu_memory_in_use_gb", "GPU memory GB"},
+}
+
+// more is the second table, empty where nothing of it was measured.
+func (r *Result) more() (head []string, rows [][]string) {
+	for _, column := range moreColumns {
+		if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Metrics[column.metric] != nil }) {
+			continue
+		}
+		if head == nil {
+			head = []string{"cell"}
+			for _, c := range r.Cells {
+				rows = append(rows, []string{c.Label})
+			}
+		}
+		head = append(head, column.head)
+		for i, c := range r.Cells {
+			rows[i] = append(rows[i], spread(c.Metrics[column.metric]))
+		}
+	}
+	return head, rows
+}
+
+// drawn is one table of the result.
+type drawn struct {
+	Head []string
+	Rows [][]string
+}
+
+// tables are those that there are something to say in.
+func (r *Result) tables() []drawn {
+	all := []drawn{{head, r.rows()}}
+	if head, rows := r.more(); head != nil {
+		all = append(all, drawn{head, rows})
+	}
+	return all
+}
+
+func (r *Result) Write(w io.Writer, format string, width int, colour bool) error {
+	switch format {
+	case "json":
+		data, err := tell.JSON(r)
+		if err != nil {
+			return err
+		}
+		var page bytes.Buffer
+		if err := json.Indent(&page, data, "", "  "); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w, page.String())
+		return err
+	case "csv":
+		return r.csv(w)
+	case "html":
+		return r.html(w)
+	case "md":
+		r.markdown(w)
+		return nil
+	}
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", imported.Printable(r.Model), r.URL, r.Engine)
+	for _, t := range r.tables() {
+		table.Draw(w, t.Head, t.Rows, colour, width)
+		fmt.Fprintln(w)
+	}
+	sentences := table.MaxColumn
+	if width > 0 {
+		sentences = min(sentences, width)
+	}
+	for _, line := range r.words() {
+		fmt.Fprintln(w, table.Wrap(line, sentences))
+	}
+	return nil
+}
+
+// words are what has to be known to read the numbers, beginning with why they do not count.
+func (r *Result) words() (lines []string) {
+	for _, why := range r.Invalid {
+		lines = append(lines, imported.Printable("invalid: "+tell.Line(why)))
+	}
+	for _, n := range r.Notes {
+		lines = append(lines, imported.Printable("note: "+tell.Line(n)))
+	}
+	if r.Interrupted.Missing > 0 {
+		lines = append(lines, r.Interrupted.String())
+	}
+	most := r.Runs // and the one that was interrupted
+	for _, c := range r.Cells {
+		for _, m := range c.Metrics {
+			most = max(most, len(m.Values))
+		}
+	}
+	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", most)
+	if most < 2 {
+		runs = "One run of one server: without more runs nothing is known of the spread."
+	}
+	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, of pp until the last first token (llama-benchy's total).", runs)
+	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
+	if r.Correction != "none" {
+		lines = append(lines, fmt.Sprintf("pp and ttft are corrected by the latency that mode %q measured; the uncorrected numbers are in --format json.", r.Correction))
+	}
+	return lines
+}
+
+func (r *Result) markdown(w io.Writer) {
+	model := strings.ReplaceAll(report.Inert(imported.Printable(r.Model)), "|", `\|`)
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, report.Inert(r.URL), r.Engine)
+	for _, t := range r.tables() {
+		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat(" --- |", len(t.Head)+1))
+		for _, row := range t.Rows {
+			fmt.Fprintf(w, "| %s | %s |\n", model, report.Inert(strings.Join(row, " | ")))
+		}
+		fmt.Fprintln(w)
+	}
+	for _, line := range r.words() {
+		fmt.Fprintf(w, "%s\n\n", report.Inert(line))
+	}
+}
+
+// text is a text in CSV as no spreadsheet takes it for a formula.
+func text(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		cell = "'" + cell
+	}
+	return imported.Printable(cell)
+}
+
+// csv has one line for each metric of each cell.
+func (r *Result) csv(w io.Writer) error {
+	c := csv.NewWriter(w)
+	number := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*x, 'g', -1, 64)
+	}
+	_ = c.Write([]string{"model", "engine", "prompt_tokens", "output_tokens", "depth", "concurrency", "rate", "latency_mode", "metric", "unit", "mean", "std", "low95", "high95", "runs", "seed", "valid"})
+	for _, cell := range r.Cells {
+		for _, name := range slices.Sorted(maps.Keys(cell.Metrics)) {
+			m := cell.Metrics[name]
+			_ = c.Write([]string{
+				text(r.Model), text(r.Engine), strconv.Itoa(cell.Prompt), strconv.Itoa(cell.Output), strconv.Itoa(cell.Depth), strconv.Itoa(cell.Concurrency), number(&cell.Rate),
+				text(r.Correction), text(name), text(m.Unit), number(&m.Mean), number(m.Std), number(m.Low), number(m.High), strconv.Itoa(len(m.Values)), strconv.Itoa(r.Seed), strconv.FormatBool(len(r.Invalid) == 0),
+			})
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// benchPage stands by itself: no script, no font and no picture from elsewhere.
+var benchPage = template.Must(template.New("bench").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{{.Model}}: mxflow bench</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+{{.Style}}
+td, th { white-space: nowrap; text-align: right }
+th:first-child, td:first-child { text-align: left }
+.invalid { font-weight: 600 }
+.scroll, body > p { margin-top: .8rem }
+</style>
+</head>
+<body>
+<h1>{{.Model}}</h1>
+<p>{{.URL}} ({{.Engine}}), {{.Started.Format "2006-01-02 15:04 MST"}}, {{.Tool}}, seed {{.Seed}}</p>
+{{range .Tables}}<div class="scroll" tabindex="0" role="region" aria-label="Results"><table>
+<thead><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr></thead>
+<tbody>
+{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
+{{end}}</tbody>
+</table></div>
+{{end}}{{range .Faults}}<p class="invalid">{{.}}</p>
+{{end}}{{range .Words}}<p>{{.}}</p>
+{{end}}{{with .Plots}}<div class="scroll" tabindex="0" role="region" aria-label="Plots">{{.}}</div>
+{{end}}</body>
+</html>
+`))
+
+func (r *Result) html(w io.Writer) error {
+	shown := struct {
+		*Result
+		Tables        []drawn
+		Faults, Words []string
+		Plots         template.HTML
+		Style         template.CSS
+	}{Result: r, Style: page.Style, Tables: r.tables()}
+	words := r.words()
+	shown.Faults, shown.Words = words[:len(r.Invalid)], words[len(r.Invalid):]
+	if picture, err := r.Picture(".svg"); err == nil {
+		shown.Plots = template.HTML(picture)
+	}
+	return benchPage.Execute(w, shown)
+}
