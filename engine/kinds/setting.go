@@ -38,11 +38,12 @@ type Setting struct {
 	Times, TimesUnless string
 
 	// Flag is the flag that carries the value ("--max-model-len"); a list is
-	// joined by commas and an object is JSON. For a bool it is given alone when
-	// true, and OffFlag, if there is one, when false. Also are further flags that
-	// get the same value.
+	// joined by commas, or each of its members a word of its own where it is Apart,
+	// and an object is JSON. For a bool it is given alone when true, and OffFlag, if
+	// there is one, when false. Also are further flags that get the same value.
 	Flag, OffFlag string
 	Also          []string
+	Apart         bool
 	// Env is a variable that carries the value; a bool is 1 or 0.
 	Env string
 	// Key is the place in the configuration file, with dots between its levels.
@@ -141,10 +142,14 @@ func (s Setting) apply(v any, all map[string]any, out *Result) error {
 	if err != nil {
 		return err
 	}
+	words := []string{text}
+	if s.Apart {
+		words = strings.Split(text, ",")
+	}
 	var e Effect
 	for _, flag := range append([]string{s.Flag}, s.Also...) {
 		if flag != "" {
-			e.Flags = append(e.Flags, flag, text)
+			e.Flags = append(append(e.Flags, flag), words...)
 		}
 	}
 	if s.Env != "" {

@@ -37,7 +37,6 @@ func reached(t *testing.T, kind string, settings map[string]any) string {
 // One plan's settings, in every kind that has them: what they mean is the same.
 func TestSettingsReachEveryKind(t *testing.T) {
 	const trt = "--extra_llm_api_options {config} | "
-	const tabby = "--config {config} | "
 	tests := []struct {
 		setting string
 		value   any
@@ -62,15 +61,15 @@ func TestSettingsReachEveryKind(t *testing.T) {
 		}},
 		{"max_model_len", 131072.0, map[string]string{
 			"vllm": "--max-model-len 131072", "sglang": "--context-length 131072", "llamacpp": "-c 131072", "trtllm": "--max_seq_len 131072",
-			"ollama": "OLLAMA_CONTEXT_LENGTH=131072", "tabbyapi": tabby + "model:;     max_seq_len: 131072", "embedded": "--max-model-len 131072",
+			"ollama": "OLLAMA_CONTEXT_LENGTH=131072", "tabbyapi": "--max-seq-len 131072", "embedded": "--max-model-len 131072",
 		}},
 		{"max_num_seqs", 2, map[string]string{
 			"vllm": "--max-num-seqs 2", "sglang": "--max-running-requests 2", "llamacpp": "-np 2", "trtllm": "--max_batch_size 2",
-			"ollama": "OLLAMA_NUM_PARALLEL=2", "tabbyapi": tabby + "model:;     max_batch_size: 2", "embedded": "--max-num-seqs 2",
+			"ollama": "OLLAMA_NUM_PARALLEL=2", "tabbyapi": "--max-batch-size 2", "embedded": "--max-num-seqs 2",
 		}},
 		{"max_num_batched_tokens", 8192, map[string]string{
 			"vllm": "--max-num-batched-tokens 8192", "sglang": "--chunked-prefill-size 8192", "llamacpp": "-b 8192 -ub 8192",
-			"trtllm": "--max_num_tokens 8192", "tabbyapi": tabby + "model:;     chunk_size: 8192",
+			"trtllm": "--max_num_tokens 8192", "tabbyapi": "--chunk-size 8192",
 		}},
 		{"gpu_memory_utilization", 0.85, map[string]string{
 			"vllm": "--gpu-memory-utilization 0.85", "sglang": "--mem-fraction-static 0.85", "trtllm": "--kv_cache_free_gpu_memory_fraction 0.85",
@@ -80,7 +79,7 @@ func TestSettingsReachEveryKind(t *testing.T) {
 		{"kv_cache_dtype", "fp8", map[string]string{
 			"vllm": "--kv-cache-dtype fp8", "sglang": "--kv-cache-dtype fp8", "trtllm": trt + "kv_cache_config:;     dtype: fp8",
 			"llamacpp": "error: engine kind \"llamacpp\": setting \"kv_cache_dtype\" is one of", "ollama": "error: engine kind \"ollama\": setting \"kv_cache_dtype\" is one of",
-			"tabbyapi": tabby + "model:;     cache_mode: fp8",
+			"tabbyapi": "--cache-mode fp8",
 		}},
 		{"attention_backend", "on", map[string]string{
 			"llamacpp": "-fa on", "ollama": "OLLAMA_FLASH_ATTENTION=1", "vllm": "--attention-backend on", "sglang": "--attention-backend on",
@@ -98,7 +97,7 @@ func TestSettingsReachEveryKind(t *testing.T) {
 			"sglang":   "--speculative-algorithm NEXTN --speculative-draft-model-path d --speculative-num-steps 3",
 			"trtllm":   trt + "speculative_config:;     decoding_type: MTP;     max_draft_len: 3;     speculative_model: d",
 			"llamacpp": "--spec-type draft-mtp -md d --spec-draft-n-max 3",
-			"tabbyapi": tabby + "draft_model:;     draft_mode: mtp;     draft_model_name: d;     draft_num_tokens: 3",
+			"tabbyapi": "--draft-mode mtp --draft-model-name d --draft-num-tokens 3",
 		}},
 	}
 	for _, tc := range tests {
@@ -129,12 +128,14 @@ func TestSettingsTogether(t *testing.T) {
 		"no slots":                         {"llamacpp", map[string]any{"max_model_len": 8192, "max_num_seqs": 0}, `error: engine kind "llamacpp": setting "max_model_len" is multiplied by max_num_seqs, and both must be whole numbers above zero`},
 		"the smaller step comes last":      {"llamacpp", map[string]any{"ubatch_size": 512, "max_num_batched_tokens": 2048}, "-b 2048 -ub 2048 -ub 512"},
 		"a list":                           {"llamacpp", map[string]any{"tensor_split": []any{3.0, 1.5}}, "-ts 3,1.5"},
-		"a list in a file":                 {"tabbyapi", map[string]any{"gpu_split": []any{20.0, 24.5}}, "--config {config} | model:;     gpu_split:;         - 20;         - 24.5"},
+		"a list of words":                  {"tabbyapi", map[string]any{"gpu_split": []any{20.0, 24.5}}, "--gpu-split 20 24.5"},
+		"a bool that is spelt out":         {"tabbyapi", map[string]any{"tensor_parallel": true, "output_chunking": false}, "--tensor-parallel true --output-chunking false"},
 		"members of one map":               {"trtllm", map[string]any{"kv_cache_dtype": "fp8", "enable_prefix_caching": false}, "--extra_llm_api_options {config} | kv_cache_config:;     dtype: fp8;     enable_block_reuse: false"},
 		"graphs with members":              {"trtllm", map[string]any{"cuda_graph_max_bs": 8, "enforce_eager": false}, "--extra_llm_api_options {config} | cuda_graph_config:;     max_batch_size: 8"},
 		"eager takes graphs away":          {"trtllm", map[string]any{"cuda_graph_max_bs": 8, "enforce_eager": true}, "--extra_llm_api_options {config} | cuda_graph_config: null"},
 		"the file comes before flags":      {"trtllm", map[string]any{"max_num_seqs": 4, "dtype": "auto"}, "--extra_llm_api_options {config} --max_batch_size 4 | dtype: auto"},
-		"no exponent in a file":            {"tabbyapi", map[string]any{"kv_cache_tokens": 1048576.0}, "--config {config} | model:;     cache_size: 1048576"},
+		"no exponent in a file":            {"trtllm", map[string]any{"kv_cache_tokens": 1048576.0}, "--extra_llm_api_options {config} | kv_cache_config:;     max_tokens: 1048576"},
+		"no exponent in a flag":            {"tabbyapi", map[string]any{"kv_cache_tokens": 1048576.0}, "--cache-size 1048576"},
 		"JSON without exponents":           {"vllm", map[string]any{"hf_overrides": map[string]any{"n": 1e9, "deep": map[string]any{"list": []any{1.0, "x"}}}}, `--hf-overrides {"deep":{"list":[1,"x"]},"n":1000000000}`},
 		"a bool as a variable":             {"vllm", map[string]any{"dev_mode": true, "count_nans": false}, "VLLM_COMPUTE_NANS_IN_LOGITS=0 VLLM_SERVER_DEV_MODE=1"},
 		"a word outside of the choices":    {"llamacpp", map[string]any{"attention_backend": "flashinfer"}, `error: engine kind "llamacpp": setting "attention_backend" is one of "auto", "off" and "on", not "flashinfer"`},
