@@ -1,12 +1,14 @@
 """Writes models of known shapes with random weights, for engines on a machine without a network.
 
-    models.py O200K FOLDER [LAYERS]
+    models.py O200K FOLDER [LAYERS [weights]]
 
 FOLDER/gpt-oss-20b and FOLDER/qwen3-8b are folders for `--load-format dummy` (configuration and
-tokenizer, no weights). Where the package gguf is there, FOLDER/gpt-oss-20b.gguf is the same shape for
+tokenizer, no weights); with `weights` the second has some (BF16, 16.8 GB with 36 layers), for
+engines that load no other, such as TabbyAPI. Where the package gguf is there, FOLDER/gpt-oss-20b.gguf is the same shape for
 llama.cpp, its weights drawn once and repeated: experts in MXFP4, all else in BF16, 14 GB with 24 layers.
 
-O200K is the file o200k_base.tiktoken, the vocabulary of gpt-oss; LAYERS makes both models shallower.
+O200K is the file o200k_base.tiktoken, the vocabulary of gpt-oss; LAYERS makes both models shallower,
+0 leaves them as they are.
 """
 
 import json
@@ -53,6 +55,31 @@ def qwen3(layers):
         "max_position_embeddings": 40960, "rope_theta": 1000000, "rope_scaling": None, "sliding_window": None, "use_sliding_window": False,
         "bos_token_id": START, "eos_token_id": END, "pad_token_id": PAD, "initializer_range": 0.02, "tie_word_embeddings": False, "use_cache": True,
     }
+
+
+def write_qwen3(path, config):
+    """All layers have the tensors of one draw, which takes a tenth of the time; embedding and head have their own."""
+    import torch
+    from safetensors.torch import save_file
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    wide, inner, vocabulary = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    head, query, kv = config["head_dim"], config["num_attention_heads"] * config["head_dim"], config["num_key_value_heads"] * config["head_dim"]
+    draw = torch.Generator(device).manual_seed(1)
+
+    def normal(*shape):
+        return (torch.randn(shape, generator=draw, device=device, dtype=torch.bfloat16) * 0.02).cpu()
+
+    layer = {"self_attn.q_proj": normal(query, wide), "self_attn.k_proj": normal(kv, wide), "self_attn.v_proj": normal(kv, wide),
+             "self_attn.o_proj": normal(wide, query), "mlp.gate_proj": normal(inner, wide), "mlp.up_proj": normal(inner, wide),
+             "mlp.down_proj": normal(wide, inner), "input_layernorm": torch.ones(wide, dtype=torch.bfloat16),
+             "post_attention_layernorm": torch.ones(wide, dtype=torch.bfloat16), "self_attn.q_norm": torch.ones(head, dtype=torch.bfloat16),
+             "self_attn.k_norm": torch.ones(head, dtype=torch.bfloat16)}
+    # safetensors refuses tensors that share memory, so every layer gets a copy.
+    tensors = {f"model.layers.{i}.{name}.weight": t.clone() for i in range(config["num_hidden_layers"]) for name, t in layer.items()}
+    tensors |= {"model.embed_tokens.weight": normal(vocabulary, wide), "lm_head.weight": normal(vocabulary, wide),
+                "model.norm.weight": torch.ones(wide, dtype=torch.bfloat16)}
+    save_file(tensors, os.path.join(path, "model.safetensors"), metadata={"format": "pt"})
 
 
 def tokenizer(ranks):
@@ -146,6 +173,8 @@ def main():
             json.dump(config, f, indent=1)
         with open(os.path.join(path, "generation_config.json"), "w") as f:
             json.dump({"bos_token_id": START, "eos_token_id": END, "pad_token_id": PAD}, f)
+    if sys.argv[4:] == ["weights"]:
+        write_qwen3(os.path.join(folder, "qwen3-8b"), qwen3(layers or 36))
     try:
         import gguf  # noqa: F401
     except ImportError:
