@@ -86,7 +86,7 @@ phase "decoding" {
     }
   }
 
-  # A rule reads the winner.
+  # The rule reads the winner.
   gate {
     rule "kernel path proven" {
       expr = "levels.kernels == 'pass'"

@@ -1,6 +1,6 @@
-# A benchmark that is a script: mxflow runs it for every launch, takes its metrics
+# A benchmark that is a script: mxflow runs it once per launch, takes its metrics
 # from the JSON that it prints, and decides rules on them. This one counts the
-# divisions that finding primes takes, which needs only a shell; yours would be
+# divisions needed to find primes, which takes only a shell; yours would be
 # command = ["uv", "run", "python", "bench.py", "--suite", "full"].
 #
 #   mxflow apply examples/command/plan.hcl
@@ -16,7 +16,7 @@ engine "command" "primes" {
     command = ["sh", "primes.sh"]
   }
 
-  # What the script may take before it counts as hung.
+  # After this the script counts as hung.
   run {
     timeout = "2m"
   }
@@ -35,7 +35,7 @@ engine "command" "primes" {
   }
 }
 
-# The script says on standard error what it does: that is the log, and the evidence.
+# The script reports on standard error what it does: that is the log, and the evidence.
 knob "bound" {
   default = "all"
 
@@ -57,8 +57,8 @@ knob "bound" {
   }
 }
 
-# No smoke level and no workloads: a command answers nobody, and brings its own
-# work. It is qualified by one run, which must end well and print every metric.
+# No smoke level and no workloads: a command takes no requests, and brings its own
+# work. It is qualified by one run, which must succeed and print every metric.
 protocol "script" {
   level "kernels" {}
   level "benchmark" {

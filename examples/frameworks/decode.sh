@@ -1,5 +1,5 @@
-# Stands for a decoder of one's own: as many products of a matrix and a vector as
-# a small model has tokens to decode, timed from outside. Prints one JSON object.
+# Stands in for your own decoder: as many matrix-vector products as a small model
+# has tokens to decode, timed from outside. Prints one JSON object.
 tokens=40
 start=$(date +%s%N)
 awk -v tokens="$tokens" 'BEGIN {

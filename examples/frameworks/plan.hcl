@@ -1,4 +1,4 @@
-# A comparison of frameworks, as a team writes it down: servers and a script of one's own
+# A comparison of frameworks, as a team would write it down: servers and your own script
 # side by side, the same prompts for all servers, in fresh launches, with speed-ups, power
 # and quality against one of them.
 #
@@ -7,9 +7,9 @@
 #   mxflow apply  examples/frameworks --var engine=embedded   # anywhere
 #   mxflow report examples/frameworks                         # the table as Markdown
 #
-# With engine=embedded three states of the engine inside mxflow stand for the servers, and the
-# script counts divisions. Power is measured where there is a GPU to ask: a row without one has
-# none, and a rule that reads it does not pass.
+# With engine=embedded three configurations of the embedded engine stand in for the servers, and
+# the script counts divisions. Power is measured if there is a GPU: a row without one has none,
+# and a rule that reads it does not pass.
 #
 # apply: --var engine=embedded
 # exit status: 2
@@ -49,7 +49,7 @@ engine "llamacpp" "bf16" {
   settings = { gpu_layers = "all" }
 }
 
-# A script of one's own: it prints what it measured, and is a row beside the servers.
+# Your own script: it prints what it measured, and is a row beside the servers.
 engine "command" "megakernel" {
   process {
     command = ["uv", "run", "python", "bench.py", "--model", "Qwen/Qwen3-0.6B", "--json"]
@@ -112,14 +112,14 @@ workload "chat" {
   warmup        = 1
 }
 
-# What an engine must do before its numbers count. One that does not is a row that
-# says why, and apply does not exit with 0.
+# What an engine must pass before its numbers count. If it does not, its row says why,
+# and apply does not exit with 0.
 protocol "answers" {
   level "smoke" {
     prompt = "The capital of France is"
     expect = "Paris"
   }
-  # transformers gives no log-probabilities to hold others against, so there tokens have to do.
+  # transformers gives no log-probabilities to compare with, so tokens have to do there.
   level "correctness" {
     max_kl           = var.engine == "gpu" ? null : 0.05
     min_argmax_match = var.engine == "gpu" ? null : 0.95

@@ -1,6 +1,6 @@
-# The benchmark log of an inference engine of one's own, as a plan: seven configurations in
-# three tiers, three models, and milestones that have to hold on all of them. What was a
-# table to fill in by hand is what apply records.
+# The benchmark log of a home-grown inference engine, as a plan: seven configurations in
+# three tiers, three models, and milestones that must hold on all of them. apply records
+# what used to be a table filled in by hand.
 #
 #   mxflow plan  examples/generation                        # suite quick, as a milestone is written
 #   mxflow apply examples/generation --suite full           # all seven
@@ -8,9 +8,9 @@
 #
 # Measured with engine=embedded on 2 cores, suite quick, in 40 s (suite full: 8 minutes):
 #
-#   feature       stands for it                   claim             llama   qwen3   gemma3
+#   feature       stand-in                        claim             llama   qwen3   gemma3
 #   kv_cache      KV cache                        at least +25%     +442%   +793%   +81%
-#   fused         routed experts in place of all  at least +20%     +165%
+#   fused         routed experts, not all         at least +20%     +165%
 #   int8_cache    keys and values in 8 bits       at least +50%     -7% (upper bound +28%)
 #
 # apply: --var engine=embedded
@@ -45,7 +45,7 @@ locals {
     qwen3  = { model = "Qwen/Qwen3-1.7B", layers = 3 }
     gemma3 = { model = "google/gemma-3-1b-it", layers = 1 }
   }
-  # The seven configurations. A thirtieth of the tokens is what a laptop has time for.
+  # The seven configurations. A laptop has time for a thirtieth of the tokens.
   configurations = {
     short     = { prompt = 64, output = 64 }
     medium    = { prompt = 256, output = 256 }
@@ -183,7 +183,7 @@ baseline {
   protocol = protocol.log
 }
 
-# The embedded engine shares its processors with whatever else runs.
+# The embedded engine shares its CPUs with whatever else runs.
 decision {
   false_pass = { infer = 0.01, embedded = 0.05 }[var.engine]
   false_fail = { infer = 0.05, embedded = 0.1 }[var.engine]
@@ -204,7 +204,7 @@ phase "kv_cache" {
       rule = "medium.tg.gain >= 0.25"
     }
 
-    # A milestone has to hold on the other two models as well.
+    # A milestone must hold on the other two models as well.
     confirm {
       engine   = local.engines["qwen3"]
       criteria = ["decode"]

@@ -1,15 +1,15 @@
-# Ports in llama.cpp: flash attention, an 8-bit KV cache and speculation by n-grams, one
-# on top of the other. The numbers to beat are what llama-bench shows of the same build.
+# Ports in llama.cpp: flash attention, an 8-bit KV cache and n-gram speculation, one on
+# top of the other. The numbers to beat are llama-bench's for the same build.
 #
 #   mxflow plan  examples/llamacpp --var model=models/gpt-oss-120b-mxfp4.gguf
 #   mxflow apply examples/llamacpp --var engine=embedded    # anywhere
 #
-# With engine=embedded, on 2 cores with ten times as much to do, in 3 minutes:
+# With engine=embedded, on 2 cores under ten times the load they can handle, in 3 minutes:
 #
 #   feature  stands for it       claim                          measured
 #   flash    KV cache            at least +10%                  +1012% (lower bound +387%)
-#   kv_q8    KV cache in int8    no more than half slower       -10.6% (lower bound -49.4%)
-#   ngram    prompt lookup of 8  at least +50%                  -25%, 1.08 tokens a step
+#   kv_q8    KV cache in int8    at most half slower            -10.6% (lower bound -49.4%)
+#   ngram    prompt lookup of 8  at least +50%                  -25%, 1.08 tokens per step
 #
 # apply: --var engine=embedded
 # exit status: 2
@@ -44,7 +44,7 @@ engine "llamacpp" "gb10" {
 
   settings = {
     gpu_layers            = "all"
-    fit                   = false # arms that fit themselves to memory may differ
+    fit                   = false # arms that fit themselves to memory can differ
     max_model_len         = 8192
     max_num_seqs          = 1
     enable_prefix_caching = false
@@ -158,7 +158,7 @@ baseline {
   protocol = protocol.standard
 }
 
-# The embedded engine shares its processors with whatever else runs.
+# The embedded engine shares its CPUs with whatever else runs.
 decision {
   false_pass = { llamacpp = 0.01, embedded = 0.05 }[var.engine]
   false_fail = { llamacpp = 0.05, embedded = 0.1 }[var.engine]
@@ -234,7 +234,7 @@ phase "speculation" {
     rule "decode is faster" {
       expr = "chat.tg.gain >= 0.25"
     }
-    # A count, so it tells where speeds are too noisy to.
+    # A count: it decides where speeds are too noisy.
     rule "drafts are accepted" {
       expr = "chat.accept_rate >= 0.5"
     }

@@ -1,7 +1,7 @@
 # A service under load. Speed for one user says little about an engine that many
-# use at once, so this plan measures twice over: `users` keeps 1 and then 4
-# requests in flight (a closed loop), and `traffic` sends by the clock, however slow
-# the answers are (an open loop). Only the second shows a queue that grows: its
+# use at once, so this plan measures in two ways: `users` keeps 1 and then 4
+# requests in flight (a closed loop), and `traffic` sends on schedule, however slow
+# the answers are (an open loop). Only the second shows a growing queue: its
 # latencies count from when a request should have been sent.
 #
 #   mxflow apply examples/load/plan.hcl
@@ -18,7 +18,7 @@ engine "embedded" "tiny" {
   settings = {
     threads = 1
     # Requests that take turns at the model. A workload that asks for more at once
-    # is refused: it could only be measured waiting.
+    # is refused: the rest would only wait.
     max_num_seqs = 4
   }
 }
@@ -45,12 +45,12 @@ knob "kv_cache" {
 }
 
 # A list makes a cell of each value, and an element of its address: rules read
-# users.c1.tg and users.c4.tg. Each cell is measured for itself in every launch.
+# users.c1.tg and users.c4.tg. Each cell is measured separately in every launch.
 #
-# That the engine really worked on 4 at once is checked, by its own count and by
-# the tokens that arrive; otherwise the launch is invalid. Half has to do here:
-# these answers are over in milliseconds, and engine and client share processors.
-# For the same reason the client may be late; beside a GPU leave max_lag out.
+# mxflow checks that the engine really worked on 4 at once, by its own count and by
+# the tokens that arrive; otherwise the launch is invalid. Here half has to do: these
+# answers are over in milliseconds, and engine and client share CPUs. For the same
+# reason the client is allowed to be late; on a GPU machine leave max_lag out.
 workload "users" {
   prompt_tokens = 32
   output_tokens = 16
@@ -61,9 +61,8 @@ workload "users" {
   max_lag       = "1s"
 }
 
-# 24 requests a second is what the engine without a cache cannot do. Of those
-# that come, 4 are in flight; the others wait in the client, and their latency
-# runs: metric queue.
+# The engine cannot serve 24 requests per second without a cache. 4 are in flight;
+# the others wait in the client while their latency runs: metric queue.
 workload "traffic" {
   prompt_tokens   = 64
   output_tokens   = 16
@@ -74,8 +73,8 @@ workload "traffic" {
   warmup          = 1
   max_lag         = "1s"
 
-  # What makes an answer a good one. slo_attainment is the share of good ones, and
-  # goodput how many of them there were a second.
+  # What makes an answer good: slo_attainment is the share of good answers, and
+  # goodput their number per second.
   slo {
     e2e = "200ms"
   }
@@ -153,8 +152,8 @@ phase "cache" {
     rule "nobody waits a tenth of a second longer" {
       expr = "traffic.queue.delta <= 100"
     }
-    # Garbage would be fast as well. The answers of both arms
-    # are compared without a rule; failed requests are this one's.
+    # Garbage would be fast, too. The answers of both arms are compared
+    # without a rule; this rule covers failed requests.
     rule "every request is answered" {
       expr = "traffic.errors == 0"
     }

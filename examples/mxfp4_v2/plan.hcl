@@ -1,13 +1,13 @@
 # The plan that mxflow was made for: make vLLM the fastest engine for gpt-oss-120b on a
-# GB10, one port at a time. README.md says which part of the working papers stands where,
+# GB10, one port at a time. README.md says where each part of the working papers is,
 # and how each feature is expected to end.
 #
 #   mxflow validate examples/mxfp4_v2
 #   mxflow plan     examples/mxfp4_v2
 #   mxflow apply    examples/mxfp4_v2 --var engine=embedded    # anywhere, in one to two minutes
 #
-# With engine=embedded the same phases, features, rules and gates run on the engine inside
-# mxflow. Each knob says beside its real switch what stands for it there.
+# With engine=embedded the same phases, features, rules and gates run on the embedded
+# engine. A comment at each knob names its stand-in there.
 #
 # apply: --var engine=embedded
 # exit status: 2
@@ -52,8 +52,8 @@ locals {
   clones = { vllm = var.projects, embedded = "scratch" }[var.engine]
   backup = "mxfp4_wip_backup"
 
-  # Thresholds. On a GB10 decode varies by 0.2 % between launches; on the processors of a
-  # laptop by 15 %, so what is too small to see there is asked for coarsely.
+  # Thresholds. On a GB10 decode varies by 0.2% between launches, on a laptop's CPU by
+  # 15%, so the thresholds for what is too small to see there are coarse.
   least = {
     vllm     = { gemm = 0.10, activation = 0.05, tiles = 0.05, slowdown = 0.03 }
     embedded = { gemm = 0.10, activation = 0.50, tiles = 0.05, slowdown = 0.50 }
@@ -107,9 +107,9 @@ engine "embedded" "tiny" {
   settings = { layers = 2 }
 }
 
-# -------------------------------------------------------- knobs: one gate a feature
+# -------------------------------------------------------- knobs: one gate per feature
 
-# embedded: recomputing every prefix is what Marlin is, and a KV cache what the grouped GEMM is.
+# embedded: recomputing every prefix stands in for Marlin, a KV cache for the grouped GEMM.
 knob "moe_kernel" {
   summary = "Kernel of the experts"
   default = "marlin"
@@ -141,7 +141,7 @@ knob "moe_kernel" {
   }
 }
 
-# embedded: a prefix cache, of which unique prompts find nothing.
+# embedded: a prefix cache, in which unique prompts find nothing.
 knob "runner_cache" {
   summary = "Keep runners and their set-up between calls"
   default = "off"
@@ -169,7 +169,7 @@ knob "runner_cache" {
   }
 }
 
-# embedded: keys and values in 8 bits, which are rounded and no faster.
+# embedded: keys and values in 8 bits, rounded and no faster.
 knob "activation" {
   summary = "Format of the activations"
   default = "bf16"
@@ -197,7 +197,7 @@ knob "activation" {
   }
 }
 
-# embedded: all experts for every token, or those that it was routed to.
+# embedded: all experts for every token, or only those it was routed to.
 knob "tile" {
   summary = "Tile of the grouped GEMM: 128 rows are mostly empty when one token is decoded"
   default = "128x128"
@@ -225,7 +225,7 @@ knob "tile" {
   }
 }
 
-# embedded: drafts of 4, 8 and 16 tokens out of the prompt, nearly all of them wrong.
+# embedded: drafts of 4, 8 and 16 tokens from the prompt, nearly all of them wrong.
 knob "draft" {
   summary = "Draft model of speculative decoding"
   default = "off"
@@ -262,7 +262,7 @@ knob "draft" {
   }
 }
 
-# embedded: a softmax with sinks or without, as here.
+# embedded: a softmax with sinks or without, as on vLLM.
 knob "sinks" {
   summary = "Attention sinks"
   default = "off"
@@ -353,8 +353,8 @@ protocol "v2" {
   }
 }
 
-# How the old branch was measured: its log is in order, here is its speed. Nobody read
-# what it answers.
+# How the old branch was measured: its log is fine, here is its speed. Nobody read its
+# answers.
 protocol "speed_only" {
   level "kernels" {}
   level "benchmark" {
@@ -367,8 +367,8 @@ baseline {
   protocol = protocol.v2
 }
 
-# The embedded engine shares its processors with whatever else runs, so it is decided there
-# with five wrong verdicts of a kind in a hundred, not one.
+# The embedded engine shares its CPUs with whatever else runs, so its error rates are
+# higher: 5% false passes, not 1%, and 10% false fails, not 5%.
 decision {
   false_pass = { vllm = 0.01, embedded = 0.05 }[var.engine]
   false_fail = { vllm = 0.05, embedded = 0.1 }[var.engine]
@@ -425,8 +425,8 @@ phase "branches" {
   }
 }
 
-# The old branch at once, measured as it used to be. It has the best number of all that
-# is measured here, and it answers with garbage: the number does not count.
+# The whole old branch, measured as it used to be. It has the best number of all, and
+# it answers with garbage: the number does not count.
 phase "wip" {
   summary = "What the old branch is worth"
   after   = [phase.branches]
@@ -508,8 +508,8 @@ phase "activation" {
   summary = "P3: MXFP8 activations"
   after   = [phase.caching]
 
-  # Within noise. The feature does not enter the stack, and since nothing got worse the
-  # gate lets the next port begin all the same.
+  # Within noise. The feature does not enter the stack, but nothing got worse, so the
+  # gate still lets the next port begin.
   feature "activation" {
     summary   = "Quantise activations to MXFP8 once a layer"
     priority  = 3
@@ -566,7 +566,7 @@ phase "speculation" {
   after   = [phase.tiles]
 
   # One of three draft models. All are expected to win, and all lose: most drafts are
-  # rejected, and each costs what a token costs.
+  # rejected, and each costs as much as a token.
   feature "eagle3" {
     summary   = "Eagle3, with the draft model that suits the prompts best"
     priority  = 5
@@ -631,8 +631,8 @@ phase "matrix" {
   }
 }
 
-# What to improve in FlashInfer, by a commit, a file and a snippet, followed to where it is
-# today. Ends with fail where a note has been dealt with upstream.
+# What to improve in FlashInfer, by commit, file and snippet, followed to where it is
+# today. Fails if a note has been dealt with upstream.
 phase "upstream" {
   summary       = "Notes on FlashInfer that are still open"
   after_decided = [phase.branches]

@@ -1,7 +1,7 @@
 # A prefix cache where it helps: all requests share a system prompt, which is
-# computed once. mxflow makes every prompt unique from its first token on, which
+# computed once. mxflow makes every prompt unique from its first token, which
 # defeats prefix caches, because a cached prompt looks like a fast prefill. Here
-# the cache is what is under test, so the plan says what may be found in it
+# the cache itself is under test, so the plan says what may be found in it
 # (system_tokens), and anything beyond that makes the measurement invalid.
 #
 #   mxflow apply examples/prefix_cache/plan.hcl
@@ -32,8 +32,8 @@ knob "prefix_cache" {
     }
   }
 
-  # The lookup runs at the first prompt. That something was found too is measured:
-  # cached_tokens of each request, and prefix_hit_rate from the engine's counters.
+  # The lookup runs at the first prompt. Hits are measured: cached_tokens of each
+  # request, and prefix_hit_rate from the engine's counters.
   value "on" {
     env = { MXFLOW_EMBEDDED_PREFIX_CACHE = "on" }
     must_see {
@@ -42,8 +42,8 @@ knob "prefix_cache" {
   }
 }
 
-# A chat of 32 tokens behind instructions of 480. The client may be late, since
-# it shares processors with the engine; beside a GPU leave max_lag out.
+# A chat of 32 tokens behind instructions of 480. The client is allowed to be late
+# because it shares CPUs with the engine; on a GPU machine leave max_lag out.
 workload "chat" {
   api           = "chat"
   system_tokens = 480
@@ -84,7 +84,7 @@ phase "prefix_cache" {
     criterion "first_token" {
       rule = "chat.ttft.gain >= 0.5"
     }
-    # Of 512 prompt tokens, whole blocks of 16 that the system prompt fills.
+    # Of 512 prompt tokens, the full blocks of 16 that the system prompt fills.
     criterion "found" {
       rule = "chat.cached_tokens >= 400 and chat.prefix_hit_rate >= 0.7"
     }

@@ -1,6 +1,6 @@
 # All levels of the protocol, on a port that passes them and on three that do not: one is
 # fast and wrong, one leaks, and one speeds up what its author looked at and slows down what
-# nobody did. The gate holds because each was caught. Takes about half a minute.
+# nobody looked at. The gate passes because each was caught. Takes about half a minute.
 #
 # exit status: 0
 # feature.cached: pass
@@ -16,7 +16,7 @@ engine "embedded" "tiny" {
   settings = { layers = 2 }
 }
 
-# The port, and two ways to get it wrong. The faults say nothing in the log, as in life.
+# The port, and two ways to get it wrong. As in real life, the faults log nothing.
 knob "kv_cache" {
   default = "off"
 
@@ -99,7 +99,7 @@ protocol "whole" {
     max_slowdown     = 20
     max_memory_slope = 100
   }
-  # A check of one's own: the engine still lists its model after all that.
+  # Your own check: the engine still lists its model after all that.
   level "exec" "lists_models" {
     command = ["sh", "-c", "test -n \"$MXFLOW_MODEL\" && test -s \"$MXFLOW_LOG\""]
   }
@@ -126,8 +126,8 @@ phase "ports" {
       rule = "chat.tg.gain >= 1.0"
     }
   }
-  # As fast, and some of what it keeps is old: it answers the smoke test, its log is in
-  # order, and correctness fails. Nothing of it is measured.
+  # As fast, but part of its cache is stale: it answers the smoke test, its log is fine,
+  # and correctness fails. It is not measured.
   feature "fast_and_wrong" {
     priority  = 2
     builds_on = baseline
@@ -136,7 +136,7 @@ phase "ports" {
       rule = "chat.tg.gain >= 1.0"
     }
   }
-  # Right and fast, and it keeps half a megabyte of every request.
+  # Correct and fast, but it leaks half a megabyte per request.
   feature "leaks" {
     priority  = 3
     builds_on = baseline
@@ -145,8 +145,8 @@ phase "ports" {
       rule = "chat.tg.gain >= 1.0"
     }
   }
-  # Decodes several times as fast, and its prefill computes every expert: tg alone would let
-  # it pass, TTFT does not.
+  # Decodes several times as fast, but its prefill computes every expert: tg alone would
+  # let it pass, TTFT does not.
   feature "trades_ttft" {
     priority  = 4
     builds_on = baseline

@@ -3,7 +3,7 @@
 #
 #   mxflow test examples/quickstart/plan.hcl
 
-# As it may come out on a laptop: four launches of each arm, interleaved.
+# A plausible result on a laptop: four launches per arm, interleaved.
 case "a cache that pays is accepted" {
   feature = feature.kv_cache
   launches = {

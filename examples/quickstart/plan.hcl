@@ -1,5 +1,5 @@
-# Two ports, one after the other, on the engine inside mxflow, each with an effect
-# far beyond the noise of a laptop: a KV cache, then routing tokens to their experts.
+# Two ports, one after the other, on the embedded engine, each with an effect far
+# beyond a laptop's noise: a KV cache, then routing tokens to their experts.
 #
 #   mxflow apply examples/quickstart/plan.hcl
 #
@@ -15,8 +15,8 @@ engine "embedded" "tiny" {
   }
 }
 
-# What is under test: each knob is one feature gate of the engine, and says how
-# the engine's log proves that the value took effect.
+# The switches under test: each knob is one feature gate of the engine, and says
+# how the engine's log proves that the value took effect.
 knob "kv_cache" {
   default = "off"
 

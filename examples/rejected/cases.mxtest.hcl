@@ -1,5 +1,5 @@
-# Would the gate of plan.hcl have let the port in, had it cost nothing? A gate that
-# can only say no would have been no test.
+# Would the gate of plan.hcl pass if the port cost nothing? A gate that can only
+# fail tests nothing.
 #
 #   mxflow test examples/rejected/plan.hcl
 
@@ -48,8 +48,7 @@ case "the gate stays shut where decoding regressed" {
   expect   = "fail"
 }
 
-# A port that silently falls back to the old kernel loses nothing, and has shown
-# nothing.
+# A port that silently falls back to the old kernel loses nothing and proves nothing.
 case "a port that fell back to the old kernel" {
   gate         = phase.save_memory
   broken       = "kernels"

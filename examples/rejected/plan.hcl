@@ -1,7 +1,7 @@
-# A port that loses, and what becomes of it. Someone offers to save the memory of
-# the KV cache by computing every prefix again for each token. The idea works,
-# the text is the same, and decoding gets many times slower. So the gate says no,
-# the phase that would have built on it stays locked, and apply exits with 2.
+# A port that loses, and what happens then. Someone offers to save the memory of
+# the KV cache by recomputing the whole prefix for each token. It works, the text
+# is the same, and decoding gets many times slower. So the gate fails, the phase
+# that would have built on it stays locked, and apply exits with 2.
 #
 #   mxflow apply examples/rejected/plan.hcl
 #   mxflow audit examples/rejected/plan.hcl    # the numbers that it failed on
@@ -18,9 +18,9 @@ engine "embedded" "tiny" {
   }
 }
 
-# The default is what runs today. The value under test has to prove itself in the
-# same way: a port that silently falls back to the old kernel would lose nothing,
-# and would have shown nothing.
+# The default is what runs today. The value under test must prove itself in the
+# same way: a port that silently falls back to the old kernel would lose nothing
+# and prove nothing.
 knob "attention" {
   default = "cached"
 
@@ -71,7 +71,7 @@ phase "save_memory" {
   feature "recompute" {
     set = { attention = "recompute" }
 
-    # The claim is kept beside what was measured, also when it turns out wrong.
+    # The claim is kept beside the measurement, even if it turns out wrong.
     hypothesis {
       metric  = "chat.tg"
       expect  = "-3%"
@@ -100,7 +100,7 @@ phase "save_memory" {
 }
 
 # Nothing in this phase runs, and every line about it names the gate above as the
-# cause. With after_decided instead of after it would run all the same.
+# cause. With after_decided instead of after it would still run.
 phase "longer_context" {
   after = [phase.save_memory]
 

@@ -1,16 +1,16 @@
 # Ports in SGLang: the radix cache behind a long system prompt, CUDA graphs, and a KV cache
 # in FP8 that is wrong. None builds on another, so each is measured against the baseline,
-# and all of them share its launches. Each is proved by what SGLang logs when it works, not
-# by what it was asked for: that is why no attention backend is among them.
+# and they share its launches. The evidence is what SGLang logs while it works, not what it
+# was configured to do: that is why no attention backend is among the ports.
 #
 #   mxflow plan  examples/sglang
 #   mxflow apply examples/sglang --var engine=embedded    # anywhere
 #
-# With engine=embedded, on 2 cores with ten times as much to do, in 140 s:
+# With engine=embedded, on 2 cores under ten times the load they can handle, in 140 s:
 #
 #   feature      stands for it                    claim                       measured
 #   radix_cache  prefix cache                     first token, at least +25%  +89% (lower bound +67%)
-#   cuda_graphs  routed experts in place of all   at least +5%                +233% (lower bound +32%)
+#   cuda_graphs  routed experts, not all          at least +5%                +233% (lower bound +32%)
 #   kv_fp8       KV cache with fault stale_kv     at least -3%                correctness fails, so nothing
 #
 # apply: --var engine=embedded
@@ -63,7 +63,7 @@ knob "radix_cache" {
       log = { sglang = ["*#cached-token: 4*"], embedded = ["*using kernel prefix_kv_reuse*"] }[var.engine]
     }
   }
-  # That the cache is on proves little; that it was hit does.
+  # A cache that is on proves little; a cache hit does.
   value "on" {
     settings = { sglang = { enable_prefix_caching = true }, embedded = {} }[var.engine]
     env      = { sglang = {}, embedded = { MXFLOW_EMBEDDED_PREFIX_CACHE = "on" } }[var.engine]
@@ -73,7 +73,7 @@ knob "radix_cache" {
   }
 }
 
-# embedded: all experts for every token, or those that it was routed to.
+# embedded: all experts for every token, or only those it was routed to.
 knob "cuda_graphs" {
   default = "off"
   changes = ["cuda_graphs"]
@@ -94,7 +94,7 @@ knob "cuda_graphs" {
   }
 }
 
-# embedded: a cache that gives out old keys and values now and then (fault stale_kv).
+# embedded: a cache that now and then returns stale keys and values (fault stale_kv).
 knob "kv_cache" {
   default = "bf16"
   changes = ["kv_cache_dtype"]
@@ -114,7 +114,7 @@ knob "kv_cache" {
   }
 }
 
-# Questions behind instructions that all of them share.
+# Questions behind shared instructions.
 workload "chat" {
   api           = "chat"
   system_tokens = { sglang = 2048, embedded = 320 }[var.engine]
@@ -147,7 +147,7 @@ baseline {
   protocol = protocol.standard
 }
 
-# The embedded engine shares its processors with whatever else runs.
+# The embedded engine shares its CPUs with whatever else runs.
 decision {
   false_pass = { sglang = 0.01, embedded = 0.05 }[var.engine]
   false_fail = { sglang = 0.05, embedded = 0.1 }[var.engine]
@@ -180,8 +180,8 @@ phase "ports" {
     }
   }
 
-  # As fast as the right one, and it answers the smoke test: "Paris". Correctness sees the
-  # rest, and nothing of it is measured.
+  # As fast as the correct one, and it passes the smoke test: "Paris". Correctness finds
+  # the fault, and it is not measured.
   feature "kv_fp8" {
     set = { kv_cache = "fp8" }
 

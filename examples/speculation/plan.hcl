@@ -1,9 +1,9 @@
 # A port that everybody expects to win. Prompt-lookup speculation drafts the next
-# tokens for nothing, out of what is in the prompt already, and verifies all of
-# them in one pass: papers report +50% and more. That holds where answers repeat
-# their prompt. Here they do not: nearly every draft is wrong, each wrong token
-# costs a computed position, and decoding gets about half as fast. The acceptance
-# rate, read from the engine's own counters, says why, and the gate says no.
+# tokens for free, from what is already in the prompt, and verifies all of them in
+# one pass: papers report +50% and more. That holds where answers repeat their
+# prompt. Here they do not: nearly every draft is wrong, each wrong token costs a
+# computed position, and decoding gets about half as fast. The acceptance rate,
+# read from the engine's own counters, says why, and the gate fails.
 #
 #   mxflow apply examples/speculation/plan.hcl
 #   mxflow audit examples/speculation/plan.hcl    # the numbers that it failed on
@@ -33,7 +33,7 @@ knob "speculation" {
     }
   }
 
-  # That drafts are looked for proves little; that some were verified does.
+  # A lookup proves little; a verified draft does.
   value "eight" {
     env = { MXFLOW_EMBEDDED_SPECULATION = "prompt_lookup:8" }
     must_see {
