@@ -324,10 +324,11 @@ type Ask struct {
 	// Usage says whether streams can end with token counts, ContinuousUsage
 	// whether every event can carry them.
 	Usage, ContinuousUsage bool
-	// NoCache is merged into a request so that no prompt is answered from a
-	// cache; CacheReset is the page that empties it when it is posted to. Nobody
-	// here does: launches are fresh starts, and their prompts are unique.
-	NoCache    map[string]any
+	// Extra is merged into every request: members without which a prompt is answered
+	// from a cache, or an answer is cut short whatever length was asked for. CacheReset
+	// is the page that empties a cache when it is posted to. Nobody here does: launches
+	// are fresh starts, and their prompts are unique.
+	Extra      map[string]any
 	CacheReset string
 	// Rename maps members of a request to what the engine calls them, where it
 	// calls them otherwise.

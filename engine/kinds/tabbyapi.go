@@ -58,13 +58,15 @@ func init() {
 			{"validation error* for TabbyConfigModel", "config", "A setting has a value that this version does not take; the lines below it say which."},
 			{"main.py: error:", "config", "A flag is unknown to this version, or has a value that it does not take; see the line for which."},
 			{"Failed to load config.json from", "config", "There is no such model below model_dir, or it has no config.json."},
-			{"address already in use", "config", "The port is taken."},
+			{"is currently in use. Switching to", "config", "The port is taken, so it listens on the next one, where nobody asks it."},
+			{"are in use by different services", "config", "The port is taken, and so is the next one."},
 		}, []Signature{
 			{"FATAL ERROR with generation", "crash", "A generation broke, and TabbyAPI unloads or restarts what it holds; the traceback stands near this line."},
 		}),
 		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
-		Ask:      Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true},
+		// It ends an answer whose last 800 tokens repeat themselves, also with ignore_eos.
+		Ask: Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true, Extra: map[string]any{"loop_detect_window": 0}},
 
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

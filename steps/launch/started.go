@@ -192,7 +192,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
-	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.NoCache, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
+	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.Extra, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
 	client.LogProbs = openai.LogProbs{AskIDs: kind.Ask.LogProbs.AskIDs, Prompt: kind.Ask.LogProbs.Prompt}
 	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
 		t.TLSClientConfig = access.TLS
