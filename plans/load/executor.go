@@ -244,7 +244,7 @@ func (c *planCheck) checkExecutor() {
 		if e != under && !compared[name] {
 			continue
 		}
-		if e == under && e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
+		if (e == under || x.Elsewhere()) && e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
 			refuse(onePlace, "Engine %s is launched by %s, of which there is one. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
 		}
 		if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
@@ -259,13 +259,6 @@ func (c *planCheck) checkExecutor() {
 // checkElsewhere refuses what is made on this machine alone.
 func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...any)) {
 	const here = "Cannot be launched elsewhere"
-	for _, ph := range c.plan.Phases {
-		for _, step := range ph.Steps {
-			if step.Kind == plans.CompareStep || step.Kind == plans.MatrixStep {
-				refuse(here, "Step %s.%s of phase %s is launched on this host, and executor %q launches on others: the two could not be held against each other. Put it into a plan without this executor.", step.Kind, step.Name, ph.Name, c.plan.Executor.Kind)
-			}
-		}
-	}
 	for _, e := range c.plan.Engines {
 		name := e.Kind + "." + e.Name
 		if e.Launch != nil && e.Launch.Kind == "docker" {

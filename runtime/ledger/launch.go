@@ -74,7 +74,8 @@ type Launch struct {
 	Series  string `json:"series,omitempty"`
 	Log     string `json:"log,omitempty"`
 	// Output is the digest of the JSON that an engine of kind command printed,
-	// Prompts that of the texts that were sent, where several engines share them.
+	// Prompts that of the texts that are sent where several engines share them, also in the
+	// record of the qualification in which they were made.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
 	// Left are the digests of what levels left behind, by path, which begins with the

@@ -310,6 +310,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	o.Record.Place = w.place
+	sent := o.Record.Prompts // who ordered it has them
 	s := &runtime.Scope{
 		Plan: w.lab.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
 		Emit: func(ev runtime.Event) { _ = w.wire.Send(elsewhere.Message{Event: &ev}) },
@@ -319,6 +320,9 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 		return nil, err
 	}
 	for _, sum := range store.ArtifactsOf(o.Record) {
+		if sum == sent {
+			continue
+		}
 		data, err := w.store.Get(sum)
 		if err == nil {
 			err = w.wire.Send(elsewhere.Message{Sum: sum, Data: data})

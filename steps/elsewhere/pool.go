@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -74,6 +75,8 @@ type worker struct {
 	stdin io.WriteCloser
 	wire  *Wire
 	ready Ready
+	// has are the artifacts that it was sent or sent, by who makes a launch.
+	has map[string]bool
 	// from are its messages, until it is gone.
 	from chan Message
 	// gone is closed then, and class says how.
@@ -168,7 +171,7 @@ func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reas
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), gone: make(chan struct{}), said: &tail{}}
+	w = &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &tail{}}
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
@@ -477,7 +480,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 	if err := p.send(w, o); err != nil {
 		return nil, err
 	}
-	brought, stopped := map[string]bool{}, ctx.Done()
+	stopped := ctx.Done()
 	for {
 		var m Message
 		select {
@@ -506,7 +509,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 		case m.Event != nil:
 			emit(*m.Event)
 		case m.Done != nil && ctx.Err() == nil:
-			if err := p.whole(o, m, brought); err != nil {
+			if err := p.whole(o, m, w.has); err != nil {
 				w.end(hard)
 				return nil, p.lost(w, launch.GoneDamaged, err)
 			}
@@ -517,7 +520,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 				w.end(hard)
 				return nil, err
 			}
-			brought[sum] = true
+			w.has[sum] = true
 		case !m.Failed.IsZero() && ctx.Err() == nil:
 			return nil, failed(m.Failed, w)
 		case ctx.Err() != nil && (m.Stop || m.Done != nil || !m.Failed.IsZero()):
@@ -539,13 +542,17 @@ func failed(why verdict.Reason, w *worker) error {
 
 // send sends an order, after what it needs.
 func (p *Pool) send(w *worker, o *launch.Order) error {
-	sums := map[string]bool{}
-	for _, r := range o.Needs {
-		for _, sum := range r.Launch.Left {
-			sums[sum] = true
-		}
+	var sums []string
+	if o.Record.Prompts != "" {
+		sums = append(sums, o.Record.Prompts)
 	}
-	for sum := range sums {
+	for _, r := range o.Needs {
+		sums = slices.AppendSeq(sums, maps.Values(r.Launch.Left))
+	}
+	for _, sum := range sums {
+		if w.has[sum] {
+			continue
+		}
 		data, err := p.Store.Get(sum)
 		if err != nil {
 			return err
@@ -553,6 +560,7 @@ func (p *Pool) send(w *worker, o *launch.Order) error {
 		if w.wire.Send(Message{Sum: sum, Data: data}) != nil {
 			return p.lost(w, launch.GoneEnded, nil)
 		}
+		w.has[sum] = true
 	}
 	if w.wire.Send(Message{Order: o}) != nil {
 		return p.lost(w, launch.GoneEnded, nil)
@@ -583,7 +591,7 @@ func (p *Pool) lost(w *worker, class string, err error) error {
 
 // whole checks that a result is what was sent, of the launch that was ordered, with all
 // that its record names.
-func (p *Pool) whole(o *launch.Order, m Message, brought map[string]bool) error {
+func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
 	sum, err := Sum(m.Done)
 	if err != nil {
 		return err
@@ -605,6 +613,7 @@ func (p *Pool) whole(o *launch.Order, m Message, brought map[string]bool) error 
 		{strconv.Itoa(was.Ordinal), strconv.Itoa(r.Ordinal)},
 		{strconv.Itoa(was.Order), strconv.Itoa(r.Order)},
 		{was.Draw.Seed, r.Draw.Seed},
+		{cmp.Or(was.Prompts, r.Prompts), r.Prompts},
 		{was.On(), r.On()},
 	} {
 		if same[0] != same[1] {
@@ -612,7 +621,7 @@ func (p *Pool) whole(o *launch.Order, m Message, brought map[string]bool) error 
 		}
 	}
 	for _, sum := range store.ArtifactsOf(r) {
-		if !brought[sum] {
+		if !has[sum] {
 			return fmt.Errorf("artifact %s is missing", sum)
 		}
 	}

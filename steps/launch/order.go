@@ -38,9 +38,10 @@ type Order struct {
 type Ordered struct {
 	Name   string            `json:"name"`
 	Engine string            `json:"engine"`
-	Knobs  map[string]string `json:"knobs,omitempty"`
+	Knobs  map[string]string `json:"knobs"` // none is another than nil
 	Set    map[string]string `json:"set,omitempty"`
 	Over   *plans.KnobValue  `json:"over,omitempty"`
+	Row    bool              `json:"row,omitempty"`
 	Key    string            `json:"key"`
 }
 
@@ -49,6 +50,9 @@ func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
 	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
 	if o.Over != nil {
 		v, err = l.ResolveWith(s, o.Name, o.Engine, o.Set, o.Over)
+	}
+	if err == nil && o.Row {
+		v = v.AsRow()
 	}
 	if err == nil && v.Key != o.Key {
 		err = fmt.Errorf("variant %s of engine %s would start something else: its program (%s), Python packages, or what the plan reads of this host are not those that the plan was applied with; have the same files there", o.Name, o.Engine, l.Program(runtime.ContextOf(s), v.Spec))
@@ -111,7 +115,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	if l.Elsewhere == nil {
 		return f.Here(ctx, lab, s, v, record, with)
 	}
-	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: Ordered{v.Name, v.Engine, v.Knobs, v.Set, v.Over, v.Key}, Record: record}
+	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: Ordered{v.Name, v.Engine, v.Knobs, v.Set, v.Over, v.Row, v.Key}, Record: record}
 	for _, need := range needs {
 		bare := *need
 		bare.Draw = ledger.Draw{} // its run is not known there

@@ -178,7 +178,7 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 		if parent.Answered, err = References(ctx, s, l, alone, below, i+1, out); err != nil {
 			return nil, err
 		}
-		came, launch, err := Run(ctx, s, l, alone, v, parent, nil, out)
+		came, launch, err := Run(ctx, s, l, alone, v, parent, nil, nil, out)
 		if err != nil {
 			return nil, err
 		}

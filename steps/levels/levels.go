@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -112,8 +113,9 @@ func (q *qualification) left(path, sum string) {
 
 // Run qualifies one variant in one launch, which serves all levels of the
 // protocol but the benchmark. before is the launch in whose place it is, nil where it is
-// the first. Without levels there is no launch.
-func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent Parent, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
+// the first. The prompts of some workloads are made in it for all engines of a comparison
+// (record.Fit). Without levels there is no launch.
+func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent Parent, fit []string, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
 		return nil, nil, nil
@@ -132,7 +134,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	record.ID, record.Session, ev.LaunchID = id, id, id
 	s.Emit(ev)
-	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, protocol}, parent.launches()...)
+	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, fit, protocol}, parent.launches()...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +158,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels say what broke
 	s.Emit(ev)
 	if decide.Lost(record) && record.Order <= decide.MaxReplaced {
-		return Run(ctx, s, lab, protocol, v, parent, record, out)
+		return Run(ctx, s, lab, protocol, v, parent, fit, record, out)
 	}
 	return levels, record, nil
 }
@@ -173,6 +175,8 @@ func (p Parent) launches() []*ledger.Launch {
 type qualifying struct {
 	Protocol string `json:"protocol"`
 	Parent   Parent `json:"parent"`
+	// Fit are the workloads whose prompts are made.
+	Fit []string `json:"fit,omitempty"`
 
 	// protocol is the one of that name, or one that no plan has (engine check).
 	protocol *plans.Protocol
@@ -206,6 +210,9 @@ func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *vari
 	}
 	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Hard, profiles: profiles}
 	levels, err := q.each(ctx, s, blocks)
+	if passed := !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }); err == nil && passed && len(with.Fit) > 0 {
+		levels, err = q.fit(ctx, lab, with.Fit, levels)
+	}
 	if err == nil {
 		st.Observe(ctx, v)
 	}
@@ -214,6 +221,24 @@ func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *vari
 		levels, err = q.later(ctx, s, levels)
 	}
 	return levels, err
+}
+
+// fit makes the prompts of some workloads. An engine that they cannot be made with breaks.
+func (q *qualification) fit(ctx context.Context, lab *launch.Lab, workloads []string, done []ledger.Level) ([]ledger.Level, error) {
+	var ws []*plans.Workload
+	for _, name := range workloads {
+		ws = append(ws, lab.Plan.Workload(name))
+	}
+	err := record.Fit(ctx, q.Started, ws)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	default:
+		q.Broke(err)
+		done = append(done, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{q.Record.Error}})
+	}
+	return done, nil
 }
 
 // Carry carries out an order of a launch that qualifies, or answers for others.
@@ -314,7 +339,7 @@ func Qualifying(p *plans.Protocol) []*plans.Block {
 const executionLevel = "execution"
 
 // engineLevel stands for what no launch may show, whatever its protocol: an engine
-// that is forced. It is there where it was seen.
+// that is forced, or that no prompts can be made with. It is there where it was seen.
 const engineLevel = "engine"
 
 // kernelsLevel is the level that reads the log.

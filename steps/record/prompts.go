@@ -1,17 +1,14 @@
 package record
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"sync"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
@@ -37,77 +34,46 @@ func lengthsOf(l *plans.Lengths) *prompt.Lengths {
 	return &prompt.Lengths{Distribution: l.Distribution, Min: l.Min, Max: l.Max, Mean: l.Mean, Std: l.Std}
 }
 
-// Texts are the prompts that all engines of a comparison are sent. The first
-// engine that is asked makes them, with its own tokenizer; the others get the
-// same text, however many tokens that is for them. They are kept, so that a
-// session that was cut goes on with them.
-type Texts struct {
-	// Set is the session, the name of these prompts in Sender.built.
-	Set string
-
-	mu sync.Mutex
-	// sum is the digest of the artifact; empty while nothing was sent.
-	sum string
+// promptKey names the prompts of a cell among those that engines share.
+func promptKey(w *plans.Workload, cell plans.Cell) string {
+	return runtime.Digest("prompts", cell, w.Seed, w.API, w.Warmup, w.Requests)
 }
 
-// promptKey names the prompts of a cell in Sender.built.
-func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
-	return runtime.Digest("prompts", set, cell, w.Seed, w.API, w.Warmup, w.Requests)
-}
-
-// keep stores the prompts that a complete launch was sent, and refuses others
-// than those that were sent before.
-func (t *Texts) keep(l *Sender, st *launch.Started, ws []*plans.Workload) error {
-	all := map[string]prompt.Prompts{}
-	l.mu.Lock()
+// Fit makes the prompts that all engines of a comparison are sent, of the lengths asked
+// for in the tokens of the engine that runs: others get the same text, however many tokens
+// that is for them. It keeps them, and names them in the launch's record.
+func Fit(ctx context.Context, st *launch.Started, ws []*plans.Workload) error {
+	all, learned, data := map[string]prompt.Prompts{}, &prompt.Knowledge{}, &datasets{}
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
-			key := promptKey(t.Set, w, cell)
-			all[key] = l.built[key]
+			spec, err := promptSpec(w, cell, "", "", data)
+			if err != nil {
+				return err
+			}
+			spec.Learned = learned
+			if all[promptKey(w, cell)], err = prompt.Build(ctx, st.Client, spec); err != nil {
+				return err
+			}
 		}
 	}
-	l.mu.Unlock()
-	data, err := json.Marshal(all)
+	text, err := json.Marshal(all)
 	if err != nil {
 		return err
 	}
-	sum, err := st.Lab.Store.Put(data)
-	if err != nil {
+	if st.Record.Prompts, err = st.Lab.Store.Put(text); err != nil {
 		return fmt.Errorf("the prompts cannot be kept: %w", err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.sum != "" && t.sum != sum {
-		return fmt.Errorf("this launch was sent other prompts than those before it; this is a mistake in mxflow")
-	}
-	t.sum, st.Record.Prompts = sum, sum
 	return nil
 }
 
-// Recall takes the prompts of a session that goes on from its launches.
-func (t *Texts) Recall(l *Sender, kept *store.Store, launches []*ledger.Launch) error {
-	for _, launch := range launches {
-		switch {
-		case launch.Prompts == "" || launch.Prompts == t.sum:
-			continue
-		case t.sum != "":
-			return fmt.Errorf("launch %s was sent other prompts than those before it", launch.ID)
-		}
-		data, err := kept.Get(launch.Prompts)
-		if err != nil {
-			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
-		}
-		var all map[string]prompt.Prompts
-		if err := json.Unmarshal(data, &all); err != nil {
-			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
-		}
-		l.mu.Lock()
-		if l.built == nil {
-			l.built = map[string]prompt.Prompts{}
-		}
-		maps.Copy(l.built, all)
-		l.mu.Unlock()
-		t.sum = launch.Prompts
+// fitted are the prompts that Fit made, by promptKey.
+func fitted(st *launch.Started) (all map[string]prompt.Prompts, err error) {
+	text, err := st.Lab.Store.Get(st.Record.Prompts)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
 	}
-	return nil
+	if err != nil {
+		return nil, fmt.Errorf("the prompts that all engines are sent: %w", err)
+	}
+	return all, nil
 }

@@ -19,12 +19,12 @@ import (
 
 // send measures a fresh engine with every cell of every workload and completes
 // the launch's record. What was measured before something broke is kept.
-func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []*plans.Workload, progress func(done, total int)) error {
-	taken, failed := Take(ctx, l.subject(st, set, progress), ws)
+func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]prompt.Prompts, ws []*plans.Workload, progress func(done, total int)) error {
+	taken, failed := Take(ctx, l.subject(st, same, progress), ws)
 	if err := keep(st, taken); err != nil {
 		return err
 	}
-	if set == "" {
+	if same == nil {
 		l.Remember(taken.asked)
 	}
 	return failed
@@ -72,13 +72,13 @@ func keep(st *launch.Started, taken Taken) (err error) {
 }
 
 // subject is the running engine as it is measured.
-func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
+func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, progress func(done, total int)) Subject {
 	return Subject{
-		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Calibrate: l.calibrator.Calibrate, Limit: st.Limit,
 		Machine: st.Machine(),
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
-			return l.prompts(ctx, client, set, st.Record, w, cell)
+			return l.prompts(ctx, client, same, st.Record, w, cell)
 		},
 	}
 }
@@ -103,33 +103,23 @@ type Sender struct {
 	mu sync.Mutex
 	// calibrator knows how far the measuring client is off.
 	calibrator Calibrator
-	// learned is what is known of tokenizers, by set of prompts and variant: what one
-	// arm counts must not decide how long the prompts of another are.
+	// learned is what is known of tokenizers, by variant: what one arm counts must not
+	// decide how long the prompts of another are.
 	learned map[string]*prompt.Knowledge
-	// built are the prompts of each cell, see prompts.
-	built map[string]prompt.Prompts
-	// sharing is held while prompts that launches share are made, by the first of them.
-	sharing sync.Mutex
 	// remembered are requests that a parent may be asked again, by launch.
 	remembered map[string][]Asked
 	// datasets are the files of prompts that were read.
 	datasets datasets
 }
 
-// prompts builds the prompts of a cell: new ones for every launch, of the same
-// lengths, since an engine can remember what it was asked. A comparison of engines
-// sends all of them the same texts, a set of its own, since the engines may count
-// tokens in other ways.
-func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
-	key := promptKey(set, w, cell)
-	if set != "" {
-		l.sharing.Lock()
-		defer l.sharing.Unlock()
-	}
-	l.mu.Lock()
-	p, ok := l.built[key]
-	l.mu.Unlock()
-	if ok && set != "" {
+// prompts are those of a cell: new ones for every launch, of the same lengths, since an
+// engine can remember what it was asked; or of those that engines share.
+func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[string]prompt.Prompts, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+	if same != nil {
+		p, ok := same[promptKey(w, cell)]
+		if !ok {
+			return p, fmt.Errorf("cell %s is not among the prompts that this comparison began with; measure it anew with --rerun %s", cell.Address, of.Node)
+		}
 		return p, nil
 	}
 	body := ""
@@ -138,19 +128,10 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string,
 	}
 	spec, err := promptSpec(w, cell, of.Draw.Seed, body, &l.datasets)
 	if err != nil {
-		return p, err
+		return prompt.Prompts{}, err
 	}
-	spec.Learned = l.learn(set + " " + of.VariantKey)
-	if p, err = prompt.Build(ctx, client, spec); err != nil {
-		return p, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.built == nil {
-		l.built = map[string]prompt.Prompts{}
-	}
-	l.built[key] = p
-	return p, nil
+	spec.Learned = l.learn(of.VariantKey)
+	return prompt.Build(ctx, client, spec)
 }
 
 // learn is what is known of a tokenizer.
@@ -166,17 +147,18 @@ func (l *Sender) learn(name string) *prompt.Knowledge {
 	return l.learned[name]
 }
 
-// Work does what a launch of a benchmark is for: a command runs to its end, a
-// server is sent every cell of every workload, of the same prompts where they are given.
-func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, same *Texts, ws []*plans.Workload, progress func(done, total int)) error {
+// Work does what a launch of a benchmark is for: a command runs to its end, a server is
+// sent every cell of every workload: prompts of its own, or those that its record names.
+func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, ws []*plans.Workload, progress func(done, total int)) error {
 	if v.Command != nil {
 		return l.command(ctx, st, v.Command)
 	}
-	if same == nil {
-		return l.send(ctx, st, "", ws, progress)
+	var same map[string]prompt.Prompts
+	if st.Record.Prompts != "" {
+		var err error
+		if same, err = fitted(st); err != nil {
+			return err
+		}
 	}
-	if err := l.send(ctx, st, same.Set, ws, progress); err != nil {
-		return err
-	}
-	return same.keep(l, st, ws)
+	return l.send(ctx, st, same, ws, progress)
 }

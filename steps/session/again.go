@@ -235,7 +235,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 			}
 		}
 	}
-	used, _ := it.gather(entries)
+	used, _, _ := it.gather(entries)
 	if err := c.doubt(context.Background(), it, used, entries); err != nil {
 		return nil, nil, nil, err
 	}

@@ -513,7 +513,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(why...)
 	}
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: sl.draw, Place: sl.place}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: sl.draw, Place: sl.place, Prompts: sl.prompts}
 	if record.Body = sl.body; record.Body == "" {
 		record.Body = record.Draw.Seed
 	}
@@ -523,7 +523,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}
-	with := measuring{Crashed: sl.crashed, Asked: sl.asked, Asks: sl.asks, Look: b.lab.Forget(sl.before), Event: ev, texts: sl.texts}
+	with := measuring{Crashed: sl.crashed, Asked: sl.asked, Asks: sl.asks, Look: b.lab.Forget(sl.before), Event: ev}
 	if p := b.protocol(); p != nil {
 		with.Protocol = p.Name
 	}
@@ -566,10 +566,8 @@ type measuring struct {
 
 	// Event is told again with each answer.
 	Event runtime.Event `json:"event"`
-	// Protocol is the feature's; empty in a comparison of engines, which texts belong to.
+	// Protocol is the feature's; empty in a comparison of engines.
 	Protocol string `json:"protocol"`
-
-	texts *record.Texts
 }
 
 // measures sends every cell of every workload to one launch. What it returns may be asked
@@ -587,7 +585,7 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 		if note := countsCrashes(rec, with.Crashed); !note.IsZero() {
 			rec.Notes = append(rec.Notes, note)
 		}
-		err = lab.Work(ctx, st, v, with.texts, ws, func(request, requests int) {
+		err = lab.Work(ctx, st, v, ws, func(request, requests int) {
 			e := with.Event
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)

@@ -93,6 +93,10 @@ type comparison struct {
 	matrix *matrix
 	// variants are the engines, the reference first; rows in the plan's order.
 	variants, rows []*variant.Variant
+	// prompts is the digest of those that all engines are sent, since they count tokens
+	// each in their own way; empty until they are made, and in a matrix, whose cells are of
+	// one engine, and get prompts of their own in every launch.
+	prompts string
 	// session is the one that it goes on with, slots are what that takes and have what
 	// was launched in it.
 	session string
@@ -142,8 +146,7 @@ func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, kn
 	if c.recorded != nil {
 		v, err = c.recorded(name, engine, knobs)
 	} else if v, err = c.lab.Resolve(s, name, engine, knobs); err == nil {
-		// Two rows that start the same are still two rows.
-		v.Key = runtime.Digest("compared", name, v.Key)
+		v = v.AsRow()
 	}
 	if err != nil {
 		return err
@@ -166,6 +169,9 @@ func (c *compare) going(s *runtime.Scope) (*comparison, error) {
 	it.slots = interleave(it.variants, it.Launches)
 	it.session = c.lab.sessionID(s, len(it.slots))
 	it.have = c.lab.session(it.session)
+	if i := slices.IndexFunc(it.have, func(l *ledger.Launch) bool { return l.Prompts != "" }); i >= 0 {
+		it.prompts = it.have[i].Prompts
+	}
 	return it, nil
 }
 
@@ -306,13 +312,14 @@ func (l *Lab) usable(id string, wanted int) bool {
 }
 
 // lacks reports whether a slot has to be launched: where it was not, and again where the
-// machine disturbed it.
+// machine disturbed it or it was lost.
 func lacks(tries []*ledger.Launch) bool {
 	if len(tries) == 0 {
 		return true
 	}
 	last := tries[len(tries)-1]
-	return !slices.ContainsFunc(tries, decide.Sound) && last.OK && last.Disturbed && len(tries) <= decide.MaxReplaced
+	again := last.OK && last.Disturbed && len(tries) <= decide.MaxReplaced || decide.Lost(last) && losses(tries) <= decide.MaxReplaced
+	return again && !slices.ContainsFunc(tries, decide.Sound)
 }
 
 // standing is the launch of a slot that stands for it: one that counts, or else the latest.
@@ -340,7 +347,8 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	for _, v := range it.variants {
-		if it.launched(v) || it.matrix != nil && !rows.ahead() {
+		known := it.matrix != nil || it.prompts != "" || v.Command != nil
+		if it.launched(v) && known || it.matrix != nil && !rows.ahead() {
 			continue // it was qualified before this session was cut, or is when its turn comes
 		}
 		if err := rows.qualify(ctx, v); err != nil {
@@ -370,7 +378,8 @@ func (c *comparison) launched(v *variant.Variant) bool {
 	return slices.ContainsFunc(c.have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
 }
 
-// qualify runs the levels of the protocol in a launch of their own.
+// qualify runs the levels of the protocol in a launch of their own. In the first of an
+// engine that passes, the prompts of all are made.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
 	parent, err := c.parent(ctx, s, it, v, out)
 	if ctx.Err() != nil {
@@ -381,7 +390,11 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		out.Levels = append(out.Levels, ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{e.Cause}})
 		return nil
 	}
-	levels, launch, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, parent, nil, out)
+	var fit []string
+	if it.matrix == nil && it.prompts == "" && v.Command == nil {
+		fit = c.lab.Plan.Sent(c.block)
+	}
+	levels, launch, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, parent, fit, nil, out)
 	if err != nil {
 		return err
 	}
@@ -390,6 +403,9 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		e.Broken, e.Cause = verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol)
 	}
 	unqualified(e, levels)
+	if e.Broken == "" && len(fit) > 0 {
+		it.prompts = launch.Prompts
+	}
 	for _, l := range levels {
 		l.Name = v.Name + "/" + l.Name
 		out.Levels = append(out.Levels, l)
@@ -429,20 +445,21 @@ func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
 }
 
 // gather gives each row its launches, in the order of rounds, until one of them broke: the
-// last that did is returned, too.
-func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used map[*variant.Variant][]*ledger.Launch, broke *ledger.Launch) {
+// last that did is returned, too, and the launches that the rows rest on.
+func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used map[*variant.Variant][]*ledger.Launch, rests []string, broke *ledger.Launch) {
 	used = map[*variant.Variant][]*ledger.Launch{}
+	whole := c.whole(entries)
 	for _, sl := range c.slots {
 		e, tries := entries[sl.variant], sl.of(c.have)
-		switch {
-		case e.Broken != "":
-			continue
-		case len(tries) == 0:
-			e.Broken = verdict.Invalid // a pass has all of its launches
+		if e.Broken != "" || len(tries) == 0 {
 			continue
 		}
 		launch := standing(tries)
+		if i := slices.IndexFunc(tries, func(l *ledger.Launch) bool { return slices.Contains(whole[sl.ordinal], l) }); i >= 0 {
+			launch = tries[i]
+		}
 		c.died(sl.variant, launch)
+		rests = append(rests, launch.ID)
 		if !launch.OK {
 			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(c.slots))).From(launch.Error)
 			broke = launch
@@ -450,7 +467,34 @@ func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used
 		}
 		e.Launches, used[sl.variant] = append(e.Launches, decide.Measured(launch)), append(used[sl.variant], launch)
 	}
-	return used, broke
+	for v, e := range entries {
+		if e.Broken == "" && len(used[v]) < c.Launches {
+			e.Broken = verdict.Invalid // a pass has all of its launches
+		}
+	}
+	return used, rests, broke
+}
+
+// whole are the launches of each round that stood together: of all rows of which no
+// launch broke, where a round was begun anew.
+func (c *comparison) whole(entries map[*variant.Variant]*gates.Contender) map[int][]*ledger.Launch {
+	broke := func(v *variant.Variant) bool {
+		return entries[v].Broken != "" || slices.ContainsFunc(c.slots, func(sl slot) bool {
+			tries := sl.of(c.have)
+			return sl.variant == v && len(tries) > 0 && !standing(tries).OK
+		})
+	}
+	rounds, arms := map[int][]*ledger.Launch{}, map[int]int{}
+	for _, sl := range c.slots {
+		if sound := slices.DeleteFunc(sl.of(c.have), func(l *ledger.Launch) bool { return !decide.Sound(l) }); len(sound) > 0 && !broke(sl.variant) {
+			rounds[sl.ordinal] = append(rounds[sl.ordinal], sound...)
+			arms[sl.ordinal]++
+		}
+	}
+	for n, round := range rounds {
+		rounds[n] = decide.Together(round, arms[n])
+	}
+	return rounds
 }
 
 // doubt looks of every row whether its launches count.

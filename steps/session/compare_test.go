@@ -77,7 +77,7 @@ func TestCompareWantsOneEngine(t *testing.T) {
 		}
 		step, e := &compare{lab: newLab(&plans.Plan{}, nil)}, &gates.Contender{}
 		entries := map[*variant.Variant]*gates.Contender{v: e}
-		used, _ := it.gather(entries)
+		used, _, _ := it.gather(entries)
 		err := step.doubt(t.Context(), it, used, entries)
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans/design"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -159,8 +160,9 @@ func (c *compare) narrow(ctx context.Context, s *runtime.Scope, it *comparison, 
 		known[r.Name] = breaks(r.Verdict)
 	}
 	spent := 0
+rows:
 	for _, r := range out.Rows {
-		if !breaks(r.Verdict) || len(it.matrix.sets[r.Name]) < 2 {
+		if !breaks(r.Verdict) || c.lost(r.Name, out) || len(it.matrix.sets[r.Name]) < 2 {
 			continue
 		}
 		// What broke while it was measured is tried by measuring.
@@ -186,6 +188,10 @@ func (c *compare) narrow(ctx context.Context, s *runtime.Scope, it *comparison, 
 				if broken, err = c.tried(ctx, s, it, name, smaller, measured, out); err != nil {
 					return err
 				}
+				if c.lost(name, out) {
+					out.Reasons = append(out.Reasons, verdict.New(code.NotNarrowed, verdict.Int("launches", spent)).On(r.Name))
+					continue rows
+				}
 				known[name] = broken
 			}
 			if broken {
@@ -195,6 +201,17 @@ func (c *compare) narrow(ctx context.Context, s *runtime.Scope, it *comparison, 
 		out.Reasons = append(out.Reasons, verdict.New(code.BreaksWith, verdict.Text("set", c.lab.Plan.SetName(set))).On(r.Name))
 	}
 	return nil
+}
+
+// lost reports whether nobody knows how the last launch of a combination ended, which says
+// nothing of it.
+func (c *compare) lost(name string, out *ledger.Decision) bool {
+	for _, id := range slices.Backward(out.Launches) {
+		if l, ok := c.lab.Store.LaunchByID(id); ok && l.Variant == name {
+			return decide.Lost(l)
+		}
+	}
+	return false
 }
 
 // breaks tells what is wrong with a cell from what was not launched.
@@ -217,9 +234,11 @@ func (c *compare) tried(ctx context.Context, s *runtime.Scope, it *comparison, n
 	}
 	b := &benchmark{lab: c.lab}
 	// A session of this run's own: another apply may try the same once more.
-	launch, err := b.one(ctx, s, "s-"+runtime.ShortID(s.Run, s.Node.ID, name), slot{variant: v, ordinal: 1, order: 1, number: 1}, 1, it.workloads, nil)
-	if err != nil {
-		return false, err
+	var launch *ledger.Launch
+	for tries := []*ledger.Launch(nil); launch == nil || decide.Lost(launch) && len(tries) <= decide.MaxReplaced; tries = append(tries, launch) {
+		if launch, err = b.one(ctx, s, "s-"+runtime.ShortID(s.Run, s.Node.ID, name), slot{variant: v, ordinal: 1, order: 1, number: 1}, 1, it.workloads, tries); err != nil {
+			return false, err
+		}
 	}
 	out.Launches = append(out.Launches, launch.ID)
 	if !launch.OK {

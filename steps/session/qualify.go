@@ -96,7 +96,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 				break
 			}
 		}
-		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, parent, nil, out)
+		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, parent, nil, nil, out)
 		if err == nil && own && unfit(levels) >= 0 && !launch.OK {
 			levels, err = q.again(ctx, s, v, parent, launch, levels, out)
 		}
@@ -167,7 +167,7 @@ func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		return before, nil
 	}
 	out.LogTail, out.Exit = nil, nil
-	after, second, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, below, first, out)
+	after, second, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, below, nil, first, out)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
-	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -50,7 +49,7 @@ type rounds struct {
 type demand interface {
 	// last is the last round that is needed; less than round where that is not.
 	last(round int) (int, error)
-	// arms are the variants that a round launches, the parent first.
+	// arms are the variants that a round still launches or has launched, the parent first.
 	arms(round int) []*variant.Variant
 	// needs reports whether a launch is still needed: who has it may have dropped out in
 	// this round.
@@ -116,11 +115,11 @@ func (s *rounds) sideBySide() int { return max(1, s.atOnce) }
 // round launches its arms, one after the other on one place. Where that is lost with what
 // makes launches there, the round begins anew on another.
 func (s *rounds) round(ctx context.Context, round int) error {
-	s.mu.Lock()
-	arms, on := roundOf(s.by.arms(round), round), s.place(round)
-	s.mu.Unlock()
 	for again := true; again; {
 		again = false
+		s.mu.Lock()
+		arms, on := roundOf(s.by.arms(round), round), s.place(round)
+		s.mu.Unlock()
 		if s.stand != nil {
 			begun := of(s.begun(round), arms)
 			if decide.Together(begun, len(arms)) != nil {
@@ -173,7 +172,7 @@ func (s *rounds) place(round int) *ledger.Place {
 
 // slot launches a variant, again where what it measured does not count for a
 // cause that lies in the machine. A launch that was lost with its place is left to the
-// round.
+// round, which goes on elsewhere.
 func (s *rounds) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +201,7 @@ func (s *rounds) slot(ctx context.Context, sl slot) (lost bool, err error) {
 			return true, nil
 		case s.by.again(launch), launch.OK && launch.Disturbed && made < decide.MaxReplaced:
 		default:
-			return false, s.by.done(sl, launch)
+			return decide.Lost(launch), s.by.done(sl, launch)
 		}
 	}
 }
@@ -239,8 +238,9 @@ type slot struct {
 	place *ledger.Place
 	// before are the launches that a parent looks at; none for others.
 	before []*ledger.Launch
-	// texts are the prompts that all arms are sent; nil where each is sent its own.
-	texts *record.Texts
+	// prompts is the digest of those that all arms are sent; empty where each is sent its
+	// own.
+	prompts string
 }
 
 // of are the launches of the slot.

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -23,9 +23,6 @@ type table struct {
 	out     *ledger.Decision
 	// used are the launches of each row that stand for its slots.
 	used map[*variant.Variant][]*ledger.Launch
-	// texts are the prompts of all engines; nil in a matrix, whose cells are of one
-	// engine, and get prompts of their own in every launch.
-	texts *record.Texts
 	// broke are the rows of which a launch broke, and highest is the greatest order of a
 	// launch so far.
 	broke   map[*variant.Variant]bool
@@ -41,13 +38,6 @@ func (c *compare) table(ctx context.Context, s *runtime.Scope, it *comparison, e
 	b := &benchmark{lab: c.lab}
 	t.by, t.launch = t, func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		return b.one(ctx, s, t.id, sl, total, it.workloads, tries)
-	}
-	if it.matrix == nil {
-		// Engines count tokens each in their own way, so they are sent the same text.
-		t.texts = &record.Texts{Set: it.session}
-		if err := t.texts.Recall(&c.lab.Sender, c.lab.Store, it.have); err != nil {
-			return nil, err
-		}
 	}
 	t.resume()
 	return t, t.divide(ctx, it.variants)
@@ -81,30 +71,22 @@ func (t *table) qualify(ctx context.Context, v *variant.Variant) error {
 // measure makes the launches that the session lacks, of all rows that are qualified. One
 // whose launch breaks drops out, and the others go on.
 func (t *table) measure(ctx context.Context) error {
-	if err := t.first(ctx); err != nil {
-		return err
-	}
 	if err := t.run(ctx, 1); err != nil {
 		return err
 	}
 	t.have = t.all
-	var broke *ledger.Launch
-	if t.used, broke = t.gather(t.entries); broke != nil {
+	used, rests, broke := t.gather(t.entries)
+	if broke != nil {
 		t.out.LogTail, t.out.Exit = broke.LogTail, broke.Exit
 	}
-	return nil
-}
-
-// first makes the launch that the prompts of all others are of, before these stand beside
-// each other.
-func (t *table) first(ctx context.Context) error {
-	if t.texts == nil || t.sideBySide() == 1 {
-		return nil
-	}
-	for _, v := range t.arms(1) {
-		if v.Command == nil && !t.broke[v] {
-			_, err := t.slot(ctx, slot{variant: v, ordinal: 1, place: t.place(1)})
-			return err
+	t.used = used
+	// In the order in which they were made, without those whose round began anew.
+	t.out.Launches = slices.DeleteFunc(t.out.Launches, func(id string) bool {
+		return !slices.Contains(rests, id) && slices.ContainsFunc(t.all, func(l *ledger.Launch) bool { return l.ID == id })
+	})
+	for _, id := range rests {
+		if !slices.Contains(t.out.Launches, id) {
+			t.out.Launches = append(t.out.Launches, id)
 		}
 	}
 	return nil
@@ -119,19 +101,28 @@ func (t *table) last(round int) (int, error) {
 	return t.Launches, nil
 }
 
-// arms implements demand.
-func (t *table) arms(int) []*variant.Variant {
-	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool { return t.entries[v].Broken != "" })
+// arms implements demand. What the machine disturbed each time is not made anew with its
+// round.
+func (t *table) arms(round int) []*variant.Variant {
+	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool {
+		tries := slot{variant: v, ordinal: round}.of(t.all)
+		return t.broken(v) || !lacks(tries) && !slices.ContainsFunc(tries, decide.Sound)
+	})
 }
+
+// broken reports whether a row has dropped out.
+func (t *table) broken(v *variant.Variant) bool { return t.entries[v].Broken != "" || t.broke[v] }
 
 // needs implements demand. The cells of a matrix are qualified when their turn comes.
 func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
-	e, m, tries := t.entries[sl.variant], t.matrix, sl.of(t.all)
-	if !lacks(tries) {
-		return false, t.done(sl, standing(tries))
-	}
-	if e.Broken != "" || t.broke[sl.variant] {
+	e, m := t.entries[sl.variant], t.matrix
+	if t.broken(sl.variant) {
 		return false, nil
+	}
+	for _, l := range sl.of(t.all) {
+		if decide.Sound(l) && l.Place.Same(sl.place) {
+			return false, t.done(sl, l)
+		}
 	}
 	if m != nil && m.late(t.comparison, sl) {
 		t.Optional = append(t.Optional, sl.variant.Name) // as the plan bounds it
@@ -151,19 +142,19 @@ func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
 func (t *table) fill(sl *slot, _ []*ledger.Launch) (total int) {
 	at := slices.IndexFunc(t.slots, func(o slot) bool { return o.variant == sl.variant && o.ordinal == sl.ordinal })
 	t.highest = max(t.highest+1, t.slots[at].order)
-	sl.number, sl.order, sl.texts = t.slots[at].number, t.highest, t.texts
+	sl.number, sl.order = t.slots[at].number, t.highest
+	if sl.variant.Command == nil {
+		sl.prompts = t.prompts
+	}
 	return len(t.slots)
 }
 
 // again implements demand.
 func (t *table) again(*ledger.Launch) bool { return false }
 
-// done implements demand: the decision rests on a launch, once, and a row is broken where a
-// launch of it is.
+// done implements demand: a row is broken where a launch of it is.
 func (t *table) done(sl slot, launch *ledger.Launch) error {
-	if !slices.Contains(t.out.Launches, launch.ID) {
-		t.out.Launches = append(t.out.Launches, launch.ID)
-	}
+	t.out.Launches = append(t.out.Launches, launch.ID)
 	t.broke[sl.variant] = t.broke[sl.variant] || !launch.OK
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // Variant is an engine with a value for every knob.
@@ -29,6 +30,15 @@ type Variant struct {
 	Uses []kinds.Use
 	// Profiler is how profiles of it are taken; no start but those has to do with it.
 	Profiler Profiler
+	// Row says that it is a row of a comparison.
+	Row bool
 	// Key is its part of the measurement key.
 	Key string
+}
+
+// AsRow is a variant as a row of a comparison: two that start the same are still two.
+func (v *Variant) AsRow() *Variant {
+	row := *v
+	row.Row, row.Key = true, runtime.Digest("compared", v.Name, v.Key)
+	return &row
 }
