@@ -26,6 +26,8 @@ type PlannedLaunch struct {
 	Model   string `json:"model,omitempty"`
 	Work    string `json:"work,omitempty"`
 	Purpose string `json:"purpose"`
+	// Alone is set where no other launch of its node can stand beside it.
+	Alone bool `json:"alone,omitempty"`
 	// Paced is how long its levels go on by the clock, however fast the engine is; seconds.
 	Paced float64 `json:"paced_s,omitempty"`
 	// Sure is set where it is made in any case: others are only made while a rule

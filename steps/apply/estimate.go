@@ -83,7 +83,7 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 		}
 		for _, l := range n.Launches {
 			at := piece{PlannedLaunch: l, node: n.Node.ID, pace: pace + l.Paced}
-			if l.Purpose == ledger.ForBenchmark {
+			if l.Purpose == ledger.ForBenchmark && !l.Alone {
 				at.rounds, at.slots = rounds[l.VariantKey], slots
 			}
 			all = append(all, at)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -185,6 +186,23 @@ func TestSideBySide(t *testing.T) {
 	}{{0, 4, 1}, {8, 0, 1}, {8, 1, 1}, {8, 2, 0.5}, {8, 4, 0.25}, {8, 8, 0.125}, {4, 8, 0.25}, {6, 4, 2.0 / 6}, {1, 4, 1}} {
 		if got := (piece{rounds: c.rounds, slots: c.slots}).share(); got != c.want {
 			t.Errorf("%d rounds, %d at once: %v, want %v", c.rounds, c.slots, got, c.want)
+		}
+	}
+}
+
+// TestSideBySideAlone: an engine that has one place makes its comparison go on one launch
+// after the other, however many places there are.
+func TestSideBySideAlone(t *testing.T) {
+	p := &plans.Plan{Executor: &plans.Executor{Kind: plans.LocalExecutor, Slots: 4}}
+	for alone, want := range map[bool]float64{false: 0.25, true: 1} {
+		var launches []runtime.PlannedLaunch
+		for range 4 {
+			launches = append(launches, runtime.PlannedLaunch{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: alone})
+		}
+		for _, l := range piecesOf(p, []runtime.Planned{{Node: &runtime.Node{ID: "n"}, Launches: launches}}) {
+			if got := l.share(); got != want {
+				t.Errorf("alone %v: %v of its time, want %v", alone, got, want)
+			}
 		}
 	}
 }

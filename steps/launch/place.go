@@ -19,11 +19,17 @@ import (
 // host; none where there is no executor, where it has other machines, or where one of the variants can only be started
 // once. The error says which device there is not.
 func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Place, error) {
-	if l.Plan.Executor == nil || l.Plan.Executor.Elsewhere() || slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) }) {
+	if l.Plan.Executor == nil || l.Plan.Executor.Elsewhere() || l.OnePlace(vs) {
 		return nil, nil
 	}
 	l.placing.Do(func() { l.places, l.unplaced = l.divide(ctx) })
 	return l.places, l.unplaced
+}
+
+// OnePlace reports whether launches of some variants go on one after the other, however
+// many places there are: one of them can only be started once on this host.
+func (l *Lab) OnePlace(vs []*variant.Variant) bool {
+	return !l.Plan.Executor.Elsewhere() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) })
 }
 
 // usual is where a launch stands that has no neighbours: on the first place, so that it is

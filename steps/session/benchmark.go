@@ -323,7 +323,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if why := b.lab.attainable(b.feature, a.Parent); own.Open && !why.IsZero() {
 		out.Reasons = append(out.Reasons, why)
 	}
-	return out, launches, nil
+	return out, b.lab.alone(launches, own.launched()), nil
 }
 
 // kept says how many launches of a session that goes on are on record.
@@ -350,6 +350,15 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 		}
 	}
 	return false
+}
+
+// alone marks launches of a node none of which can stand beside another, since of one of
+// its variants there is one.
+func (l *Lab) alone(launches []runtime.PlannedLaunch, vs []*variant.Variant) []runtime.PlannedLaunch {
+	for i := range launches {
+		launches[i].Alone = l.OnePlace(vs)
+	}
+	return launches
 }
 
 func planned(v *variant.Variant, purpose, work string) runtime.PlannedLaunch {

@@ -231,7 +231,7 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 			launches = append(launches, planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads)))
 		}
 	}
-	return &ledger.Decision{Session: it.session}, launches, nil
+	return &ledger.Decision{Session: it.session}, c.lab.alone(launches, it.variants), nil
 }
 
 // rowNotes say what to know of a row: engines count the tokens of one text each
