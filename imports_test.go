@@ -1,5 +1,5 @@
-// Package mxflow has no code: this folder holds the rooms and the rule of who
-// may enter which.
+// Package mxflow has no code: this folder holds the rooms and the rules for who
+// may import whom.
 package mxflow
 
 import (

@@ -1,7 +1,7 @@
 // Command mxflow applies plans for optimising inference engines: it starts the
-// engine under test, measures it, decides rules and unlocks phases. This
-// package is flags, wiring and exit statuses, one file a subcommand: what they work
-// out and print is in the rooms of internal.
+// engine under test, measures it, decides rules and unlocks phases. This package is
+// flags, wiring and exit statuses, one file per subcommand; what they work out and
+// print is in the rooms of internal.
 package main
 
 import (

@@ -1,7 +1,8 @@
 // Package cubin knows which GPU code a shared library carries: for which SM versions
 // there is machine code, and for which there is PTX, which a driver compiles when it is
 // first used. It reads the headers of the fat binaries that nvcc leaves in an ELF file
-// and needs no CUDA. It does not know which of it an engine runs, nor what a GPU takes.
+// and needs no CUDA. It does not know which of that code an engine runs, nor what a GPU
+// accepts.
 package cubin
 
 import (

@@ -1,8 +1,8 @@
 // Package docker launches engines in containers: it finds the daemon as the
 // docker command would, starts a container, follows its output into the
-// launch's log and removes it. What it starts carries labels, by which Sweep
-// finds what a killed mxflow left. It does not know plans, nor what an engine
-// answers once it is ready.
+// launch's log and removes it. Everything it starts has labels, by which Sweep
+// finds what a killed mxflow left behind. It does not know plans, nor what an
+// engine answers once it is ready.
 package docker
 
 import (

@@ -1,7 +1,6 @@
 // Package endpoint finds engines that somebody else runs: their address, keys and
-// certificates, whether they are still there, and their log where this machine
-// can read it. It starts and stops nothing but by the restart command that the
-// plan gives.
+// certificates, whether they are still there, and their log if this machine can
+// read it. It starts and stops nothing except by the plan's restart command.
 package endpoint
 
 import (

@@ -1,7 +1,7 @@
 // Package enginetest is the conformance test of launchers and engine kinds:
 // what package engine promises of an Instance, tried from outside. It knows no
-// particular engine: it is handed Specs, for a healthy engine and for engines
-// that misbehave in agreed ways. For tests without any engine it brings a fake
+// particular engine: it is given Specs, for a healthy engine and for engines
+// that misbehave in agreed ways. For tests without any engine it has a fake
 // one, which lives in the test binary itself (see Main).
 package enginetest
 

@@ -1,7 +1,7 @@
 // Package git runs the real git command, carefully: no shell, no prompt, no
-// pager, messages in English whatever the locale, bounded output, and nothing
-// that a person has not committed is ever thrown away. It knows nothing of
-// plans, engines or verdicts.
+// pager, messages in English whatever the locale, bounded output, and
+// uncommitted work is never thrown away. It knows nothing about plans, engines
+// or verdicts.
 package git
 
 import (

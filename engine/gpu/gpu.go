@@ -1,7 +1,7 @@
-// Package gpu knows what nvidia-smi says of this machine's GPUs, which of them
-// an engine uses, who is on them, and how mxflow keeps others of its kind off
-// them. It knows nothing of engines. A machine without a GPU, or
-// without nvidia-smi, is a normal machine with an empty list.
+// Package gpu knows what nvidia-smi says about this machine's GPUs, which of
+// them an engine uses, who is on them, and how one mxflow keeps others off
+// them. It knows nothing about engines. A machine without a GPU, or without
+// nvidia-smi, is a normal machine with an empty list.
 package gpu
 
 import (

@@ -1,7 +1,7 @@
 // Package kinds knows engines as data: how each kind is started, what its
-// settings become on its command line, by what it shows that it is ready, what
-// its log and its pages tell, and by what lines it shows that it broke. It starts
-// and asks nothing. A new kind is one file.
+// settings become on its command line, how it shows that it is ready, what its
+// log and its pages report, and which lines show that it broke. It starts nothing
+// and sends no requests. A new kind is one file.
 package kinds
 
 import (

@@ -1,8 +1,8 @@
 // Package limit knows what a machine cannot exceed: from a model's config.json the bytes
-// that a step of decoding reads and the operations that a token of a prompt takes, from
-// the data sheets of GPUs how fast they read and multiply. What it does not know it
-// does not guess. It refuses to know engines, how they were launched and what follows
-// from a limit that was exceeded.
+// that a decode step reads and the operations that a prompt token takes, from the data
+// sheets of GPUs how fast they read and multiply. It guesses nothing that it does not
+// know. It refuses to know engines, how they were launched and what follows from
+// exceeding a limit.
 package limit
 
 import (

@@ -1,9 +1,9 @@
 // Package logprob knows what engines answered to the same prompts at temperature 0,
 // with the log-probabilities that they gave, and how far two of them are apart:
 // where their tokens part, whether that was a tie that rounding decides, and how
-// much their distributions differ. It is pure. It asks no engine (engine/openai
-// does) and decides nothing: what distance is too much, and whether the engine's
-// own noise explains it, is for others to say.
+// much their distributions differ. It is pure. It sends no requests (engine/openai
+// does) and decides nothing: others say what distance is too much, and whether the
+// engine's own noise explains it.
 package logprob
 
 import (

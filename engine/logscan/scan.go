@@ -1,4 +1,4 @@
-// Package logscan knows logs as bytes: what stands in them (many patterns in one
+// Package logscan knows logs as bytes: what is in them (many patterns in one
 // pass), their last lines made safe to print, and files that stay bounded while
 // an engine writes. It does not know what a line means: kinds do.
 package logscan

@@ -1,7 +1,6 @@
 // Package machine knows what this machine is, as a fingerprint to compare
-// measurements by, and when it was booted. It holds nothing that changes from one
-// moment to the next, and judges no difference: what follows from one is for
-// gates.
+// measurements by, and when it was booted. It contains nothing that changes from
+// one moment to the next, and judges no difference: that is for gates.
 package machine
 
 import (

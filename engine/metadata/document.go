@@ -1,7 +1,7 @@
 // Package metadata finds out what a launch ran on and from: GPUs and their
 // state, source trees, packages, libraries, the model's files. It runs commands
-// where the engine lives and reads files of this machine. Nothing in it fails: a
-// thing that cannot be found out is listed with the reason.
+// where the engine runs and reads files of this machine. Nothing in it fails:
+// what cannot be determined is listed with the reason.
 package metadata
 
 import (

@@ -1,6 +1,6 @@
-// Package observe knows how to take what a running engine says of itself out of
-// its log, its pages, its metrics and its files. What to look for it is told, by a
-// kind or by a plan; what follows from it, it does not know.
+// Package observe extracts what a running engine reports about itself from its
+// log, its pages, its metrics and its files. A kind or a plan tells it what to
+// look for; it does not know what follows.
 package observe
 
 import (

@@ -1,6 +1,6 @@
 // Package process launches engines as child processes of this machine: their
-// command and environment, port, log, memory, children and end, and it ends what
-// an mxflow that was killed left behind. It does not know containers, nor what an
+// command and environment, port, log, memory, children and exit. It also ends
+// what a killed mxflow left behind. It does not know containers, nor what an
 // engine answers.
 package process
 

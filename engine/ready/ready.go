@@ -1,5 +1,5 @@
 // Package ready knows how to wait until an HTTP server answers as an engine of its
-// kind does, and to tell what answers instead: another kind, a proxy, a log-in
+// kind does, and to tell what answers instead: another kind, a proxy, a login
 // page. It does not know who started the server, nor how to stop it.
 package ready
 

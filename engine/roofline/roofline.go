@@ -1,7 +1,7 @@
-// Package roofline holds what a profile shows against what the machine allows: for each
-// category of kernels how long it took and how long it must take, what a step waits for,
-// and how much faster a step can become when kernels do. It reads no files, and refuses
-// to know plans, rules and sentences.
+// Package roofline compares a profile with what the machine allows: for each category of
+// kernels how long it took and how long it must take, what a step waits for, and how
+// much faster a step can become if kernels do. It reads no files, and refuses to know
+// plans, rules and sentences.
 package roofline
 
 import (

@@ -1,8 +1,8 @@
 // Package telemetry watches the machine while an engine is measured: power,
 // memory, clocks and temperature of its GPUs from nvidia-smi's stream, the
 // host's processors, memory and energy counters, and the engine's own page of
-// metrics. It samples and does not judge: what comes out are measure.Series on
-// the recording's clock.
+// metrics. It samples and does not judge: its output is measure.Series on the
+// recording's clock.
 package telemetry
 
 import (

@@ -3,7 +3,7 @@
 // launches can resolve (Resolvable), how far they drift (Drift) and how much they
 // are known to differ (Pool); and the means and intervals that are shown beside a
 // decision. All are pure functions on the values of launches, which are the
-// replicates, never requests (see docs/statistics.md). Values of one call stand in
+// replicates, never requests (see docs/statistics.md). Values of one call are in
 // one unit, or all in logs, as the caller has them. It knows no metric, rule or
 // engine.
 package stats

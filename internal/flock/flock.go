@@ -1,7 +1,7 @@
 // Package flock locks open files through the kernel, which gives a lock back when the file
-// is closed, by exit or SIGKILL too: what a dead process leaves behind blocks nobody.
-// Children do not inherit a lock, since Go opens files close-on-exec. It knows no paths and
-// never waits.
+// is closed, also by exit or SIGKILL: what a dead process leaves behind blocks nobody.
+// Children do not inherit a lock, because Go opens files close-on-exec. It knows no paths
+// and never waits.
 package flock
 
 import "errors"

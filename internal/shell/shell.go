@@ -1,5 +1,5 @@
 // Package shell reads and writes words of a POSIX shell. It starts none, and refuses
-// what only one can do.
+// what only a shell can do.
 package shell
 
 import (

@@ -1,6 +1,6 @@
-// Package cases reads files of cases (*.mxtest.hcl, *.mxtest.yaml): what was measured,
-// and which verdict is expected of a gate or a feature's criteria then. It decides
-// none of them; that is for mxflow test.
+// Package cases reads files of cases (*.mxtest.hcl, *.mxtest.yaml): measurements, and
+// the verdict that they should give a gate or a feature's criteria. It decides none of
+// them; mxflow test does.
 package cases
 
 import (

@@ -1,6 +1,6 @@
-// Package convert writes plan files anew, from HCL to YAML and back, and lays them out
-// in one way. It works on text and its syntax tree: nothing is evaluated, and no plan
-// need be valid.
+// Package convert rewrites plan files, from HCL to YAML and back, and formats them in
+// one way. It works on text and its syntax tree: nothing is evaluated, and the plan
+// need not be valid.
 package convert
 
 import (

@@ -1,7 +1,7 @@
 // Package design chooses which combinations of factors are tried: all, a covering array
 // of strength 2, or one factor at a time, with combinations that are left out and others
-// that are added. It is combinatorics alone: it knows nothing of knobs, engines or plans,
-// and the same input gives the same design.
+// that are added. It is only combinatorics: it knows nothing about knobs, engines or
+// plans, and the same input gives the same design.
 package design
 
 import (

@@ -1,7 +1,7 @@
 // Package eval evaluates the expressions of a plan: the names in scope, functions,
-// the limits under which a foreign plan may be evaluated, and what of a value is
-// secret. Body reads the attributes of one block by it. Which blocks there are and
-// what they mean is for plans/load.
+// the limits under which a foreign plan may be evaluated, and which part of a
+// value is secret. Body reads the attributes of one block with it. plans/load
+// knows which blocks there are and what they mean.
 package eval
 
 import (

@@ -1,6 +1,6 @@
-// Package lint looks at a plan that is free of mistakes for what would cost time on a
-// GPU and show nothing: rules that never or always hold, launches too few, blocks
-// that nothing uses. It changes nothing and decides no rule.
+// Package lint checks a plan without mistakes for what would cost GPU time and show
+// nothing: rules that never or always hold, too few launches, blocks that nothing
+// uses. It changes nothing and decides no rule.
 package lint
 
 import (

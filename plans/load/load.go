@@ -1,8 +1,8 @@
-// Package load makes a plan of files, or says what is wrong, where, and what to do: it
-// follows includes, takes variables from outside, makes the blocks of for_each and
-// count, and decodes each type of block, one a file with its description beside it.
-// What levels, steps and engine kinds accept reaches it as a plans.Registry. It
-// starts nothing and knows nothing of a run.
+// Package load makes a plan from files, or says what is wrong, where, and what to do:
+// it follows includes, takes variables from outside, makes the blocks of for_each and
+// count, and decodes each type of block, in one file each with its description beside
+// it. A plans.Registry tells it what levels, steps and engine kinds accept. It starts
+// nothing and knows nothing about a run.
 package load
 
 import (

@@ -1,6 +1,5 @@
-// Package redact takes secrets out of text and data, so that what is logged,
-// recorded or printed does not hold them. It is a leaf: it knows nothing of
-// plans or ledgers.
+// Package redact takes secrets out of text and data, so they are not logged,
+// recorded or printed. It is a leaf: it knows nothing about plans or ledgers.
 package redact
 
 import (

@@ -1,7 +1,6 @@
-// Package rules compiles the rules of a plan: it resolves what their addresses lead
-// to, refuses what statistics cannot decide, and says how each comparison is
-// decided. It reads a decoded plan; it neither evaluates expressions of the plan
-// nor decides a rule.
+// Package rules compiles the rules of a plan: it resolves their addresses, refuses
+// what statistics cannot decide, and says how each comparison is decided. It reads
+// a decoded plan; it neither evaluates expressions of the plan nor decides a rule.
 package rules
 
 import (

@@ -1,5 +1,5 @@
-// Package seal holds a plan against what a person signed: rules, workloads, protocols,
-// decision, targets and engines stay as they were, while a proposer may add features and
+// Package seal compares a plan with what a person signed: rules, workloads, protocols,
+// decision, targets and engines must be unchanged, while a proposer may add features and
 // values of the knobs that the seal names. It signs nothing and reads no keys.
 package seal
 

@@ -1,5 +1,5 @@
-// Package export writes what a state directory holds in the formats that other tools read.
-// Launches that count are what is exported: they are the replicates. It decides nothing.
+// Package export writes the contents of a state directory in the formats that other tools
+// read. It exports launches that count: they are the replicates. It decides nothing.
 package export
 
 import (

@@ -1,5 +1,5 @@
-// Package report turns what a state directory holds into a page that a team
-// reads: what was decided, by which numbers, on which machine. It decides
+// Package report turns the contents of a state directory into a page for a
+// team: what was decided, by which numbers, on which machine. It decides
 // nothing and measures nothing.
 package report
 

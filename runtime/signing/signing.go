@@ -1,5 +1,6 @@
 // Package signing keeps the Ed25519 key of the person who runs mxflow, and signs texts
-// as signed notes (golang.org/x/mod/sumdb/note). It knows nothing of what is signed.
+// as signed notes (golang.org/x/mod/sumdb/note). It knows nothing about what is
+// signed.
 package signing
 
 import (

@@ -1,7 +1,7 @@
-// Package ab compares two commands that start a server without a plan of one's own: it
-// makes the plan from what is asked, keeps it in a place of its own, and gathers from
-// what an apply recorded how B came out against A. It prints nothing and decides
-// nothing: the plan's rule does, as any other.
+// Package ab compares two commands that start a server, without a user's plan: it
+// makes the plan from the question, keeps it in its own folder, and gathers from the
+// record of an apply how B did against A. It prints nothing and decides nothing: the
+// plan's rule does, like any other.
 package ab
 
 import (

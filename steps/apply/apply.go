@@ -1,6 +1,6 @@
 // Package apply applies a plan: it opens and locks the state directory, stops what a
 // killed apply left running, records what goes in and what comes out, and runs the
-// graph. An observer is told of all of it as facts. The package prints nothing, reads
+// graph. An observer is told everything as facts. The package prints nothing, reads
 // no flags and no signals, and decides no verdict.
 package apply
 

@@ -1,7 +1,6 @@
 // Package cases decides the cases that people write for a plan's rules, as an apply
-// would decide the same measurements, says what they have shown of the rules, and writes
-// those that are missing. It knows plans and what cases give; nothing is launched, and
-// nothing that was recorded is looked at.
+// would decide the same measurements, says what they show about the rules, and writes
+// missing ones. It knows plans and cases; it launches nothing and reads no records.
 package cases
 
 import (

@@ -1,9 +1,9 @@
-// Package decide makes decisions: it is handed a plan and a view of what was measured
-// and decided before, and says what follows for a feature, a gate or a phase, on which
-// keys that rests, and whether more launches could still settle it. It knows rules,
-// evidence and the records of launches. It starts nothing, opens nothing, reads no clock
-// and waits for nothing, so that an apply, its forecast, a replay and the cases of
-// `mxflow test` decide alike, each with a view of its own.
+// Package decide makes decisions: from a plan and a view of what was measured and
+// decided before it derives what follows for a feature, a gate or a phase, on which keys
+// that rests, and whether more launches could still settle it. It knows rules, evidence
+// and the records of launches. It starts nothing, opens nothing, reads no clock and
+// waits for nothing, so an apply, its forecast, a replay and the cases of `mxflow test`
+// decide alike, each with its own view.
 package decide
 
 import (

@@ -2,6 +2,6 @@
 // that applies, starts a worker for each slot of the plan's executor by a command such as
 // ssh or srun, and speaks with it over that command's input and output alone: whatever
 // ends mxflow ends that connection, and with it the worker and what it started. A launch
-// of which the whole result did not arrive is lost, and never counts. Package steps/apply
-// has the worker, which makes a launch as it would be made there.
+// whose whole result did not arrive is lost, and never counts. Package steps/apply has
+// the worker, which makes a launch as an apply on that machine would.
 package elsewhere

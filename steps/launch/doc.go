@@ -1,5 +1,5 @@
 // Package launch starts a variant and ends it: it gets its GPUs, its worktree, builds
-// and caches, waits until it answers, asks it what it says of itself, and keeps its
-// log, its metadata and its record. Of what is sent to it in between it knows nothing,
-// nor what becomes of what it recorded.
+// and caches, waits until it answers, reads its observations, and keeps its log, its
+// metadata and its record. It does not know what is sent to the engine in between, nor
+// what is done with the record.
 package launch

@@ -1,6 +1,6 @@
 // Package profiling takes profiles of a running engine: what is sent while its profiler
-// runs, so that each profile is of one phase, and what is found in them. It refuses to
-// know formats (engine/profile) and knobs.
+// runs, so that each profile is of one phase, and what they show. It refuses to know
+// formats (engine/profile) and knobs.
 package profiling
 
 import (

@@ -1,7 +1,7 @@
-// Package quality asks a running engine what a level "correctness" asks, keeps what it
-// answered, and holds the answers of a candidate against its parent's, and those of the
-// parent's launches against each other. It knows prompts, answers and limits; it starts
-// no engine (steps/levels, steps/session) and compares no distributions (engine/logprob).
+// Package quality sends a running engine the prompts of a level "correctness", keeps its
+// answers, and compares a candidate's answers with its parent's, and those of the
+// parent's launches with each other. It knows prompts, answers and limits; it starts no
+// engine (steps/levels, steps/session) and compares no distributions (engine/logprob).
 package quality
 
 import (

@@ -1,7 +1,7 @@
-// Package replay decides recorded decisions again, from the raw data that were kept: by
-// the plan of then, so that it can be audited, or by another plan, to tell what that would
-// have come to. It knows the ledger's records, compiles recorded plans, and decides as an
-// apply does. It starts nothing and writes nothing into the state directory.
+// Package replay repeats recorded decisions from the raw data that were kept: by the
+// recorded plan, for an audit, or by another plan, to tell what that would have decided.
+// It knows the ledger's records, compiles recorded plans, and decides as an apply does. It
+// starts nothing and writes nothing into the state directory.
 package replay
 
 import (

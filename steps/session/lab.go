@@ -1,8 +1,8 @@
-// Package session measures candidates and decides them: it qualifies each variant in a
-// launch of its own, launches what is compared interleaved and in rounds, launches again
-// what the machine disturbed, and goes on until no rule wants more. It knows launches,
-// levels and what may be told from several launches together. Whether a rule is settled,
-// and what follows from what was measured, it asks steps/decide.
+// Package session measures candidates and decides them: it qualifies each variant in its
+// own launch, launches the arms interleaved and in rounds, repeats launches that the
+// machine disturbed, and continues until no rule needs more. It knows launches, levels
+// and what several launches together can show. It asks steps/decide whether a rule is
+// settled, and what follows from the measurements.
 package session
 
 import (

@@ -1,6 +1,6 @@
-// Package stress puts a running engine under load and judges what it bore. It decides
-// what is sent, in which order, and what must be true of it; engine/load sends, and
-// engine/telemetry watches the memory.
+// Package stress puts a running engine under load and judges how it held up. It
+// decides what is sent, in which order, and what must be true of it; engine/load
+// sends, and engine/telemetry watches the memory.
 package stress
 
 import (

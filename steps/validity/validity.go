@@ -1,8 +1,8 @@
-// Package validity says whether launches count: each by itself, and those of arms beside
-// each other, by what they answered, how much they did, what they observed, and where they
-// stood. What does not count has proved nothing, however fast it was. It knows launches on
-// record, their samples and the plan's knobs; it starts none, and whether a rule holds is
-// none of its questions.
+// Package validity says whether launches count: each on its own, and those of arms
+// compared with each other, by what they answered, how much they did, what they observed,
+// and where they ran. What does not count proves nothing, however fast it was. It knows
+// launches on record, their samples and the plan's knobs; it starts none, and does not ask
+// whether a rule holds.
 package validity
 
 import (

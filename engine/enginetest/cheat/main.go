@@ -1,8 +1,8 @@
 // Command cheat is an engine under test that lies. It knows how numbers are made to
-// look good (docs/trust.md), one mode each, beside honest controls; it computes
-// nothing: its answers are words that follow each other as in a shipped text, at a
-// pace of its own. It is for tests, which start it as parent and as candidate, and
-// it is no part of the product.
+// look good (docs/trust.md), one mode each, beside honest controls. It computes
+// nothing: its answers are words that follow each other as in a shipped text, at
+// its own pace. It is for tests, which start it as parent and as candidate, and is
+// not part of the product.
 //
 //	cheat --port N
 //

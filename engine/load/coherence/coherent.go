@@ -1,7 +1,7 @@
-// Package coherence knows text from garbage: which answers no sound engine gives,
-// and whether a candidate's answers are worse text than its
-// parent's. It does not know whether an answer is right, how fast it came or what
-// follows from a finding: gates judge.
+// Package coherence tells text from garbage: which answers no sound engine gives,
+// and whether a candidate's answers are worse text than its parent's. It does not
+// know whether an answer is right, how fast it came or what follows from a
+// finding: gates judge.
 package coherence
 
 import (

@@ -1,15 +1,15 @@
 // Command loadbench measures the measuring client: what it costs, how far its
 // times are off, and where it saturates, beside a plain reader of the same bytes
 // (the floor). The server is engine/load/mock, which records when it really sent
-// what.
+// each event.
 //
 //	go run ./engine/load/loadbench            the whole table
 //	go run ./engine/load/loadbench --short    a minute of it
 //
-// Server, client and floor are processes of their own (this program under
-// another role), so that each one's processor time and memory is its own. They
-// share the processors that the program may use: taskset -c 0,1 before the
-// command gives all of them two.
+// Server, client and floor are separate processes (this program in another
+// role), so the CPU time and memory of each can be told apart. They share the
+// CPUs that the program may use: taskset -c 0,1 before the command gives all of
+// them two.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Package mock is a server of the OpenAI streaming API whose times are known:
-// each request says how its answer is paced, and the server records when it
-// really sent each event. Against it the measuring client is measured. It knows
-// no model and no metrics; Calibrate compares what a client saw with what was
+// Package mock is a server of the OpenAI streaming API with known times: each
+// request says how its answer is paced, and the server records when it really
+// sent each event. The measuring client is measured against it. It knows no
+// model and no metrics; Calibrate compares what a client saw with what was
 // sent, and Verdict says whether that is good enough.
 //
-// It serves HTTP/1.1 from its own loop over net/http's parser of requests. The
-// server of net/http costs more for an event than the client that is to be
-// measured, and here both share the processors.
+// It serves HTTP/1.1 from its own loop over net/http's request parser. The
+// server of net/http costs more per event than the client under measurement,
+// and here both share the CPUs.
 package mock
 
 import (

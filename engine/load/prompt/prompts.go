@@ -1,8 +1,8 @@
-// Package prompt knows what is sent to an engine: prompts of a length in the
-// engine's own tokens, unique from their first one, and those of data sets. It
-// asks the engine for as much as it takes to make them. It does not know when and
-// how often they are sent (engine/load), and nothing of answers but the prompt's
-// tokens that their usage says.
+// Package prompt knows what is sent to an engine: prompts of a given length in
+// the engine's own tokens, unique from their first one, and those of data sets.
+// It asks the engine for what it needs to make them. It does not know when and
+// how often they are sent (engine/load), and of answers only the prompt tokens in
+// their usage.
 package prompt
 
 import (

@@ -1,8 +1,8 @@
 // Package work knows whether two arms did the same work for what they claim: how much
 // text a token stands for, in prompts and in answers, whether answers differ where
-// prompts do, and how fast a stream can be. Its evidence is what was sent and what came,
-// which the engine that is judged does not count. It does not know whether a text is
-// sound (engine/load/coherence), how launches were made or what follows: gates judge.
+// prompts do, and how fast a stream can be. Its evidence is what was sent and what
+// arrived, which the engine under test does not count. It does not know whether a text
+// is sound (engine/load/coherence), how launches were made or what follows: gates judge.
 package work
 
 import (

@@ -1,10 +1,10 @@
-// Package imported reads the result files of other benchmark tools. What comes
-// out keeps each tool's own names, units and definitions: their numbers are
-// beside mxflow's and never among them, since tools that use one word for two
-// things have misled whoever compared them. It is a leaf: bytes in, values out.
+// Package imported reads the result files of other benchmark tools. The values
+// keep each tool's own names, units and definitions: they stay separate from
+// mxflow's, because tools that use the same word for different things mislead
+// comparisons. It is a leaf: bytes in, values out.
 //
-// A file that is damaged, or that holds something else than its format says, is
-// refused as a whole: half of a result is no result.
+// A file that is damaged, or does not match its format, is refused as a whole:
+// half a result is no result.
 package imported
 
 import (

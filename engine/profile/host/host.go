@@ -1,5 +1,6 @@
-// Package host reads how long each thread of an engine was at work, from the kernel of the
-// machine: what no profiler slows down, and where a profile has no host's side. Linux only.
+// Package host reads how long each thread of an engine was at work, from the operating
+// system's kernel: without a profiler that slows it down, and for profiles without the
+// host's side. Linux only.
 package host
 
 import (

@@ -1,6 +1,6 @@
-// Package read makes an analysis of a profile's file, whatever profiler wrote it. The
-// format is told by the content. It knows formats, and leaves what events mean to
-// engine/profile.
+// Package read makes an analysis from a profile's file, whatever profiler wrote it.
+// It recognises the format by content. It knows formats, and leaves the meaning of
+// events to engine/profile.
 package read
 
 import (

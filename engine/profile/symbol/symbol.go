@@ -1,6 +1,6 @@
 // Package symbol knows what the names of GPU kernels say: a short form for people, the
 // category of the work, and the families that engines and people know them by. It is a
-// leaf, and looks at nothing but a name.
+// leaf, and looks only at a name.
 package symbol
 
 import (

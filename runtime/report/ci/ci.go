@@ -1,6 +1,6 @@
-// Package ci shows what a state directory holds where continuous integration looks:
-// as JUnit XML, as Markdown for GitHub, and as what a pull request upstream is asked for.
-// It decides nothing.
+// Package ci writes the contents of a state directory for continuous integration: as
+// JUnit XML, as Markdown for GitHub, and as the description that upstream projects
+// require of a pull request. It decides nothing.
 package ci
 
 import (

@@ -1,6 +1,6 @@
-// Package page shows what a state directory holds as one HTML file that needs nothing
-// else: no network, no font and no picture from elsewhere. It works out which facts stand
-// where and lays them out; the words are those of gates/tell and of package report. It
+// Package page shows the contents of a state directory as one HTML file that needs
+// nothing else: no network, no font and no picture from elsewhere. It chooses which facts
+// go where and lays them out; the words are those of gates/tell and of package report. It
 // decides nothing and measures nothing.
 package page
 

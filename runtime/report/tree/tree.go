@@ -1,6 +1,6 @@
-// Package tree turns what a state directory holds, and what people wrote into its plan,
-// into the files that a team keeps beside its code: results, a page for each port, what is
-// left to do, and logs of runs. It decides nothing; its numbers are those of runtime/report.
+// Package tree turns the contents of a state directory, and the notes in its plan, into the
+// files that a team keeps beside its code: results, a page per port, what is left to do,
+// and logs of runs. It decides nothing; its numbers are those of runtime/report.
 package tree
 
 import (

@@ -1,5 +1,6 @@
-// Package again counts and prints what deciding again from the record came to, and what
-// computing metrics again from raw data did. Both are steps/replay's; it knows no flags.
+// Package again counts and prints the results of deciding again from the record, and of
+// computing metrics again from raw data. steps/replay does both; this package knows no
+// flags.
 package again
 
 import (

@@ -1,8 +1,8 @@
-// Package audit is what mxflow does with the record as such: show its decisions, verify
-// and sign it, prove, export, attest and publish it. It knows the ledger, the artifacts
-// that it names and who signed them. It refuses to know engines, how anything is decided,
-// and what a plan says: who checks the record must not depend on what wrote it. Deciding
-// again is audit replay, which is elsewhere.
+// Package audit handles the record itself: it shows its decisions, verifies and signs it,
+// proves, exports, attests and publishes it. It knows the ledger, the artifacts that it
+// names and who signed them. It refuses to know engines, how anything is decided, and
+// what a plan says: checking the record must not depend on what wrote it. Deciding again
+// is audit replay, which is elsewhere.
 package audit
 
 import (

@@ -1,6 +1,6 @@
-// Package bench measures a server that runs already: what is asked of it, what was found,
-// how that is written (tables, Markdown, CSV, plots, a page), and an earlier result beside
-// it. It decides nothing: it sees one start of a server.
+// Package bench measures a running server: what is sent, what was measured, how that is
+// written (tables, Markdown, CSV, plots, a page), and an earlier result beside it. It
+// decides nothing: it sees one start of a server.
 package bench
 
 import (

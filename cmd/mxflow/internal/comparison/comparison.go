@@ -1,4 +1,4 @@
-// Package comparison shows how a comparison of two commands came out: in words, on a
+// Package comparison shows the result of comparing two commands: in words, on a
 // terminal and as Markdown for a pull request. It knows no flags and decides nothing.
 package comparison
 

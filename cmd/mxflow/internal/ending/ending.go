@@ -1,8 +1,8 @@
-// Package ending sees to it that no end of mxflow looks like a verdict: Go's runtime
-// ends with exit status 2 on SIGQUIT, SIGABRT and when it breaks, and 2 is "a gate
-// failed". Its init comes about a millisecond after the start, since it imports next to
-// nothing, and nothing with a name that the linker sorts behind those of larger packages;
-// what the runtime does until then nobody can change.
+// Package ending makes sure that no exit of mxflow looks like a verdict: Go's runtime
+// exits with status 2 on SIGQUIT, SIGABRT and when it crashes, and 2 is "a gate failed".
+// Its init runs about a millisecond after the start, because it imports next to nothing,
+// and nothing with a name that the linker sorts behind those of larger packages; nobody
+// can change what the runtime does until then.
 package ending
 
 import (

@@ -1,5 +1,5 @@
-// Package engines prints what is known of a kind of engine, and what was recognised of an
-// engine that was started. It knows no flags and starts nothing.
+// Package engines prints what is known about a kind of engine, and what was recognised in
+// an engine that was started. It knows no flags and starts nothing.
 package engines
 
 import (

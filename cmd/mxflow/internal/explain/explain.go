@@ -1,7 +1,7 @@
-// Package explain argues recorded decisions, for people and for programs. It shows what
+// Package explain explains recorded decisions, to people and to programs. It shows what
 // the decision and its launches carry, in the order in which an engineer would argue:
 // claim, data, test, what decided, what would have changed it. It knows the ledger and
-// works nothing out that was decided.
+// derives nothing that was decided.
 package explain
 
 import (

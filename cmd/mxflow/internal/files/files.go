@@ -1,5 +1,5 @@
 // Package files reads files that people name and writes those that they ask for: bounded,
-// whole or not at all, and never over what somebody else wrote. It knows no format.
+// whole or not at all, and never over somebody else's file. It knows no format.
 package files
 
 import (

@@ -1,5 +1,5 @@
-// Package graph draws what of a plan depends on what: as Mermaid, DOT, text and data. It
-// knows nodes and edges, and how they stand as words; where that is from it does not know.
+// Package graph draws a plan's dependencies: as Mermaid, DOT, text and data. It knows
+// nodes and edges, and their status in words; it does not know where these come from.
 package graph
 
 import (

@@ -1,6 +1,6 @@
-// Package inert keeps text of somebody else's (an engine, a plan, a file) from steering
-// the terminal that it is printed on. It is the last place to do so, for what was not
-// clean where it came from.
+// Package inert keeps somebody else's text (an engine's, a plan's, a file's) from
+// controlling the terminal that it is printed on. It is the last place to do so, for
+// text that was not cleaned at its source.
 package inert
 
 import (

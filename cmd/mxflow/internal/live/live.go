@@ -1,5 +1,5 @@
 // Package live serves the page of a state directory to a browser on this machine and keeps
-// it up to date while an apply is under way. It reads; nothing can be changed through it.
+// it up to date while an apply runs. It only reads; nothing can be changed through it.
 package live
 
 import (

@@ -1,6 +1,6 @@
-// Package outcome shows how an apply came out, on one screen: what was accepted, rejected,
-// is locked or was not run, by which number, and what to do next. It decides nothing, and
-// starts nothing.
+// Package outcome shows the result of an apply on one screen: what was accepted, rejected,
+// locked or not run, by which number, and what to do next. It decides nothing, and starts
+// nothing.
 package outcome
 
 import (

@@ -1,5 +1,5 @@
-// Package overruling reads what a person decides about an outcome (until when, in a line),
-// works out what is withdrawn with one, and says so. It records nothing.
+// Package overruling reads what a person decides about an outcome (until when, in one
+// line), works out what is withdrawn with it, and says so. It records nothing.
 package overruling
 
 import (

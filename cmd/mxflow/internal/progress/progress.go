@@ -1,6 +1,6 @@
-// Package progress says how a run comes along, from its events alone: a line each, a line
-// that a terminal rewrites, a stream of objects, and a file for who looks on. It knows no
-// flags, ends nothing and decides nothing.
+// Package progress shows the progress of a run, from its events alone: a line each, a
+// line that a terminal rewrites, a stream of objects, and a file for onlookers. It knows
+// no flags, ends nothing and decides nothing.
 package progress
 
 import (

@@ -1,6 +1,6 @@
-// Package recorded finds what is on record by the names that people have for it, and prints
-// it: a run with its decisions and launches, a launch alone, a metric over all runs. It
-// decides nothing and leaves nothing out without saying so.
+// Package recorded finds records by the names that people use for them, and prints them: a
+// run with its decisions and launches, a launch alone, a metric over all runs. It decides
+// nothing and leaves nothing out without saying so.
 package recorded
 
 import (

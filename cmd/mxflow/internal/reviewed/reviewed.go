@@ -1,5 +1,5 @@
-// Package reviewed is the file of plan --out: what was shown for review and what that rested
-// on, so that what was reviewed is what an apply of it runs. It starts nothing.
+// Package reviewed is the file of plan --out: what was shown for review and what that
+// rested on, so an apply of it runs what was reviewed. It starts nothing.
 package reviewed
 
 import (

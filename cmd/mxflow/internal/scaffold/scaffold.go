@@ -1,5 +1,5 @@
-// Package scaffold writes starter plans for kinds of engines, and what tells a coding agent
-// how to work with a sealed plan. It overwrites nothing and prints nothing.
+// Package scaffold writes starter plans for kinds of engines, and files that tell a coding
+// agent how to work with a sealed plan. It overwrites nothing and prints nothing.
 package scaffold
 
 import (

@@ -1,6 +1,6 @@
-// Package script finds the knob values of a variant, and writes how it is started as a
-// script, a file of variables, a docker command or data, so that it can be started again
-// without mxflow. It starts nothing.
+// Package script finds the knob values of a variant, and writes its start as a script, a
+// file of variables, a docker command or data, so it can be started again without
+// mxflow. It starts nothing.
 package script
 
 import (

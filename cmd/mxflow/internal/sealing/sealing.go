@@ -1,5 +1,6 @@
-// Package sealing reads the seal beside a plan, says what moved since as facts and as lines,
-// and ends a run where the launches or hours that it allows are used up. It signs nothing.
+// Package sealing reads the seal beside a plan, reports what changed since as facts and as
+// lines, and ends a run when the launches or hours that it allows are used up. It signs
+// nothing.
 package sealing
 
 import (

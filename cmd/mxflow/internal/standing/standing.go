@@ -1,6 +1,6 @@
-// Package standing prints how a state directory stands: the run under way, what was decided,
-// what was accepted, and whether the plan's files are still what was applied. It needs no
-// plan that can be compiled, and decides nothing.
+// Package standing prints the status of a state directory: the current run, what was
+// decided, what was accepted, and whether the plan's files are still those applied. It
+// works without a plan that compiles, and decides nothing.
 package standing
 
 import (

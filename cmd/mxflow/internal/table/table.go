@@ -1,5 +1,5 @@
 // Package table draws tables and paragraphs for a terminal of some width. It knows how
-// wide text is and what colour a verdict has, and nothing of what it shows.
+// wide text is and what colour a verdict has, and nothing about what it shows.
 package table
 
 import (

@@ -1,4 +1,4 @@
-// Package tested prints how the cases beside a plan came out, and what they have shown of
+// Package tested prints the results of the cases beside a plan, and what they show about
 // its rules. It decides no case.
 package tested
 
