@@ -52,12 +52,13 @@ func init() {
 			{Name: "speculative", Type: TypeString, Chosen: true, Doc: "What drafts: a model's folder, n-gram or MTP.", Log: []string{`Using draft model: (?P<value>\S+)`, `Using (?P<value>n-gram) drafting`, `Using main model (?P<value>MTP) component`}},
 		},
 		Crashes: torchCrashes([]Signature{
-			{"Insufficient VRAM", "oom", "The model or its KV cache does not fit: lower kv_cache_tokens or max_model_len, or quantise the KV cache."},
-			{"unsupported GPU is found in this configuration", "driver", "exllamav3 needs an NVIDIA GPU from Ampere on."},
+			{"RuntimeError: Insufficient VRAM", "oom", "The model or its KV cache does not fit: lower kv_cache_tokens or max_model_len, or quantise the KV cache."},
+			{"ValueError: min() iterable argument is empty", "driver", "TabbyAPI sees no GPU: check CUDA_VISIBLE_DEVICES, the container's gpus, and nvidia-smi."},
+			{"Unable to run ExllamaV3 because an unsupported GPU", "driver", "exllamav3 needs an NVIDIA GPU from Ampere on."},
 			{"Inference dependencies for TabbyAPI are not installed", "config", "Install torch and exllamav3 into this Python, as its update script does."},
 			{"validation error* for TabbyConfigModel", "config", "A setting has a value that this version does not take; the lines below it say which."},
 			{"main.py: error:", "config", "A flag is unknown to this version, or has a value that it does not take; see the line for which."},
-			{"Failed to load config.json from", "config", "There is no such model below model_dir, or it has no config.json."},
+			{"ValueError: Failed to load config.json from", "config", "There is no such model below model_dir, or it has no config.json."},
 			{"is currently in use. Switching to", "config", "The port is taken, so it listens on the next one, where nobody asks it."},
 			{"are in use by different services", "config", "The port is taken, and so is the next one."},
 		}, []Signature{
