@@ -61,7 +61,7 @@ SlurmctldPort=%[3]d
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=%[2]s/munge.sock
+AuthInfo=socket=%[2]s/munge.sock,cred_expire=10
 CredType=cred/munge
 StateSaveLocation=%[2]s/state
 SlurmdSpoolDir=%[2]s/%%n

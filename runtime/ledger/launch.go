@@ -34,7 +34,8 @@ type Launch struct {
 	// Ordinal counts the launches of this variant in this session, from 1.
 	Ordinal int `json:"ordinal"`
 	// Order is the launch's place in the session's interleaved order, from 1.
-	Order  int    `json:"order"`
+	Order int `json:"order"`
+	// BootID is the boot of this machine; empty with other machines, whose Place has one.
 	BootID string `json:"boot_id,omitempty"`
 	// Place is where it stood of what an executor shares out; nil without one.
 	Place   *Place    `json:"place,omitempty"`

@@ -45,7 +45,10 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	lab := steps.NewLab(w.Plan, w.Graph)
 	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = w.Store, launchers, launchers, w.Owner, w.RunDir
 	lab.Guardian, lab.OnSeenData = w.Guardian, w.OnSeenData
-	lab.MachineKey, lab.Boot = variant.MachineKey(machine.Environment(), w.Plan), machine.BootID()
+	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
+	if !w.Plan.Executor.Elsewhere() {
+		lab.Boot = machine.BootID() // else places say which boot, and who applies may stand anywhere
+	}
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
 	lab.Redact = redact.New(w.Plan.Secrets())
 	if !lab.Redact.Active() {

@@ -211,7 +211,6 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run"), Guardian: w.guardian}); err != nil {
 		return nil, err
 	}
-	w.lab.Boot = h.Boot
 	if w.place, err = standsOn(w.soft, h, host); err != nil {
 		return nil, err
 	}
@@ -228,6 +227,9 @@ func hostName(h *elsewhere.Hello) string {
 // job.
 func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Place, error) {
 	on := &ledger.Place{Name: host, Host: host, Boot: machine.BootID()}
+	if n := os.Getenv("SLURM_STEP_NUM_NODES"); n != "" && n != "1" {
+		on.Name = os.Getenv("SLURM_STEP_NODELIST") // of an engine of several nodes
+	}
 	job := cmp.Or(os.Getenv("SLURM_STEP_GPUS"), os.Getenv("SLURM_JOB_GPUS"))
 	if len(h.Devices) == 0 && job == "" && h.Job == "" {
 		return on, nil
@@ -339,7 +341,7 @@ func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
 	if !r.plan.Executor.Elsewhere() {
 		return nil, nil
 	}
-	h := elsewhere.Hello{Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner, Boot: machine.BootID()}
+	h := elsewhere.Hello{Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
 	h.Inputs.Private = nil // it is told all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -36,6 +38,17 @@ func TestClearLeft(t *testing.T) {
 	for dir, want := range map[string]bool{killed: false, atWork: true, fresh: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// TestBoot: sessions on this machine end with its boot. On others they do not: mxflow may
+// apply from another machine next time.
+func TestBoot(t *testing.T) {
+	for kind, want := range map[string]string{plans.LocalExecutor: machine.BootID(), plans.SlurmExecutor: ""} {
+		lab, err := NewLab(Wiring{Plan: &plans.Plan{Executor: &plans.Executor{Kind: kind}}})
+		if err != nil || lab.Boot != want {
+			t.Errorf("%s: %q, %v", kind, lab.Boot, err)
 		}
 	}
 }

@@ -64,9 +64,8 @@ type Hello struct {
 	Digest string       `json:"digest"`
 	// Seal is the key by which sensitive values are told apart.
 	Seal []byte `json:"seal"`
-	// Owner marks what is started, and Boot is that of the machine that applies.
+	// Owner marks what is started.
 	Owner string `json:"owner"`
-	Boot  string `json:"boot"`
 	// Program is the digest of mxflow.
 	Program string `json:"program"`
 	// Host, Devices, Job and its Slot, from 1, are where the worker stands, as far as who
