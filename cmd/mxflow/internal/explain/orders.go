@@ -132,13 +132,18 @@ func asideOf(l *ledger.Launch) verdict.Reason {
 }
 
 // clockNotes say where the clock went back between two launches: what is decided
-// goes by the order of the starts, and durations by a clock that does not.
+// goes by the order of the starts, and durations by a clock that does not. Launches
+// side by side start at once, in whichever order: only those on one place tell.
 func clockNotes(launches []*ledger.Launch) (notes []verdict.Reason) {
-	for i, l := range launches[:max(0, len(launches)-1)] {
-		next := launches[i+1]
-		if next.Started.Before(l.Started) {
+	before := map[string]*ledger.Launch{}
+	for _, next := range launches {
+		if l := before[next.On()]; l != nil && next.Started.Before(l.Started) {
 			notes = append(notes, verdict.New(code.ClockBack, verdict.Dur("by", l.Started.Sub(next.Started)), verdict.Text("next", next.ID)).On(l.ID))
 		}
+		before[next.On()] = next
+	}
+	for i, l := range launches[:max(0, len(launches)-1)] {
+		next := launches[i+1]
 		if l.BootID != "" && next.BootID != "" && l.BootID != next.BootID {
 			notes = append(notes, verdict.New(code.Rebooted, verdict.Text("next", next.ID)).On(l.ID))
 		}
