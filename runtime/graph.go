@@ -312,10 +312,11 @@ func beforeBaseline(p *plans.Plan, order []*plans.Phase) []Need {
 }
 
 // preparation phases hold steps alone, and come after such phases only: neither
-// they nor what they wait for can need the baseline. A gate may.
+// they nor what they wait for can need the baseline. A gate may, and a pilot does.
 func preparation(p *plans.Plan, ph *plans.Phase) bool {
 	only := func(ph *plans.Phase) bool {
-		return len(ph.Steps) > 0 && len(ph.Features) == 0 && ph.Gate == nil && len(ph.AfterDecided) == 0
+		pilot := slices.ContainsFunc(ph.Steps, func(b *plans.Block) bool { return b.Kind == plans.PilotStep })
+		return len(ph.Steps) > 0 && len(ph.Features) == 0 && ph.Gate == nil && len(ph.AfterDecided) == 0 && !pilot
 	}
 	if !only(ph) {
 		return false

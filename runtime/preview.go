@@ -30,6 +30,8 @@ type PlannedLaunch struct {
 	Alone bool `json:"alone,omitempty"`
 	// Paced is how long its levels go on by the clock, however fast the engine is; seconds.
 	Paced float64 `json:"paced_s,omitempty"`
+	// AtOnce is how many launches of its kind stand side by side; 0 for one that stands alone.
+	AtOnce int `json:"at_once,omitempty"`
 	// Sure is set where it is made in any case: others are only made while a rule
 	// can still be settled by them.
 	Sure bool `json:"sure,omitempty"`

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -39,7 +40,9 @@ func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate
 	}
 	for _, places := range []int{1, 2, 4, 8} {
 		for i := range pieces {
-			pieces[i].slots = places
+			if !pieces[i].pilot {
+				pieces[i].slots = places
+			}
 		}
 		with := known.sum(pieces, spans)
 		e.SideBySide = append(e.SideBySide, SideBySide{places, with.Low, with.High})
@@ -56,6 +59,8 @@ type piece struct {
 	// rounds are those of its session that are to be made, of which slots stand side by
 	// side; 0 for a launch that stands alone.
 	rounds, slots int
+	// pilot is set of those that find out how many stand side by side.
+	pilot bool
 }
 
 // share is the part of its time by which it makes a session longer: rounds that stand
@@ -83,8 +88,9 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 		}
 		for _, l := range n.Launches {
 			at := piece{PlannedLaunch: l, node: n.Node.ID, pace: pace + l.Paced}
+			at.pilot = n.Node.StepBlock != nil && n.Node.StepBlock.Kind == plans.PilotStep
 			if l.Purpose == ledger.ForBenchmark && !l.Alone {
-				at.rounds, at.slots = rounds[l.VariantKey], slots
+				at.rounds, at.slots = rounds[l.VariantKey], cmp.Or(l.AtOnce, slots)
 			}
 			all = append(all, at)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -27,6 +28,8 @@ type Sessions interface {
 	// Rows is what a comparison comes to, with the numbers that a matrix finds; of unknown
 	// rows nothing was launched.
 	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
+	// Pilot is what a pilot comes to, with the number of slots that it finds.
+	Pilot(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, err error)
 	// Printed are the numbers that a step's program printed; false of a step that reads none.
 	Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
 }
@@ -42,7 +45,7 @@ const (
 
 // ofStep reports whether something of a step can be decided again.
 func (r *Replay) ofStep(d *ledger.Decision) bool {
-	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
+	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || strings.Contains(d.Node, ".step."+plans.PilotStep+".") || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
 		l, ok := r.store.LaunchByID(id)
 		return ok && l.Purpose == ledger.ForStep && l.Output != ""
 	}))
@@ -221,8 +224,8 @@ func keys(all []verdict.Reason) (keys []string) {
 	return keys
 }
 
-// decideStep decides a step again: the levels and rows of a comparison, and the numbers
-// that a program printed.
+// decideStep decides a step again: the levels and rows of a comparison, what a pilot found,
+// and the numbers that a program printed.
 func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	if len(d.Levels) > 0 {
 		r.decideLevels(out, d)
@@ -242,15 +245,29 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	out.Rules = RulesOfPlan
 	var failed error
 	var found map[string]measure.Summary
-	if len(d.Rows) > 0 {
+	counted := func(id string) *ledger.Launch {
+		l, err := r.counted(out, plan.res.Plan, id)
+		failed = cmp.Or(failed, err)
+		return l
+	}
+	switch {
+	case b.Kind == plans.PilotStep:
+		var again *ledger.Decision
+		var err error
+		again, found, err = r.Judge.Pilot(plan.res.Plan, b, d.Decision, counted)
+		if err = errors.Join(failed, err); err != nil {
+			out.broke(err)
+			return
+		}
+		compareJSON(out, "reasons", "", d.Reasons, again.Reasons, r.tolerance(out, r.runs[d.Run].Environment["arch"]))
+		if out.Again = again.Verdict; again.Verdict != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
+		}
+	case len(d.Rows) > 0:
 		var again *ledger.Decision
 		var unknown []string
 		var err error
-		again, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, func(id string) *ledger.Launch {
-			l, err := r.counted(out, plan.res.Plan, id)
-			failed = cmp.Or(failed, err)
-			return l
-		})
+		again, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, counted)
 		if err = errors.Join(failed, err); err != nil {
 			out.broke(err)
 			return

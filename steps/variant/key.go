@@ -81,6 +81,9 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 	if x := l.Plan.Executor; x != nil {
 		// What stands beside a launch, and how much of the host it has, bears on it.
 		parts = append(parts, *x)
+		if _, pilot := l.Plan.PilotOf(); pilot != nil {
+			parts = append(parts, plans.PilotStep) // others may have stood beside what disturbs them
+		}
 	}
 	return runtime.Digest("work", MeasuringVersion, l.MachineKey, parts)
 }

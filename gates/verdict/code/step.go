@@ -77,6 +77,25 @@ const (
 	// BreaksWith: the cell Subject breaks, and so does this combination of its values, of
 	// which none can be taken away. Args: set.
 	BreaksWith Code = "matrix.breaks_with"
+	// PilotSlots: how many launches may stand side by side, and why. Args: slots.
+	PilotSlots Code = "pilot.slots"
+	// PilotChange: what neighbours do to the metric Subject; pass where it is shown that they
+	// do not harm it, fail where it is shown that they do. Args: at_once, rounds, change, low,
+	// high, within, spread, spread_high, spread_within.
+	PilotChange Code = "pilot.change"
+	// PilotUnread: the metric Subject cannot be compared. Args: error.
+	PilotUnread Code = "pilot.unread"
+	// PilotLost: the launch Subject does not count, and none stands in its place. Args: arm
+	// (alone, beside, neighbour), at_once.
+	PilotLost Code = "pilot.lost"
+	// PilotOnePlace: the baseline can only be started once at a time.
+	PilotOnePlace Code = "pilot.one_place"
+	// PilotBoot: the machine was started anew since the last pilot.
+	PilotBoot Code = "pilot.boot"
+	// PilotCosts: what a pilot takes, and by how much launches may vary so that it shows of
+	// neighbours that do nothing that they are harmless, four times in five. Args: rounds,
+	// at_once, within, differ.
+	PilotCosts Code = "pilot.costs"
 	// NotNarrowed: no such combination was found for the cell Subject. Args: launches.
 	NotNarrowed Code = "matrix.not_narrowed"
 )
