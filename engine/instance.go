@@ -107,6 +107,13 @@ type Resident interface {
 	PIDs() []int
 }
 
+// Leaver is an Instance that can say what its engine left running.
+type Leaver interface {
+	// Left names, once Stop has returned, the processes that ran on after the engine had
+	// ended, until they were ended.
+	Left() []string
+}
+
 // Host is an Instance in a container, in which other programs can be run too.
 type Host interface {
 	// Beside starts a program in the engine's container and does not wait for it. ctx

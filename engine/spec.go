@@ -124,9 +124,6 @@ type Launch struct {
 	OutPath string
 	// Evidence are patterns whose lines stay in a log that has to be cut.
 	Evidence logscan.Evidence
-	// Guardian ends what runs of the launch when mxflow is killed; nil leaves that to
-	// the next apply.
-	Guardian Guardian
 	// CPUs are those that it may run on, by number; none are all. Only Linux keeps to it.
 	CPUs []int
 }
@@ -147,37 +144,6 @@ func CPUList(cpus []int) string {
 	}
 	return strings.Join(parts, ",")
 }
-
-// Guardian outlives mxflow when it is killed, and ends what runs on this machine then.
-type Guardian interface {
-	// Guard is told of a start before it comes, and of the mark that all of it will
-	// carry in its environment, which no other start has.
-	Guard(mark string) Ward
-}
-
-// Ward is one start of a launch in the care of a Guardian. Its methods are not for
-// several goroutines at once.
-type Ward interface {
-	// Runs says which processes it has, by pid, with the time of their start in clock
-	// ticks since boot. The map is the Ward's from then on.
-	Runs(processes map[int]uint64)
-	// Ended says that nothing runs of it any more.
-	Ended()
-}
-
-// Guard puts a start of the launch into the care of its Guardian.
-func (l Launch) Guard(mark string) Ward {
-	if l.Guardian == nil {
-		return unguarded{}
-	}
-	return l.Guardian.Guard(mark)
-}
-
-// unguarded is a Ward that nobody cares for.
-type unguarded struct{}
-
-func (unguarded) Runs(map[int]uint64) {}
-func (unguarded) Ended()              {}
 
 // Check says whether what a launch starts can be found again.
 func (l Launch) Check() *Failure {

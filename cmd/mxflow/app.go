@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -29,8 +28,6 @@ type app struct {
 	state string
 	// exceeded says that a plan took too long or too much memory to load.
 	exceeded chan string
-	// guardian ends what runs when mxflow is killed; nil leaves it to the next apply.
-	guardian engine.Guardian
 	// exit is the status that the subcommand decided on.
 	exit int
 }

@@ -230,7 +230,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 	}
 	res, err := apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
-		Guardian: a.guardian, Hard: hard,
+		Hard: hard,
 	}, watch)
 	if res != nil {
 		audit.Publish(q.state, a.stderr)

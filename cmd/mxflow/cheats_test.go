@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -29,12 +30,15 @@ func TestCheats(t *testing.T) {
 		if !all && !c.quick {
 			continue
 		}
-		name, plan := c.mode, "cheat.hcl"
+		name, plan := cmp.Or(c.mode, "honest"), "cheat.hcl"
 		if c.gpu {
 			name += "_gpu"
 		}
 		if c.tokenizer {
 			name, plan = name+"_tokenizer", "cheat_tokenizer.hcl"
+		}
+		if c.parent != "" {
+			name += "_beside_" + c.parent
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +171,9 @@ var cheats = []cheat{
 	{mode: "some_answers", want: verdict.Invalid, why: code.FastOthers},
 	{mode: "later_launches", want: verdict.Invalid, why: code.FastOthers},
 	{mode: "forced_accepted", want: verdict.Invalid, why: code.ForcedLogged, quick: true},
+	{mode: "hinders", rule: "chat.tg.gain > 0.05", want: verdict.Fail, quick: true},
+	{mode: "", parent: "hindered", rule: "chat.tg.gain > 0.05", want: verdict.Fail},
+	{mode: "kills_guard", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Unstopped},
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
 	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},

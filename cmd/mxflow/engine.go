@@ -172,8 +172,8 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 		defer kept.Close()
 	}
 	// What is started carries the mark of the plan's state directory, so that the next
-	// apply finds and stops it where the guardian was killed as well.
-	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: kept, Owner: apply.Owner(a.stateDir(path)), Guardian: a.guardian, RunDir: dir, Note: a.note})
+	// apply finds and stops it where its guard was killed as well.
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: kept, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: a.note})
 	if err != nil {
 		return err
 	}

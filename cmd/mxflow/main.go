@@ -14,5 +14,5 @@ func main() {
 	// What the runtime ends by itself, as out of memory, ends by SIGABRT, 134 in a shell,
 	// and not with 2, which is "a gate failed". Package ending has the signals.
 	debug.SetTraceback("crash")
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, withGuardian))
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }

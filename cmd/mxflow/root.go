@@ -39,11 +39,8 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 
 // run is main without the process: arguments in, exit status out. Options are what
 // takes a program that is mxflow, which a test's is not.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, options ...func(*app)) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}, exceeded: make(chan string)}
-	for _, option := range options {
-		option(a)
-	}
 	if terminal(stdout) {
 		return guarded(a, func() int { return execute(ctx, a, args) })
 	}
@@ -145,8 +142,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newInitCommand(a),
 		newConsoleCommand(a),
 		newGCCommand(a),
-		newGuardCommand(),
-		newWorkerCommand(a),
+		newWorkerCommand(),
 	)
 	explainArgs(root)
 	completions(a, root)

@@ -65,8 +65,8 @@ type background struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // valid once done is closed
-	// guardians are those that guardian has met.
-	guardians []int
+	// guards are those that guard has met.
+	guards []int
 }
 
 // cmdStart is
@@ -126,24 +126,24 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(started(ts, args[0]).cmd.Process.Signal(unix.SignalNum("SIG" + args[1])))
 }
 
-// cmdGuardian is
+// cmdGuard is
 //
-//	guardian NAME [SIGNAL]
-//	guardian NAME gone
+//	guard NAME [SIGNAL]
+//	guard NAME gone
 //
-// It waits until what start started has a guardian that was not asked for before, and
+// It waits until what start started has a guard that was not asked for before, and
 // sends it a signal; or until none of those that were asked for is left.
-func cmdGuardian(ts *testscript.TestScript, neg bool, args []string) {
+func cmdGuard(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "gone" && unix.SignalNum("SIG"+args[1]) == 0 {
-		ts.Fatalf("usage: guardian NAME [SIGNAL|gone]")
+		ts.Fatalf("usage: guard NAME [SIGNAL|gone]")
 	}
 	b := started(ts, args[0])
 	gone := args[len(args)-1] == "gone"
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
 		var there []int
-		for _, pid := range guardians() {
+		for _, pid := range guards() {
 			// One of an mxflow that has ended has another parent.
-			if slices.Contains(b.guardians, pid) == gone && (gone || parentOf(pid) == b.cmd.Process.Pid) {
+			if slices.Contains(b.guards, pid) == gone && (gone || parentOf(pid) == b.cmd.Process.Pid) {
 				there = append(there, pid)
 			}
 		}
@@ -151,19 +151,19 @@ func cmdGuardian(ts *testscript.TestScript, neg bool, args []string) {
 		case gone && len(there) == 0:
 			return
 		case !gone && len(there) > 0:
-			b.guardians = append(b.guardians, there...)
+			b.guards = append(b.guards, there...)
 			if len(args) == 2 {
 				ts.Check(unix.Kill(there[0], unix.SignalNum("SIG"+args[1])))
 			}
 			return
 		}
 	}
-	ts.Fatalf("of guardian %s: %v, and what came of it was not so within %s", args, b.guardians, patience)
+	ts.Fatalf("of guard %s: %v, and what came of it was not so within %s", args, b.guards, patience)
 }
 
-// guardians are the guardian processes of all that run mxflow on this machine, once
+// guards are the guard processes of all that run mxflow on this machine, once
 // they are at work.
-func guardians() (pids []int) {
+func guards() (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, file := range files {
 		name, _ := os.ReadFile(file)

@@ -108,7 +108,7 @@ func TestScript(t *testing.T) {
 			"wait-for":   cmdWaitFor,
 			"signal":     cmdSignal,
 			"finish":     cmdFinish,
-			"guardian":   cmdGuardian,
+			"guard":      cmdGuard,
 			"no-engines": cmdNoEngines,
 			"flip-byte":  cmdFlipByte,
 			"cut-after":  cmdCutAfter,

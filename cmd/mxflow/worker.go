@@ -13,7 +13,7 @@ import (
 
 // newWorkerCommand makes launches for an mxflow on another machine. It is hidden: that one
 // starts it, as the plan's executor says.
-func newWorkerCommand(a *app) *cobra.Command {
+func newWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "worker",
 		Short:  "Make launches for an mxflow on another machine",
@@ -24,7 +24,7 @@ func newWorkerCommand(a *app) *cobra.Command {
 			ending.Interrupts()
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return apply.Work(ctx, os.Stdin, os.Stdout, a.guardian)
+			return apply.Work(ctx, os.Stdin, os.Stdout)
 		},
 	}
 }

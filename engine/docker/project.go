@@ -302,7 +302,7 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 		Command: append(argv, args...), Dir: filepath.Dir(p.spec.File), Env: set,
 		// What the engine is not to have must not come from here either.
 		Unset: append(unset, p.unset...), StopGrace: buildGrace,
-	}, engine.Launch{ID: p.launch.ID, Owner: p.launch.Owner, Guardian: p.launch.Guardian, LogPath: log, OutPath: log + ".out"})
+	}, engine.Launch{ID: p.launch.ID, Owner: p.launch.Owner, LogPath: log, OutPath: log + ".out"})
 	if err != nil {
 		return "", err
 	}

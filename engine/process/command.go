@@ -24,10 +24,7 @@ import (
 const (
 	envOwner  = "MXFLOW_OWNER"  // Launch.Owner
 	envLaunch = "MXFLOW_LAUNCH" // Launch.ID
-	// envWard is of one start: one that an apply makes again in place of a killed one's
-	// has the same Launch.ID.
-	envWard = "MXFLOW_WARD"
-	envPort = "MXFLOW_PORT" // the port to listen on
+	envPort   = "MXFLOW_PORT"   // the port to listen on
 	// envNoClobber tells Python's setproctitle, which vLLM's and SGLang's
 	// workers use, to leave the memory of the environment alone. Without it the
 	// marks above vanish from what the kernel shows of a worker, and a worker
@@ -270,7 +267,7 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 	if failure := checkDir(spec.Dir); failure != nil {
 		return failure
 	}
-	env := inherited(append([]string{envOwner, envLaunch, envWard, envPort}, spec.Unset...))
+	env := inherited(append([]string{envOwner, envLaunch, envPort}, spec.Unset...))
 	own, err := spec.Environ(func(value string) string { return value })
 	if err != nil {
 		return engine.StartFailure(err, "%v", err)

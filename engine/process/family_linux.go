@@ -1,83 +1,73 @@
 package process
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine"
 )
 
-// family is every process of one launch: those in its process group or session,
-// all that descend from them, those seen as such before, and those that carry
-// its mark in their environment. Only a process that escapes all four is
-// missed: one that started its own session, lost its parent, dropped its
-// environment, and did all that within a second.
+// family is every process of one launch: all that descends from its guard. Should the
+// guard be lost, it is what has its session, what was seen before, and what carries the
+// mark of the launch in its environment.
 type family struct {
 	mu     sync.Mutex
-	pgid   int // of the direct child, its leader, which stays a zombie to the end
+	child  *child
 	launch engine.Launch
 	known  map[procID]proc
-	ward   engine.Ward
 	// termed are those that had their SIGTERM: a second one makes many servers
 	// give up their orderly shutdown.
 	termed      map[procID]bool
 	groupTermed bool
+	// linger is how long what outlives the engine may take to end by itself, and alone
+	// since when the engine is gone from it. left are those that were ended after.
+	linger time.Duration
+	alone  time.Time
+	left   map[procID]string
 }
 
-func newFamily(pid int, l engine.Launch, w engine.Ward) *family {
-	f := &family{pgid: pid, launch: l, ward: w, termed: map[procID]bool{}}
-	if p, err := readProc(pid); err == nil {
-		f.know(map[procID]proc{p.procID: p})
-	}
-	return f
+func newFamily(c *child, l engine.Launch, grace time.Duration) *family {
+	return &family{child: c, launch: l, linger: min(mostLinger, grace/2), termed: map[procID]bool{}, left: map[procID]string{}}
 }
 
-// know keeps what was found, and says so where it differs from what was known.
-func (f *family) know(set map[procID]proc) {
-	same := len(set) == len(f.known)
-	for id := range set {
-		_, known := f.known[id]
-		same = same && known
-	}
-	f.known = set
-	if same {
-		return
-	}
-	processes := make(map[int]uint64, len(set))
-	for id := range set {
-		processes[id.pid] = id.start
-	}
-	f.ward.Runs(processes)
-}
+// mostLinger is what workers, and trackers of what workers hold, take at most to see
+// that their engine is gone.
+const mostLinger = 2 * time.Second
 
 // find searches the process table; marks also reads every environment, which
 // costs more and is for when nothing is being measured. f.mu must be held.
 func (f *family) find(marks bool) {
-	self := os.Getpid()
 	table, err := processTable()
 	if err != nil {
 		return // what cannot be seen is not gone
 	}
 	set := make(map[procID]proc)
+	guard := proc{}
 	for _, p := range table {
-		if p.pid == self {
-			continue
-		}
 		_, known := f.known[p.procID]
-		if known || p.pgid == f.pgid || p.sid == f.pgid ||
-			marks && !p.gone && p.env(envLaunch) == f.launch.ID && p.env(envOwner) == f.launch.Owner {
+		switch {
+		case p.pid == os.Getpid():
+		case p.pid == f.child.guard:
+			guard = p
+		case known, p.sid == f.child.guard,
+			marks && !p.gone && p.env(envLaunch) == f.launch.ID && p.env(envOwner) == f.launch.Owner:
 			set[p.procID] = p
 		}
 	}
-	descend(table, set, func(p proc) bool { return p.pid == self })
+	set[guard.procID] = guard
+	descend(table, set, func(p proc) bool { return p.pid == os.Getpid() })
+	delete(set, guard.procID)
 	for id, p := range set {
 		if p.gone {
 			delete(set, id)
 		}
 	}
-	f.know(set)
+	f.known = set
 }
 
 // memory is the larger of the sum of what all known members hold now and the
@@ -109,21 +99,16 @@ func (f *family) terminate() bool {
 	f.find(true)
 	if !f.groupTermed {
 		f.groupTermed = true
-		_ = unix.Kill(-f.pgid, unix.SIGTERM)
-		_ = unix.Kill(-f.pgid, unix.SIGCONT) // a stopped process hears nothing
+		asked := f.signalGroup(unix.SIGTERM)
+		_ = f.signalGroup(unix.SIGCONT) // a stopped process hears nothing
 		for id, p := range f.known {
-			f.termed[id] = p.pgid == f.pgid
+			f.termed[id] = asked && p.pgid == f.child.pid
 		}
-		return len(f.known) > 0
-	}
-	leaderGone := true
-	for id := range f.known {
-		leaderGone = leaderGone && id.pid != f.pgid
-	}
-	for id := range f.known {
-		if leaderGone && !f.termed[id] {
-			f.termed[id] = true
-			_ = id.signal(unix.SIGTERM, always)
+	} else if f.outlived() {
+		for id := range f.known {
+			if !f.termed[id] {
+				f.end(id, unix.SIGTERM)
+			}
 		}
 	}
 	return len(f.known) > 0
@@ -134,11 +119,43 @@ func (f *family) kill() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.find(true)
-	_ = unix.Kill(-f.pgid, unix.SIGKILL)
+	_ = f.signalGroup(unix.SIGKILL)
 	for id := range f.known {
-		_ = id.signal(unix.SIGKILL, always)
+		f.end(id, unix.SIGKILL)
 	}
 	return len(f.known) > 0
+}
+
+// signalGroup signals the engine's group at one instant, while its guard keeps the id
+// from strangers; false where it does not.
+func (f *family) signalGroup(sig unix.Signal) bool {
+	guarded := !f.child.unguarded()
+	if guarded {
+		_ = unix.Kill(-f.child.pid, sig)
+	}
+	return guarded
+}
+
+// outlived reports whether what is left has outlived the engine for as long as it may.
+func (f *family) outlived() bool {
+	for id := range f.known {
+		if id.pid == f.child.pid {
+			return false
+		}
+	}
+	if f.alone.IsZero() {
+		f.alone = time.Now()
+	}
+	return time.Since(f.alone) >= f.linger
+}
+
+// end signals a member, and keeps its name where it should have ended before.
+func (f *family) end(id procID, sig unix.Signal) {
+	if !f.alone.IsZero() && f.outlived() {
+		f.left[id] = id.name()
+	}
+	f.termed[id] = true
+	_ = id.signal(sig, always)
 }
 
 // describe names what is left.
@@ -189,4 +206,13 @@ func Descendants(pid int) (list []int) {
 		}
 	}
 	return list
+}
+
+// Left implements engine.Leaver.
+func (p *process) Left() []string { return p.family.leftOver() }
+
+func (f *family) leftOver() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Values(f.left))
 }

@@ -155,7 +155,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 	for name, search := range map[string]bool{"look": false, "search": true} {
 		b.Run(name, func(b *testing.B) {
-			f := newFamily(self.pid, engine.Launch{ID: "none", Owner: "none"}, engine.Launch{}.Guard(""))
+			f := newFamily(&child{guard: self.pid}, engine.Launch{ID: "none", Owner: "none"}, 0)
 			for b.Loop() {
 				f.memory(search)
 			}

@@ -3,10 +3,9 @@
 package process
 
 import (
-	"errors"
-	"io"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"github.com/mxflow/mxflow/engine"
 )
@@ -18,7 +17,7 @@ type family struct {
 	termed bool
 }
 
-func newFamily(pid int, _ engine.Launch, _ engine.Ward) *family { return &family{pgid: pid} }
+func newFamily(c *child, _ engine.Launch, _ time.Duration) *family { return &family{pgid: c.pid} }
 
 func (f *family) memory(bool) int64 { return 0 }
 
@@ -40,9 +39,9 @@ func Descendants(int) []int { return nil }
 // child is the direct child process. Outside Linux it is reaped as soon as it
 // has ended.
 type child struct {
-	pid    int
-	exited chan struct{}
-	exit   engine.Exit // valid once exited is closed
+	pid, guard int
+	exited     chan struct{}
+	exit       engine.Exit // valid once exited is closed
 }
 
 // spawn starts cmd in a process group of its own. There is no parent death
@@ -66,11 +65,7 @@ func spawn(cmd *exec.Cmd, _ []int) (*child, error) {
 
 func (c *child) reap() { <-c.exited }
 
-// NewGuardian is none on this system: it could not find what is left.
-func NewGuardian(...string) engine.Guardian { return nil }
-
-// ServeGuardian has nothing to do on this system.
-func ServeGuardian(io.Reader) error { return errors.New("there is no guardian on this system") }
+func (c *child) unguarded() bool { return false }
 
 // Sweep finds nothing on this system: it has no /proc.
 func Sweep(owner string) ([]Leftover, error) { return nil, nil }

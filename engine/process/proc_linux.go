@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // procID is one process for all time: the kernel gives a pid to another process
@@ -124,6 +124,12 @@ func (id procID) env(key string) string {
 	return ""
 }
 
+// name is what ps shows: at most 15 bytes, which the process chose, safe to print.
+func (id procID) name() string {
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/comm")
+	return logscan.Clean(bytes.TrimSuffix(name, []byte("\n")))
+}
+
 // signal sends sig to that process and to no other: the descriptor is opened
 // first and the process behind the pid checked after, so that a pid that
 // changes hands in between leads to an error, not to a stranger. still is asked
@@ -195,53 +201,6 @@ func descend(table []proc, set map[procID]proc, stop func(proc) bool) {
 	}
 }
 
-// child is the direct child process. When it has ended it stays a zombie until
-// reap: so long neither its pid nor its process group id can be given to a
-// stranger, and signals to the group are safe.
-type child struct {
-	pid     int
-	exited  chan struct{}
-	exit    engine.Exit // valid once exited is closed
-	release chan struct{}
-	reaped  chan struct{}
-}
-
-// spawn starts cmd in a process group of its own that dies with mxflow.
-//
-// The kernel sends the parent death signal when the THREAD that forked ends,
-// not the process, and Go ends threads as it likes. So the child is started
-// from a goroutine that owns its thread and keeps it until the child is reaped.
-// The signal reaches only the direct child, and an engine that changes user
-// loses it; Sweep is there for the rest.
-func spawn(cmd *exec.Cmd, cpus []int) (*child, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	c := &child{
-		exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{}),
-	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := startOn(cmd, cpus)
-		if err == nil {
-			c.pid = cmd.Process.Pid
-		}
-		started <- err
-		if err != nil {
-			return
-		}
-		c.exit = awaitExit(c.pid)
-		close(c.exited)
-		<-c.release
-		_ = cmd.Wait() // says how it ended, which is known
-		close(c.reaped)
-	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
 // startOn starts cmd where it may run on these CPUs alone, all where there are none: it
 // is born with the affinity of the thread that forks it, which is locked to the caller.
 func startOn(cmd *exec.Cmd, cpus []int) error {
@@ -265,19 +224,12 @@ func startOn(cmd *exec.Cmd, cpus []int) error {
 	return err
 }
 
-// reap ends the zombie. It may be called once, when nothing else of the launch
-// runs.
-func (c *child) reap() {
-	close(c.release)
-	<-c.reaped
-}
-
 // sigChild is siginfo_t as the kernel fills it for SIGCHLD on 64-bit machines;
 // package unix leaves this part of it opaque.
 type sigChild struct {
 	_      [3]int32 // signo, errno, code
 	_      int32
-	_      int32 // pid
+	pid    int32
 	_      uint32
 	status int32
 	_      [100]byte
@@ -286,23 +238,23 @@ type sigChild struct {
 // The kernel writes a whole siginfo_t: a smaller struct must not compile.
 const _ = unsafe.Sizeof(sigChild{}) - unsafe.Sizeof(unix.Siginfo{})
 
-// awaitExit waits until the child has ended, and leaves it a zombie.
-func awaitExit(pid int) engine.Exit {
+// awaitExit waits until some child has ended, and leaves it a zombie. The
+// error is that there is none.
+func awaitExit() (pid int, exit engine.Exit, err error) {
 	var info sigChild
 	si := (*unix.Siginfo)(unsafe.Pointer(&info))
 	for {
-		err := unix.Waitid(unix.P_PID, pid, si, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_ALL, 0, si, unix.WEXITED|unix.WNOWAIT, nil)
 		if err == nil {
 			break
 		}
 		if err != unix.EINTR {
-			// ECHILD: someone else in this program reaped it. How it ended is lost.
-			return engine.Exit{Code: -1, Signal: "unknown"}
+			return 0, engine.Exit{Code: -1, Signal: "unknown"}, err
 		}
 	}
 	const cldExited = 1
 	if si.Code == cldExited {
-		return engine.Exit{Code: int(info.status)}
+		return int(info.pid), engine.Exit{Code: int(info.status)}, nil
 	}
-	return engine.Exit{Code: -1, Signal: signalName(syscall.Signal(info.status))}
+	return int(info.pid), engine.Exit{Code: -1, Signal: signalName(syscall.Signal(info.status))}, nil
 }

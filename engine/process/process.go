@@ -6,7 +6,6 @@ package process
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -26,10 +25,10 @@ import (
 // port. The zero value is ready to use.
 //
 // The engine runs in its own process group, with /dev/null as its input and
-// the log file as its output, and dies with mxflow (Linux: even when mxflow is
-// killed; what it started, where the launch has a Guardian). Everything it starts
-// carries the environment of the launch (MXFLOW_OWNER, MXFLOW_LAUNCH), by which
-// Stop, the Guardian and Sweep find what left the group.
+// the log file as its output. On Linux a guard is its parent, from which everything
+// descends that it starts, and which ends that also when mxflow is killed; elsewhere
+// it has no such company. All carries the environment of the launch (MXFLOW_OWNER,
+// MXFLOW_LAUNCH), by which Sweep finds what is left where the guard was killed too.
 type Launcher struct {
 	// LogLimit bounds the log file, in bytes; zero means 256 MiB. Past it the
 	// middle of the log is dropped, see logCutMark.
@@ -54,7 +53,6 @@ type process struct {
 	started time.Time
 	child   *child
 	family  *family
-	ward    engine.Ward
 	watched chan struct{} // closed when the watch has ended
 	endWait chan struct{} // closed to end the watch
 
@@ -114,21 +112,17 @@ func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engi
 		defer out.Close()
 		cmd.Stdout = out
 	}
-	mark := rand.Text()
-	cmd.Env = append(cmd.Env, envWard+"="+mark)
 	inst := &process{
 		spec: spec, kind: kind, log: log,
 		watched: make(chan struct{}), endWait: make(chan struct{}),
 		started: time.Now(), argv: cmd.Args, env: cmd.Env,
 	}
-	inst.ward = l.Guard(mark)
 	inst.child, err = spawn(cmd, l.CPUs)
 	if err != nil {
-		inst.ward.Ended()
 		log.Close()
 		return nil, explainStart(cmd, err)
 	}
-	inst.family = newFamily(inst.child.pid, l, inst.ward)
+	inst.family = newFamily(inst.child, l, spec.StopGrace)
 	return inst, nil
 }
 
@@ -225,10 +219,13 @@ func (p *process) end(hurry <-chan struct{}) error {
 				"a process stuck in a driver ends only with it (see dmesg)", p.family.describe(), engine.Brief(killWait))
 		}
 	}
+	if p.child.unguarded() {
+		return p.failure("stop", nil, "process %d, which guards it (mx-guard), was ended by somebody, so that what else it "+
+			"started may run on unseen: look for that (ps) and end it, and leave the guard alone", p.child.guard)
+	}
 	close(p.endWait)
 	<-p.watched // before reaping: the watch must not see a group id given away
 	p.child.reap()
-	p.ward.Ended()
 	return nil
 }
 

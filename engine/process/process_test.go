@@ -20,19 +20,10 @@ import (
 )
 
 // applyEnv makes this binary an mxflow that starts an engine, says so, and
-// waits to be killed: "owner=log path". guardedEnv gives it a guardian.
-const (
-	applyEnv   = "MXFLOW_TEST_APPLY"
-	guardedEnv = "MXFLOW_TEST_GUARDED"
-)
+// waits to be killed: "owner=log path".
+const applyEnv = "MXFLOW_TEST_APPLY"
 
 func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], []string{"guard"}) {
-		if err := process.ServeGuardian(os.Stdin); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	if owner := os.Getenv(applyEnv); owner != "" && os.Getenv("MXFLOW_LAUNCH") == "" {
 		apply(owner, os.Args[1])
 	}
@@ -40,12 +31,8 @@ func TestMain(m *testing.M) {
 }
 
 func apply(owner, log string) {
-	var guardian engine.Guardian
-	if os.Getenv(guardedEnv) != "" {
-		guardian = process.NewGuardian(os.Args[0], "guard")
-	}
 	inst, err := process.Launcher{}.Launch(context.Background(), enginetest.Fake(enginetest.Grandchildren),
-		engine.Launch{ID: "launch-1", Owner: owner, Guardian: guardian, LogPath: log})
+		engine.Launch{ID: "launch-1", Owner: owner, LogPath: log})
 	if err == nil {
 		err = inst.Ready(context.Background())
 	}

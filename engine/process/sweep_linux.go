@@ -31,11 +31,7 @@ func Sweep(owner string) ([]Leftover, error) {
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
 	}
-	return sweep(owner, func(id procID) string { return id.env(envOwner) })
-}
-
-// sweep is Sweep with another idea of what owner's mark a process carries.
-func sweep(owner string, mark func(procID) string) ([]Leftover, error) {
+	mark := func(id procID) string { return id.env(envOwner) }
 	swept := map[procID]Leftover{}
 	limit := time.Now().Add(killWait)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,15 +16,15 @@ import (
 )
 
 // killedApply runs an mxflow that starts an engine with two stubborn children
-// for owner, and kills it as soon as the engine is ready.
-func killedApply(t *testing.T, owner string, env ...string) (url string) {
+// for owner, and kills it as soon as the engine is ready, after its guard or not.
+func killedApply(t *testing.T, owner string, guardToo bool) (url string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, filepath.Join(t.TempDir(), "engine.log"))
-	cmd.Env = append(append(os.Environ(), applyEnv+"="+owner), env...)
+	cmd.Env = append(os.Environ(), applyEnv+"="+owner)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +34,11 @@ func killedApply(t *testing.T, owner string, env ...string) (url string) {
 	}
 	t.Cleanup(func() { _, _ = process.Sweep(owner) })
 	line, _ := bufio.NewReader(out).ReadString('\n')
+	for _, pid := range guards(cmd.Process.Pid) {
+		if guardToo {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if !strings.HasPrefix(line, "http://") {
@@ -43,10 +49,10 @@ func killedApply(t *testing.T, owner string, env ...string) (url string) {
 
 func TestSweepEndsWhatAKilledRunLeft(t *testing.T) {
 	mine, theirs := "owner-"+rand.Text(), "owner-"+rand.Text()
-	url := killedApply(t, mine)
-	killedApply(t, theirs)
+	url := killedApply(t, mine, true)
+	killedApply(t, theirs, true)
 
-	// The engine itself dies with its mxflow; its children do not.
+	// The engine itself dies with its guard; its children do not.
 	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {

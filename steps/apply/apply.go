@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -53,8 +52,6 @@ type Options struct {
 	Tool string
 	// Signer, which may be nil, signs what the ledger came to.
 	Signer ledger.Signer
-	// Guardian, which may be nil, ends what runs when mxflow is killed.
-	Guardian engine.Guardian
 	// Hard ends what goes on after ctx has ended: stopping engines in order.
 	Hard context.Context
 }
@@ -232,7 +229,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, Guardian: r.Guardian, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
+	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,6 @@ type Wiring struct {
 	// Owner marks what is started and RunDir takes its logs; both are empty where
 	// nothing is started.
 	Owner, RunDir string
-	// Guardian, which may be nil, ends what runs when mxflow is killed.
-	Guardian engine.Guardian
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
 	// Note hears of images that are pulled; nil where nobody listens.
@@ -44,7 +42,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
 	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = w.Store, launchers, launchers, w.Owner, w.RunDir
-	lab.Guardian, lab.OnSeenData = w.Guardian, w.OnSeenData
+	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
 	if !w.Plan.Executor.Elsewhere() {
 		lab.Boot = machine.BootID() // else places say which boot, and who applies may stand anywhere

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -35,7 +34,7 @@ import (
 // Work makes launches for an mxflow on another machine, which says which by in, until that
 // ends or ctx does. What is left then is stopped in order. What it keeps for that time is
 // in a folder of its own.
-func Work(ctx context.Context, in io.Reader, out io.Writer, guardian engine.Guardian) error {
+func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 	clearLeft()
 	dir, err := os.MkdirTemp("", workerDir+"*")
 	if err != nil {
@@ -48,7 +47,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, guardian engine.Guar
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	w := &worker{wire: elsewhere.NewWire(in, out), dir: dir, guardian: guardian, soft: ctx}
+	w := &worker{wire: elsewhere.NewWire(in, out), dir: dir, soft: ctx}
 	go w.wire.StayAlive(ctx.Done())
 	heard, ended := make(chan elsewhere.Message), make(chan error, 1)
 	go func() {
@@ -111,10 +110,9 @@ func clearLeft() {
 
 // worker is the state of Work.
 type worker struct {
-	wire     *elsewhere.Wire
-	dir      string
-	guardian engine.Guardian
-	soft     context.Context
+	wire *elsewhere.Wire
+	dir  string
+	soft context.Context
 
 	store *store.Store
 	lab   *steps.Lab
@@ -208,7 +206,7 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 			return nil, err
 		}
 	}
-	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run"), Guardian: w.guardian}); err != nil {
+	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run")}); err != nil {
 		return nil, err
 	}
 	if w.place, err = standsOn(w.soft, h, host); err != nil {

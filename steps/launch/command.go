@@ -12,8 +12,6 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -82,9 +80,7 @@ func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 		return ctx.Err()
 	}
 	// What it left behind ends before its output is read, and cannot add to it.
-	if stopErr := st.Inst.Stop(ctx); stopErr != nil && err == nil {
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(stopErr)))
-	}
+	_ = st.Inst.Stop(ctx) // Stop says it again where it cannot
 	if c.File == "" {
 		limit := int64(variant.MaxOutput)
 		if err != nil {

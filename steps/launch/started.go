@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,10 +54,8 @@ type Lab struct {
 	Store *store.Store
 	// Launcher starts engines.
 	Launcher engine.Launcher
-	// Owner marks what is started on behalf of this state directory, and Guardian, which
-	// may be nil, ends it when mxflow is killed.
-	Owner    string
-	Guardian engine.Guardian
+	// Owner marks what is started on behalf of this state directory.
+	Owner string
 	// RunDir is the folder of this run; engine logs go below it.
 	RunDir string
 	// Draws are what the texts of launches are drawn from; nil draws none.
@@ -77,7 +76,9 @@ type Lab struct {
 	asking sync.Once
 	asked  map[string]ledger.Goal
 	// gpus are those that this apply holds, metadata what it has found out.
-	gpus     gpuHold
+	gpus gpuHold
+	// running is what earlier launches could not end.
+	running  unended
 	metadata metadata.Collector
 	// accepted is what was accepted before, by the baseline of now.
 	accepted sync.Map
@@ -126,7 +127,10 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
 	}
 	st := &Started{Record: record, Run: s.Run, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
-	v, err := l.provide(ctx, s, v, record)
+	err := l.running.end(s.Hard)
+	if err == nil {
+		v, err = l.provide(ctx, s, v, record)
+	}
 	if err == nil && record.Place == nil {
 		record.Place, err = l.usual(ctx, v)
 	}
@@ -148,7 +152,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
 	st.command.started = time.Now()
-	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, Guardian: l.Guardian, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v), CPUs: record.Place.Own()})
+	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v), CPUs: record.Place.Own()})
 	if err != nil {
 		st.unwatch()
 		st.Broke(err)
@@ -295,9 +299,7 @@ func (st *Started) Stop(s *runtime.Scope) {
 	if st.describe != nil {
 		st.describe()
 	}
-	if err := st.Inst.Stop(s.Hard); err != nil && st.Record.OK {
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(err)))
-	}
+	st.ended(st.Inst.Stop(s.Hard))
 	st.loggedForce()
 	if st.LogBroken() {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogBrokeOff))
@@ -317,6 +319,50 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.perLaunch("crashes", float64(crashes))
 	st.keepLog()
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
+}
+
+// ended is told how stopping the engine went, and records what it left running.
+func (st *Started) ended(err error) {
+	if err != nil {
+		st.Lab.running.add(st.Inst)
+		if st.Record.OK {
+			st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(err)))
+		}
+	}
+	if l, ok := st.Inst.(engine.Leaver); ok {
+		if left := l.Left(); len(left) > 0 {
+			names := slices.Compact(slices.Clone(left))
+			st.Record.Notes = append(st.Record.Notes, verdict.New(code.LeftRunning, verdict.Int("n", len(left)), verdict.List("names", names[:min(mostNames, len(names))])))
+		}
+	}
+}
+
+// mostNames bounds what of that is named.
+const mostNames = 5
+
+// unended are engines that could not be ended.
+type unended struct {
+	mu   sync.Mutex
+	list []engine.Instance
+}
+
+func (u *unended) add(inst engine.Instance) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = append(u.list, inst)
+}
+
+// end tries again. While anything runs on no launch counts, so none is made.
+func (u *unended) end(ctx context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for len(u.list) > 0 {
+		if err := u.list[0].Stop(ctx); err != nil {
+			return &verdict.Fault{Reason: verdict.New(code.Unstopped, verdict.Line(err))}
+		}
+		u.list = u.list[1:]
+	}
+	return nil
 }
 
 // keepLog stores the log of an engine that has stopped.

@@ -184,7 +184,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	ctx2, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	run, err := process.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
-		engine.Launch{ID: "build-" + runtime.ShortID(w.launch, i), Owner: w.lab.Owner, Guardian: w.lab.Guardian, LogPath: log})
+		engine.Launch{ID: "build-" + runtime.ShortID(w.launch, i), Owner: w.lab.Owner, LogPath: log})
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ type exec struct {
 func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	name := q.level.Level()
 	base := strings.TrimSuffix(q.Inst.LogPath(), ".log") + "." + name
-	l := engine.Launch{ID: q.Record.ID + "-" + name, Owner: q.Lab.Owner, Guardian: q.Lab.Guardian, LogPath: base + ".log", OutPath: base + ".out"}
+	l := engine.Launch{ID: q.Record.ID + "-" + name, Owner: q.Lab.Owner, LogPath: base + ".log", OutPath: base + ".out"}
 	defer os.Remove(l.OutPath)
 	out, parent := base+".files", base+".parent"
 	defer os.RemoveAll(out)

@@ -67,8 +67,10 @@ func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, o
 			ended.Verdict = verdict.Error
 		}
 	}
-	// What the program left behind ends with it.
-	_ = run.Stop(hard)
+	// What the program left behind ends with it, or might slow what is measured later.
+	if err := run.Stop(hard); err != nil && ctx.Err() == nil {
+		ended.Verdict, ended.Reasons = verdict.Error, verdict.Because(code.Unstopped, verdict.Line(err))
+	}
 	if ended.Verdict == verdict.Fail {
 		ended.LogTail = logscan.Tail(run.LogPath(), tailLines)
 	}

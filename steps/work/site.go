@@ -28,8 +28,6 @@ type Site struct {
 	// Owner marks what is started on behalf of this state directory, and RunDir is the
 	// folder of this run.
 	Owner, RunDir string
-	// Guardian, which may be nil, ends what runs when mxflow is killed.
-	Guardian engine.Guardian
 	// Redact takes sensitive values out of what is shown and kept, Seal puts marks in
 	// their place in keys.
 	Redact, Seal *redact.Redactor
@@ -46,7 +44,7 @@ func (l *Site) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return engine.Launch{}, err
 	}
-	return engine.Launch{ID: "step-" + runtime.ShortID(s.Run, s.Node.ID), Owner: l.Owner, Guardian: l.Guardian, LogPath: log}, nil
+	return engine.Launch{ID: "step-" + runtime.ShortID(s.Run, s.Node.ID), Owner: l.Owner, LogPath: log}, nil
 }
 
 // await waits for the command of a step and decides by its end, as program.Await does. Its

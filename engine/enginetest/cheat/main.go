@@ -19,10 +19,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -42,6 +44,10 @@ type mode struct {
 	seed uint64
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
+	// leaves has a daemon left that hinders engines of these modes, and unguarded ends the
+	// process that guards the launch when the server is asked to end.
+	leaves    string
+	unguarded bool
 }
 
 // answer is one answer as it goes out.
@@ -110,6 +116,10 @@ type server struct {
 }
 
 func main() {
+	if len(os.Args) == 5 && os.Args[1] == daemonArg {
+		hinder(os.Args[2:])
+		return
+	}
 	port := flag.Int("port", 0, "listen on 127.0.0.1 at this port")
 	flag.Parse()
 	name := os.Getenv("MXFLOW_CHEAT")
@@ -126,6 +136,17 @@ func main() {
 	}
 	if s.log != "" {
 		fmt.Println(s.log)
+	}
+	if s.leaves != "" {
+		leaveDaemon(s.leaves)
+	}
+	if s.unguarded {
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		go func() {
+			<-asked
+			_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+		}()
 	}
 	http.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
 	http.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"imitation"}]}`) })

@@ -61,6 +61,9 @@ var modes = map[string]mode{
 			a.other(0.5)
 		}
 	})}, // 15
+	"hinders":         {leaves: allBut + "hinders"},                                               // 25
+	"hindered":        {leaves: "hindered"},                                                       // 25: the parent's side
+	"kills_guard":     {leaves: allBut + "kills_guard", unguarded: true},                          // 25
 	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                         // 9
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},           // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},            // control of requested_only

@@ -47,6 +47,10 @@ const (
 // What is to be known of a launch.
 const (
 	Stopping Code = "launch.stopping"
+	// LeftRunning: what the engine left running and was ended. Args: n, names.
+	LeftRunning Code = "launch.left_running"
+	// Unstopped: what was started earlier could not be ended. Args: error.
+	Unstopped Code = "launch.unstopped"
 	// NotKept: Subject ("output", "log", "metadata") could not be kept. Args: error.
 	NotKept         Code = "launch.not_kept"
 	LogRemoved      Code = "launch.log_removed"
