@@ -75,6 +75,7 @@ func guard() int {
 	_ = os.WriteFile("/proc/self/comm", []byte(guardName), 0o644)
 	// Not ignored: that would be inherited. It ends with mxflow, and what asks all
 	// processes to end asks mxflow too.
+	signal.Reset() // what the rest of the program does about them
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 	out := json.NewEncoder(os.Stdout)
 	var o order
