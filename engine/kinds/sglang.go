@@ -73,6 +73,7 @@ func init() {
 }
 
 var sglangCauses = []Signature{
+	{"Capture*cuda graph failed: ninja exited", "crash", "A kernel that SGLang compiles while it starts did not compile; the compiler's message follows this line."},
 	{"Capture*cuda graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
 	{"Capture prefill CUDA graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or max_num_batched_tokens."},
 	{"Decode out of memory", "oom", "The KV cache is too small for what runs at once: lower max_num_seqs, or raise gpu_memory_utilization."},
@@ -80,6 +81,7 @@ var sglangCauses = []Signature{
 	{"Out of memory even after retracting", "oom", "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
 	{"Not enough memory. Please try to increase --mem-fraction-static", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
 	{"launch_server.py: error:", "config", "This version does not know a flag, or does not take its value; see the line for which."},
+	{"sglang serve: error:", "config", "This version does not know a flag, or does not take its value; see the line for which."},
 }
 
 var sglangConsequences = []Signature{
@@ -140,6 +142,7 @@ var sglangSettings = []Setting{
 	{Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--dp-size", Default: "1", Doc: "Copies of the model."},
 	{Name: "expert_parallel_size", Type: TypeNumber, Whole: true, Flag: "--ep-size", Default: "1", Doc: "GPUs that share the experts."},
 	{Name: "enforce_eager", Type: TypeBool, Flag: "--disable-cuda-graph", Default: "false", Doc: "Run without CUDA graphs."},
+	{Name: "prefill_cuda_graphs", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-prefill-cuda-graph"}}, Default: "true", Doc: "Capture prompts as CUDA graphs, too, which newer versions do: the first start takes minutes for it."},
 	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Flag: "--cuda-graph-max-bs", Default: "depends on the GPU", Doc: "Largest batch that has a CUDA graph; larger ones run without."},
 	{Name: "enable_torch_compile", Type: TypeBool, Flag: "--enable-torch-compile", Default: "false", Doc: "Compile the model with torch.compile."},
 	{Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-radix-cache"}}, Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike."},

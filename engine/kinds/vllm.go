@@ -101,6 +101,7 @@ var vllmCauses = []Signature{
 	{"is less than desired GPU memory utilization", "oom", "Something else holds the GPU's memory: wait for it to end, or lower gpu_memory_utilization."},
 	{"error: unrecognized arguments", "config", "This version does not know a flag that it was given; see the line for which."},
 	{"error: argument --", "config", "A flag has a value that this version does not take; see the line for which."},
+	{"Unknown attention backend", "config", "This version has no such attention back end; the line names those that it has."},
 	{"is not supported on this GPU", "config", "A back end that was asked for does not run on this GPU: choose another."},
 }
 
