@@ -4,8 +4,9 @@
 
 FOLDER/gpt-oss-20b and FOLDER/qwen3-8b are folders for `--load-format dummy` (configuration and
 tokenizer, no weights); with `weights` the second has some (BF16, 16.8 GB with 36 layers), for
-engines that load no other, such as TabbyAPI. Where the package gguf is there, FOLDER/gpt-oss-20b.gguf is the same shape for
-llama.cpp, its weights drawn once and repeated: experts in MXFP4, all else in BF16, 14 GB with 24 layers.
+engines that load no other, such as TabbyAPI. Where the package gguf is there, FOLDER/gpt-oss-20b.gguf
+and FOLDER/qwen3-8b.gguf are the same shapes for llama.cpp, their weights drawn once and repeated:
+experts in MXFP4, all else in BF16, 14 GB and 17 GB with all layers.
 
 O200K is the file o200k_base.tiktoken, the vocabulary of gpt-oss; LAYERS makes both models shallower,
 0 leaves them as they are.
@@ -57,7 +58,127 @@ def qwen3(layers):
     }
 
 
-def write_qwen3(path, config):
+def tokenizer(ranks):
+    slow = TikTokenConverter(vocab_file=ranks, pattern=PATTERN).converted()
+    slow.add_special_tokens([AddedToken(SPECIAL.get(i, f"<|reserved_{i}|>"), normalized=False, special=True) for i in range(FIRST_SPECIAL, VOCABULARY)])
+    fast = PreTrainedTokenizerFast(tokenizer_object=slow, bos_token=SPECIAL[START], eos_token=SPECIAL[END], pad_token=SPECIAL[PAD],
+        model_max_length=131072)  # without one transformers writes 10^30, on which SGLang's /tokenize breaks
+    fast.chat_template = "{% for m in messages %}<|start|>{{m.role}}<|message|>{{m.content}}<|end|>{% endfor %}<|start|>assistant"
+    return fast
+
+
+class Gguf:
+    """A file as llama.cpp's own converter names and orders it; see its src/models/openai-moe.cpp and qwen3.cpp."""
+
+    def __init__(self, path, architecture, name, folder):
+        import gguf
+        import numpy
+
+        self.gguf, self.numpy, self.kinds = gguf, numpy, gguf.GGMLQuantizationType
+        with open(os.path.join(folder, "tokenizer.json")) as f:
+            model = json.load(f)["model"]
+        tokens = sorted(model["vocab"], key=model["vocab"].get)
+        tokens += [SPECIAL.get(i, f"<|reserved_{i}|>") for i in range(len(tokens), VOCABULARY)]
+        self.out = out = gguf.GGUFWriter(path, architecture, use_temp_file=False)
+        out.add_name(name + ", random weights")
+        out.add_tokenizer_model("gpt2")
+        out.add_tokenizer_pre("gpt-4o")
+        out.add_token_list(tokens)
+        out.add_token_types([gguf.TokenType.NORMAL if i < FIRST_SPECIAL else gguf.TokenType.CONTROL for i in range(VOCABULARY)])
+        out.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in model["merges"]])
+        out.add_bos_token_id(START)
+        out.add_eos_token_id(END)
+        out.add_pad_token_id(PAD)
+        out.add_add_bos_token(False)
+
+        self.draw = numpy.random.default_rng(1)
+        # The upper half of a float32 is a bfloat16.
+        normal = (self.draw.standard_normal(1 << 22, dtype=numpy.float32) * 0.02).view(numpy.uint32)
+        self.bf16 = (normal >> 16).astype(numpy.uint16).view(numpy.uint8)
+        # A block of MXFP4: an exponent of 2 (biased by 127), then 32 values of 4 bits.
+        mxfp4 = self.draw.integers(0, 256, (1 << 18, 17), dtype=numpy.uint8)
+        mxfp4[:, 0] = 127 - 7
+        self.mxfp4 = mxfp4.reshape(-1)
+        self.filled = {}
+
+    def set(self, *values):
+        for key, value in values:
+            getattr(self.out, "add_" + key)(value)
+
+    def fill(self, kind, shape):
+        numpy = self.numpy
+        if kind == self.kinds.F32:
+            return (self.draw.standard_normal(shape, dtype=numpy.float32) * 0.02 + (len(shape) == 1)).astype(numpy.float32)
+        row = shape[-1] * 2 if kind == self.kinds.BF16 else shape[-1] // 32 * 17
+        source = self.bf16 if kind == self.kinds.BF16 else self.mxfp4
+        size = row * int(numpy.prod(shape[:-1]))
+        return numpy.resize(source, size).reshape(*shape[:-1], row)
+
+    def add(self, name, kind, *shape):
+        # The writer keeps all tensors until the end, so that layers share theirs.
+        if (kind, shape) not in self.filled:
+            self.filled[kind, shape] = self.fill(kind, shape)
+        self.out.add_tensor(name, self.filled[kind, shape], raw_dtype=kind)
+
+    def write(self):
+        self.out.write_header_to_file()
+        self.out.write_kv_data_to_file()
+        self.out.write_tensors_to_file()
+        self.out.close()
+
+
+def write_gpt_oss(path, folder, layers):
+    file = Gguf(path, "gpt-oss", "gpt-oss-20b", folder)
+    gguf, kinds, add = file.gguf, file.kinds, file.add
+    file.set(("block_count", layers), ("context_length", 131072), ("embedding_length", WIDTH), ("feed_forward_length", WIDTH), ("head_count", HEADS),
+             ("head_count_kv", KV_HEADS), ("key_length", HEAD), ("value_length", HEAD), ("expert_count", EXPERTS), ("expert_used_count", USED),
+             ("expert_feed_forward_length", WIDTH), ("sliding_window", WINDOW), ("layer_norm_rms_eps", 1e-5), ("rope_freq_base", 150000.0),
+             ("rope_scaling_type", gguf.RopeScalingType.YARN), ("rope_scaling_factor", 32.0), ("rope_scaling_orig_ctx_len", 4096),
+             ("file_type", gguf.LlamaFileType.MOSTLY_MXFP4_MOE))
+    add("token_embd.weight", kinds.BF16, VOCABULARY, WIDTH)
+    add("output_norm.weight", kinds.F32, WIDTH)
+    add("output.weight", kinds.BF16, VOCABULARY, WIDTH)
+    for i in range(layers):
+        for name, kind, *shape in (
+            ("attn_norm.weight", kinds.F32, WIDTH), ("post_attention_norm.weight", kinds.F32, WIDTH), ("attn_sinks.weight", kinds.F32, HEADS),
+            ("attn_q.weight", kinds.BF16, HEADS * HEAD, WIDTH), ("attn_q.bias", kinds.F32, HEADS * HEAD),
+            ("attn_k.weight", kinds.BF16, KV_HEADS * HEAD, WIDTH), ("attn_k.bias", kinds.F32, KV_HEADS * HEAD),
+            ("attn_v.weight", kinds.BF16, KV_HEADS * HEAD, WIDTH), ("attn_v.bias", kinds.F32, KV_HEADS * HEAD),
+            ("attn_output.weight", kinds.BF16, WIDTH, HEADS * HEAD), ("attn_output.bias", kinds.F32, WIDTH),
+            ("ffn_gate_inp.weight", kinds.F32, EXPERTS, WIDTH), ("ffn_gate_inp.bias", kinds.F32, EXPERTS),
+            ("ffn_gate_exps.weight", kinds.MXFP4, EXPERTS, WIDTH, WIDTH), ("ffn_gate_exps.bias", kinds.F32, EXPERTS, WIDTH),
+            ("ffn_up_exps.weight", kinds.MXFP4, EXPERTS, WIDTH, WIDTH), ("ffn_up_exps.bias", kinds.F32, EXPERTS, WIDTH),
+            ("ffn_down_exps.weight", kinds.MXFP4, EXPERTS, WIDTH, WIDTH), ("ffn_down_exps.bias", kinds.F32, EXPERTS, WIDTH),
+        ):
+            add(f"blk.{i}.{name}", kind, *shape)
+    file.write()
+
+
+def write_qwen3(path, folder, config):
+    file = Gguf(path, "qwen3", "qwen3-8b", folder)
+    kinds, add = file.kinds, file.add
+    width, inner, head = config["hidden_size"], config["intermediate_size"], config["head_dim"]
+    heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
+    file.set(("block_count", config["num_hidden_layers"]), ("context_length", config["max_position_embeddings"]), ("embedding_length", width),
+             ("feed_forward_length", inner), ("head_count", heads), ("head_count_kv", kv_heads), ("key_length", head), ("value_length", head),
+             ("layer_norm_rms_eps", config["rms_norm_eps"]), ("rope_freq_base", float(config["rope_theta"])),
+             ("file_type", file.gguf.LlamaFileType.MOSTLY_BF16))
+    add("token_embd.weight", kinds.BF16, VOCABULARY, width)
+    add("output_norm.weight", kinds.F32, width)
+    add("output.weight", kinds.BF16, VOCABULARY, width)
+    for i in range(config["num_hidden_layers"]):
+        for name, kind, *shape in (
+            ("attn_norm.weight", kinds.F32, width), ("ffn_norm.weight", kinds.F32, width),
+            ("attn_q.weight", kinds.BF16, heads * head, width), ("attn_q_norm.weight", kinds.F32, head),
+            ("attn_k.weight", kinds.BF16, kv_heads * head, width), ("attn_k_norm.weight", kinds.F32, head),
+            ("attn_v.weight", kinds.BF16, kv_heads * head, width), ("attn_output.weight", kinds.BF16, width, heads * head),
+            ("ffn_gate.weight", kinds.BF16, inner, width), ("ffn_up.weight", kinds.BF16, inner, width), ("ffn_down.weight", kinds.BF16, width, inner),
+        ):
+            add(f"blk.{i}.{name}", kind, *shape)
+    file.write()
+
+
+def write_safetensors(path, config):
     """All layers have the tensors of one draw, which takes a tenth of the time; embedding and head have their own."""
     import torch
     from safetensors.torch import save_file
@@ -82,86 +203,6 @@ def write_qwen3(path, config):
     save_file(tensors, os.path.join(path, "model.safetensors"), metadata={"format": "pt"})
 
 
-def tokenizer(ranks):
-    slow = TikTokenConverter(vocab_file=ranks, pattern=PATTERN).converted()
-    slow.add_special_tokens([AddedToken(SPECIAL.get(i, f"<|reserved_{i}|>"), normalized=False, special=True) for i in range(FIRST_SPECIAL, VOCABULARY)])
-    fast = PreTrainedTokenizerFast(tokenizer_object=slow, bos_token=SPECIAL[START], eos_token=SPECIAL[END], pad_token=SPECIAL[PAD],
-        model_max_length=131072)  # without one transformers writes 10^30, on which SGLang's /tokenize breaks
-    fast.chat_template = "{% for m in messages %}<|start|>{{m.role}}<|message|>{{m.content}}<|end|>{% endfor %}<|start|>assistant"
-    return fast
-
-
-def write_gguf(path, folder, layers):
-    """As llama.cpp's own converter names and orders what gpt-oss has; see its src/models/openai-moe.cpp."""
-    import gguf
-    import numpy
-
-    kinds = gguf.GGMLQuantizationType
-    with open(os.path.join(folder, "tokenizer.json")) as f:
-        model = json.load(f)["model"]
-    tokens = sorted(model["vocab"], key=model["vocab"].get)
-    tokens += [SPECIAL.get(i, f"<|reserved_{i}|>") for i in range(len(tokens), VOCABULARY)]
-
-    out = gguf.GGUFWriter(path, "gpt-oss", use_temp_file=False)
-    out.add_name("gpt-oss-20b, random weights")
-    for key, value in (("block_count", layers), ("context_length", 131072), ("embedding_length", WIDTH), ("feed_forward_length", WIDTH), ("head_count", HEADS),
-                       ("head_count_kv", KV_HEADS), ("key_length", HEAD), ("value_length", HEAD), ("expert_count", EXPERTS), ("expert_used_count", USED),
-                       ("expert_feed_forward_length", WIDTH), ("sliding_window", WINDOW), ("layer_norm_rms_eps", 1e-5), ("rope_freq_base", 150000.0),
-                       ("rope_scaling_type", gguf.RopeScalingType.YARN), ("rope_scaling_factor", 32.0), ("rope_scaling_orig_ctx_len", 4096)):
-        getattr(out, "add_" + key)(value)
-    out.add_file_type(gguf.LlamaFileType.MOSTLY_MXFP4_MOE)
-    out.add_tokenizer_model("gpt2")
-    out.add_tokenizer_pre("gpt-4o")
-    out.add_token_list(tokens)
-    out.add_token_types([gguf.TokenType.NORMAL if i < FIRST_SPECIAL else gguf.TokenType.CONTROL for i in range(VOCABULARY)])
-    out.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in model["merges"]])
-    out.add_bos_token_id(START)
-    out.add_eos_token_id(END)
-    out.add_pad_token_id(PAD)
-    out.add_add_bos_token(False)
-
-    draw = numpy.random.default_rng(1)
-    # The upper half of a float32 is a bfloat16.
-    normal = (draw.standard_normal(1 << 22, dtype=numpy.float32) * 0.02).view(numpy.uint32)
-    bf16 = (normal >> 16).astype(numpy.uint16).view(numpy.uint8)
-    # A block of MXFP4: an exponent of 2 (biased by 127), then 32 values of 4 bits.
-    mxfp4 = draw.integers(0, 256, (1 << 18, 17), dtype=numpy.uint8)
-    mxfp4[:, 0] = 127 - 7
-    mxfp4 = mxfp4.reshape(-1)
-
-    def fill(kind, shape):
-        if kind == kinds.F32:
-            return (draw.standard_normal(shape, dtype=numpy.float32) * 0.02 + (len(shape) == 1)).astype(numpy.float32)
-        row = shape[-1] * 2 if kind == kinds.BF16 else shape[-1] // 32 * 17
-        source = bf16 if kind == kinds.BF16 else mxfp4
-        size = row * int(numpy.prod(shape[:-1]))
-        return numpy.resize(source, size).reshape(*shape[:-1], row)
-
-    def add(name, kind, *shape):
-        out.add_tensor(name, fill(kind, shape), raw_dtype=kind)
-
-    add("token_embd.weight", kinds.BF16, VOCABULARY, WIDTH)
-    add("output_norm.weight", kinds.F32, WIDTH)
-    add("output.weight", kinds.BF16, VOCABULARY, WIDTH)
-    for i in range(layers):
-        for name, kind, *shape in (
-            ("attn_norm.weight", kinds.F32, WIDTH), ("post_attention_norm.weight", kinds.F32, WIDTH), ("attn_sinks.weight", kinds.F32, HEADS),
-            ("attn_q.weight", kinds.BF16, HEADS * HEAD, WIDTH), ("attn_q.bias", kinds.F32, HEADS * HEAD),
-            ("attn_k.weight", kinds.BF16, KV_HEADS * HEAD, WIDTH), ("attn_k.bias", kinds.F32, KV_HEADS * HEAD),
-            ("attn_v.weight", kinds.BF16, KV_HEADS * HEAD, WIDTH), ("attn_v.bias", kinds.F32, KV_HEADS * HEAD),
-            ("attn_output.weight", kinds.BF16, WIDTH, HEADS * HEAD), ("attn_output.bias", kinds.F32, WIDTH),
-            ("ffn_gate_inp.weight", kinds.F32, EXPERTS, WIDTH), ("ffn_gate_inp.bias", kinds.F32, EXPERTS),
-            ("ffn_gate_exps.weight", kinds.MXFP4, EXPERTS, WIDTH, WIDTH), ("ffn_gate_exps.bias", kinds.F32, EXPERTS, WIDTH),
-            ("ffn_up_exps.weight", kinds.MXFP4, EXPERTS, WIDTH, WIDTH), ("ffn_up_exps.bias", kinds.F32, EXPERTS, WIDTH),
-            ("ffn_down_exps.weight", kinds.MXFP4, EXPERTS, WIDTH, WIDTH), ("ffn_down_exps.bias", kinds.F32, EXPERTS, WIDTH),
-        ):
-            add(f"blk.{i}.{name}", kind, *shape)
-    out.write_header_to_file()
-    out.write_kv_data_to_file()
-    out.write_tensors_to_file()
-    out.close()
-
-
 def main():
     ranks, folder = sys.argv[1:3]
     layers = int(sys.argv[3]) if len(sys.argv) > 3 else 0
@@ -174,13 +215,15 @@ def main():
         with open(os.path.join(path, "generation_config.json"), "w") as f:
             json.dump({"bos_token_id": START, "eos_token_id": END, "pad_token_id": PAD}, f)
     if sys.argv[4:] == ["weights"]:
-        write_qwen3(os.path.join(folder, "qwen3-8b"), qwen3(layers or 36))
+        write_safetensors(os.path.join(folder, "qwen3-8b"), qwen3(layers or 36))
     try:
         import gguf  # noqa: F401
     except ImportError:
-        print("no package gguf: no file for llama.cpp")
+        print("no package gguf: no files for llama.cpp")
         return
-    write_gguf(os.path.join(folder, "gpt-oss-20b.gguf"), os.path.join(folder, "gpt-oss-20b"), layers or 24)
+    write_gpt_oss(os.path.join(folder, "gpt-oss-20b.gguf"), os.path.join(folder, "gpt-oss-20b"), layers or 24)
+    write_qwen3(os.path.join(folder, "qwen3-8b.gguf"), os.path.join(folder, "qwen3-8b"), qwen3(layers or 36))
 
 
-main()
+if __name__ == "__main__":
+    main()
