@@ -33,22 +33,22 @@ func TestAbsent(t *testing.T) {
 		address, want string
 	}{
 		"sent again":        {same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was sent again"},
-		"not counted":       {same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not say how many tokens prompts have"},
-		"cached":            {same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached whole"},
+		"not counted":       {same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not report how many tokens prompts have"},
+		"cached":            {same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached in full"},
 		"one read":          {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.tg", "each answer came in one piece"},
 		"one read, itl":     {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.itl", "each answer came in one piece"},
 		"one token":         {same(nil, 5), "chat.tg", "no answer has more than one token"},
-		"tokens unknown":    {same(func(s *measure.Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg", "it takes at least two text events and the number of output tokens"},
+		"tokens unknown":    {same(func(s *measure.Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg", "it needs at least two text events and the number of output tokens"},
 		"no text":           {same(func(s *measure.Sample) { s.Events[0].Kind = measure.KindOther }, 5), "chat.tg", "no answer had any text"},
 		"failed":            {same(func(s *measure.Sample) { s.Err = "reset" }, 5, 9), "chat.tg", "all 2 requests failed"},
 		"not sent":          {nil, "deep.tg", "nothing of deep was measured in it"},
-		"no correction":     {same(nil, 5, 9), "chat.pp_corrected", "it takes the evidence of pp, and a workload that asks for a latency correction"},
-		"two of another":    {same(nil, 5, 9), "chat.joules_per_token", "it takes the evidence of energy_j and tg_total"},
-		"of the launch":     {nil, "engine.startup_s", "it takes a launch that became ready"},
-		"of the GPUs":       {nil, "gpu.energy_j", "it takes readings of the power of every GPU in use"},
+		"no correction":     {same(nil, 5, 9), "chat.pp_corrected", "it needs the evidence of pp, and a workload that asks for a latency correction"},
+		"two of another":    {same(nil, 5, 9), "chat.joules_per_token", "it needs the evidence of energy_j and tg_total"},
+		"of the launch":     {nil, "engine.startup_s", "it needs a launch that became ready"},
+		"of the GPUs":       {nil, "gpu.energy_j", "it needs readings of the power of every GPU in use"},
 		"of a program":      {same(nil, 5, 9), "chat.latency", ""},
-		"some were not":     {[]measure.Sample{streamed(func(s *measure.Sample) { s.Retries = 1; s.PromptTokens = -1 }, 5, 9), streamed(nil, 5, 9)}, "chat.tg_total", "it takes the window of the cell"},
-		"several were good": {same(nil, 5, 9), "chat.accept_length", "it takes the engine's counts of accepted tokens"},
+		"some were not":     {[]measure.Sample{streamed(func(s *measure.Sample) { s.Retries = 1; s.PromptTokens = -1 }, 5, 9), streamed(nil, 5, 9)}, "chat.tg_total", "it needs the window of the cell"},
+		"several were good": {same(nil, 5, 9), "chat.accept_length", "it needs the engine's counts of accepted tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metrics := measure.Evaluate(measure.Recording{Cells: []measure.CellRun{{Cell: "chat"}}, Samples: c.samples})

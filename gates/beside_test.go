@@ -45,12 +45,12 @@ func TestTied(t *testing.T) {
 	if arms := tied(&test); !slices.Equal(arms, []string{"baseline", "kv"}) {
 		t.Error(arms)
 	}
-	if r := spreadOf(&test, scale{}, tied(&test)); r.Code != code.TiedRounded || tell.Line(r) != "all launches of baseline are equal, and so are those of kv: their spread is taken as that of rounding, 1 tok/s/√12" {
+	if r := spreadOf(&test, scale{}, tied(&test)); r.Code != code.TiedRounded || tell.Line(r) != "all launches of baseline are equal, and so are those of kv: their spread is taken to be that of rounding, 1 tok/s/√12" {
 		t.Error(r.Code, tell.Line(r))
 	}
 	test.Values = []float64{5, 6, 5}
 	test.Floor = 2
-	if r := spreadOf(&test, scale{}, tied(&test)); r.Code != code.TiedFloored || tell.Line(r) != "all launches of baseline are equal: their spread is taken as that on record" {
+	if r := spreadOf(&test, scale{}, tied(&test)); r.Code != code.TiedFloored || tell.Line(r) != "all launches of baseline are equal: their spread is taken to be the one on record" {
 		t.Error(r.Code, tell.Line(r))
 	}
 	test.Base = test.Base[:1]

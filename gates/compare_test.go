@@ -94,10 +94,10 @@ func TestCompareWithinRounds(t *testing.T) {
 			t.Errorf("%s: %+v", address, c)
 		}
 	}
-	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 || !strings.Contains(tell.Line(r.Why), "launches of round 3 of apart stood on two places, b and a") {
+	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 || !strings.Contains(tell.Line(r.Why), "launches of round 3 of apart ran on two places, b and a") {
 		t.Errorf("%s %q", r.Verdict, tell.Line(r.Why))
 	}
-	if notes := tell.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "stood on a and b") {
+	if notes := tell.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
 		t.Errorf("%q", notes)
 	}
 	same := Compare([]Contender{
@@ -193,7 +193,7 @@ func TestCompareRefusesGaps(t *testing.T) {
 		"a value is not a number":           {nan, "has no chat.tg"},
 		"one launch":                        {contender("a", []float64{1}, []float64{1}), "at least 2"},
 		"no launch":                         {Contender{Arm: Arm{Name: "a"}}, "at least 2"},
-		"no metric of a workload":           {empty, "nothing was measured"},
+		"no metric of a workload":           {empty, "nothing of a was measured"},
 	} {
 		r := Compare([]Contender{c.of}, "a")[0]
 		if r.Verdict != verdict.Invalid || !strings.Contains(tell.Line(r.Why), c.want) || len(r.Cells) > 0 {
@@ -236,7 +236,7 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 		delete(l.Metrics, "chat.tg")
 		delete(l.Metrics, "chat.ttft")
 	}
-	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(tell.Line(rows[0].Why), "nothing was measured") {
+	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(tell.Line(rows[0].Why), "nothing of reference was measured") {
 		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
 	}
 }

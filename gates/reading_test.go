@@ -227,8 +227,8 @@ func TestWhyNot(t *testing.T) {
 		rule, want string
 	}{
 		{false, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp"},
-		{true, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was sent again, so nobody knows when its prefill began (mxflow show f.2)"},
-		{true, "engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it takes a server that became ready and answered a request for one token (mxflow show f.1)"},
+		{true, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was sent again, so it is unknown when its prefill began (mxflow show f.2)"},
+		{true, "engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it needs a server that became ready and answered a request for one token (mxflow show f.1)"},
 	} {
 		got := decided(compiled(t, c.rule), with(func(f *Feature) {
 			for i := range f.Candidate.Launches {

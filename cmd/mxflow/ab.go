@@ -24,23 +24,23 @@ func newABCommand(a *app) *cobra.Command {
 	format := ""
 	c := &cobra.Command{
 		Use:   "ab --a COMMAND --b COMMAND",
-		Short: "Is B faster than A? Starts both in turn, and answers with known error rates",
-		Long: `Compares two commands that start a server, without a plan: each is started anew for
-every launch, A and B in turn (ABBA BAAB …), sent the same prompts, watched, stopped.
-Launches are what is compared, since two starts of one server differ by more than its
-requests do. What comes out is a verdict with known error rates: a claim that does not
-hold passes in at most 1% of cases, one that holds fails in at most 5%. It stops as
-soon as the answer is known.
+		Short: "Is B faster than A? Starts both in turn and answers with known error rates",
+		Long: `Compares two commands that start a server, without a plan: every launch is a fresh
+start, A and B in turn (ABBA BAAB …), with the same prompts, watched and stopped.
+Launches are compared, not requests, because two starts of one server differ by more
+than its requests do. The result is a verdict with known error rates: a false claim
+passes in at most 1% of cases, a true one fails in at most 5%. It stops as soon as
+the answer is known.
 
 A COMMAND is NAME=value assignments and a program with its arguments. Quotes work as in
 a shell; pipes, variables and patterns need one: --a "sh -c '…'". The server listens on
-the port that it is given, {port} in the command and $PORT in a script, or where --url says.
+the given port, {port} in the command and $PORT in a script, or at --url.
 
-The question is whether B is not more than 3% slower than A, with the interval beside
-it. --claim '+10%' asks for more: whether it is at least 10% faster.
+By default the question is whether B is no more than 3% slower than A; the interval is
+shown with the answer. --claim '+10%' asks whether it is at least 10% faster.
 
-All of it is on record in .mxflow-ab: the same command line resumes where it stopped,
-after Ctrl-C as after --quick, and --write-plan writes the plan that does the same.
+Everything is recorded in .mxflow-ab: the same command line resumes where it stopped,
+after Ctrl-C or --quick, and --write-plan writes the equivalent plan.
 
 Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclusive,
 4 a server or mxflow failed, 130 interrupted.`,
@@ -59,7 +59,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 				return err
 			}
 			if format != "" && (a.json || q.AURL != "" || q.BURL != "") {
-				return errors.New("--format md shows a verdict: there is none of servers that run already (--a-url), and --json is another format")
+				return errors.New("--format md shows a verdict: running servers (--a-url) have none, and --json is another format")
 			}
 			q.CommandLine = abLine(c.Flags())
 			if err := q.Check(); err != nil {
@@ -73,7 +73,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringVar(&q.B, "b", "", "candidate command")
 	f.StringArrayVar(&q.Env, "env", nil, "NAME=value for both (repeatable)")
 	f.StringVar(&q.URL, "url", "", "where both listen, such as http://localhost:8000, for commands that always take the same port")
-	f.StringVar(&q.AURL, "a-url", "", "instead of --a: a server that runs already; nothing can be decided then")
+	f.StringVar(&q.AURL, "a-url", "", "instead of --a: a running server; nothing can be decided then")
 	f.StringVar(&q.BURL, "b-url", "", "instead of --b: likewise")
 	f.StringVar(&q.Asked, "kind", "", "kind of server (default: recognised from the commands; see mxflow engine kinds)")
 	f.StringVar(&q.Model, "model", "", "model to ask for (default: the first that the server lists)")
@@ -82,26 +82,26 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.IntVar(&q.TG, "tg", 128, "output tokens")
 	f.IntVar(&q.Depth, "depth", 0, "tokens of context before the prompt")
 	f.IntVar(&q.Concurrency, "concurrency", 1, "requests kept in flight")
-	f.IntVar(&q.Requests, "requests", 0, "measured requests of each launch (default: 10; 30 for pp and ttft; at least 4 for each in flight)")
-	f.IntVar(&q.Warmup, "warmup", 0, "requests before them that are not measured (default: 3; at least one for each in flight)")
+	f.IntVar(&q.Requests, "requests", 0, "measured requests per launch (default: 10; 30 for pp and ttft; at least 4 for each in flight)")
+	f.IntVar(&q.Warmup, "warmup", 0, "unmeasured requests before them (default: 3; at least one for each in flight)")
 	f.StringVar(&q.Metric, "metric", "tg", "what is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
-	f.StringVar(&q.Claimed, "claim", "", "what B is to show: '+10%' is at least 10% more of the metric, '-3%' at most 3% less (default: no more than 3% worse)")
-	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("most launches of each (default: %d)", ab.UsualLaunches))
+	f.StringVar(&q.Claimed, "claim", "", "what B must show: '+10%' is at least 10% more of the metric, '-3%' at most 3% less (default: no more than 3% worse)")
+	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))
 	f.BoolVar(&q.Quick, "quick", false, "one launch of each; the same command without it continues from there")
-	f.StringArrayVar(&q.MustSeeA, "must-see-a", nil, "glob of a line that A must log and B must not (repeatable): one of what it does while it answers, such as '*moe: using kernel*'; lines from before the first request count only where they are known as a choice of the engine's, such as '*Using Marlin backend*'")
+	f.StringArrayVar(&q.MustSeeA, "must-see-a", nil, "glob of a line that A must log and B must not (repeatable), logged while it answers, such as '*moe: using kernel*'; lines from before the first request count only where they are known to show the engine's choice, such as '*Using Marlin backend*'")
 	f.StringArrayVar(&q.MustSeeB, "must-see-b", nil, "glob of a line that B must log while it answers, and A must not (repeatable)")
-	f.StringSliceVar(&q.Changes, "changes", nil, "observations that are meant to differ, such as moe_kernel (nothing is measured again for it)")
-	f.StringSliceVar(&q.Accept, "accept", nil, "what may differ in the environments of launches, such as repo.vllm or packages")
-	f.StringVar(&q.Coherence, "coherence", "", "how answers are checked: baseline (those of B are no worse than A's), absolute or off")
-	f.StringVar(&q.Caches, "caches", "own", "what compilers have cached: own (each command has caches of its own, kept between its launches), cold (empty at each launch) or shared (whatever lies there)")
+	f.StringSliceVar(&q.Changes, "changes", nil, "observations that are meant to differ, such as moe_kernel (this repeats no measurement)")
+	f.StringSliceVar(&q.Accept, "accept", nil, "what can differ between the environments of launches, such as repo.vllm or packages")
+	f.StringVar(&q.Coherence, "coherence", "", "how answers are checked: baseline (B's no worse than A's), absolute or off")
+	f.StringVar(&q.Caches, "caches", "own", "compiler caches: own (each command has its own, kept between its launches), cold (empty at each launch) or shared (whatever is there)")
 	f.StringVar(&q.Expect, "expect", "", "what the answer to \"The capital of France is\" must contain (default: any words)")
-	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start may take (default: the kind's own)")
-	f.DurationVar(&q.MaxLag, "max-lag", 0, "how late the client may be before a launch is invalid (default: 10ms)")
-	f.StringVar(&q.WritePlan, "write-plan", "", "write the plan that does the same there")
+	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")
+	f.DurationVar(&q.MaxLag, "max-lag", 0, "how late the client can be before a launch is invalid (default: 10ms)")
+	f.StringVar(&q.WritePlan, "write-plan", "", "write the equivalent plan to this file")
 	f.BoolVar(&dryRun, "dry-run", false, "print the plan and start nothing")
-	f.BoolVar(&rerun, "rerun", false, "measure all of it again")
+	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	f.StringVar(&format, "format", "", "md: Markdown for a pull request, with the progress on standard error (default: text)")
-	a.jsonFlag(c, "stream events as JSON, one object a line; the last one is the result")
+	a.jsonFlag(c, "stream events as JSON, one object per line; the last one is the result")
 	return c
 }
 
@@ -161,7 +161,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 		}
 	case !a.json:
 		run.watch = &comparison.Running{Observer: run.watch, Place: at, Screen: a.screen}
-		fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.AURL, q.BURL)
+		fmt.Fprintf(a.stdout, "A  %s\nB  %s\nRunning servers are shown side by side; nothing is decided.\n\n", q.AURL, q.BURL)
 	}
 	beginStream(a)
 	_, err = applyPlan(ctx, a, run)

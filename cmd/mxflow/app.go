@@ -109,7 +109,7 @@ func (a *app) planOf(args []string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", errors.New("no plan is named and there is none in this folder: name its file, or mxflow init writes one")
+		return "", errors.New("no plan is named and there is none in this folder: name its file, or write one with mxflow init")
 	}
 	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
 }
@@ -156,12 +156,12 @@ func neverApplied(a *app, dir string, args []string) error {
 	case len(args) > 0:
 		what = fmt.Sprintf("Run mxflow apply %s first, or name the directory that it was applied with: --state", args[0])
 	}
-	return fmt.Errorf("nothing was applied here: there is no ledger in %s. %s", dir, what)
+	return fmt.Errorf("nothing was applied here: %s has no ledger. %s", dir, what)
 }
 
 // errLedgerGone is a state directory without the ledger that it once had, which is
 // not one where nothing was applied.
-var errLedgerGone = errors.New("its checkpoint says that there was one; restore it from a copy, or begin a new state directory")
+var errLedgerGone = errors.New("its checkpoint shows that there was one; restore it from a copy, or start a new state directory")
 
 func ledgerGone(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "ledger.checkpoint")); err != nil {

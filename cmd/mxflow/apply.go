@@ -36,22 +36,24 @@ func newApplyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
 		Short: "Start the engine, measure, decide rules, unlock phases",
-		Long: `Runs a plan to its end: PLAN, or the plan of this folder, or a file of plan --out: then
-it runs what was reviewed, and refuses where plan, state or files moved since. What was decided before and is unchanged is kept: after a
-kill or an interruption, apply resumes where it stopped. Changed thresholds are
-decided again from recorded launches, without measuring, unless they were relaxed
-after those launches were seen: what would then pass is measured anew. With
---on-seen-data it is decided by what is there, and marked so wherever it is shown.
+		Long: `Runs a plan to its end: PLAN, or the plan of this folder, or a file of plan --out, which
+runs what was reviewed and is refused if plan, state or files changed since. Unchanged
+outcomes are kept: after a kill or an interruption, apply resumes where it stopped.
+Changed thresholds are decided again from recorded launches, without measuring, unless
+they were relaxed after those launches were seen: what would then pass is measured
+again. With --on-seen-data it is decided from those launches, and marked so wherever it
+is shown.
 
-With --sealed it refuses what is not as the seal beside the plan has it (mxflow seal),
-naming what moved.
+With --sealed it refuses whatever differs from the seal beside the plan (mxflow seal),
+and names it.
 
-With --target only the named nodes and what they depend on are run. Of the rest, recorded
-outcomes that still hold are kept; a gate that is left out counts as inconclusive.
+With --target only the named nodes and their dependencies are run. For the rest,
+recorded outcomes that still hold are kept; a gate that is left out counts as
+inconclusive.
 
-With --detach it returns once the run began (exit status 0), and the run goes on in a
-process of its own that no logout ends; mxflow attach follows it to its exit status. What
-keeps it from beginning is said here, with the exit status that it would have.
+With --detach it returns once the run has started (exit status 0), and the run continues
+in its own process, which survives a logout; mxflow attach follows it to its exit
+status. If the run cannot start, the error and its exit status appear here.
 
 The first Ctrl-C shuts the engine down and records the interruption; the second
 kills it. Everything is kept in .mxflow beside the plan.
@@ -105,7 +107,7 @@ interrupted.`,
 			if underSeal || bound {
 				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
 					refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
-					return errors.New("--sealed: a sealed plan is not measured again until it passes, nor decided on seen data; remove --rerun and --on-seen-data")
+					return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
 				}
 				s, err := sealing.Read(q.path, key)
 				if err != nil {
@@ -140,18 +142,18 @@ interrupted.`,
 	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
 	onSeenFlag(c, &onSeen)
 	c.Flags().BoolVar(&serve, "serve", false, "show the run in a browser until it ends, as mxflow serve does")
-	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is at work on the state directory")
-	c.Flags().BoolVar(&detach, "detach", false, "return once the run began, and leave it in the background; mxflow attach follows it")
-	c.Flags().BoolVar(&child, "child", false, "print to the run's folder from its begin")
+	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is using the state directory")
+	c.Flags().BoolVar(&detach, "detach", false, "return once the run has started and leave it in the background; mxflow attach follows it")
+	c.Flags().BoolVar(&child, "child", false, "print to the run's folder from the start")
 	_ = c.Flags().MarkHidden("child")
-	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what is not as plan.seal beside the plan has it (see mxflow seal)")
-	c.Flags().StringVar(&key, "key", "", "public key of who sealed, or its `file` (default: your own)")
-	a.jsonFlag(c, "stream events as JSON, one object a line")
+	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse whatever differs from plan.seal beside the plan (see mxflow seal)")
+	c.Flags().StringVar(&key, "key", "", "public key of the sealer, or its `file` (default: your own)")
+	a.jsonFlag(c, "stream events as JSON, one object per line")
 	return c
 }
 
 func onSeenFlag(c *cobra.Command, onSeen *bool) {
-	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules that were relaxed after their launches were seen decide on them")
+	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules relaxed after their launches were seen decide on those launches")
 }
 
 // streamVersion names the stream of apply --json; its first line says so.

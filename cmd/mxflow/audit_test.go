@@ -52,7 +52,7 @@ func TestVerifyArtifacts(t *testing.T) {
 // TestAuditSaysEachDecisionWhole: what an attempt came to stands with it, whatever the
 // attempts before it said, and of a cause nothing is told by words far above.
 func TestAuditSaysEachDecisionWhole(t *testing.T) {
-	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts("launch 1 (baseline): the client was woken up to 162 ms late")}.Reason()
+	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts("launch 1 (baseline): the client woke up to 162 ms late")}.Reason()
 	reasons := []verdict.Reason{
 		verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail),
 		verdict.New(code.FeatureNotRun).On("kv").From(cause),
@@ -78,8 +78,8 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 		tell.Line(reasons[0]): 2,
 		tell.Line(reasons[1]): 2,
 		tell.Line(reasons[2]): 2,
-		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late": 2,
-		"chat.tg = missing: level benchmark is invalid, see above":                                                   2,
+		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client woke up to 162 ms late": 2,
+		"chat.tg = missing: level benchmark is invalid, see above":                                              2,
 		"see above": 2,
 	} {
 		if n := strings.Count(out.String(), text); n != want {

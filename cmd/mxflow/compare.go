@@ -15,24 +15,23 @@ func newCompareCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B [PLAN]",
 		Short: "Compare two runs, features or commits on record",
-		Long: `Prints each headline metric of A and of B, the change with its 95% interval, p and the
+		Long: `Prints each headline metric of A and B, the change with its 95% interval, p and the
 number of launches. A and B are each
 
-  kv_cache, baseline   a feature, or what ports are compared with
+  kv_cache, baseline   a feature, or the baseline
   kv_cache@RUN         the same, as that run measured it
   RUN                  a run: its ID, its first characters, or latest; each variant that
                        both sides have is compared
-  MILESTONE            the run that mxflow milestone gave a name
+  MILESTONE            the run named by mxflow milestone
   COMMIT               a revision of a source, or its first characters
 
-Where a name means several things, say which: run:, milestone:, feature: or
-commit: before it.
+If a name is ambiguous, prefix it with run:, milestone:, feature: or commit:.
 
-Launches are what is compared, by Welch's t-test, each metric by itself. Launches of one
-session were interleaved, so the newest session that has both is taken; otherwise what
-drifted between the sessions is in the change. On different machines there are neither
-bounds nor p, and cells that were sent different work are not compared. Nothing is
-decided: a verdict takes a plan, or mxflow ab.`,
+Launches are compared by Welch's t-test, one metric at a time. Launches of one session
+were interleaved, so the newest session that has both is used; without one, the change
+includes drift between the sessions. On different machines there are neither bounds nor
+p, and cells that were sent different work are not compared. Nothing is decided: a
+verdict takes a plan, or mxflow ab.`,
 		Example: "  mxflow compare baseline kv_cache\n" +
 			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl\n" +
 			"  mxflow compare 4f2a91c 9be01d7 --format md",
@@ -58,7 +57,7 @@ decided: a verdict takes a plan, or mxflow ab.`,
 				return nil
 			}
 			if format == "csv" && len(pairs) > 1 {
-				return fmt.Errorf("--format csv is one table, and %s and %s have %d variants in common: name one, such as %s@%s", args[0], args[1], len(pairs), pairs[0].Old.Variant, args[0])
+				return fmt.Errorf("--format csv prints one table, but %s and %s have %d variants in common: name one, such as %s@%s", args[0], args[1], len(pairs), pairs[0].Old.Variant, args[0])
 			}
 			for i, p := range pairs {
 				if i > 0 {
@@ -71,7 +70,7 @@ decided: a verdict takes a plan, or mxflow ab.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "", "md or csv, which has all digits (default: a table)")
+	c.Flags().StringVar(&format, "format", "", "md, or csv with all digits (default: a table)")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

@@ -25,9 +25,9 @@ import (
 const consoleHelp = `Expressions   var.model   local.sizes   workload.chat   upper("x")   [for s in local.sizes : s * 2]
 Rules         chat.tg.gain >= 0.10   levels.kernels == 'pass'   feature["gemm"].chat.tg.gain
               With --run they are decided on what that run recorded.
-.feature NAME whose values bare addresses of rules are; alone, says which
+.feature NAME chooses the feature that bare addresses refer to; alone, shows it
 .help         this text
-exit          ends the console, as the end of the input does
+exit          ends the console, as does the end of input
 `
 
 func newConsoleCommand(a *app) *cobra.Command {
@@ -35,12 +35,11 @@ func newConsoleCommand(a *app) *cobra.Command {
 	c := &console{app: a}
 	cmd := &cobra.Command{
 		Use:   "console [PLAN]",
-		Short: "Try expressions and rules of a plan, also on a recorded run",
-		Long: `Reads expressions and rules line by line and prints what they come to. Variables,
-locals, blocks and functions are those of the plan. Rules are compiled as in a gate
-that comes after all phases; with --run they are decided on what was recorded.
-Nothing is started. Exit status 1 when a line has a mistake and the input is no
-terminal.
+		Short: "Try expressions and rules of a plan, optionally on a recorded run",
+		Long: `Reads expressions and rules line by line and prints their values. Variables, locals,
+blocks and functions are those of the plan. Rules are compiled as in a gate after all
+phases; with --run they are decided on recorded data. Nothing is started. Exit status 1
+if a line has a mistake and the input is not a terminal.
 
 ` + consoleHelp,
 		Example: "  mxflow console plan.hcl\n  mxflow console --run latest plan.hcl\n  echo 'var.model' | mxflow console plan.hcl",
@@ -55,7 +54,7 @@ terminal.
 	}
 	varFlag(cmd, &vars)
 	cmd.Flags().StringVar(&c.runID, "run", "", "decide rules on a recorded run: its id, or latest")
-	cmd.Flags().StringVar(&c.feature, "feature", "", "whose values bare addresses of rules are")
+	cmd.Flags().StringVar(&c.feature, "feature", "", "feature that bare addresses in rules refer to")
 	return cmd
 }
 
@@ -85,7 +84,7 @@ func (c *console) run(in io.Reader, path string, vars []load.Given) error {
 	file, isFile := in.(*os.File)
 	person := isFile && term.IsTerminal(int(file.Fd())) && terminal(c.stdout)
 	if person {
-		fmt.Fprintln(c.stdout, "Expressions and rules of the plan; .help says more, exit ends.")
+		fmt.Fprintln(c.stdout, "Expressions and rules of the plan; .help for help, exit to quit.")
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -139,7 +138,7 @@ func (c *console) line(line string) bool {
 		}
 		for _, d := range wrong {
 			if rules.AboutOf(d) == rules.AboutOwner {
-				d.Detail = strings.Replace(d.Detail, "this gate decides over", "the plan has", 1) + " Here .feature NAME chooses one for every line that follows."
+				d.Detail = strings.Replace(d.Detail, "this gate decides over", "the plan has", 1) + " .feature NAME chooses one for all following lines."
 			}
 		}
 		return c.show(wrong)
@@ -185,10 +184,10 @@ func (c *console) show(diags lang.Diagnostics) bool {
 func (c *console) decide(rule *plans.Rule, address bool) {
 	if c.evidence == nil {
 		if address {
-			fmt.Fprintln(c.stdout, "This is known after measuring; --run latest takes it from the newest run.")
+			fmt.Fprintln(c.stdout, "Known after measuring; --run latest takes it from the newest run.")
 			return
 		}
-		fmt.Fprintln(c.stdout, "The rule is sound. It is decided after measuring; --run latest takes the newest run.")
+		fmt.Fprintln(c.stdout, "The rule is valid. It is decided after measuring; --run latest takes the newest run.")
 		return
 	}
 	result := gates.Decide([]*plans.Rule{rule}, c.evidence, decide.GateSettings(c.loaded.Plan))[0]

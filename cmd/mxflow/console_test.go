@@ -69,9 +69,9 @@ func TestConsoleEvaluates(t *testing.T) {
 		"exit\nvar.none":              "",
 		".feature":                    "none",
 		".feature kv_cache\n.feature": "kv_cache",
-		"chat.tg.gain >= 0.1 and chat.ttft <= 20": "The rule is sound. It is decided after measuring; --run latest takes the newest run.",
-		`feature["kv_cache"].engine.memory_gb`:    "This is known after measuring; --run latest takes it from the newest run.",
-		`feature["kv_cache"].levels.kernels`:      "This is known after measuring; --run latest takes it from the newest run.",
+		"chat.tg.gain >= 0.1 and chat.ttft <= 20": "The rule is valid. It is decided after measuring; --run latest takes the newest run.",
+		`feature["kv_cache"].engine.memory_gb`:    "Known after measuring; --run latest takes it from the newest run.",
+		`feature["kv_cache"].levels.kernels`:      "Known after measuring; --run latest takes it from the newest run.",
 	} {
 		out, errs, err := asked(t, &console{}, plan, line+"\n")
 		if err != nil || errs != "" || strings.TrimSpace(out) != want {

@@ -16,14 +16,13 @@ func newConvertCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert PLAN",
 		Short: "Write a plan in the other syntax: HCL as YAML, YAML as HCL",
-		Long: `Writes a plan file anew in the other syntax; both load to the same plan, with the
+		Long: `Rewrites a plan file in the other syntax; both load to the same plan, with the
 same digest. It works on the text: expressions are kept and not evaluated, and
 files that the plan includes are left alone.
 
-Comments are kept beside what they stand at, except those for which YAML has no
-place, within a list or map. What is lost: empty lines, the choice between # and
-//, the way texts are quoted, and in YAML anchors: what aliases and merges name is
-written out.`,
+Comments keep their places, except within a list or map, where YAML has no place
+for them. Lost are empty lines, the choice between # and //, the quoting style,
+and YAML anchors: aliases and merges are written out.`,
 		Example: "  mxflow convert plan.hcl > plan.yaml\n  mxflow convert plan.yaml --to hcl --out plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -34,7 +33,7 @@ written out.`,
 			}
 			switch {
 			case to != "" && to != "hcl" && to != "yaml":
-				return fmt.Errorf("--to %s: there are hcl and yaml", to)
+				return fmt.Errorf("--to %s: use hcl or yaml", to)
 			case to != "" && to != other:
 				return fmt.Errorf("--to %s: %s is %s already, by its name", to, path, to)
 			}
@@ -54,7 +53,7 @@ written out.`,
 			return files.WriteOnce("out", out, text)
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "hcl or yaml (default: the one that the plan is not in)")
-	c.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet")
+	c.Flags().StringVar(&to, "to", "", "hcl or yaml (default: the other syntax)")
+	c.Flags().StringVar(&out, "out", "", "write to this new file")
 	return c
 }

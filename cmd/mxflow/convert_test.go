@@ -49,9 +49,9 @@ func TestConvertRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{at("plan.yaml"), "--to", "json"}, "there are hcl and yaml"},
+		{[]string{at("plan.yaml"), "--to", "json"}, "use hcl or yaml"},
 		{[]string{at("plan.yaml"), "--to", "yaml"}, "yaml already"},
-		{[]string{at("plan.yaml"), "--out", at("there.hcl")}, "holds something else"},
+		{[]string{at("plan.yaml"), "--out", at("there.hcl")}, "already exists with other content"},
 		{[]string{at("none.yaml")}, "no such file"},
 		{[]string{at("broken.yaml")}, "Tab in indentation"},
 		{[]string{at("broken.hcl")}, "Unclosed"},

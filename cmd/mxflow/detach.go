@@ -66,7 +66,7 @@ func runDetached(a *app, q applying) error {
 	if len(run) == 0 {
 		_ = c.Wait()
 		if a.exit = c.ProcessState.ExitCode(); a.exit < 0 {
-			return a.fail(verdict.ExitBroken, fmt.Errorf("the process in the background ended before its run began: %s", c.ProcessState))
+			return a.fail(verdict.ExitBroken, fmt.Errorf("the background process ended before its run started: %s", c.ProcessState))
 		}
 		if a.exit != 0 {
 			return errShown
@@ -77,7 +77,7 @@ func runDetached(a *app, q applying) error {
 		a.printLine(map[string]any{"type": "detached", "run": string(run), "pid": c.Process.Pid})
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "Run %s goes on in the background (process %d).\n  %s  follow it; exits as the run does\n  kill %d  stop it in order\n", run, c.Process.Pid, attachTo(q), c.Process.Pid)
+	fmt.Fprintf(a.stdout, "Run %s continues in the background (process %d).\n  %s  follow it; exits with the run's status\n  kill %d  stop it gracefully\n", run, c.Process.Pid, attachTo(q), c.Process.Pid)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (d *detached) Begin(s apply.Start) {
 	}
 	_ = d.begun.Close()
 	if err != nil {
-		fmt.Fprintf(d.stderr, "mxflow: the run cannot go on in the background: %v\n", err)
+		fmt.Fprintf(d.stderr, "mxflow: the run cannot continue in the background: %v\n", err)
 		d.stop()
 	}
 }
@@ -131,10 +131,10 @@ func newAttachCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "attach [PLAN]",
 		Short: "Follow an apply that runs in the background",
-		Long: `Shows what apply --detach prints, from its begin to its end, and exits with its status.
-Ctrl-C leaves it running, with exit status 130; any number may follow one run. Of a run
-that has ended, it shows what was printed. It reads the state directory beside PLAN, or in
-the current folder.`,
+		Long: `Shows the output of apply --detach from the start, and exits with its status. Ctrl-C
+leaves it running, with exit status 130; several can follow one run. For a run that has
+ended, it shows what was printed. It reads the state directory beside PLAN, or in the
+current folder.`,
 		Example: "  mxflow apply --detach plan.hcl\n  mxflow attach plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -149,7 +149,7 @@ the current folder.`,
 			}
 			f, err := store.Output(dir, work.Run)
 			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("run %s was not started with --detach: mxflow status says how it stands, mxflow serve shows it", work.Run)
+				return fmt.Errorf("run %s was not started with --detach: see mxflow status or mxflow serve", work.Run)
 			}
 			if err != nil {
 				return err
@@ -158,9 +158,9 @@ the current folder.`,
 			if attached, err := follow(c.Context(), f, bare(a.stdout)); err != nil {
 				return err
 			} else if !attached {
-				said := fmt.Sprintf("\nRun %s goes on.\n", work.Run)
+				said := fmt.Sprintf("\nRun %s continues.\n", work.Run)
 				if work.Holder != nil {
-					said += fmt.Sprintf("  kill %d  stop it in order, on %s\n", work.Holder.PID, work.Holder.Host)
+					said += fmt.Sprintf("  kill %d  stop it gracefully, on %s\n", work.Holder.PID, work.Holder.Host)
 				}
 				fmt.Fprint(a.stderr, said)
 				a.exit = verdict.ExitInterrupted

@@ -28,7 +28,7 @@ import (
 func newEngineCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engine",
-		Short: "What mxflow knows of engines, and the engine it contains",
+		Short: "What mxflow knows about engines, and the engine it contains",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -104,13 +104,13 @@ func newEngineCheckCommand(a *app) *cobra.Command {
 	var q engineCheck
 	c := &cobra.Command{
 		Use:   "check PLAN [NAME]",
-		Short: "Start one engine of a plan, ask it for a token, and say what was recognised",
-		Long: `Starts one engine of the plan as a run would, asks it all that measuring will ask
-it, prints what it said and what was recognised, and stops it. Nothing is
-recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
+		Short: "Start one engine of a plan, request a token, and show what was recognised",
+		Long: `Starts one engine of the plan as a run would, sends every kind of request that
+measuring needs, prints its answers and what was recognised, and stops it. Nothing
+is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
 or the only one.
 
-With --level it runs that level of a protocol alone: against the engine as it is
+With --level it runs only that level of a protocol: against the engine as it is
 and, with --set, against that variant too, with the first as its parent.
 
 Ctrl-C shuts the engine down, a second one kills it.
@@ -131,7 +131,7 @@ interrupted.`,
 	}
 	varFlag(c, &q.vars)
 	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as knob=value (repeatable)")
-	c.Flags().StringVar(&q.level, "level", "", "run this level of a protocol alone, by its name or kind")
+	c.Flags().StringVar(&q.level, "level", "", "run only this level of a protocol, by its name or kind")
 	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -225,10 +225,10 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 func newEngineKindsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kinds [KIND]",
-		Short: "List the kinds of engine that a plan may name, or all that is known of one",
-		Long: `Without KIND, the kinds of engine: what each is, its image and port, and how it
-can be launched. With KIND, the whole profile: settings and what they become,
-readiness, observations, metrics, how it shows that it broke.`,
+		Short: "List the engine kinds that a plan can name, or show everything about one",
+		Long: `Without KIND, lists the engine kinds: what each is, its image and port, and how it
+can be launched. With KIND, shows its whole profile: settings and what they become,
+readiness, observations, metrics, and how it reports errors.`,
 		Example: "  mxflow engine kinds\n  mxflow engine kinds vllm\n  mxflow engine kinds vllm --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -247,7 +247,7 @@ readiness, observations, metrics, how it shows that it broke.`,
 			}
 			k, ok := kinds.Lookup(args[0])
 			if !ok {
-				return fmt.Errorf("there is no kind %q: mxflow engine kinds lists them", args[0])
+				return fmt.Errorf("there is no engine kind %q: see mxflow engine kinds", args[0])
 			}
 			if a.json {
 				a.printJSON(engines.JSON(k))

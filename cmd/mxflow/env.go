@@ -31,23 +31,23 @@ func newEnvCommand(a *app) *cobra.Command {
 		Use:   "env FEATURE|accepted|baseline [PLAN]",
 		Short: "Print what reproduces a variant: environment, flags, command line",
 		Long: `Prints a variant of the plan as a shell script: the variables that are set and
-unset, and the command line by which the engine is started. accepted is the stack
-of all features that were accepted, as the state directory has it; while it is
-empty that is the baseline. Nothing is started, and no lock is needed.
+unset, and the command line that starts the engine. accepted is the stack of all
+accepted features in the state directory; while it is empty, that is the baseline.
+Nothing is started, and no lock is needed.
 
-Sensitive values are left out: a script without them ends with a message that
-names what has to be set, rather than starting an engine with a wrong key.
---show-secrets writes them out.
+Sensitive values are left out: the script then exits with a message that names what
+to set, rather than starting an engine with a wrong key. --show-secrets writes them
+out.
 
 Formats: shell (a script to run or to source), dotenv (NAME='value', for compose
-and its like), json, docker (the docker run command alone, of an engine with a
-docker block). In a script MXFLOW_PORT is where the engine listens.`,
+and similar), json, docker (only the docker run command, for an engine with a
+docker block). In a script MXFLOW_PORT is the port that the engine listens on.`,
 		Example: "  mxflow env accepted plan.hcl > serve.sh && sh serve.sh\n  mxflow env kv_cache --engine vllm.production plan.hcl\n  eval \"$(mxflow env --env-only accepted plan.hcl)\"",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if a.json {
 				if f.format != "" && f.format != "json" {
-					return fmt.Errorf("--json is --format json; take away one of --json and --format %s", f.format)
+					return fmt.Errorf("--json is --format json; remove either --json or --format %s", f.format)
 				}
 				f.format = "json"
 			}
@@ -61,8 +61,8 @@ docker block). In a script MXFLOW_PORT is where the engine listens.`,
 	varFlag(c, &f.vars)
 	c.Flags().StringVar(&f.format, "format", "", "shell, dotenv, json or docker (default shell)")
 	c.Flags().StringVar(&f.engine, "engine", "", "another engine of the plan, as kind.name (default: the baseline's)")
-	c.Flags().BoolVar(&f.shows, "show-secrets", false, "write sensitive values out")
-	c.Flags().BoolVar(&f.envOnly, "env-only", false, "leave the command out: to be sourced")
+	c.Flags().BoolVar(&f.shows, "show-secrets", false, "write sensitive values as well")
+	c.Flags().BoolVar(&f.envOnly, "env-only", false, "leave out the command: for sourcing")
 	a.jsonFlag(c, "print as JSON, as --format json does")
 	return c
 }
@@ -90,7 +90,7 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	}
 	p := loaded.Plan
 	if p.Baseline == nil {
-		return nil, fmt.Errorf("plan %s has no baseline, and so no variants: it compares nothing", p.Name)
+		return nil, fmt.Errorf("plan %s has no baseline, so it has no variants: it compares nothing", p.Name)
 	}
 	st, err := store.OpenReadOnly(a.stateDir(path))
 	if errors.Is(err, fs.ErrNotExist) {

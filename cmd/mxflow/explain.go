@@ -15,15 +15,15 @@ func newExplainCommand(a *app) *cobra.Command {
 		Use:   "explain GATE|FEATURE|NODE [PLAN]",
 		Short: "Argue one decision: the data, the test, and what would have changed it",
 		Long: `Prints a recorded decision as an engineer would argue it: for each comparison of
-each rule what is claimed, every launch in the order of the starts, every look with
-its statistic and levels, the interval, what would have changed the verdict, and how
-many more launches would probably settle what is open. It reads the state directory
-beside PLAN, or in the current folder, and starts nothing.
+each rule the claim, every launch in starting order, every look with its statistic
+and levels, the interval, what would have changed the verdict, and how many more
+launches would probably settle what is open. It reads the state directory beside
+PLAN, or in the current folder, and starts nothing.
 
-A gate may be named by its phase, a feature by its name: cutlass, phase.cutlass and
-phase.cutlass.gate are one, and 'spec[short]' is an alternative of feature spec, argued
-alone. The newest decision is explained; --attempt takes an earlier one. Exit status:
-0 explained, 1 there is no such node or decision.`,
+A gate can be named by its phase, a feature by its name: cutlass, phase.cutlass and
+phase.cutlass.gate are the same, and 'spec[short]' is an alternative of feature spec,
+argued alone. The newest decision is explained; --attempt selects an earlier one. Exit
+status: 0 explained, 1 no such node or decision.`,
 		Example: "  mxflow explain cutlass plan.hcl\n" +
 			"  mxflow explain feature.cutlass_grouped_gemm --attempt 1\n" +
 			"  mxflow explain phase.cutlass.gate --json",

@@ -35,9 +35,9 @@ func newExportCommand(a *app) *cobra.Command {
 			write := export.Formats[format]
 			switch {
 			case format == "":
-				return fmt.Errorf("--format is missing: there are %s", verdict.And(exportFormats()))
+				return fmt.Errorf("--format is missing: use %s", verdict.And(exportFormats()))
 			case write == nil && format != "mlflow":
-				return fmt.Errorf("--format %s: there are %s", format, verdict.And(exportFormats()))
+				return fmt.Errorf("--format %s: use %s", format, verdict.And(exportFormats()))
 			case format == "mlflow" && out == "":
 				return errors.New("--format mlflow writes a folder: name a new one with --out")
 			}
@@ -63,8 +63,8 @@ func newExportCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "", "csv, benchstat, prometheus, otel or mlflow (required)")
-	c.Flags().StringVar(&variant, "variant", "", "export this `NAME` alone: baseline, or a feature")
-	c.Flags().StringVar(&out, "out", "", "new file, or folder of mlflow, instead of standard output")
+	c.Flags().StringVar(&variant, "variant", "", "export only this `NAME`: baseline, or a feature")
+	c.Flags().StringVar(&out, "out", "", "new file (for mlflow, folder) instead of standard output")
 	return c
 }
 

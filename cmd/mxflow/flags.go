@@ -27,5 +27,5 @@ func varFlag(c *cobra.Command, into *[]load.Given) {
 
 // suiteFlag gives a subcommand --suite name.
 func suiteFlag(c *cobra.Command, into *string) {
-	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite in place of those that benchmarks name")
+	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite instead of those that benchmarks name")
 }

@@ -38,8 +38,8 @@ func newFormatCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format plan files",
-		Long: `Rewrites plan files (.hcl), files of variables (.mxvars) and YAML plans (.yaml,
-.yml) in the standard layout: two spaces a level, equals signs aligned. Comments and
+		Long: `Rewrites plan files (.hcl), variable files (.mxvars) and YAML plans (.yaml, .yml)
+in the standard layout: two spaces per level, equals signs aligned. Comments and
 meaning are untouched. Only files that change are written, atomically, and their
 names are printed.
 
@@ -75,7 +75,7 @@ unformatted files.`,
 			return f.result()
 		},
 	}
-	c.Flags().BoolVar(&f.check, "check", false, "write nothing, and exit with status 3 if a file is not formatted")
+	c.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
 	c.Flags().BoolVar(&f.diff, "diff", false, "print changes as a unified diff")
 	c.Flags().BoolVar(&recursive, "recursive", false, "also subfolders")
 	c.Flags().BoolVar(&yaml, "yaml", false, "standard input is YAML")

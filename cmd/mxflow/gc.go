@@ -21,21 +21,21 @@ func newGCCommand(a *app) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "gc [PLAN]",
-		Short: "Make room in the state directory",
-		Long: `Lists what can go, and removes it with --yes: compiler caches, worktrees and their
-builds, logs of runs that have ended, then raw data of launches that no standing
-decision rests on, what was used longest ago first. --keep stops as soon as the state
-directory is no larger than SIZE, --older-than leaves alone what was used since.
+		Short: "Free space in the state directory",
+		Long: `Lists what can be removed, and removes it with --yes: compiler caches, worktrees and
+their builds, logs of finished runs, then raw data of launches behind no current
+decision, least recently used first. --keep stops as soon as the state directory is no
+larger than SIZE; --older-than keeps what was used since.
 
-Caches and builds are made again when they are needed. Raw data are gone: their digests
-stay in the ledger, which records the removal, audit verify says how many there are,
-and audit replay names the decisions that it cannot make again. Plans and the ledger
-stay. No apply may be running.`,
+Caches and builds are recreated when needed. Raw data are gone for good: their digests
+stay in the ledger, which records the removal, audit verify counts them, and audit
+replay names the decisions that it can no longer make again. Plans and the ledger are
+kept. No apply can be running.`,
 		Example: "  mxflow gc --keep 20GB plan.hcl\n  mxflow gc --older-than 30d --yes plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if keep == "" && older == "" {
-				return errors.New("say what may go: --keep SIZE, --older-than DURATION, or both")
+				return errors.New("say what to remove: --keep SIZE, --older-than DURATION, or both")
 			}
 			most, before, err := limits(keep, older, time.Now())
 			if err != nil {
@@ -67,8 +67,8 @@ stay. No apply may be running.`,
 		},
 	}
 	c.Flags().StringVar(&keep, "keep", "", "remove until the state directory is no larger than `SIZE` (20GB)")
-	c.Flags().StringVar(&older, "older-than", "", "remove only what was not used for this `DURATION` (30d, 12h)")
-	c.Flags().BoolVar(&yes, "yes", false, "remove what is listed")
+	c.Flags().StringVar(&older, "older-than", "", "remove only what has not been used for this `DURATION` (30d, 12h)")
+	c.Flags().BoolVar(&yes, "yes", false, "remove what the list shows")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -81,7 +81,7 @@ func limits(keep, older string, now time.Time) (most int64, before time.Time, er
 	most, before = -1, now.Add(time.Hour)
 	if keep != "" {
 		if most, err = units.FromHumanSize(keep); err != nil || most < 0 {
-			return 0, before, fmt.Errorf("--keep %s: want a size, as 20GB or 500MB", keep)
+			return 0, before, fmt.Errorf("--keep %s: give a size such as 20GB or 500MB", keep)
 		}
 	}
 	if older != "" {
@@ -96,7 +96,7 @@ func limits(keep, older string, now time.Time) (most int64, before time.Time, er
 			}
 		}
 		if err != nil || d < 0 {
-			return 0, before, fmt.Errorf("--older-than %s: want a duration, as 30d or 12h", older)
+			return 0, before, fmt.Errorf("--older-than %s: give a duration such as 30d or 12h", older)
 		}
 		before = now.Add(-d)
 	}
@@ -131,7 +131,7 @@ func printRoom(a *app, going []store.Room, total, left, most int64, removed bool
 		fmt.Fprintln(a.stdout)
 	}
 	if most >= 0 && left > most {
-		fmt.Fprintf(a.stdout, "%s are left, more than --keep: the ledger, plans, and raw data that standing decisions rest on stay.\n", units.HumanSize(float64(left)))
+		fmt.Fprintf(a.stdout, "%s remain, more than --keep: the ledger, plans and raw data behind current decisions are kept.\n", units.HumanSize(float64(left)))
 	}
 	size := fmt.Sprintf("%s of %s", units.HumanSize(float64(total-left)), units.HumanSize(float64(total)))
 	switch {
@@ -140,6 +140,6 @@ func printRoom(a *app, going []store.Room, total, left, most int64, removed bool
 	case removed:
 		fmt.Fprintf(a.stdout, "Removed %s.\n", size)
 	default:
-		fmt.Fprintf(a.stdout, "Would remove %s. Nothing was removed: --yes does.\n", size)
+		fmt.Fprintf(a.stdout, "Would remove %s. Nothing was removed; --yes removes it.\n", size)
 	}
 }

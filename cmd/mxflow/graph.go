@@ -22,7 +22,7 @@ func newGraphCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "graph [PLAN]",
 		Short:   "Print the graph of a plan as Mermaid, DOT or text",
-		Long:    "Prints what depends on what, and where it stands once something was applied: verdicts, locks. A solid edge needs a\npass, a dashed one only an end. An edge that follows from others is left out; --json has every one.",
+		Long:    "Prints what depends on what and, once something was applied, verdicts and locks. A solid edge\nneeds a pass, a dashed one only an end. Edges that follow from others are left out; --json has all.",
 		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ func newGraphCommand(a *app) *cobra.Command {
 			}
 			switch {
 			case direction != "TB" && direction != "LR":
-				return fmt.Errorf("--direction %s: there are TB (top to bottom) and LR (left to right)", direction)
+				return fmt.Errorf("--direction %s: use TB (top to bottom) or LR (left to right)", direction)
 			case a.json:
 				a.printJSON(graph.JSON(g, states))
 				return nil

@@ -16,10 +16,10 @@ func newHistoryCommand(a *app) *cobra.Command {
 	variant := ""
 	c := &cobra.Command{
 		Use:   "history METRIC [PLAN]",
-		Short: "Show a metric over all runs, with the points at which it changed",
-		Long: "METRIC is an address as rules have it, without what it is compared with: chat.tg,\n" +
+		Short: "Show a metric over all runs and where it changed",
+		Long: "METRIC is an address as in rules, without a comparison: chat.tg,\n" +
 			"chat.ttft.p99, engine.memory_gb, levels.stress.e2e. Each session is a point, the mean\n" +
-			"of its launches that count, and each variant a series, whatever its engine was built of\n" +
+			"of its launches that count, and each variant a series, whatever its engine was built from\n" +
 			"at the time. Changes are found by E-divisive means with a permutation test (p ≤ 0.05).\n\n" +
 			"Sessions differ in more than the variant: a change is a flag and decides nothing.",
 		Example: "  mxflow history chat.tg\n" +
@@ -56,7 +56,7 @@ func newHistoryCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&variant, "variant", "", "show this `NAME` alone: baseline, or a feature")
+	c.Flags().StringVar(&variant, "variant", "", "show only this `NAME`: baseline, or a feature")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

@@ -17,16 +17,16 @@ func newImportCommand(a *app) *cobra.Command {
 	var definitions bool
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Show what another benchmark tool's result file holds, and how rules read it",
-		Long: `Reads the result file of another tool, shows every number with its unit and the
-address by which a rule reads it, and prints the block that makes it part of a
-plan. Which tool wrote the file is told by its content:
+		Short: "Show the contents of another benchmark tool's result file, and how rules read it",
+		Long: `Reads the result file of another tool, shows every number with its unit and its
+address in rules, and prints the block that makes it part of a plan. The tool is
+recognised by the file's content:
 
   ` + strings.Join(imported.Tools(), "\n  ") + `
 
-The numbers keep the tool's own names and definitions (--definitions): they are
-never mixed with mxflow's, since tools use one word for two things. A file that is
-damaged, or of no known tool, is refused with what is wrong and where.`,
+The numbers keep the tool's own names and definitions (--definitions) and are never
+mixed with mxflow's, because tools use one word for different things. A file that is
+damaged or of an unknown tool is refused, with what is wrong and where.`,
 		Example: "  mxflow import results/llama-benchy.json\n  mxflow import bench.csv --definitions\n  mxflow import result.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&definitions, "definitions", false, "say what the tool means by each name")
+	c.Flags().BoolVar(&definitions, "definitions", false, "show what the tool means by each name")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

@@ -16,7 +16,7 @@ func newInitCommand(a *app) *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Write a starter plan",
 		Long: `Writes a plan.hcl for an engine, with comments that explain each part. The one
-for the embedded engine runs as is; the others say what to fill in. It goes into
+for the embedded engine runs as is; the others mark what to fill in. It goes into
 the current folder, or into DIR, which is created if it does not exist. An
 existing plan is never overwritten. With --agent it writes AGENTS.md and SKILL.md
 instead, which tell a coding agent how to propose ports for a sealed plan.

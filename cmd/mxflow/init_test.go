@@ -63,7 +63,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "mine" {
 		t.Errorf("the plan is now %q", text)
 	}
-	if code, _, errs := command(t, "init", "--engine", "vlm", dir); code != 1 || !strings.Contains(errs, "There are: embedded, llamacpp, ollama, openai") {
+	if code, _, errs := command(t, "init", "--engine", "vlm", dir); code != 1 || !strings.Contains(errs, "Choose from: embedded, llamacpp, ollama, openai") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

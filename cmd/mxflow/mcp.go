@@ -34,9 +34,9 @@ func newMCPCommand(a *app) *cobra.Command {
 		Long: `Speaks the Model Context Protocol on standard input and output. An agent reads
 (validate, plan, status, explain, show, compare, profile, schema, kinds), proposes
 within the limits of the plan's seal (propose_feature, propose_value), and measures:
-qualify and apply return at once, progress tells how they come along, stop ends them.
-There is nothing to waive, retract, measure again or change rules with. Without a seal
-(mxflow seal) it can read only.`,
+qualify and apply return at once, progress reports on them, stop ends them. No tool
+waives, retracts, measures again or changes rules. Without a seal (mxflow seal) an
+agent can only read.`,
 		Example: "  mxflow mcp plan.hcl\n  mxflow mcp --key signing.pub plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ There is nothing to waive, retract, measure again or change rules with. Without 
 		},
 	}
 	varFlag(c, &vars)
-	c.Flags().StringVar(&key, "key", "", "public key of who sealed, or its `file` (default: your own)")
+	c.Flags().StringVar(&key, "key", "", "public key of the sealer, or its `file` (default: your own)")
 	return c
 }
 

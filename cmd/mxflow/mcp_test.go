@@ -309,7 +309,7 @@ func TestAgentIsRefused(t *testing.T) {
 		"the default of a knob":   {"propose_value", object{"knob": "moe", "value": "all", "env": object{"MXFLOW_EMBEDDED_MOE": "all", "SLOW": "1"}, "must_see": []string{"*using kernel moe_all_experts_mxfp4*"}}, "knob.moe.value.all.env.SLOW", ""},
 		"a knob that is not open": {"propose_value", object{"knob": "other", "value": "x", "must_see": []string{"*"}}, "", `knob "other" is not written`},
 		"an expression as a name": {"propose_feature", object{"phase": "port", "name": `x" { }`, "set": object{"moe": "also_all"}}, "", "name "},
-		"a sealed feature's name": {"propose_feature", object{"phase": "port", "name": "control", "set": object{"moe": "also_all"}}, "", "phase port has a feature"},
+		"a sealed feature's name": {"propose_feature", object{"phase": "port", "name": "control", "set": object{"moe": "also_all"}}, "", "phase port already has a feature"},
 		"rerun":                   {"apply", object{"rerun": []string{"all"}}, "", "validating"},
 		"another plan":            {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
 		"a tool that is none":     {"waive", object{"gate": "port"}, "", "unknown tool"},

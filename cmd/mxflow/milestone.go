@@ -18,12 +18,12 @@ func newMilestoneCommand(a *app) *cobra.Command {
 	plan, at := "", ""
 	c := &cobra.Command{
 		Use:   "milestone [NAME]",
-		Short: "Give the state at the end of a run a name, or list the names",
-		Long: `Records that a run is a milestone: what was decided up to its end can be named later, as
-in mxflow report --since NAME and mxflow compare NAME latest, and mxflow history shows where it lies.
-A name is used once, for good: it is a line of the ledger, which audit verify covers.
+		Short: "Name the state at the end of a run, or list the names",
+		Long: `Records a run as a milestone: the decisions up to its end can be named later, as in
+mxflow report --since NAME and mxflow compare NAME latest, and mxflow history marks it.
+A name cannot be reused or moved: it is a line of the ledger, which audit verify covers.
 
-Without NAME it lists the milestones. No apply may be running when one is made.`,
+Without NAME it lists the milestones. No apply can be running when one is recorded.`,
 		Example: "  mxflow milestone v0.1 --note 'CUTLASS by default'\n" +
 			"  mxflow milestone before-spec --at 20261120T0941\n" +
 			"  mxflow milestone",
@@ -35,7 +35,7 @@ Without NAME it lists the milestones. No apply may be running when one is made.`
 			}
 			if len(args) == 0 {
 				if c.Flags().Changed("at") || c.Flags().Changed("note") {
-					return fmt.Errorf("--at and --note are of a new milestone: name it")
+					return fmt.Errorf("--at and --note belong to a new milestone: name it")
 				}
 				return listMilestones(a, of)
 			}
@@ -53,7 +53,7 @@ Without NAME it lists the milestones. No apply may be running when one is made.`
 		},
 	}
 	c.Flags().StringVar(&at, "at", "latest", "the `RUN` that it names: its ID, or its first characters")
-	c.Flags().StringVar(&m.Note, "note", "", "what it is, in a line")
+	c.Flags().StringVar(&m.Note, "note", "", "what it is, in one line")
 	c.Flags().StringVar(&plan, "plan", "", "the plan (default: the one of this folder)")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -74,7 +74,7 @@ func recordMilestone(a *app, plan []string, m *ledger.Milestone, at string) erro
 	}
 	for _, other := range report.Milestones(st) {
 		if other.Name == m.Name {
-			return fmt.Errorf("milestone %q is run %s since %s, and a name is used once: choose another", m.Name, other.Run, ledger.Minute(other.Marked))
+			return fmt.Errorf("milestone %q has been run %s since %s, and names are not reused: choose another", m.Name, other.Run, ledger.Minute(other.Marked))
 		}
 	}
 	if err := st.Append(&ledger.Record{Type: "milestone", Time: time.Now().UTC(), Run: run.ID, Milestone: m}); err != nil {
@@ -104,7 +104,7 @@ func listMilestones(a *app, plan []string) error {
 		return nil
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(a.stdout, "No milestones. mxflow milestone NAME makes one of the last run.")
+		fmt.Fprintln(a.stdout, "No milestones. mxflow milestone NAME records the last run as one.")
 		return nil
 	}
 	var rows [][]string

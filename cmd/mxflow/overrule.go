@@ -15,7 +15,7 @@ import (
 type signature struct{ reason, by string }
 
 func (s *signature) flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.reason, "reason", "", "why, for those who read it later (required)")
+	c.Flags().StringVar(&s.reason, "reason", "", "why, for later readers (required)")
 	c.Flags().StringVar(&s.by, "by", "", "your name (required)")
 }
 
@@ -45,7 +45,7 @@ func writer(a *app, args []string) (st *store.Store, done func(), err error) {
 // opened is writer for who signs what is there.
 func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	if len(args) > 0 && store.IsArchive(args[0]) {
-		return nil, nil, fmt.Errorf("%s is an export, and nothing is recorded in one: name the plan", args[0])
+		return nil, nil, fmt.Errorf("%s is an export, which records nothing: name the plan", args[0])
 	}
 	seen, err := a.reader(args)
 	if err != nil {

@@ -13,8 +13,8 @@ func TestSignature(t *testing.T) {
 		{"", "kim", "--reason is missing", ""},
 		{" \n", "kim", "--reason is missing", ""},
 		{"known", " ", "--by is missing", ""},
-		{"red \x1b[31m", "kim", "cannot be printed", ""},
-		{"half \xff", "kim", "cannot be printed", ""},
+		{"red \x1b[31m", "kim", "contains unprintable characters", ""},
+		{"half \xff", "kim", "contains unprintable characters", ""},
 		{strings.Repeat("x", 2001), "kim", "2001 bytes long", ""},
 		{"known", strings.Repeat("x", 201), "201 bytes long", ""},
 	} {

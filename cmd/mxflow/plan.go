@@ -24,12 +24,13 @@ func newPlanCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
-		Long: `Shows each node of PLAN, or of the plan of this folder: reuse (the recorded outcome is kept), decide or
-re-decide (from recorded launches) or measure, and why; how many launches that takes
-and about how long. A rule that was relaxed after its launches were seen is measured
-again, unless --on-seen-data lets it decide on them. What depends on a gate that is still open says so. What the plan has other than the last apply had stands first. With
---out it is written to a file for apply, which refuses where something moved since.
-Nothing is started and nothing else is written.`,
+		Long: `Shows each node of PLAN, or of the plan of this folder: reuse (the recorded outcome is
+kept), decide or re-decide (from recorded launches) or measure, and why; how many
+launches that takes and about how long. A rule that was relaxed after its launches were
+seen is measured again, unless --on-seen-data lets it decide on them. Nodes behind a gate
+that is still open are marked. Changes since the last apply come first. With --out it
+is written to a file for apply, which refuses it if something changed since. Nothing is
+started and nothing else is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl\n  mxflow plan --detailed-exitcode plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -92,11 +93,11 @@ Nothing is started and nothing else is written.`,
 	}
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply: show what it would measure again")
-	c.Flags().StringArrayVar(&target, "target", nil, "as in apply: show what it would leave out")
+	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply; shows what it would measure again")
+	c.Flags().StringArrayVar(&target, "target", nil, "as in apply; shows what it would leave out")
 	onSeenFlag(c, &onSeen)
-	c.Flags().StringVar(&out, "out", "", "write what was shown to this `file`, for mxflow apply FILE")
-	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "end with 0 where an apply would keep every outcome, and with 2 where it would not")
+	c.Flags().StringVar(&out, "out", "", "write what is shown to this `file`, for mxflow apply FILE")
+	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 0 if an apply would keep every outcome, otherwise with 2")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }

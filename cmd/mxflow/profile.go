@@ -24,24 +24,24 @@ func newProfileCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile FILE… | PLAN [FEATURE]",
 		Short: "Show where the time of a profiled engine goes: kernels, waits, host",
-		Long: `Reads what a profiler recorded of an engine and shows, for prefill and decoding, GPU
-time per token by category, the kernels, why the GPU waited and what the host did.
-Several files, or a folder, are one capture: a file for each GPU or process.
+		Long: `Reads a profile of an engine and shows, for prefill and decoding, GPU time per token by
+category, the kernels, why the GPU waited and what the host did. Several files, or a
+folder, are one capture: one file per GPU or process.
 
-Read are torch and Chrome traces (.json, .json.gz), Nsight Systems (.sqlite, .nsys-rep
-where nsys is on the PATH, CSV of nsys stats), Nsight Compute (CSV), summaries of
-kernels (CSV), and what --json printed. The content tells which.
+Formats, recognised by content: torch and Chrome traces (.json, .json.gz), Nsight
+Systems (.sqlite, .nsys-rep if nsys is on the PATH, CSV of nsys stats), Nsight Compute
+(CSV), kernel summaries (CSV), and the output of --json.
 
 Prefill and decoding are told apart by the marks that vLLM, SGLang and TensorRT-LLM
-write around their steps. A profile without them is one whole, of which --phase,
---requests and --steps say what it was.
+write around their steps. A profile without them is taken as a whole; describe it with
+--phase, --requests and --steps.
 
-Of a plan, what the level profile took last is shown: of the baseline, or of a feature
-and then what differs from its parent; against what the machine allows where model and
-GPU are on record.
+For a plan, the newest profile of level profile is shown: that of the baseline, or of a
+feature with its differences from the parent; and how far it is from what the machine
+allows, if model and GPU are on record.
 
-With --model and --gpu, each category is held against the time that it takes at least:
-how far it is from that, what a step would gain, and what bounds it.`,
+With --model and --gpu, each category is compared with its shortest possible time: how
+far it is from that, what a step would gain, and what bounds it.`,
 		Example: "  mxflow profile decode.pt.trace.json.gz\n" +
 			"  mxflow profile plan.hcl grouped_gemm\n" +
 			"  mxflow profile traces/ --kernels 30\n" +
@@ -87,11 +87,11 @@ func newProfileDiffCommand(a *app) *cobra.Command {
 	kernels := 12
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Show what differs between two profiles, and how much of the change each part explains",
-		Long: `Lays two profiles side by side, phase by phase: GPU time per step by category and
-by kernel, and waits. A and B are files, folders or what --json printed, of whichever
-engine and profiler. The last column is the share of the change of a step, from end to
-end, that each explains; categories, overlap and waits add up to 100%.`,
+		Short: "Show how two profiles differ, and how much of the change each part explains",
+		Long: `Compares two profiles side by side, phase by phase: GPU time per step by category and
+by kernel, and waits. A and B are files, folders or the output of --json, of any engine
+and profiler. The last column is the share of a step's change, end to end, that each
+explains; categories, overlap and waits add up to 100%.`,
 		Example: "  mxflow profile diff baseline.json.gz candidate.json.gz\n  mxflow profile diff baseline/ candidate/ --json",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -106,7 +106,7 @@ end, that each explains; categories, overlap and waits add up to 100%.`,
 			}
 			d := profile.DiffOf(before, after)
 			if len(d.Parts) == 0 {
-				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of requests, or say with --phase and --requests what a profile without marks is",
+				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of requests, or describe a profile without marks with --phase and --requests",
 					args[0], profiled.Parts(before), args[1], profiled.Parts(after))
 			}
 			if a.json {
@@ -124,9 +124,9 @@ end, that each explains; categories, overlap and waits add up to 100%.`,
 
 func profileFlags(c *cobra.Command, o *profile.Options, kernels *int) {
 	f := c.Flags()
-	f.StringVar(&o.Phase, "phase", "", "what a profile without marks is of: prefill or decode")
+	f.StringVar(&o.Phase, "phase", "", "phase of a profile without marks: prefill or decode")
 	f.IntVar(&o.Requests, "requests", 0, "requests served at once in a profile without marks")
-	f.IntVar(&o.Steps, "steps", 0, "steps of the model in a profile without marks")
+	f.IntVar(&o.Steps, "steps", 0, "model steps in a profile without marks")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens computed in a profile without marks")
 	f.StringArrayVar(&o.Processes, "process", nil, "count only this process, by `PID or name` (* for anything; repeatable)")
 	f.IntVar(kernels, "kernels", *kernels, "kernels to list for each part; 0 for all")
@@ -154,7 +154,7 @@ func readProfile(ctx context.Context, paths []string, o profile.Options) (*profi
 	case errors.Is(err, profile.ErrHidden):
 		return nil, fmt.Errorf("%w: record with nsys profile --cuda-graph-trace=node", err)
 	case errors.Is(err, profile.ErrNoKernels):
-		return nil, fmt.Errorf("%w: was the engine working, and is this the file of the process that does?", err)
+		return nil, fmt.Errorf("%w: was the engine working, and is this the file of the right process?", err)
 	}
 	return analysis, err
 }
@@ -164,7 +164,7 @@ func servedFlags(c *cobra.Command, s *profiled.Served) {
 	f.StringVar(&s.Config, "model", "", "`config.json` of the model: with --gpu, show how far kernels are from what the machine allows")
 	f.StringArrayVar(&s.GPUs, "gpu", nil, "`name` of the GPU as nvidia-smi prints it (repeat it for several)")
 	f.Float64Var(&s.Context, "context", 0, "tokens of context of each request, for the KV cache that decoding reads")
-	f.Float64Var(&s.Bandwidth, "bandwidth", 0, "`GB/s` that a benchmark read on all GPUs together, in place of the data sheets'")
+	f.Float64Var(&s.Bandwidth, "bandwidth", 0, "`GB/s` that a benchmark read on all GPUs together, instead of the data sheets' value")
 }
 
 // namesPlan reports whether the first argument is a plan, or a folder with one, and no
@@ -186,7 +186,7 @@ func profileOfPlan(a *app, args []string, kernels int, limits bool, on *profiled
 	case 2:
 		feature = args[1]
 	default:
-		return fmt.Errorf("%s is a plan: name one feature behind it, not %s", args[0], strings.Join(args[1:], ", "))
+		return fmt.Errorf("%s is a plan: name one feature after it, not %s", args[0], strings.Join(args[1:], ", "))
 	}
 	st, err := a.reader(args[:1])
 	if err != nil {

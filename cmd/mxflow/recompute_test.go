@@ -63,9 +63,9 @@ func TestRecompute(t *testing.T) {
 		exit   int
 		want   []string
 	}{
-		{name: "agrees", want: []string{"s-1.baseline.1  baseline  agrees ", "Everything agrees bit for bit: ", "agrees too: 1 decision.", "not compared: engine.startup_s"}},
+		{name: "agrees", want: []string{"s-1.baseline.1  baseline  agrees ", "Everything agrees bit for bit: ", "agree too: 1 decision.", "not compared: engine.startup_s"}},
 		{name: "one launch by its ID", ask: "s-1.baseline.1", want: []string{"Everything agrees bit for bit"}},
-		{name: "the last bit", change: lastBit, exit: verdict.ExitFail, want: []string{"differs", "chat.ttft", "mean", "rest on launches which do not agree: baseline", "1 launch is not what its raw data say"}},
+		{name: "the last bit", change: lastBit, exit: verdict.ExitFail, want: []string{"differs", "chat.ttft", "mean", "based on launches that do not agree: baseline", "1 launch contradicts its raw data"}},
 		{name: "the last bit from another architecture", arch: other, change: lastBit, want: []string{"agrees within 1e-9", "on another architecture"}},
 		{
 			name: "more than the last bit from another architecture", arch: other, exit: verdict.ExitFail, want: []string{"differs"},
@@ -100,7 +100,7 @@ func TestRecompute(t *testing.T) {
 			name: "a qualification", exit: verdict.ExitInconclusive, want: []string{"nothing from samples", "there is nothing to recompute"},
 			change: func(l *ledger.Launch, r *measure.Recording) { l.Metrics, r.Samples, r.Series = nil, nil, nil },
 		},
-		{name: "nobody knows it", ask: "luck", exit: verdict.ExitUsage, want: []string{`no launch is called "luck"`}},
+		{name: "nobody knows it", ask: "luck", exit: verdict.ExitUsage, want: []string{`nor is there a launch named "luck"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,47 +30,47 @@ func newReplayCommand(a *app) *cobra.Command {
 	var flags replayFlags
 	c := &cobra.Command{
 		Use:   "replay [PLAN|FILE]",
-		Short: "Decide every recorded level, feature and gate again from raw data, and compare",
-		Long: `Decides every recorded decision about levels, features and gates again, also those that
-others took the place of: levels from the answers, logs and outputs that their launches
-kept, metrics from the raw samples, rules from the plan that the run recorded,
+		Short: "Decide every recorded level, feature and gate again from raw data and compare",
+		Long: `Decides every recorded decision about levels, features and gates again, including
+superseded ones: levels from the answers, logs and outputs that their launches kept,
+metrics from the raw samples, rules from the plan that the run recorded,
 launch-to-launch variance from the launches before the session. What cannot be decided
 again (steps, whether a benchmark's launches count, levels in which the engine died) is
 listed.
-Every verdict of a rule or a comparison has to come out the same, and every number
-bit for bit (within 1e-9 where it was recorded on another architecture). Nothing is
-started and nothing is written. FILE is what audit export wrote.
+Every verdict of a rule or a comparison must come out the same, and every number bit
+for bit (within 1e-9 if it was recorded on another architecture). Nothing is started
+and nothing is written. FILE is an output of audit export.
 
-Exit status: 0 everything agrees; 2 something came out otherwise, which is listed;
-3 nothing could be decided again, or not all that stands: its plan cannot be compiled
-any more, so only the tests that it recorded were computed again; 4 the ledger is
+Exit status: 0 everything agrees; 2 something came out differently, which is listed;
+3 nothing could be decided again, or not every current decision: its plan no longer
+compiles, so only the tests that it recorded were computed again; 4 the ledger is
 damaged, or raw data are missing or damaged; 1 wrong usage.
 
 --plan CHANGED decides the same evidence by another plan's rules, thresholds and
-decision settings: what would have come out, gate by gate. What was never measured
-is not known, be it a level, a workload, a knob, a step or a feature that the changed
-plan adds, and where launches ended because the recorded rules were decided, they may
-be too few for others: all are inconclusive and say so. Another engine, workload or
-level than was measured makes what it touches invalid. Exit status then, as of
-apply: 0 every gate of the changed plan would have passed, 2 one would have failed or
-been invalid, 3 one would be inconclusive or a feature was never measured, 4 raw data
-are missing, 1 the changed plan has mistakes.
+decision settings: what would have come out, gate by gate. Whatever was never measured
+(a level, workload, knob, step or feature that the changed plan adds) is unknown, and
+launches that ended because the recorded rules were decided can be too few for others:
+these are inconclusive and say so. An engine, workload or level other than the measured
+one makes what it affects invalid. Exit status then, as of apply: 0 every gate of the
+changed plan would have passed, 2 one would have failed or been invalid, 3 one would be
+inconclusive or a feature was never measured, 4 raw data are missing, 1 the changed
+plan has mistakes.
 
 The recorded plan is compiled with the variables, the suite and the environment that
-the run recorded, whatever is given now. Sensitive values are in no record: with --var,
---var-file or MXFLOW_VAR_name as they were given then, all of the plan is checked;
-without, each rule is compiled from the text that its decision recorded. The changed
-plan has the variables and the suite that are given now.`,
+the run recorded, whatever is given now. Sensitive values are never recorded: with the
+same --var, --var-file or MXFLOW_VAR_name as then, the whole plan is checked; without
+them, each rule is compiled from the text recorded with its decision. The changed plan
+uses the variables and the suite given now.`,
 		Example: "  mxflow audit replay plan.hcl\n" +
 			"  mxflow audit replay plan.hcl --node cutlass\n" +
 			"  mxflow audit replay plan.hcl --plan stricter.hcl",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if flags.changed == "" && flags.suite != "" {
-				return errors.New("--suite is for the changed plan of --plan: the suite of a recorded plan is on record")
+				return errors.New("--suite is for the changed plan of --plan: the recorded plan keeps its suite")
 			}
 			if flags.changed != "" && flags.node != "" {
-				return errors.New("--plan and --node do not go together: a changed plan is decided as a whole, since what a gate reads follows from its features")
+				return errors.New("--plan and --node cannot be combined: a changed plan is decided as a whole, because gates read their features")
 			}
 			st, err := evidence(a, stateBeside(a, args, flags.changed))
 			if err != nil {
@@ -101,7 +101,7 @@ plan has the variables and the suite that are given now.`,
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
-	c.Flags().StringVar(&flags.changed, "plan", "", "decide by the rules of this plan instead of the recorded one")
+	c.Flags().StringVar(&flags.changed, "plan", "", "decide with the rules of this plan instead of the recorded one")
 	c.Flags().StringVar(&flags.node, "node", "", "only decisions about this node")
 	varFlag(c, &flags.vars)
 	suiteFlag(c, &flags.suite)
@@ -142,9 +142,9 @@ func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	}
 	p := loaded.Plan
 	if runs := st.Runs(); len(runs) == 0 {
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("nothing was applied here, so there is no evidence to decide by"))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("nothing was applied here, so there is no evidence to decide from"))
 	} else if was := runs[len(runs)-1].Plan; was != p.Name {
-		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
+		return fmt.Errorf("%s is plan %q, but plan %q was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
 	c := again.With(newReplay(st, flags), st, p)
 	if a.json {

@@ -100,7 +100,7 @@ func TestChangedPlanThatAsksForMore(t *testing.T) {
 		{"fewer launches", "", change(sends, sends+"\n    launches = 3"), 3, []string{"3 launches per arm: a verdict needs 4"}, "4 launches per arm,"},
 		{"more launches", "", change(sends, sends+"\n    launches = 12"), 0, []string{"would have passed"}, ""},
 		{"more launches than there are", "", change(sends, sends+"\n    launches = 12", "gain >= 0.10", "gain >= 0.205", "gain >= 0.10", "gain >= 0.205"), 3, []string{"phase.experts pass inconclusive", "more needed (up to 12)"}, ""},
-		{"more launches for a feature that no gate reads", "", change("gain >= 0.10", "gain >= 0.205"), 0, []string{"feature.routed pass inconclusive", "What would have become of feature.routed is not known."}, ""},
+		{"more launches for a feature that no gate reads", "", change("gain >= 0.10", "gain >= 0.205"), 0, []string{"feature.routed pass inconclusive", "The outcome of feature.routed is unknown."}, ""},
 		{"a criterion on what was recorded", "", change("feature \"routed\" {", "feature \"routed\" {\n    criterion \"memory\" {\n      rule = \"engine.memory_gb <= 4\"\n    }"), 0, []string{"memory: pass"}, ""},
 		{"a criterion on what was not recorded", "", change("feature \"routed\" {", "feature \"routed\" {\n    criterion \"start\" {\n      rule = \"engine.startup_s <= 60\"\n    }", "expr = \"chat.tg.gain >= 0.10", "expr = \"feature[\\\"routed\\\"].accepted"), 3, []string{"feature.routed pass inconclusive", "has no engine.startup_s"}, ""},
 		{"a feature more, with its knob", "", change(append(two, knob, kv, phase, phase+"\n"+feature)...), 3, []string{"feature.other – inconclusive it was never measured", "feature.routed pass inconclusive", "never measured (knob kv = off)"}, ""},
@@ -177,8 +177,8 @@ func TestChangedPlanBesideOneThatIsGone(t *testing.T) {
 		exit       int
 		want       []string
 	}{
-		{"metrics", planWith(tenPercent, tenPercent), nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give var.least as it was then"}},
-		{"levels", levels, nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give var.least as it was then"}},
+		{"metrics", planWith(tenPercent, tenPercent), nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give the same var.least"}},
+		{"levels", levels, nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give the same var.least"}},
 		{"a fail", planWith("chat.tg.gain >= 0.30", tenPercent), nil, 3, []string{"feature.routed  pass      fail", "phase.experts   pass      inconclusive"}},
 		{"the variable given again", plan, []string{"--var", "least=0.1"}, 0, []string{"Every gate of the changed plan would have passed"}},
 	} {

@@ -39,24 +39,24 @@ func newReportCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "report [PLAN]",
-		Short: "Write the results as Markdown, as a page, for CI or as files to commit",
+		Short: "Write the results as Markdown, as an HTML page, for CI or as files to commit",
 		Long: `Writes gates, features with their evidence, the accepted stack and every launch as
-one Markdown page. --format html writes one file for a browser that needs nothing
-else: every launch as a point, the bounds that decided, distributions, power and
-clocks. --out replaces an older report, and only one that is as mxflow wrote it:
-notes of your own are kept, unless you say --force.
+one Markdown page. --format html writes one self-contained file for a browser: every
+launch as a point, the bounds that decided, distributions, power and clocks. --out
+replaces an older report only if it is as mxflow wrote it: your own notes are kept,
+unless you add --force.
 
 --dir writes a folder of files to commit: BENCHMARK_RESULTS.md, FEATURE_MATRIX.md,
 porting/FEATURE_<name>.md for each feature, UPSTREAM_TODOS.md, analysis/ and
-TEST_LOGS/. Text of your own stays in notes, improve, blocked_by and superseded_by
+TEST_LOGS/. Your own text is kept in notes, improve, blocked_by and superseded_by
 of the plan's features, and between <!-- keep NAME --> and <!-- /keep --> in the
-files. A file that mxflow did not write is refused; --force only replaces its own.
-Written again without new results, no file changes.
+files. A file that mxflow did not write is refused; --force replaces only its own.
+Writing again without new results changes no file.
 
---format junit is red exactly where an apply does not end with 0: fail and
-inconclusive are failures; error, invalid, locked and undecided are errors; what is
-waived, or what its gate does without, is skipped. --format github is for a step
-summary or a comment. docs/ci.md shows both in a workflow.`,
+--format junit is red exactly when an apply does not end with 0: fail and
+inconclusive are failures; error, invalid, locked and undecided are errors; waived
+nodes, and those that their gate does without, are skipped. --format github is for a
+step summary or a comment. docs/ci.md shows both in a workflow.`,
 		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -71,17 +71,17 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 			}
 			switch {
 			case !known:
-				return fmt.Errorf("--format %s: there are %s", format, verdict.And(slices.Sorted(maps.Keys(reportFormats))))
+				return fmt.Errorf("--format %s: use %s", format, verdict.And(slices.Sorted(maps.Keys(reportFormats))))
 			case a.json && format != "md":
-				return fmt.Errorf("--json and --format %s are two formats: give one", format)
+				return fmt.Errorf("--json and --format %s are two formats: use one", format)
 			case pr && (a.json || out+dir != "" || since != "" || format != "md"):
-				return errors.New("--pr prints a page of its own: send it where you want it with > FILE, without --json, --out, --dir, --since and --format")
+				return errors.New("--pr prints its own page: redirect it with > FILE, without --json, --out, --dir, --since and --format")
 			case a.json && out+dir != "":
-				return fmt.Errorf("--out and --dir are for pages; send --json where you want it with > %s", cmp.Or(out, "FILE"))
+				return fmt.Errorf("--out and --dir are for pages; redirect --json with > %s", cmp.Or(out, "FILE"))
 			case dir != "" && (out != "" || since != "" || format != "md"):
-				return errors.New("--dir writes its own files: leave --out, --since and --format out")
+				return errors.New("--dir writes its own files: remove --out, --since and --format")
 			case dir == "" && format != "html" && len(vars) > 0:
-				return errors.New("--var and --var-file are for --dir and --format html, which read the plan: add one of them, or leave it out")
+				return errors.New("--var and --var-file are for --dir and --format html, which read the plan: add one of them, or remove the variables")
 			case pr:
 				return ci.PullRequest(a.stdout, st)
 			}
@@ -93,11 +93,11 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 			case dir != "":
 				return writeTree(a, args, vars, st, dir, force)
 			case since != "" && format != "md":
-				return fmt.Errorf("--since is Markdown or --json: leave --format %s out", format)
+				return fmt.Errorf("--since is Markdown or --json: remove --format %s", format)
 			case since != "":
 				return reportSince(a, st, since, out)
 			case force && out == "":
-				return errors.New("--force replaces the file of --out, or those of --dir: name it")
+				return errors.New("--force replaces the file of --out or those of --dir: name one")
 			}
 			if out == "" {
 				return f.write(a.stdout, st)
@@ -108,9 +108,9 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 	c.Flags().StringVar(&format, "format", "md", "md, html, junit or github")
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
 	c.Flags().StringVar(&since, "since", "", "what changed since this `MILESTONE`, instead of the page")
-	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask of a pull request that claims performance")
-	c.Flags().StringVar(&dir, "dir", "", "folder to write as files that a team commits")
-	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever is in it, and changed files of --dir")
+	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
+	c.Flags().StringVar(&dir, "dir", "", "folder for files that a team commits")
+	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever it contains, and changed files of --dir")
 	varFlag(c, &vars)
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -119,7 +119,7 @@ summary or a comment. docs/ci.md shows both in a workflow.`,
 // reportSince says what changed since a milestone.
 func reportSince(a *app, st *store.Store, name, out string) error {
 	if out != "" {
-		return errors.New("--since prints what changed, and --out keeps the whole page: give one of them")
+		return errors.New("--since prints what changed, --out keeps the whole page: use one of them")
 	}
 	s, err := report.SinceMilestone(st, name)
 	if err != nil {
@@ -159,7 +159,7 @@ func replaceReport(out string, force bool, st *store.Store, f reportFormat) erro
 	case err == nil && len(old) > 0 && !force && !bytes.HasPrefix(old, []byte(f.heading)):
 		return fmt.Errorf("%s exists and is no report, so it is not overwritten. Choose another file", out)
 	case err == nil && len(old) > 0 && !force && !sealed(old):
-		return fmt.Errorf("%s was changed since mxflow wrote it, so it is not overwritten. Choose another file, or say --force to lose the changes", out)
+		return fmt.Errorf("%s was changed since mxflow wrote it, so it is not overwritten. Choose another file, or discard the changes with --force", out)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
@@ -196,7 +196,7 @@ func writeTree(a *app, args []string, vars []load.Given, st *store.Store, dir st
 		return err
 	}
 	if runs := st.Runs(); len(runs) > 0 && runs[len(runs)-1].Plan != loaded.Plan.Name {
-		return fmt.Errorf("%s holds results of plan %q, and %s is plan %q: name the plan that was applied here, or its directory with --state", st.Dir(), runs[len(runs)-1].Plan, path, loaded.Plan.Name)
+		return fmt.Errorf("%s holds results of plan %q, but %s is plan %q: name the plan that was applied here, or its directory with --state", st.Dir(), runs[len(runs)-1].Plan, path, loaded.Plan.Name)
 	}
 	files, err := tree.Files(loaded.Plan, st, movedIn(st))
 	if err != nil {

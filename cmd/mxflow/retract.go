@@ -26,17 +26,17 @@ func newRetractCommand(a *app) *cobra.Command {
 		Short: "Withdraw a decided outcome that turned out wrong",
 		Long: `Records that an outcome was wrong: who says so, and why. NODE is an address as
 status shows it, or the name of a feature or a phase. The outcome becomes invalid,
-and with it every gate and feature that rests on it; what comes after them is
-locked. What was decided before stays in the record.
+and with it every gate and feature that depends on it; later phases are locked.
+Earlier decisions stay in the record.
 
-An apply does not decide the node again by itself: --rerun does, or a change of what
-is measured. When it stands again, what was withdrawn with it is decided again from
-recorded launches. Measurements are withdrawn only where NODE names one
+An apply does not decide the node again on its own: use --rerun, or change what is
+measured. Once the node is decided again, what was withdrawn with it is decided again
+from recorded launches. Measurements are withdrawn only if NODE names one
 (feature.NAME.benchmark, feature.NAME.qualify, baseline).
 
-What rests on the node is known from PLAN, or from the plan of the last run. Where
-it cannot be read, everything that was decided later is withdrawn; the next apply
-decides again what needed not be.`,
+PLAN, or the plan of the last run, tells what depends on the node. If neither can be
+read, everything decided later is withdrawn; the next apply decides again what was
+withdrawn needlessly.`,
 		Example: "  mxflow retract kv_cache --reason 'the prompts were cached' --by kim plan.hcl\n" +
 			"  mxflow apply --rerun kv_cache plan.hcl",
 		Args: cobra.RangeArgs(1, 2),
@@ -65,7 +65,7 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 		return err
 	}
 	if alternative != "" {
-		return fmt.Errorf("%s is one of the values that %s chose among, and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, recorded.Short(node))
+		return fmt.Errorf("%s is one of the values that %s chose from and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, recorded.Short(node))
 	}
 	d, err := overruling.Standing(st, node)
 	if err != nil {
@@ -75,7 +75,7 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 	case d.Retracted():
 		return fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), overruling.RerunName(d.Decision))
 	case d.Withdrawn():
-		return fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong by itself, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
+		return fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong on its own, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
 	case !d.Verdict.Decided():
 		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
 	}
@@ -99,7 +99,7 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 		overruling.Print(a.stdout, d, records, locked)
 	}
 	if rough != "" {
-		fmt.Fprintf(a.stderr, "note: %s: whatever was decided after it is withdrawn, and the next apply decides again what does not rest on it\n", rough)
+		fmt.Fprintf(a.stderr, "note: %s: everything decided after it is withdrawn; the next apply decides again what does not depend on it\n", rough)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func graphNow(a *app, st *store.Store, args []string, opts load.Options) (*runti
 	}
 	res := a.loadSilently(path, opts)
 	if !res.OK() {
-		return nil, fmt.Errorf("what rests on it is not known, since %s cannot be loaded now: mxflow validate says why, and variables that it needs are given with --var", path)
+		return nil, fmt.Errorf("what depends on it is unknown, because %s cannot be loaded now: see mxflow validate, and give variables that it needs with --var", path)
 	}
 	if err := apply.SamePlan(st, res.Plan); err != nil {
 		return nil, err

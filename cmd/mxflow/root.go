@@ -19,13 +19,13 @@ import (
 )
 
 const longHelp = `mxflow turns "port one performance feature into an inference engine, prove that it
-helps, only then go on" into a plan that a machine runs and an auditor can check.
+helps, only then continue" into a plan that a machine runs and an auditor can check.
 
   mxflow ab --a … --b …      is B faster than A? two commands, without a plan
   mxflow init                write a starter plan
   mxflow validate plan.hcl   find every mistake before anything is started
   mxflow test plan.hcl       decide cases: given these measurements, this verdict
-  mxflow console plan.hcl    try expressions and rules, also on a recorded run
+  mxflow console plan.hcl    try expressions and rules, optionally on a recorded run
   mxflow plan plan.hcl       what would run, in order, and why
   mxflow apply plan.hcl      start the engine, measure, decide, unlock
   mxflow status              where each phase stands
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a.stdout = inertWriter(out)
 	status := guarded(a, func() int { return execute(ctx, a, args) })
 	if err := out.Err(); err != nil {
-		fmt.Fprintf(stderr, "mxflow: not all that was to be printed could be: %v\n", err)
+		fmt.Fprintf(stderr, "mxflow: some output could not be printed: %v\n", err)
 		status = max(status, verdict.ExitUsage)
 	}
 	return status

@@ -13,13 +13,13 @@ func newSchemaCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of YAML plans, for editors",
-		Long: `Prints a JSON Schema (2020-12) of plans in YAML, with which editors complete and
-check them while you write. It is made from what mxflow itself checks plans
-against, so it fits this version: print it anew after an update.
+		Long: `Prints a JSON Schema (2020-12) of YAML plans, for completion and checks in editors.
+It is generated from the schema that mxflow itself uses, so it fits this version:
+print it again after an update.
 
-What only the whole plan can tell (references, rules, cycles) is for validate.
+References, rules and cycles need the whole plan: validate checks them.
 
-In VS Code, and wherever the YAML language server runs, name it in the first line
+In VS Code, and any editor with the YAML language server, name it in the first line
 of a plan:
 
   # yaml-language-server: $schema=mxflow.schema.json`,
@@ -37,6 +37,6 @@ of a plan:
 			return err
 		},
 	}
-	c.Flags().BoolVar(&ofCases, "cases", false, "the schema of files of cases in YAML (*.mxtest.yaml) instead")
+	c.Flags().BoolVar(&ofCases, "cases", false, "the schema of YAML case files (*.mxtest.yaml) instead")
 	return c
 }

@@ -27,23 +27,22 @@ func newSealCommand(a *app) *cobra.Command {
 	var by, out, suite string
 	c := &cobra.Command{
 		Use:   "seal [PLAN]",
-		Short: "Sign the rules of a plan, with limits for who proposes ports",
+		Short: "Sign the rules of a plan, with limits for those who propose ports",
 		Long: `Signs what a plan judges by: rules, workloads, protocols, decision, targets, engines,
-steps, and the files that their commands name. apply --sealed then refuses whatever
-is not so any more, with file, line, old and new value. Left open are the values of
-the knobs named by --knob, except for the default, the sources of the engines named
-by --source, and as many new features as --features says. A new feature has the
-criteria, protocol and parent of a sealed feature of its phase (or builds on what was
-accepted), and sets only these knobs.
+steps, and the files that their commands name. apply --sealed then refuses any change,
+with file, line, old and new value. These stay open: the values of the knobs named by
+--knob, except the default; the sources of the engines named by --source; and up to
+--features new features. A new feature has the criteria, protocol and parent of a
+sealed feature of its phase (or builds on the accepted stack), and sets only these
+knobs.
 
-The key is made on first use, in mxflow/signing.key in the folder of your
-configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for apply
---sealed --key.`,
+The key is created on first use, as mxflow/signing.key in your configuration folder;
+MXFLOW_SIGNING_KEY replaces it. Give others signing.pub, for apply --sealed --key.`,
 		Example: "  mxflow seal --by kim --knob gemm --features 5 --launches 200 --hours 8 plan.hcl\n  mxflow apply --sealed plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(by) == "" {
-				return errors.New("--by is missing: who seals the plan")
+				return errors.New("--by is missing: name who seals the plan")
 			}
 			path, err := a.planOf(args)
 			if err != nil {
@@ -94,11 +93,11 @@ configuration; MXFLOW_SIGNING_KEY takes its place. Give others signing.pub, for 
 	suiteFlag(c, &suite)
 	c.Flags().StringVar(&by, "by", "", "who seals (required)")
 	c.Flags().StringVar(&out, "out", "", "write the seal to this `file` (default: plan.seal beside the plan)")
-	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or knob.value, that may be changed (repeatable)")
-	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "engine, as kind.name, whose source may be changed (repeatable)")
-	c.Flags().IntVar(&limits.Features, "features", 0, "how many features may be proposed")
-	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all sealed applies may make (0: no limit)")
-	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches may take (0: no limit)")
+	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or knob.value, that can be changed (repeatable)")
+	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "engine, as kind.name, whose source can be changed (repeatable)")
+	c.Flags().IntVar(&limits.Features, "features", 0, "how many features can be proposed")
+	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all sealed applies together can make (0: no limit)")
+	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches can take (0: no limit)")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -120,7 +119,7 @@ func holdTo(s *planseal.Seal, file, by string, q *applying) {
 			return err
 		}
 		if len(moved) > 0 {
-			err := fmt.Errorf("%s does not allow this plan, nothing was started:\n%s", file, sealing.Lines(moved))
+			err := fmt.Errorf("%s does not allow this plan; nothing was started:\n%s", file, sealing.Lines(moved))
 			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, sealing.Reasons(moved)...)))
 		}
 		used := report.Spent(st)

@@ -22,16 +22,16 @@ func newServeCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "serve [PLAN]",
-		Short: "Show the results and the run under way in a browser",
-		Long: `Serves the page of report --format html on 127.0.0.1, and keeps it up to date while an
-apply is under way: the launch and the stage of the engine's start with the last line of
-its log, the numbers of each launch as it ends, after each round where the tests stand
-(the look of how many, the bounds against what is required, the chance that more launches
-decide), each verdict as it is decided. The address has a random token: who does
-not know it sees nothing, and nobody can change anything. Ctrl-C ends it.
+		Short: "Show the results and the current run in a browser",
+		Long: `Serves the page of report --format html on 127.0.0.1, and keeps it up to date during an
+apply: the launch and the stage of the engine's start with the last line of its log,
+the numbers of each launch as it ends, the state of each test after every round (which
+look of how many, the bounds against the requirement, the chance that more launches
+decide), and each verdict as it is decided. The address has a random token: without it
+nothing is shown, and nobody can change anything. Ctrl-C stops it.
 
-It reads the state directory and needs no lock. While nobody looks it does nothing; for
-a page that is open it looks once a second whether something was recorded.`,
+It reads the state directory and needs no lock. While no page is open it does nothing;
+for an open page it checks once per second for new records.`,
 		Example: "  mxflow serve plan.hcl\n  mxflow serve --port 8080 plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ a page that is open it looks once a second whether something was recorded.`,
 			}
 			listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			if err != nil {
-				return fmt.Errorf("--port %d cannot be served on: %w. Choose another, or leave it out", port, err)
+				return fmt.Errorf("cannot serve on --port %d: %w. Choose another, or leave it out", port, err)
 			}
 			ctx, stop := context.WithCancel(c.Context())
 			defer stop()
@@ -63,12 +63,12 @@ a page that is open it looks once a second whether something was recorded.`,
 				stop()
 			}()
 			s := live.New(dir, listener.Addr().String(), vars)
-			fmt.Fprintf(a.stdout, "%s\nCtrl-C ends it.\n", s.URL())
+			fmt.Fprintf(a.stdout, "%s\nPress Ctrl-C to stop.\n", s.URL())
 			return s.Serve(ctx, listener)
 		},
 	}
 	c.Flags().IntVar(&port, "port", 0, "port to serve on (default: a free one)")
-	c.Flags().BoolVar(&child, "child", false, "end when standard input does")
+	c.Flags().BoolVar(&child, "child", false, "stop when standard input ends")
 	_ = c.Flags().MarkHidden("child")
 	varFlag(c, &vars)
 	return c
@@ -79,7 +79,7 @@ a page that is open it looks once a second whether something was recorded.`,
 // this process, since its standard input does.
 func serveBeside(a *app, dir string) (done func()) {
 	fail := func(err error) func() {
-		fmt.Fprintf(a.stderr, "note: --serve does not serve: %v\n", err)
+		fmt.Fprintf(a.stderr, "note: --serve failed: %v\n", err)
 		return func() {}
 	}
 	program, err := os.Executable()

@@ -12,11 +12,11 @@ func newShowCommand(a *app) *cobra.Command {
 	recompute, all := false, false
 	c := &cobra.Command{
 		Use:   "show RUN [PLAN]",
-		Short: "Show one run: its decisions, launches and what they measured",
-		Long: "RUN is a run's ID, the beginning of one, or latest; or the ID of one launch, of which\n" +
+		Short: "Show one run: its decisions, launches and measurements",
+		Long: "RUN is a run's ID, the beginning of one, or latest; or the ID of one launch, for which\n" +
 			"every metric with all its statistics is shown, as --all does for each launch of a run.\n\n" +
 			"--recompute derives every metric again from the raw data that was kept and compares\n" +
-			"with what was stored: bit for bit, or within 1e-9 where it was recorded on another\n" +
+			"it with what was stored: bit for bit, or within 1e-9 if it was recorded on another\n" +
 			"architecture. Exit status: 0 everything agrees,\n" +
 			"2 something differs, 3 raw data are missing or there is nothing to recompute.",
 		Example: "  mxflow show latest examples/quickstart/plan.hcl\n" +

@@ -16,13 +16,12 @@ func newStatusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
-		Long: `Shows whether an apply is under way or was killed, whether the plan's files are still
-what was applied, and the newest decision about each step, feature and gate in the
-plan's order, with what is locked, what no run has reached yet, and last what the
-plan no longer has; the accepted stack with what each part gained and the knob
-values that result; the plan's targets, who is beaten and by how much; and what became
-of the hypotheses. It reads the state directory beside PLAN, or in the current folder,
-and needs no lock.`,
+		Long: `Shows whether an apply is running or was killed, whether the plan's files changed since
+they were applied, and the newest decision about each step, feature and gate in the
+plan's order, including nodes that are locked, not reached yet or no longer in the
+plan; the accepted stack with the gain of each part and the resulting knob values; the
+plan's targets, which are beaten and by how much; and the outcome of the hypotheses. It
+reads the state directory beside PLAN, or in the current folder, and needs no lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()

@@ -36,20 +36,19 @@ func newTestCommand(a *app) *cobra.Command {
 		Use:   "test [PLAN]",
 		Short: "Decide cases beside the plan: given these measurements, this verdict",
 		Long: `Reads *.mxtest.hcl and *.mxtest.yaml beside the plan. Each case gives measurements
-and the verdict that they should have; it is decided as an apply would, and what
-comes out otherwise is shown comparison by comparison. At the end stand the rules
-that no case has shown able to pass, or to fail. No engine is started and nothing
-is written.
+and the expected verdict; it is decided as an apply would decide it, and a mismatch
+is shown comparison by comparison. At the end are listed the rules that no case has
+shown to pass, or to fail. No engine is started and nothing is written.
 
 With --write it writes starter cases: for each feature and each gate one that
-passes and one that fails, with numbers beside the thresholds, or as a comment to
-fill in where these are not enough. A file that is there is never overwritten;
---print prints such cases for what those beside the plan do not show yet.
+passes and one that fails, with numbers near the thresholds, or as a comment to
+fill in where these are not enough. An existing file is never overwritten; --print
+prints such cases for what existing ones do not show yet.
 
-Where several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
+If several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
 
-Exit status: 0 all as expected, 2 a case came out otherwise, 1 there is nothing to
-run, or a mistake in the plan or in a case.`,
+Exit status: 0 all as expected, 2 a case came out differently, 1 nothing to run, or
+a mistake in the plan or in a case.`,
 		Example: "  mxflow test plan.hcl\n  mxflow test --run memory plan.hcl\n  mxflow test --write plan.hcl     # starter cases",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
@@ -58,7 +57,7 @@ run, or a mistake in the plan or in a case.`,
 			}
 			switch {
 			case (write || show) && r.name != "":
-				return errors.New("--write and --print are about all rules, and --run chooses among the cases that are there: use one of them")
+				return errors.New("--write and --print cover all rules, --run selects existing cases: use one of them")
 			case write && show:
 				return errors.New("use one of --write and --print")
 			case write || show:
@@ -70,7 +69,7 @@ run, or a mistake in the plan or in a case.`,
 	varFlag(c, &vars)
 	c.Flags().StringVar(&r.name, "run", "", "only cases whose name contains this text")
 	c.Flags().BoolVar(&write, "write", false, "write starter cases beside the plan")
-	c.Flags().BoolVar(&show, "print", false, "print cases for what those beside the plan do not show")
+	c.Flags().BoolVar(&show, "print", false, "print cases for what existing ones do not show")
 	a.jsonFlag(c, "print cases, rules and reasons as JSON")
 	return c
 }
@@ -117,7 +116,7 @@ func (r *caseRun) cases(loaded *load.Result) ([]*cases.Case, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with a case that passes and one that fails for each feature and gate", r.path, r.path, caseFileOf(r.path))
+		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with a passing and a failing case for each feature and gate", r.path, r.path, caseFileOf(r.path))
 	}
 	return r.read(loaded, files)
 }
@@ -184,7 +183,7 @@ func (r *caseRun) template(vars []load.Given, write bool) error {
 	text, open := decided.Templates(loaded, r.Outcomes)
 	switch {
 	case text == "" && len(decided.Coverage(loaded.Plan, nil)) == 0:
-		return errors.New("the plan has no rules that a case could be written for: add a criterion to a feature, or a gate to a phase")
+		return errors.New("the plan has no rules to write cases for: add a criterion to a feature, or a gate to a phase")
 	case text == "":
 		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", tell.Count(len(r.Outcomes), "case"))
 	}
@@ -193,7 +192,7 @@ func (r *caseRun) template(vars []load.Given, write bool) error {
 		return fmt.Errorf("the cases for %s cannot be written: %w", r.path, problems.Diagnostics)
 	}
 	if open > 0 {
-		fmt.Fprintf(r.stderr, "%s to fill in: a comment each, since numbers beside the thresholds are not enough.\n", tell.Count(open, "case"))
+		fmt.Fprintf(r.stderr, "%s to fill in, marked by comments: numbers near the thresholds are not enough.\n", tell.Count(open, "case"))
 	}
 	if !write {
 		_, err := r.stdout.Write(formatted)
@@ -207,13 +206,13 @@ const caseFileHead = `# Given these measurements, this verdict is expected:
 #
 #   mxflow test %s
 #
-# The numbers lie beside the thresholds. Put your own measurements in their place:
-# those that you would want to pass, and those that must not.
+# The numbers lie near the thresholds. Replace them with your own measurements:
+# ones that should pass, and ones that must not.
 
 `
 
 func alreadyThere(plan, path string) error {
-	return fmt.Errorf("%s is there already and is not overwritten. mxflow test --print %s prints what it does not show yet", path, plan)
+	return fmt.Errorf("%s already exists and is not overwritten. mxflow test --print %s prints the cases it lacks", path, plan)
 }
 
 // writeNew writes a file that was not there.

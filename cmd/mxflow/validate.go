@@ -14,12 +14,12 @@ func newValidateCommand(a *app) *cobra.Command {
 	var suite string
 	c := &cobra.Command{
 		Use:   "validate [PLAN]",
-		Short: "Find every mistake in a plan before anything is started",
-		Long: `Checks names, references, cycles, types, and compiles every rule against what the
-plan declares. All mistakes are reported at once, each with its place in the
-file and what to do. Files of cases beside the plan are read too (see mxflow test),
-and a gate without a case that passes and one that fails is named. Nothing is
-started and no state is touched.`,
+		Short: "Find every mistake in a plan before anything starts",
+		Long: `Checks names, references, cycles and types, and compiles every rule against what the
+plan declares. All mistakes are reported at once, each with its place in the file and
+what to do. Case files beside the plan are read too (see mxflow test), and gates
+without a passing and a failing case are named. Nothing is started and no state is
+touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

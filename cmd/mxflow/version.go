@@ -81,7 +81,7 @@ var tool = "mxflow " + built.name()
 func newVersionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of mxflow, of its source, and of what it contains",
+		Short: "Print the version of mxflow, its source and its contents",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {

@@ -22,18 +22,17 @@ func newWaiveCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "waive GATE [PLAN]",
-		Short: "Let the phases after a gate proceed although it did not pass",
+		Short: "Let the phases after a gate proceed even though it did not pass",
 		Long: `Records that a person overrides the verdict of a gate: who, why and until when.
 GATE is a phase, NAME or phase.NAME, whether or not it has a gate block, whose verdict
 is fail, inconclusive or invalid. The verdict stays and is shown everywhere with the
-waiver beside it; the next apply unlocks what comes after the gate, and does not
-retry what did not pass below it.
+waiver beside it; the next apply unlocks the phases after the gate, and does not
+retry what did not pass in it.
 
 A waiver covers one decision. When the gate is decided again (new evidence, changed
-rules, --rerun) or the waiver has expired, the gate locks again. The newest waiver
-counts; --revoke withdraws it. This needs only the state directory, not the plan, and
-no apply may be running in it; --var and --var-file may stand there as for apply, and
-change nothing.
+rules, --rerun) or the waiver expires, the gate locks again. The newest waiver counts;
+--revoke withdraws it. This needs only the state directory, not the plan, and no apply
+can be running in it; --var and --var-file are accepted as for apply, without effect.
 
 WHEN is a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an
 instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
@@ -50,7 +49,7 @@ instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
 			var err error
 			switch {
 			case revoke && expires != "":
-				return errors.New("--expires says when a new waiver ends, and --revoke ends the old one now: give one of them")
+				return errors.New("--expires sets when a new waiver ends, --revoke ends the old one now: use one of them")
 			case !revoke:
 				if w.Expires, err = overruling.Expiry(expires, now); err != nil {
 					return err
@@ -85,11 +84,11 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	holds := old.Covers(d.Decision, now)
 	switch {
 	case d.Verdict.Unlocks():
-		return fmt.Errorf("nothing to waive: %s %s, and what comes after it is unlocked", node, tell.Did(d.Verdict))
+		return fmt.Errorf("nothing to waive: %s %s, and the phases after it are unlocked", node, tell.Did(d.Verdict))
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s %s, so nothing was decided that could be waived. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(outcome.BrokenBy(d.Decision)))
+		return fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(outcome.BrokenBy(d.Decision)))
 	case w.Revoked && !holds:
-		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, tell.Behind(": ", tell.Line(old.Bears(d.Decision, now))))
+		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, tell.Behind(": ", tell.Line(old.Bears(d.Decision, now))))
 	}
 	w.Node, w.Attempt, w.MeasureKey, w.DecisionKey, w.Verdict = d.Node, d.Attempt, d.MeasureKey, d.DecisionKey, d.Verdict
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
@@ -102,11 +101,11 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", node, tell.Did(d.Verdict), d.Attempt, tell.Line(w.Bears(d.Decision, now)))
 	switch {
 	case w.Revoked:
-		fmt.Fprintln(a.stdout, "The next apply locks what comes after it.")
+		fmt.Fprintln(a.stdout, "The next apply locks the phases after it.")
 		return nil
 	case holds:
 		fmt.Fprintf(a.stdout, "This replaces the waiver of %s until %s.\n", old.By, ledger.Minute(old.Expires))
 	}
-	fmt.Fprintln(a.stdout, "The next apply unlocks what comes after it. This covers the decision as it is: decided again,\nby new evidence, changed rules or --rerun, the gate is not waived.")
+	fmt.Fprintln(a.stdout, "The next apply unlocks the phases after it. The waiver covers this decision only: decided again\n(new evidence, changed rules or --rerun), the gate is not waived.")
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 func newWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "worker",
-		Short:  "Make launches for an mxflow on another machine",
+		Short:  "Run launches for an mxflow on another machine",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

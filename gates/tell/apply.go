@@ -12,23 +12,23 @@ var applyPhrases = phrases{
 	code.SealMoved:      "{at}: {subject}: {limit?{is} exceeds the limit {limit}}{limit!sealed {was?{was}}{was!absent}, now {is?{is}}{is!absent}}",
 	code.SealSpent:      "{launches} of {most_launches} launches and {hours} of {most_hours} hours were used",
 	code.SealUnread:     "{error}",
-	code.HelperShadowed: "PATH finds {subject} at {path}, which this account can write; put {system} first in PATH, or remove it",
+	code.HelperShadowed: "PATH resolves {subject} to {path}, which this account can write; put {system} first in PATH, or remove it",
 	code.NotProposers:   "{subject} is not for proposers",
 	code.FlagRefused:    "{subject} is refused under a seal",
-	code.StateWait:      "waiting for process {pid}, which is at work on {subject}; Ctrl-C ends the wait",
+	code.StateWait:      "waiting for process {pid}, which is using {subject} (Ctrl-C to stop waiting)",
 	code.MachineChanged: func(r verdict.Reason) string {
 		known := func(name string) string {
 			if v := r.Args[name]; v.Text != "" {
 				return v.Text
 			}
-			return "nothing known"
+			return "unknown"
 		}
-		return fmt.Sprintf("since the last apply, this machine's %s has changed from %s to %s; what was measured before is measured again", r.Subject, known("then"), known("now"))
+		return fmt.Sprintf("this machine's %s changed since the last apply, from %s to %s; earlier measurements are repeated", r.Subject, known("then"), known("now"))
 	},
 	code.LeftProcess:     "stopped process {pid}, which an earlier apply left running (launch {launch})",
 	code.LeftContainer:   "removed container {subject} ({image}, started {started}), which an earlier apply left on {daemon} (launch {launch})",
-	code.LeftInContainer: "ended what an earlier apply left running in container {subject} on {daemon} ({processes} of its processes)",
-	code.LeftUnknown:     "whether an earlier apply left containers there is unknown: {error}",
+	code.LeftInContainer: "stopped what an earlier apply left running in container {subject} on {daemon} ({processes} of its processes)",
+	code.LeftUnknown:     "cannot tell whether an earlier apply left containers there: {error}",
 	code.LogsUnclean:     "logs of run {subject} may hold sensitive values: {error}",
 	code.ImagePulled: func(r verdict.Reason) string {
 		done, total := r.Args["done"].Number, r.Args["total"].Number

@@ -9,59 +9,59 @@ import (
 
 var arguePhrases = phrases{
 	code.ClaimGain:        "{metric} of {arm} is {worse?worse}{worse!better} than that of {against} by " + threshold,
-	code.ClaimChange:      "{metric} of {arm} changes against {against} by " + threshold,
+	code.ClaimChange:      "{metric} of {arm} differs from that of {against} by " + threshold,
 	code.ClaimDelta:       "{metric} of {arm} minus that of {against} is " + threshold,
 	code.ClaimLevel:       "{metric} of {arm} is " + threshold,
-	code.ClaimRangeChange: "{metric} of every launch of {arm}, against every launch of {against}, keeps to a change of {limit}",
-	code.ClaimRangeDelta:  "{metric} of every launch of {arm} minus that of every launch of {against} keeps to {limit}",
-	code.ClaimRange:       "{metric} of every launch of {arm} keeps to {limit}",
+	code.ClaimRangeChange: "{metric} of every launch of {arm}, relative to every launch of {against}, changes within {limit}",
+	code.ClaimRangeDelta:  "{metric} of every launch of {arm} minus that of every launch of {against} is within {limit}",
+	code.ClaimRange:       "{metric} of every launch of {arm} is within {limit}",
 
-	code.ByLogs:        "Welch's t-test on the logs of the launches of both arms",
-	code.ByDifferences: "Welch's t-test on the launches of both arms as they are",
-	code.ByRounds:      "one-sample t-test on the differences of both arms{logs?' logs} within each round",
-	code.ByPlaces:      "one-sample t-test on each place, with the spread that launches have about the means of their places. Interleaving does not protect it from drift",
-	code.ByLogLevel:    "one-sample t-test on the logs of the launches of one arm. Interleaving does not protect it from drift",
-	code.ByLevel:       "one-sample t-test on the launches of one arm as they are. Interleaving does not protect it from drift",
-	code.ByRange:       "no t-test, since it hardly varies: the whole range of the launches against the limit",
-	code.ByValues:      "on the values themselves, which are the same however often they are looked at",
-	code.ByCrashes:     "by counting the starts that crashed: no t-test, and what few starts did not show may still happen",
-	code.ByPairs:       "by counting: no t-test, and every launch has to keep to it against every one of the other arm",
-	code.ByCount:       "by counting: no t-test, and every launch has to keep to it",
+	code.ByLogs:        "Welch's t-test on the logarithms of both arms' launches",
+	code.ByDifferences: "Welch's t-test on the untransformed launches of both arms",
+	code.ByRounds:      "one-sample t-test on the differences between the arms{logs?' logarithms} within each round",
+	code.ByPlaces:      "one-sample t-test at each place, using the spread of launches around their place's mean. Interleaving does not protect it from drift",
+	code.ByLogLevel:    "one-sample t-test on the logarithms of one arm's launches. Interleaving does not protect it from drift",
+	code.ByLevel:       "one-sample t-test on the untransformed launches of one arm. Interleaving does not protect it from drift",
+	code.ByRange:       "no t-test, because it hardly varies: the full range of the launches against the limit",
+	code.ByValues:      "on exact values, which repeated looks do not change",
+	code.ByCrashes:     "by counting the starts that crashed, without a t-test: a few clean starts do not rule out a crash",
+	code.ByPairs:       "by counting, without a t-test: it must hold for every launch against every launch of the other arm",
+	code.ByCount:       "by counting, without a t-test: it must hold for every launch",
 	code.ByUnknown:     "by a test that this version does not know: {form:q}",
 
 	code.Found: sided("found {left} {op} {right}: {holds}"),
 	code.FoundEach: func(r verdict.Reason) string {
-		where := map[string]string{"pair": "of any two launches", "launch": "in every launch"}[r.Args["each"].Text]
+		where := map[string]string{"pair": "for every pair of launches", "launch": "in every launch"}[r.Args["each"].Text]
 		return sided("found {left}{launch? in launch {launch} of {launches}}, wanted {negated?not }{op} {right} " + where + "{holds?: {holds}}")(r)
 	},
 	code.Untestable: sided("found {left} against {right}, which could not be tested"),
 
 	code.LookScreens: "fail: screened",
 	code.LookEarly:   "no test yet",
-	code.LookUnclear: "not clear at two",
-	code.LookGoesOn:  "go on",
+	code.LookUnclear: "not clear after two",
+	code.LookGoesOn:  "continue",
 	code.LookPasses:  "pass: p ≤ {level}",
 	code.LookFails:   "fail: p ≤ {level}",
 	code.LookFutile:  "stop: futile",
-	code.LookLast:    "the end",
+	code.LookLast:    "last look",
 	code.LookOpen:    "open",
 
-	code.DecidedPass:    "decided at " + perArm + ": {p:is} for a pass, not above {level}" + behind,
-	code.DecidedFail:    "decided at " + perArm + ": {p:is} for a fail, not above {level}" + behind,
-	code.StoppedScreen:  "screened at " + perArm + ": it is so far beyond the threshold that more launches are not worth it. This is no test of how launches differ",
-	code.StoppedFutile:  "stopped at " + perArm + ": as things stand, a verdict by the last look has {chance:2} chance left, less than 5%",
-	code.StoppedEnd:     "ended at " + perArm + ", the most that the plan makes: neither level was reached ({p_pass:is} for a pass, {p_fail:is} for a fail)",
+	code.DecidedPass:    "decided at " + perArm + ": pass, {p:is} (required ≤ {level})" + behind,
+	code.DecidedFail:    "decided at " + perArm + ": fail, {p:is} (required ≤ {level})" + behind,
+	code.StoppedScreen:  "screened at " + perArm + ": too far beyond the threshold for more launches to be worth it. This is not a test of launch-to-launch variance",
+	code.StoppedFutile:  "stopped at " + perArm + ": the chance of a verdict by the last look was {chance:2}, less than 5%",
+	code.StoppedEnd:     "ended at " + perArm + ", the plan's maximum: neither level was reached ({p_pass:is} for a pass, {p_fail:is} for a fail)",
 	code.StoppedOpen:    "still open after " + perArm + "{causes?: {causes}}{causes!: continue with more launches}",
-	code.NoLook:         "still open: {launches} against {base} launches are recorded, and the first look has not come",
+	code.NoLook:         "still open: {launches} against {base} launches recorded, first look not reached",
 	code.StoppedUnknown: "it ended in a way that this version does not know: {stop:q}",
 
-	code.RecordedOnly:   "launches are made for what decides, and it is recorded only",
-	code.DecidedWithout: "no more were made, since the rule is decided without it",
-	code.OtherDecided:   "no more were made, since {subject} {verdict:did}",
-	code.ForHypothesis:  "launches are made for the criteria, and none for a hypothesis",
+	code.RecordedOnly:   "recorded only: launches are made for rules that decide",
+	code.DecidedWithout: "no more were made: the rule is decided without it",
+	code.OtherDecided:   "no more were made: {subject} {verdict:did}",
+	code.ForHypothesis:  "launches are made for criteria, not for a hypothesis",
 
-	code.Replicates:        "each launch gives one number, since launches are the replicates",
-	code.Flatters:          "an estimate that stopped at a pass flatters a little, so quote the interval",
+	code.Replicates:        "each launch counts as one value: launches are the replicates",
+	code.Flatters:          "an estimate that stopped at a pass is slightly optimistic: quote the interval",
 	code.Levels:            "a look passes at p ≤ {pass} and fails at p ≤ {fail}{causes?: {causes}}{plan?. Looks were planned at {plan:and} launches per arm}",
 	code.ShareAll:          "fail α split over {n} conditions",
 	code.ShareOne:          "pass α split over {n} conditions, one of which must hold",
@@ -74,12 +74,12 @@ var arguePhrases = phrases{
 	code.WouldPassToo:      "a threshold " + upTo + " {pass} would have passed at this look too, " + from + " {fail} on failed, in between continued",
 	code.WouldPass:         "a threshold " + upTo + " {pass} would have passed at this look, " + from + " {fail} on failed; " + needed,
 	code.WouldHavePassed:   "with a threshold " + upTo + " {pass} these launches would have passed, and short of {fail} they would not have failed; " + needed,
-	code.HypothesisCame:    "{subject} {expect}: {outcome!not decided}{outcome}{post_hoc?, POST HOC: it was claimed after its launches were measured, so they prove nothing of it}",
+	code.HypothesisCame:    "{subject} {expect}: {outcome!not decided}{outcome}{post_hoc?, POST HOC: claimed after its launches were measured, so they prove nothing about it}",
 }
 
 const (
 	threshold = "{least?at least {least}}{most?at most {most}}"
-	behind    = "{behind?. Launches behind that look were made for other comparisons ({behind} of this arm are recorded) and do not change it}"
+	behind    = "{behind?. Launches after that look were made for other comparisons ({behind} of this arm are recorded) and do not change it}"
 	upTo      = "{less?down to}{less!up to}"
 	from      = "{less?down from}{less!from}"
 	needed    = "with the threshold as it is, an estimate of {needed} would have passed"

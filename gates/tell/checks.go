@@ -4,7 +4,7 @@ import "github.com/mxflow/mxflow/gates/verdict/code"
 
 var checkPhrases = phrases{
 	code.UsageEvery: "token counts in every event of a stream",
-	code.UsageEnd:   "token counts at the end of a stream only: the first event is taken for one token",
+	code.UsageEnd:   "token counts at the end of a stream only: the first event is counted as one token",
 	code.UsageNone:  "no token counts in streams: events are counted, and one may hold many tokens",
 
 	code.TokenizerNone:     "engines of this kind do not count tokens: prompts are cut to length by the usage they report",
@@ -29,7 +29,7 @@ var checkPhrases = phrases{
 	code.NoLog:           "none, so no kernel can be proved: name it with log_file in the endpoint block",
 	code.LogUnsearchable: "cannot be searched: {error}",
 	code.LogBroke:        "line {line_no} looks like an error: {line} ({means})",
-	code.LogSound:        "{lines} lines, no errors{harmless?; {harmless} look like errors and are harmless}",
+	code.LogSound:        "{lines} lines, no errors{harmless?; {harmless} look like errors but are harmless}",
 }
 
 const tokenizerCounts = "POST {path} counts {tokens} tokens in {text:q}"

@@ -4,7 +4,7 @@ import "github.com/mxflow/mxflow/gates/verdict/code"
 
 var explainPhrases = phrases{
 	code.ArmSays:        "{subject}",
-	code.Unreadable:     "{answers} of {of} answers of {subject} are not readable text, e.g. {causes}: the speeds of such a server mean nothing",
+	code.Unreadable:     "{answers} of {of} answers of {subject} are not readable text, e.g. {causes}: speeds of such a server are meaningless",
 	code.SomeUnreadable: "{answers} of {of} answers of {subject} are not readable text, e.g. {causes}",
 	code.NoSuchLaunch:   "no launch of this name is recorded",
 	code.LevelShort:     "{subject} {verdict}",

@@ -9,7 +9,7 @@ import (
 
 var featurePhrases = phrases{
 	code.NoCriterion:       "no criterion decides this feature",
-	code.Trial:             "a trial, which enters no stack (accept = [])",
+	code.Trial:             "a trial, which never enters the stack (accept = [])",
 	code.NoBenchmark:       "nothing was measured: protocol {subject} has no benchmark level",
 	code.ParentNotAccepted: "not accepted: its parent {subject} is not in the stack",
 	code.ChooserNotRun:     "feature {subject}, which makes the choice, was not run",
@@ -19,8 +19,8 @@ var featurePhrases = phrases{
 
 	code.GotWorse:      "also worse: {subject} {change?{change} (bounds {bounds})}{change!{was} to {is}}",
 	code.NotCompared:   "other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide",
-	code.PromiseBroken: "by itself, {subject}.gain {gain} would give {whole}.gain {promised}, and that is {shows} (upper bound {at_most}): what it gains is lost where it does not count; a rule that reads {whole} decides such a trade",
-	code.TailGrew:      "the median alone improves: {subject}.gain {gain}, and {tail} changed by {change}: the slowest pay for it; a rule that reads {tail} decides such a trade",
+	code.PromiseBroken: "{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows} (upper bound {at_most}): the gain is lost elsewhere; a rule on {whole} would decide this trade-off",
+	code.TailGrew:      "only the median improves: {subject}.gain {gain}, while {tail} changed by {change}: the slowest requests pay for it; a rule on {tail} would decide this trade-off",
 
 	code.Wins:        whole(wins),
 	code.NoneWins:    whole(noneWins),
@@ -32,7 +32,7 @@ var featurePhrases = phrases{
 
 	code.TargetUncompared: "no rule compares it with a measurement",
 	code.TargetNamesAlone: "no rule compares it with a measurement, and its name alone does not say which number it matches",
-	code.TargetOfCells:    "{subject} is {cells} cells, and neither the target nor a rule names the one this is a number of",
+	code.TargetOfCells:    "{subject} has {cells} cells, and neither the target nor a rule says which one this number is for",
 	code.TargetNotPrinted: "the baseline's engine is not a command that prints it",
 
 	code.CaseConfirmation: "confirmation {subject}: {verdict}{causes?; {causes}}",

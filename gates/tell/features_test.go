@@ -19,7 +19,7 @@ func TestFeatures(t *testing.T) {
 	rule := verdict.New(code.Rule).On("speed").Is(verdict.Fail).From(words("+1%"))
 	check(t, []said{
 		{verdict.New(code.NoCriterion), "no criterion decides this feature"},
-		{verdict.New(code.Trial), "a trial, which enters no stack (accept = [])"},
+		{verdict.New(code.Trial), "a trial, which never enters the stack (accept = [])"},
 		{verdict.New(code.NoBenchmark).On("quick"), "nothing was measured: protocol quick has no benchmark level"},
 		{verdict.New(code.ParentNotAccepted).On("kv"), "not accepted: its parent kv is not in the stack"},
 		{verdict.New(code.ChooserNotRun).On("sized").From(verdict.New(code.NotInRun)), "feature sized, which makes the choice, was not run: not decided in this run"},
@@ -38,7 +38,7 @@ func TestFeatures(t *testing.T) {
 
 		{verdict.New(code.TargetUncompared), "no rule compares it with a measurement"},
 		{verdict.New(code.TargetNamesAlone), "no rule compares it with a measurement, and its name alone does not say which number it matches"},
-		{verdict.New(code.TargetOfCells, verdict.Int("cells", 3)).On("chat"), "chat is 3 cells, and neither the target nor a rule names the one this is a number of"},
+		{verdict.New(code.TargetOfCells, verdict.Int("cells", 3)).On("chat"), "chat has 3 cells, and neither the target nor a rule says which one this number is for"},
 		{verdict.New(code.TargetNotPrinted), "the baseline's engine is not a command that prints it"},
 
 		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Fail).From(rule), "confirmation f@other: fail; speed: fail: +1%"},

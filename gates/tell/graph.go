@@ -54,9 +54,9 @@ var graphPhrases = phrases{
 
 	code.Relaxed:         "rule relaxed after its data were seen{causes? ({causes})}",
 	code.PreferMoved:     "prefer {was} → {is?{is}}{is!nothing}",
-	code.AskedAfter:      "{subject} is read by no rule of the plan that was measured",
-	code.Loosened:        "{was} → {is?{is}}{is!not asked any more}",
-	code.GoalsUnrecorded: "what was asked when session {subject} began is not on record",
+	code.AskedAfter:      "no rule of the measured plan reads {subject}",
+	code.Loosened:        "{was} → {is?{is}}{is!no longer required}",
+	code.GoalsUnrecorded: "the requirements at the start of session {subject} are not on record",
 	code.Withheld:        "no pass on seen data: {causes}; --rerun measures again",
 	code.MeasuredAnew:    "an apply would measure it again: {causes}",
 	code.OnSeenData:      "decided on seen data: {causes}",

@@ -28,7 +28,7 @@ var gone = map[string]string{
 var launchPhrases = phrases{
 	code.LaunchBroke: "{error}{causes?; {causes}}",
 	code.EngineDied:  "the engine died ({exit}) while answering: {error}{causes?; {causes}}",
-	code.EngineEnded: "the engine exited by itself ({exit}){causes?; {causes}}",
+	code.EngineEnded: "the engine exited on its own ({exit}){causes?; {causes}}",
 	code.Diagnosed:   "{means} [{class}, log line {line_no}: {line}]",
 	code.SignalSays: func(r verdict.Reason) string {
 		return map[string]string{
@@ -41,17 +41,17 @@ var launchPhrases = phrases{
 	},
 	code.WorkerReady:     "launching on {subject}{job? (job {job})}",
 	code.WorkerWaits:     "waiting for slot {slot}{says?: {says}}",
-	code.WorkerUnstarted: "executor \"{subject}\" started no worker; it ran: {command}{says?; which said: {says}}",
+	code.WorkerUnstarted: "executor \"{subject}\" started no worker; it ran: {command}{says?; output: {says}}",
 	code.JobUnstarted: func(r verdict.Reason) string {
 		class := cmp.Or(map[string]string{"Deleted": "somebody deleted it", "PodEnded": "its pod ended first"}[r.Args["class"].Text], r.Args["class"].Text)
-		return fill("executor \"{subject}\" started no worker in Job {job}: "+class+"{says?: {says}}. Correct the Job in the executor block, or what it names, and apply again", r)
+		return fill("executor \"{subject}\" started no worker in Job {job}: "+class+"{says?: {says}}. Correct the Job in the executor block, or what it refers to, and apply again", r)
 	},
-	code.WorkerUncopied: "mxflow could not be copied to {subject} by {command}: {error}{says?; it said: {says}}. Check that this command logs in without a question, or name mxflow there in the executor block",
+	code.WorkerUncopied: "mxflow could not be copied to {subject} by {command}: {error}{says?; output: {says}}. Check that this command logs in without a prompt, or name mxflow there in the executor block",
 	code.WorkerRefuses:  "{subject?{subject}: }{error}",
 	code.LeftJob:        "cancelled job {subject}, left by a killed apply",
 	code.PlaceLeft:      "{subject} was lost before the round was complete",
 	code.TreeFrozen: func(r verdict.Reason) string {
-		return fmt.Sprintf("frozen tree %s differs from the latest recorded launch in %s: restore it, or remove freeze from the plan to measure it anew", r.Subject, changes(r))
+		return fmt.Sprintf("frozen tree %s differs from the latest recorded launch in %s: restore it, or remove freeze from the plan to measure it again", r.Subject, changes(r))
 	},
 
 	code.Stopping: "stopping: {error}",
@@ -63,7 +63,7 @@ var launchPhrases = phrases{
 		what := map[string]string{"output": "its output", "log": "the log", "metadata": "the launch's metadata"}[r.Subject]
 		return fmt.Sprintf("%s could not be saved: %s", what, r.Args["error"].Text)
 	},
-	code.LogRemoved:      "log removed, as sensitive values in it could not be redacted: {error}",
+	code.LogRemoved:      "log removed, because sensitive values in it could not be redacted: {error}",
 	code.NothingObserved: "nothing was observed: {error}",
 	code.Unobserved:      "{why}",
 	code.CachesCold:      "the caches of this variant were empty before this launch: it started cold, though the plan says warm",
@@ -75,30 +75,30 @@ var launchPhrases = phrases{
 	code.GPUNotGivenBack: "GPU memory was not released within {within}: {by}",
 	code.GPUWait:         "waiting up to {wait} for the GPU: {until}",
 	code.GPULockWait:     "waiting up to {wait}: {until}",
-	code.GPUUnlisted:     "no GPU is locked or waited for, as GPUs cannot be listed: {error}",
-	code.GPUUncertain:    "CUDA_VISIBLE_DEVICES is ambiguous, as the GPUs differ and CUDA orders them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or use UUIDs",
+	code.GPUUnlisted:     "no GPU is locked or waited for, because GPUs cannot be listed: {error}",
+	code.GPUUncertain:    "CUDA_VISIBLE_DEVICES is ambiguous, because the GPUs differ and CUDA orders them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or use UUIDs",
 
 	code.ClientNotGood:   "the measuring client is too imprecise: {why}",
-	code.ReadingsDamaged: "the readings of {subject} are damaged or there twice, so nobody knows whether the GPU was disturbed",
+	code.ReadingsDamaged: "the readings of {subject} are damaged or duplicated, so it is unknown whether the GPU was disturbed",
 	code.GPUSlowed: func(r verdict.Reason) string {
 		var by []string
 		for _, bit := range r.Args["by"].List {
 			by = append(by, slowedBy(bit))
 		}
-		return fill("{subject}: GPU {gpu} was slowed down for {share:3} of the measured time (", r) + strings.Join(by, ", ") + "): let it cool down, or look at its power supply, before measuring again"
+		return fill("{subject}: GPU {gpu} was slowed down for {share:3} of the measured time (", r) + strings.Join(by, ", ") + "): let it cool down, or check its power supply, before measuring again"
 	},
-	code.GPUNeighbours:   "{subject}: processes that are not the engine's were on GPU {gpu} for {share:3} of the measured time (up to {most} at once): end them, or choose another GPU",
-	code.ClockWandered:   "{subject}: the SM clock of GPU {gpu} moved between {low} and {high}, and no power limit made it: lock the clocks (nvidia-smi -lgc), or let nobody set them, before measuring again",
+	code.GPUNeighbours:   "{subject}: processes other than the engine's were on GPU {gpu} for {share:3} of the measured time (up to {most} at once): stop them, or choose another GPU",
+	code.ClockWandered:   "{subject}: the SM clock of GPU {gpu} moved between {low} and {high}, not because of a power limit: lock the clocks (nvidia-smi -lgc), or let nothing set them, before measuring again",
 	code.SentLate:        "{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not keep up with the schedule",
-	code.WokenLate:       "{subject}: the client was woken up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine as much as the engine; stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}",
+	code.WokenLate:       "{subject}: the client woke up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine as much as the engine; stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}",
 	code.HeldBack:        "{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: ttft, itl and tg show when they were released, not how fast they were generated (a buffering proxy, or a server short of CPU time)",
-	code.TooFewAtOnce:    "{subject} asked for {asked} requests at once, the engine reached {reached:3} (by its {by}'s count) and queued the rest: raise its sequence limit, or ask for fewer",
+	code.TooFewAtOnce:    "{subject} sent {asked} requests at once, the engine ran {reached:3} (by its {by}'s count) and queued the rest: raise its sequence limit, or send fewer",
 	code.ReachUnknown:    "unknown whether {subject} really had {asked} requests at once: {causes?{causes}}{causes!its answers came in one piece, which does not show how many were generated at once}",
-	code.ReachOpenLoop:   "an open loop asks for no number of requests at once",
+	code.ReachOpenLoop:   "an open loop sets no number of requests at once",
 	code.ReachUnanswered: "no request was answered",
 	code.ReachNeverSent:  "no more than {most} requests were ever in flight",
 	code.ReachOneToken:   "answers of one token do not show how many are generated at once",
-	code.ReachTooShort:   "answers are too short beside their prompts to tell a limit from the time that prompts take: about {sure:2} at once are sure",
+	code.ReachTooShort:   "answers are too short for their prompts to tell a limit from prefill time: about {sure:2} at once are certain",
 	code.FromCache:       "prompts were partly answered from a cache ({requests} of {of} requests of {subject}, {tokens} tokens), so prefill looks too fast; turn the engine's prefix cache off, or declare what prompts share (system_tokens, depth_cached, turns)",
 	code.PrefixHits:      "prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt tokens of {subject} in its prefix cache, so prefill looks too fast; turn the prefix cache off, or send new prompts (another seed)",
 	code.CacheUnknown:    "unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the engine with {flag}",
@@ -116,7 +116,7 @@ var launchPhrases = phrases{
 		}
 		return fill("{answers} answers of {subject} are doubtful (e.g. request {request}): {doubts}", r)
 	},
-	code.PromptTokens: "the prompts of {subject} are {own} of its tokens, {reference} of the reference's",
+	code.PromptTokens: "prompts of {subject} are {own} tokens long by its own count, {reference} by the reference's",
 
 	code.Garbage:       "{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
 	code.Circles:       "{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
@@ -138,8 +138,8 @@ var launchPhrases = phrases{
 	code.NoteOf:         "{subject}",
 	code.LaunchesNote:   "{launches} of {of} launches",
 	code.LaunchOf:       "launch {number} of {of}",
-	code.ClocksApart:    "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart), and no power limit made it: lock the clocks (nvidia-smi -lgc) and measure again",
-	code.ClocksFollow:   "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart): a consequence of the power limit, as far as the driver says",
+	code.ClocksApart:    "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart), not because of a power limit: lock the clocks (nvidia-smi -lgc) and measure again",
+	code.ClocksFollow:   "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart): caused by the power limit, according to the driver",
 	code.CountUnknown:   "{subject}: {counted} reports the tokens it generated in every launch, {not} does not: unknown whether they did the same work",
 	code.UnequalWork:    "{subject}: {one} generated {lacks:3} less than requested, {other} {other_lacks:3}: they did not do the same work",
 	code.CountedApart:   "{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, which may hold many each: not comparable",
@@ -174,7 +174,7 @@ var launchPhrases = phrases{
 	code.ConsequenceLarge:   "{subject}: {name} {value}, {other} {other_value}{change? ({change})}: a large difference",
 
 	code.TreeMoved: func(r verdict.Reason) string {
-		return fill("working tree {subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": leave it alone while measuring, or measure a commit with a source block"
+		return fill("working tree {subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": do not touch it while measuring, or measure a commit with a source block"
 	},
 	code.TreeMovedBefore: "working tree {subject} changed before launch {launch}, after its state was recorded: apply again",
 	code.TreeChanged:     func(r verdict.Reason) string { return "tree " + r.Subject + " changed in " + changes(r) },
@@ -190,7 +190,7 @@ func slowedBy(name string) string {
 	if w, known := words[name]; known {
 		return w
 	}
-	return "reason " + name + ", which is not known here"
+	return "unknown reason " + name
 }
 
 const (
@@ -212,7 +212,7 @@ func entry(v verdict.Value) string {
 // changes is what is different in a working tree.
 func changes(r verdict.Reason) string {
 	if present(r.Args["lost"]) {
-		return "files that cannot be named, as a recorded diff is gone"
+		return "files that cannot be named, because a recorded diff is gone"
 	}
 	const most = 10
 	text := "files that no diff names"

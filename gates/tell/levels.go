@@ -14,36 +14,36 @@ var levelPhrases = phrases{
 	code.AnswerGarbage: "the answer to {prompt:q} is not readable text",
 	code.Answered:      "answered {answer:q}",
 
-	code.LastWords:       "it said last: {line}",
+	code.LastWords:       "its last output: {line}",
 	code.NumbersUnread:   "its numbers cannot be read: {error}",
 	code.NumberFound:     "{subject} {value}",
 	code.ItemsPaired:     "{items} items: {lost} lost, {gained} gained against the parent (p {p})",
-	code.FilesUnfetched:  "what it left in the container cannot be had: {error}",
-	code.FileTooLarge:    "level {subject} left {file} of {mib} MiB, which is not kept: at most {most} files of 256 MiB are",
+	code.FilesUnfetched:  "its files in the container cannot be copied out: {error}",
+	code.FileTooLarge:    "level {subject} left {file} ({mib} MiB), which is not kept: at most {most} files of up to 256 MiB are",
 	code.QualityAnswered: "{answers|answer|answers} of {tokens|token|tokens} recorded",
 	code.QualityItself:   "{answers|answer|answers} from each of {launches} launches of itself: agreement {agreement}{kl?, KL {kl}, argmax match {argmax}}",
 	code.QualityWithin:   limited,
 	code.QualityNoise: func(r verdict.Reason) string {
-		return limited(r) + ": over the limit, not beyond that noise"
+		return limited(r) + ": over the limit, but within that noise"
 	},
 	code.QualityOver: limited,
 	code.QualityDiverged: func(r verdict.Reason) string {
 		return fill("prompt {prompt}, token {token}: ", r) + tokenOf(r, "was") + fill(" from {parent}, here ", r) + tokenOf(r, "is") + fill("{gap?, {gap} less likely}", r)
 	},
 	code.QualityDiffer:       "{diverged} of {answers} pairs of answers differ, {ties} at a near-tie{positions?; {positions|position|positions} compared with {parent}'s}",
-	code.QualityFlaws:        "log-probabilities that no distribution has: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to more than 1, {repeated} that list a token twice",
-	code.QualityParentFlaws:  "{parent} itself answers with log-probabilities that no distribution has",
+	code.QualityFlaws:        "impossible log-probabilities: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to more than 1, {repeated} that list a token twice",
+	code.QualityParentFlaws:  "{parent} itself answers with impossible log-probabilities",
 	code.QualityEmpty:        "no token in the answers to {prompts|prompt|prompts}",
-	code.QualityTwice:        "the same request twice had two answers, from token {token} on",
-	code.QualityOtherPrompts: "the reference{file? {file}} holds answers to other prompts than the level asks: record it again with this plan, or give the level the prompts, lengths and concurrency that it was recorded with",
+	code.QualityTwice:        "the same request, sent twice, got different answers from token {token} on",
+	code.QualityOtherPrompts: "the reference{file? {file}} holds answers to other prompts than the level sends: record it again with this plan, or give the level the prompts, lengths and concurrency that it was recorded with",
 	code.QualityNoReference:  "the reference {file} cannot be read: {error}",
-	code.QualityMissing:      "the engine did not give the log-probabilities that its limits need{error?: {error}}",
-	code.QualityNoText:       "the engine gave no log-probabilities of a prompt, which max_perplexity_increase needs",
+	code.QualityMissing:      "the engine did not return the log-probabilities that its limits need{error?: {error}}",
+	code.QualityNoText:       "the engine returned no log-probabilities of a prompt, which max_perplexity_increase needs",
 	code.QualityFew:          "only {positions|position|positions} could be compared, and {least} are needed: raise prompts or output_tokens",
 	code.QualityNoParent:     "{parent} could not be launched for its answers",
 	code.QualityOnce:         "not asked again after measurements (after_prompts = 0), so answers that turn wrong later go unseen",
 	code.QualityAgain:        "{subject} asked again after each measurement",
-	code.QualityAfter:        "asked again after it was measured, {subject} answers otherwise",
+	code.QualityAfter:        "asked again after it was measured, {subject} answers differently",
 
 	code.MetricsPrinted: "exit status 0, all {metrics} metrics printed",
 	code.MetricValues:   "{subject}: {values} values, median {median}",
@@ -84,7 +84,7 @@ var levelPhrases = phrases{
 }
 
 // nameUse says what to do about evidence that is none.
-const nameUse = "; name what the engine logs or counts while it answers, or take it as it is with at_start = true"
+const nameUse = "; name something that the engine logs or counts while it answers, or accept it with at_start = true"
 
 // setKnob is a knob with its value.
 const setKnob = "{subject} = {value:q}"

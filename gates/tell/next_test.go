@@ -14,7 +14,7 @@ func TestNext(t *testing.T) {
 			"Launches that differ less decide sooner: locked clocks, no other load, longer or more requests": verdict.New(code.NextLaunches, append(differ, verdict.Int("more", 4))...).On("decode"),
 		"decode: launches differ by 2.2%, and the estimate is 1.9% from the threshold. About 12 launches per arm would probably decide it, and the plan makes at most 8: " +
 			"allow more in the benchmark level or the decision block. Launches that differ less decide sooner: locked clocks, no other load, longer or more requests": verdict.New(code.NextLaunches, append(differ, verdict.Int("most", 8))...).On("decode"),
-		"decode: launches differ by 2.2%, and the estimate is 1.9% from the threshold. Not even 12 launches per arm would probably decide it. " +
+		"decode: launches differ by 2.2%, and the estimate is 1.9% from the threshold. Even 12 launches per arm would probably not decide it. " +
 			"Make launches differ less: locked clocks, no other load, longer or more requests": verdict.New(code.NextSpread, differ...).On("decode"),
 		"decode: 1 launch shows no launch-to-launch variance: allow at least 4 launches in the benchmark level": verdict.New(code.NextStarts, verdict.Int("launches", 1), verdict.Int("least", 4)).On("decode"),
 		"this machine disturbed the measurement (machine slept). Apply again when nothing else runs on it":      verdict.New(code.NextQuiet).From(verdict.New(code.Watched, verdict.Text("text", "machine slept"))),

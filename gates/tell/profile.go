@@ -54,7 +54,7 @@ var profilePhrases = phrases{
 		return text
 	},
 	code.ProfileEmpty:      "{subject}: no kernel of the engine in {files:and}: check that the profiler records the GPU",
-	code.ProfileHidden:     "{subject?{subject}: }{unnamed?{unnamed|kernel|kernels} of names that were not kept}{unnamed!CUDA graphs hide what {graphs?{graphs|launch|launches} }ran: add --cuda-graph-trace=node to nsys}",
+	code.ProfileHidden:     "{subject?{subject}: }{unnamed?{unnamed|kernel|kernels} whose names were not kept}{unnamed!CUDA graphs hide what {graphs?{graphs|launch|launches} }ran: add --cuda-graph-trace=node to nsys}",
 	code.ProfileUnreadable: "{subject}: the profile cannot be read: {error}",
 	code.ProfileRefused:    "POST {subject} was refused: {error}",
 	code.ProfileNoFile:     "{subject?{subject}: }the profiler wrote no profile{waited? within {waited}}",

@@ -31,9 +31,9 @@ var replayPhrases = phrases{
 	code.PlanInexact: func(r verdict.Reason) string {
 		switch {
 		case len(r.Args["sealed"].List) > 0:
-			return fill("The recorded plan has another digest without {sealed}, which no run records as it may be secret; each rule was compiled from the text recorded with its decision. To check the whole plan, give it as it was then (--var, --var-file, MXFLOW_VAR_name or the environment).", r)
+			return fill("The recorded plan has another digest without {sealed}, which no run records as it may be secret; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same values (--var, --var-file, MXFLOW_VAR_name or the environment).", r)
 		case present(r.Args["unrecorded"]):
-			return "The recorded plan has another digest without its variables, which its run does not record; each rule was compiled from the text recorded with its decision. To check the whole plan, give --var and --var-file as they were then."
+			return "The recorded plan has another digest without its variables, which its run does not record; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same --var and --var-file."
 		}
 		return "The recorded plan has another digest although all its inputs are recorded: this version of mxflow reads it differently. Each rule was compiled from the text recorded with its decision."
 	},
@@ -41,11 +41,11 @@ var replayPhrases = phrases{
 		text := "What the changed plan starts, sends and requires was compared with the recorded plan "
 		switch {
 		case len(r.Args["sealed"].List) > 0:
-			return text + fill("without {sealed}, which no run records as it may be secret: give it as it was then.", r)
+			return text + fill("without {sealed}, which no run records as it may be secret: give the same value.", r)
 		case present(r.Args["unrecorded"]):
-			return text + "without its variables, which no run records: give --var and --var-file as they were then."
+			return text + "without its variables, which no run records: give the same --var and --var-file."
 		}
-		return text + "as this version of mxflow reads it, which is not how the recording version did."
+		return text + "as this version of mxflow reads it, which differs from how the recording version did."
 	},
 	code.PlanWithout: "the recorded plan has no {subject}",
 
@@ -70,7 +70,7 @@ var replayPhrases = phrases{
 		return fill("unknown whether step {subject} is what was run: ", r) + giveAgain(r)
 	}),
 	code.NoneWouldPass:   "no alternative would have passed",
-	code.WouldWin:        "{subject} would have won{over? instead of {over}: what was measured on top of that was measured on another stack}",
+	code.WouldWin:        "{subject} would have won{over? instead of {over}: features on top of that were measured on another stack}",
 	code.NeverOnEngine:   "never measured on engine.{subject}, which must confirm it",
 	code.NothingOnEngine: "nothing was kept of it on engine.{subject}",
 	code.OnEngine:        "on engine.{subject}: {verdict}",
@@ -96,12 +96,12 @@ var replayPhrases = phrases{
 		return "the changed plan starts, sends or requires something other than what was measured (" + strings.Join(Lines(r.Causes), ", ") + "): only apply can tell"
 	}),
 	code.StartsMore: whole(func(r verdict.Reason) string {
-		return "the changed plan asks for something never measured (" + strings.Join(Lines(r.Causes), ", ") + "): " + wouldMeasure
+		return "the changed plan needs something never measured (" + strings.Join(Lines(r.Causes), ", ") + "): " + wouldMeasure
 	}),
 	code.StartsUnknown: whole(func(r verdict.Reason) string {
 		return "unknown whether the changed plan starts, sends and requires what was measured: " + giveAgain(r)
 	}),
-	code.SecretsUnknown: "unknown whether sensitive inputs are those measured with ({inputs}): give them as they were then, or apply may measure again",
+	code.SecretsUnknown: "unknown whether sensitive inputs are those measured with ({inputs}): give the same values, or apply may measure again",
 
 	code.StartsBaseline: "baseline",
 	code.StartsParent:   "parent of {subject}",
@@ -118,7 +118,7 @@ func giveAgain(r verdict.Reason) string {
 	why := strings.TrimRight(Joined(r.Causes), ".")
 	switch {
 	case len(r.Args["sealed"].List) > 0:
-		return why + fill(". Sensitive values are never recorded: give {sealed} as it was then", r)
+		return why + fill(". Sensitive values are never recorded: give the same {sealed}", r)
 	case present(r.Args["unrecorded"]):
 		return why + ". If the recorded plan needs variables, give --var and --var-file as they were then"
 	}

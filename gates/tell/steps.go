@@ -12,7 +12,7 @@ var stepPhrases = phrases{
 	code.TimedOut:   "timed out after {limit}{error?: {error}}",
 	code.NotStarted: "{error}",
 
-	code.PrintedTooMuch: "printed more than {mib} MiB to standard output, which is for what metric blocks read: let it log to standard error",
+	code.PrintedTooMuch: "printed more than {mib} MiB to standard output, which metric blocks read: let it log to standard error",
 	code.ImageMade:      "{subject} is {image}",
 	code.NoImageID:      "docker build succeeded but left no image ID: {error}",
 	code.NoProgram:      "the image has no program to run: {line}; correct command, entrypoint or image",
@@ -39,7 +39,7 @@ var stepPhrases = phrases{
 	code.RefHas:        "{subject} is at {at}, which contains {commit} from {from}",
 	code.RefLacks:      "{subject}{at? is at {at}, which} no longer contains {commit}",
 	code.ChangeLacking: "{subject} lacks the change of {commit}",
-	code.HasAll:        "{subject} at {at} already contains all of it",
+	code.HasAll:        "{subject} at {at} already contains them all",
 	code.HasAlready:    "{subject} already contains {at} from {from}",
 	code.Merged:        "merged {at} from {from}; {subject} moved from {before} to {after}",
 	code.Picked:        "picked {at}",
@@ -86,6 +86,6 @@ var stepPhrases = phrases{
 	code.PilotBoot:     "the machine was started anew",
 	code.PilotCosts:    "{rounds} rounds of a launch alone and {at_once} at once; 4 of 5 show that harmless neighbours are within ±{within} where launches vary by {differ}",
 	code.BreaksWith:    "{subject} breaks with {set} alone",
-	code.NotNarrowed:   "{subject}: no smaller combination was looked for after {launches} further launches",
+	code.NotNarrowed:   "{subject}: the search for a smaller combination ended after {launches} further launches",
 	code.Compared:      "{engines} engines, {launches} launches each, against {reference}",
 }

@@ -130,7 +130,7 @@ func TestCaseMistakes(t *testing.T) {
 		{aCase("  launches = {}"), "4:14", "Empty launches", "The map is empty"},
 		{aCase("  launches = { \"chat.tgg\" = { gain = 1 } }"), "4:16", "Unknown metric", `Did you mean "tg"?`},
 		{aCase("  launches = { \"chatt.tg\" = { gain = 1 } }"), "4:16", "Invalid metric address", `"chat"`},
-		{aCase("  launches = { \"chat..tg\" = { gain = 1 } }"), "4:16", "Invalid metric address", "no address"},
+		{aCase("  launches = { \"chat..tg\" = { gain = 1 } }"), "4:16", "Invalid metric address", "not an address"},
 		{aCase("  launches = { \"long.tg\" = { gain = 1 } }"), "4:16", "Which cell?", "long.p64"},
 		{aCase("  launches = { \"chat.tg.gain\" = { gain = 1 } }"), "4:16", "Not what a launch measures", `Write "chat.tg"`},
 		{aCase("  launches = { \"chat.tg.root.p50\" = { gain = 1 } }"), "4:16", "Not what a launch measures", `Write "chat.tg.p50"`},

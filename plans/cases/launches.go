@@ -351,7 +351,7 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *
 	}
 	elements := strings.Split(address, ".")
 	if slices.Contains(elements, "") {
-		return refuse(rules.Wrong("invalid-expectation", "Invalid metric address", "%q is no address. Write a workload and a metric, such as \"chat.tg\".", address))
+		return refuse(rules.Wrong("invalid-expectation", "Invalid metric address", "%q is not an address. Write a workload and a metric, such as \"chat.tg\".", address))
 	}
 	in, err := l.ns.OfFeature(&plans.Input{Path: address, Type: plans.NumberInput}, elements, ft)
 	switch {

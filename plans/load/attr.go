@@ -228,7 +228,7 @@ func (bs *bodies) decodeParts(f *eval.Body, parts map[string]plans.Part) map[str
 			bs.CheckName(b, 0, lang.InRules)
 		}
 		if line := lines[what]; line > 0 {
-			bs.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "There can be one %s here; the first is on line %d. Merge or rename them.", what, line)
+			bs.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "Only one %s is allowed here; the first is on line %d. Merge or rename them.", what, line)
 			continue
 		}
 		lines[what] = b.DefRange.Start.Line

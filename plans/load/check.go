@@ -49,7 +49,7 @@ func (c *planCheck) edge(from, to, why string, at hcl.Range) {
 func (c *planCheck) checkPlan() {
 	if len(c.order) > 0 && c.plan.Baseline == nil {
 		first := c.order[0]
-		c.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to be compared with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
+		c.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
 	}
 	onCycle := c.checkLineage()
 	c.checkPhaseOrder(onCycle)
@@ -205,14 +205,14 @@ func (c *planCheck) checkChanges() {
 		for _, knob := range lang.KeysOf(f.Set) {
 			before[knob] = values[knob]
 			if values[knob] == f.Set[knob] {
-				same(n.setAt[knob], "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
+				same(n.setAt[knob], "Knob %q is already %q in the parent (%s), so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
 			}
 			values[knob] = f.Set[knob]
 		}
 		if choose := f.Choose; choose != nil {
 			before[choose.Knob] = values[choose.Knob]
 			if at, tried := n.chooseAt[values[choose.Knob]]; tried {
-				same(at, "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", choose.Knob, values[choose.Knob], parentName(f))
+				same(at, "Knob %q is already %q in the parent (%s), so this alternative tests nothing: every alternative is compared with it anyway. Remove it from choose.", choose.Knob, values[choose.Knob], parentName(f))
 			}
 			// Which of them a child builds on is known only in a run.
 			values[choose.Knob] = ""
@@ -258,7 +258,7 @@ func parentName(f *plans.Feature) string {
 	case plans.OnFeature:
 		return "feature." + f.BuildsOn.Feature
 	case plans.OnAccepted:
-		return "accepted, whatever that will be: no other feature sets it to anything else"
+		return "accepted, in any case: no other feature sets it to anything else"
 	}
 	return string(f.BuildsOn.Kind)
 }

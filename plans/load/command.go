@@ -37,7 +37,7 @@ func (c *planCheck) checkCommands() {
 			if !under[p.Name] || !c.reg.Levels[b.Kind].Asks {
 				continue
 			}
-			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by one run, which must end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
 		if b == nil || !c.workloadsDepend() {
@@ -121,7 +121,7 @@ func (c *planCheck) checkReference(b *plans.Block, compared plans.Compared) {
 	})
 	for _, level := range p.Levels {
 		if server && c.reg.Levels[level.Kind].Against {
-			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, and level %q of protocol %q holds those of the other rows against them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the other rows with them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (c *planCheck) checkTargets(e *plans.Engine) {
 			continue
 		}
 		if e == nil {
-			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
+			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
 			continue
 		}
 		name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
@@ -168,7 +168,7 @@ func (c *planCheck) checkTarget(t targetNote) {
 	case err != nil:
 		c.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
 	case len(rest) > 0:
-		c.Fail(t.at, "invalid-address", "Unknown address", "A target has one number a metric. Write %s = { %s = … }.", t.of, m.Name)
+		c.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write %s = { %s = … }.", t.of, m.Name)
 	}
 	for _, cell := range cells {
 		number := t.of + "." + t.metric

@@ -120,7 +120,7 @@ func (l *loader) survive(file string, work func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.Diags = nil
-			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan", "This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack())
+			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan", "This is a bug in mxflow. Report it with the plan: %v\n%s", p, debug.Stack())
 		}
 	}()
 	work()

@@ -20,12 +20,12 @@ var usual = plans.UsualDecision()
 
 var decisionDoc = &lang.BlockDoc{
 	Type: "decision", Times: plans.AtMost1,
-	Doc: "How often gates may be wrong, and how many launches they may take. Only calibrated rates and launches are offered; docs/statistics.md has them.",
+	Doc: "Error rates of gates, and how many launches they can take. Only calibrated rates and launches are available; see docs/statistics.md.",
 	Attrs: []plans.Attr{
-		{Name: "false_pass", Type: plans.Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule passes whose claim is just not true."},
-		{Name: "false_fail", Type: plans.Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule fails whose claim is just true."},
-		{Name: "launches", Type: plans.Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches per arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "At `min` launches of each arm the rules are looked at first, or at 4 where no launch-to-launch variance is recorded; at `max` last. Two launches decide only what is clear by recorded variance. A benchmark's own `launches` stands in place of `max`."},
-		{Name: "interactions", Type: plans.Bool, Default: usual.Interactions, Doc: "Launch the baseline too beside features that build on a stack of two or more, so the gain of the stack can be compared with the product of its parts'."},
+		{Name: "false_pass", Type: plans.Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The maximum chance that a rule passes whose claim is just false."},
+		{Name: "false_fail", Type: plans.Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The maximum chance that a rule fails whose claim is just true."},
+		{Name: "launches", Type: plans.Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches per arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "The first look at the rules is at `min` launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at `max`. Two launches decide only what is clear by recorded variance. A benchmark's own `launches` replaces `max`."},
+		{Name: "interactions", Type: plans.Bool, Default: usual.Interactions, Doc: "Launch the baseline alongside features that build on a stack of two or more, to compare the stack's gain with the product of its parts' gains."},
 	},
 	Example: `decision {
   false_pass = 0.01
@@ -61,11 +61,11 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	} {
 		if c.err != nil {
 			failed = true
-			l.Fail(f.At(c.attr), "decision-not-offered", "Decision is not offered", "Gates cannot decide so: %v.", c.err)
+			l.Fail(f.At(c.attr), "decision-not-offered", "Decision is not offered", "Gates cannot decide with this: %v.", c.err)
 		}
 	}
 	if err := l.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max); err != nil && !failed {
-		l.Fail(b.DefRange, "decision-not-offered", "Decision is not offered", "Gates cannot decide so: %v.", err)
+		l.Fail(b.DefRange, "decision-not-offered", "Decision is not offered", "Gates cannot decide with this: %v.", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 	switch {
 	case hasLow && hasHigh:
 		if low > high {
-			f.Scope.Fail(f.At(name), "invalid-value", "Invalid "+name, "min is %d and more than max, which is %d. Exchange them.", low, high)
+			f.Scope.Fail(f.At(name), "invalid-value", "Invalid "+name, "min (%d) is greater than max (%d). Swap them.", low, high)
 		}
 		return low, high
 	case hasLow:

@@ -22,9 +22,9 @@ Error: Gate without rules
   on plan.hcl:4:2
     4 │ 	gate {}
       │ 	^^^^
-  A gate that asks for nothing would
-  always open. Add: rule "what has to
-  hold" { expr = "…" }.
+  A gate without rules would always
+  open. Add: rule "what must hold" {
+  expr = "…" }.
 `
 	var b strings.Builder
 	if err := res.WriteDiagnostics(&b, 40, false); err != nil {

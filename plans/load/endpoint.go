@@ -61,12 +61,12 @@ func (c *planCheck) checkEndpoint(e *plans.Engine) {
 		{"stop", e.StopGrace != 0},
 	})
 	if len(lost) > 0 {
-		c.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
+		c.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is not started by mxflow, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is passed to the restart command of the endpoint block, if there is one.",
 			e.Kind, e.Name, verdict.And(lost))
 	}
 	key, _ := e.Launch.Attrs["api_key"].(string)
 	if key != "" && !c.Secrets.Known[key] {
-		c.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
+		c.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
 	}
 }
 
@@ -97,10 +97,10 @@ func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValu
 	if len(lost) == 0 {
 		return
 	}
-	cure := "With restart in the endpoint block the env of knobs is given to that command; nothing else can reach the server."
+	cure := "With restart in the endpoint block, that command gets the env of knobs; nothing else can reach the server."
 	if restarts(e) {
-		cure = "Its restart command is given the env of knobs and nothing else: put what it needs there, and let the command act on it."
+		cure = "Its restart command gets only the env of knobs: put what it needs there, and have the command use it."
 	}
-	c.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
+	c.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is not started by mxflow, so %s of value %q of knob %q would have no effect. %s",
 		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 }

@@ -13,13 +13,13 @@ import (
 
 var engineDoc = &lang.BlockDoc{
 	Type: "engine", Times: plans.AnyTimes, Repeats: true,
-	Labels: []lang.Label{{Name: "kind", Doc: "What kind of engine it is."}, {Name: "name", Doc: "What references call it: `engine.<kind>.<name>`."}},
-	Doc:    "An inference engine under test: its kind, and how it is launched.",
+	Labels: []lang.Label{{Name: "kind", Doc: "What kind of engine it is."}, {Name: "name", Doc: "Its name in references: `engine.<kind>.<name>`."}},
+	Doc:    "An inference engine under test: its kind and how it is launched.",
 	Attrs: []plans.Attr{
-		{Name: "model", Type: plans.String, Program: true, Doc: "The model, by name or path: `{model}` in a command, and its name in requests. Without it the engine is asked; a command with `{model}` in it, as most kinds have, needs it."},
+		{Name: "model", Type: plans.String, Program: true, Doc: "The model, by name or path: `{model}` in a command, and the model name in requests. By default the engine is asked for its model; a command with `{model}` in it, as most kinds have, needs this."},
 		{Name: "env", Type: plans.Map, Program: true, Doc: "Environment variables, set on top of the inherited ones."},
 		{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
-		{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended to the command as they are."},
+		{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended to the command unchanged."},
 	},
 	Blocks: []*lang.BlockDoc{processDoc, readyDoc, stopDoc},
 	Example: `engine "openai" "gb10" {
@@ -38,11 +38,11 @@ var engineDoc = &lang.BlockDoc{
 
 var processDoc = &lang.BlockDoc{
 	Type: "process", Times: plans.AtMost1,
-	Doc: "Starts the engine as a child process. Required where the kind brings no command of its own and no other block says how it is launched.",
+	Doc: "Starts the engine as a child process. Required if the kind has no command of its own and no other block says how to launch it.",
 	Attrs: []plans.Attr{
 		{Name: "command", Type: plans.Strings, Program: true, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{host}` by the address, `{model}` by the engine's model, `{mxflow}` by the path of mxflow itself."},
 		{Name: "dir", Type: plans.String, Program: true, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
-		{Name: "port", Type: plans.Int, Min: 1, MinSet: true, Max: 65535, Doc: "Where it listens, for a command that always takes the same port. Without it, a free port of this machine, which the command is given as `{port}`, and in the variable MXFLOW_PORT."},
+		{Name: "port", Type: plans.Int, Min: 1, MinSet: true, Max: 65535, Doc: "Where it listens, for a command that always takes the same port. Without it, a free port of this machine, passed to the command as `{port}` and in the variable MXFLOW_PORT."},
 	},
 	Example: `process {
   command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
@@ -54,8 +54,8 @@ var readyDoc = &lang.BlockDoc{
 	Type: "ready", Times: plans.AtMost1,
 	Doc: "When the engine counts as started.",
 	Attrs: []plans.Attr{
-		{Name: "timeout", Type: plans.Duration, Doc: "How long it may take from start to ready. Without it, the kind's own limit."},
-		{Name: "first_timeout", Type: plans.Duration, Doc: "How long the first request after that may take, which asks for one token and may compile kernels. Without it, 10m."},
+		{Name: "timeout", Type: plans.Duration, Doc: "Time limit from start to ready. Without it, the kind's own limit."},
+		{Name: "first_timeout", Type: plans.Duration, Doc: "Time limit of the first request after that, which asks for one token and can compile kernels. Without it, 10m."},
 	},
 	Example: `ready {
   timeout = "15m"
@@ -64,9 +64,9 @@ var readyDoc = &lang.BlockDoc{
 
 var stopDoc = &lang.BlockDoc{
 	Type: "stop", Times: plans.AtMost1,
-	Doc: "How the engine is ended.",
+	Doc: "How the engine is stopped.",
 	Attrs: []plans.Attr{
-		{Name: "grace", Type: plans.Duration, Doc: "How long it may take to stop before it is killed. Without it, the kind's own time."},
+		{Name: "grace", Type: plans.Duration, Doc: "How long it can take to stop before it is killed. Without it, the kind's own time."},
 	},
 	Example: `stop {
   grace = "20s"
@@ -132,7 +132,7 @@ func (d *engineDecoder) decode(b *hcl.Block) {
 			d.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
 		}
 	} else if known && kind.NeedsProcess && e.Launch == nil {
-		d.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(d.launchers()))
+		d.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q has no start command of its own. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(d.launchers()))
 	}
 	if r := f.Single("ready"); r != nil {
 		rf := d.Fields(r, readyDoc)
@@ -162,7 +162,7 @@ func (d *engineDecoder) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
 			continue
 		}
 		if first != "" && first != b.Type {
-			d.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has a %s and a %s block, and it is launched in one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
+			d.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has both a %s and a %s block, but is launched in only one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
 			continue
 		}
 		first = b.Type

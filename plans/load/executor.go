@@ -27,8 +27,8 @@ var usualCommands = map[string][]string{
 
 // What executors of several kinds have.
 var (
-	perLaunchAttr = plans.Attr{Name: "per_launch", Type: plans.Int, Default: 1.0, Unit: "GPUs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many of them one launch has, neighbours by index: what `tensor_parallel_size` and its like ask for."}
-	programAttr   = plans.Attr{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow on the other machine, which has to be this one, byte for byte."}
+	perLaunchAttr = plans.Attr{Name: "per_launch", Type: plans.Int, Default: 1.0, Unit: "GPUs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many of them each launch gets, adjacent by index: as many as `tensor_parallel_size` and similar settings need."}
+	programAttr   = plans.Attr{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow on the other machine, which must be the same file, byte for byte."}
 )
 
 var executorLabels = []lang.Label{{Name: "kind", Doc: "How launches get there."}}
@@ -36,16 +36,16 @@ var executorLabels = []lang.Label{{Name: "kind", Doc: "How launches get there."}
 var executorDoc = &lang.BlockDoc{
 	Type: "executor", Times: plans.AtMost1,
 	Labels: executorLabels,
-	Doc:    "Where the launches of benchmarks, and of `compare` and `matrix` steps, stand. Without it they go on one after the other. With it, rounds (one launch of every arm) stand side by side, each on a place of its own. Arms are compared within their rounds, so that places may differ. docs/executors.md has what that costs and what it does not see.",
+	Doc:    "Where the launches of benchmarks, and of `compare` and `matrix` steps, run. Without it they run one after the other. With it, rounds (one launch of every arm) run in parallel, each in its own place. Arms are compared within their rounds, so places can differ. docs/executors.md has the costs and limits.",
 	Kinds: map[string]*lang.BlockDoc{
 		plans.LocalExecutor: {
 			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
 			Doc: "Places on this host: GPUs, and CPUs of the same NUMA node.",
 			Attrs: []plans.Attr{
-				{Name: "devices", Type: plans.Strings, Doc: "GPUs to share out, by index or UUID as nvidia-smi shows them. They have to be of one model. Without it only CPUs are shared out, for engines that use no GPU."},
+				{Name: "devices", Type: plans.Strings, Doc: "GPUs to share out, by index or UUID as nvidia-smi shows them. They must be the same model. Without it only CPUs are shared out, for engines that use no GPU."},
 				perLaunchAttr,
-				{Name: "slots", Type: plans.Int, Unit: "launches", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many launches go on at once. Without it, one on each place. Neighbours share memory bandwidth, PCIe and power: fewer slots than devices leave some idle, in turn."},
-				{Name: "bind", Type: plans.Bool, Default: true, Doc: "Give each place CPUs of its own, near its GPUs where that is known. They go to the engine; mxflow's own client uses all."},
+				{Name: "slots", Type: plans.Int, Unit: "launches", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many launches run at once. Without it, one per place. Neighbours share memory bandwidth, PCIe and power: fewer slots than devices leave some idle, in turn."},
+				{Name: "bind", Type: plans.Bool, Default: true, Doc: "Give each place its own CPUs, near its GPUs where that is known. The engine gets them; mxflow's client uses all CPUs."},
 			},
 			Example: `executor "local" {
   devices = ["0", "1", "2", "3"]
@@ -53,10 +53,10 @@ var executorDoc = &lang.BlockDoc{
 		},
 		plans.SSHExecutor: {
 			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine have to be there under the same paths.",
+			Doc: "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine must be there under the same paths.",
 			Attrs: []plans.Attr{
-				{Name: "hosts", Type: plans.Strings, Required: true, Doc: "Names as ssh knows them. The key has to be accepted without a question."},
-				{Name: "devices", Type: plans.Strings, Doc: "GPUs of each host, by index. Without it a host is one place."},
+				{Name: "hosts", Type: plans.Strings, Required: true, Doc: "Names as ssh knows them. Login must work without a prompt."},
+				{Name: "devices", Type: plans.Strings, Doc: "GPUs of each host, by index. Without it, a host is one place."},
 				perLaunchAttr,
 				{Name: "command", Type: plans.Strings, Doc: "Command that runs what follows it on `{host}`, with its input and output. Without it: `ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}`."},
 				programAttr,
@@ -68,15 +68,15 @@ var executorDoc = &lang.BlockDoc{
 		},
 		plans.SlurmExecutor: {
 			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Jobs of Slurm, one a slot, which is kept for many launches (`srun`). The plan's folder, the engine and mxflow have to be on a file system that the nodes share.",
+			Doc: "Jobs of Slurm, one per slot, each kept for many launches (`srun`). The plan's folder, the engine and mxflow must be on a file system that the nodes share.",
 			Attrs: []plans.Attr{
-				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many jobs there are at once, each on its own devices."},
-				{Name: "partition", Type: plans.String, Doc: "Partition; Slurm's default where there is none."},
-				{Name: "account", Type: plans.String, Doc: "Account that is charged."},
+				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many jobs run at once, each on its own devices."},
+				{Name: "partition", Type: plans.String, Doc: "Partition. Without it, Slurm's default."},
+				{Name: "account", Type: plans.String, Doc: "Account to charge."},
 				{Name: "gres", Type: plans.String, Doc: "Devices of each job, such as `gpu:h100:1`."},
-				{Name: "time", Type: plans.String, Doc: "Time limit of each job, as Slurm writes it: `2:00:00`. A job that reaches it loses the launch that it makes, and another job goes on."},
+				{Name: "time", Type: plans.String, Doc: "Time limit of each job, as Slurm writes it: `2:00:00`. A job that reaches it loses its current launch, and another job continues."},
 				{Name: "args", Type: plans.Strings, Doc: "More arguments of srun, such as `--cpus-per-task=16`, `--exclusive` or `--container-image=…`."},
-				{Name: "command", Type: plans.Strings, Doc: "Command in place of srun, with the same arguments."},
+				{Name: "command", Type: plans.Strings, Doc: "Command instead of srun, with the same arguments."},
 				programAttr,
 			},
 			Example: `executor "slurm" {
@@ -89,12 +89,12 @@ var executorDoc = &lang.BlockDoc{
 		},
 		plans.KubernetesExecutor: {
 			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Jobs of Kubernetes, one a slot, which is kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path.",
+			Doc: "Jobs of Kubernetes, one per slot, each kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path.",
 			Attrs: []plans.Attr{
-				{Name: "job", Type: plans.String, Required: true, Doc: "The Job, as YAML or JSON, usually of a file: `file(\"job.yaml\")`. What it asks for (image, devices, volumes, queue, namespace, time limit) is used as it stands. mxflow sets name, labels, the command of the first container, and that no pod is started again."},
-				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many Jobs there are at once, each on its own devices."},
-				{Name: "command", Type: plans.Strings, Doc: "Command in place of `kubectl`, with the same arguments: `[\"kubectl\", \"--context=gpu\"]`."},
-				{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow in the container, which has to be this one, byte for byte. Without it mxflow is copied there."},
+				{Name: "job", Type: plans.String, Required: true, Doc: "The Job, as YAML or JSON, usually from a file: `file(\"job.yaml\")`. Its image, devices, volumes, queue, namespace and time limit are used unchanged. mxflow sets name, labels, the command of the first container, and that no pod is restarted."},
+				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many Jobs run at once, each on its own devices."},
+				{Name: "command", Type: plans.Strings, Doc: "Command instead of `kubectl`, with the same arguments: `[\"kubectl\", \"--context=gpu\"]`."},
+				{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow in the container, which must be the same file, byte for byte. Without it, mxflow is copied there."},
 			},
 			Example: `executor "kubernetes" {
   job   = file("job.yaml")
@@ -113,7 +113,7 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	kind := b.Labels[0]
 	doc := executorDoc.Kinds[kind]
 	if doc == nil {
-		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown executor", "There is no executor %q. There are %s.", kind, strings.Join(lang.KeysOf(executorDoc.Kinds), ", "))
+		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown executor", "There is no executor %q. Use one of %s.", kind, strings.Join(lang.KeysOf(executorDoc.Kinds), ", "))
 		return
 	}
 	f := l.Fields(b, doc)
@@ -134,19 +134,19 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	seen := map[string]bool{}
 	for _, d := range e.Devices {
 		if d == "all" || d == "none" {
-			l.Fail(f.At("devices"), "executor", "Device by name", "%q is no device. Name each by its index or UUID, such as [\"0\", \"1\"]: they are shared out among launches.", d)
+			l.Fail(f.At("devices"), "executor", "Device by name", "%q is not a device. Name each by its index or UUID, such as [\"0\", \"1\"]: they are shared out among launches.", d)
 		}
 		if seen[d] {
-			l.Fail(f.At("devices"), "duplicate-name", "Duplicate device", "%q is in the list already. Remove one.", d)
+			l.Fail(f.At("devices"), "duplicate-name", "Duplicate device", "%q is already in the list. Remove one.", d)
 		}
 		seen[d] = true
 	}
 	for i, host := range e.Hosts {
 		switch {
 		case host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\n"):
-			l.Fail(f.At("hosts"), "executor", "No host", "%q is no name of a host. Name each as ssh knows it, such as \"gpu-a\" or \"user@gpu-a\".", host)
+			l.Fail(f.At("hosts"), "executor", "No host", "%q is not a host name. Name each as ssh knows it, such as \"gpu-a\" or \"user@gpu-a\".", host)
 		case slices.Contains(e.Hosts[:i], host):
-			l.Fail(f.At("hosts"), "duplicate-name", "Duplicate host", "%q is in the list already. Remove one; several places on a host are its devices.", host)
+			l.Fail(f.At("hosts"), "duplicate-name", "Duplicate host", "%q is already in the list. Remove one; for several places on a host use devices.", host)
 		}
 	}
 	_, listed := f.Value("devices")
@@ -155,19 +155,19 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	}
 	switch {
 	case listed && len(e.Devices) == 0:
-		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out to share out CPUs alone.")
+		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out to share out only CPUs.")
 	case kind == plans.LocalExecutor && !listed && e.Slots == 0:
-		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name devices = [\"0\", \"1\"], or with CPUs alone how many launches go on at once: slots = 2.")
+		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name devices = [\"0\", \"1\"], or, with CPUs only, how many launches run at once: slots = 2.")
 	case listed && len(e.Devices)%e.PerLaunch != 0:
-		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices do not divide into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
+		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices cannot be divided into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
 	case !listed && e.PerLaunch != 1:
-		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, and devices names none. Add devices, or remove it.")
+		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, but devices names none. Add devices, or remove it.")
 	case listed && e.Slots > e.Places():
-		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make places for %d at once, and slots asks for %d. Lower slots, or name more devices.", e.Places(), e.Slots)
+		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make %d places, but slots is %d. Lower slots, or name more devices.", e.Places(), e.Slots)
 	case kind == plans.SSHExecutor && len(e.Hosts) == 0:
 		l.Fail(f.At("hosts"), "executor", "No hosts", "The list is empty. Name hosts as ssh knows them, such as [\"gpu-a\"].")
 	case kind == plans.SSHExecutor && (len(e.Command) == 0 || !strings.Contains(strings.Join(e.Command, " "), "{host}")):
-		l.Fail(f.At("command"), "executor", "Command names no host", "All hosts would be one. Write {host} where its name belongs: [\"ssh\", \"-J\", \"login\", \"{host}\"].")
+		l.Fail(f.At("command"), "executor", "Command names no host", "All hosts would be the same. Write {host} where the host name belongs: [\"ssh\", \"-J\", \"login\", \"{host}\"].")
 	case kind != plans.LocalExecutor && len(e.Command) == 0:
 		l.Fail(f.At("command"), "executor", "No command", "The list is empty. Leave it out for %s.", usualCommands[kind][0])
 	}
@@ -210,7 +210,7 @@ func readJob(text string) (job, wrong string) {
 	}
 	encoded, err := json.Marshal(all)
 	if err != nil {
-		return "", fmt.Sprintf("It is no JSON: %s.", err)
+		return "", fmt.Sprintf("It is not JSON: %s.", err)
 	}
 	return string(encoded), ""
 }
@@ -245,7 +245,7 @@ func (c *planCheck) checkExecutor() {
 			continue
 		}
 		if (e == under || x.Elsewhere()) && e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
-			refuse(onePlace, "Engine %s is launched by %s, of which there is one. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
+			refuse(onePlace, "Engine %s is launched by %s, which has only one place. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
 		}
 		if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
 			refuse(onePlace, "Both the executor and the gpu block of engine %s say which GPUs it uses. Remove devices there.", name)
@@ -262,18 +262,18 @@ func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...a
 	for _, e := range c.plan.Engines {
 		name := e.Kind + "." + e.Name
 		if e.Launch != nil && e.Launch.Kind == "docker" {
-			refuse(here, "Engine %s is launched by docker, and executor %q launches processes alone. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, c.plan.Executor.Kind)
+			refuse(here, "Engine %s is launched by docker, but executor %q launches only processes. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, c.plan.Executor.Kind)
 		}
 		for _, part := range []string{"source", "caches", "tree"} {
 			if len(e.Parts[part]) > 0 {
-				refuse(here, "Engine %s has a %s block, which is made in the state directory of this host. Build it where all hosts see it, and remove the block.", name, part)
+				refuse(here, "Engine %s has a %s block, which is built in the state directory of this host. Build it where all hosts see it, and remove the block.", name, part)
 			}
 		}
 	}
 	for _, k := range c.plan.Knobs {
 		for _, v := range k.Values {
 			if len(v.Parts["source"]) > 0 {
-				refuse(here, "Value %s of knob %s has a source block, which is made in the state directory of this host. Build it where all hosts see it, and name that by command or env.", v.Name, k.Name)
+				refuse(here, "Value %s of knob %s has a source block, which is built in the state directory of this host. Build it where all hosts see it, and refer to it by command or env.", v.Name, k.Name)
 			}
 		}
 	}

@@ -18,20 +18,20 @@ import (
 
 var featureDoc = &lang.BlockDoc{
 	Type: "feature", Times: plans.AnyTimes, Repeats: true,
-	Labels: []lang.Label{{Name: "name", Doc: "What references and rules call it: `feature.<name>`. Unique in the plan."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in references and rules: `feature.<name>`. Unique in the plan."}},
 	Doc:    "A feature port under test. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
 	Attrs: []plans.Attr{
 		{Name: "summary", Type: plans.String, Doc: "What is ported, in one sentence."},
 		{Name: "priority", Type: plans.Int, Default: 0.0, MinSet: true, Max: math.MaxInt32, Doc: "Lower runs first within the phase."},
-		{Name: "set", Type: plans.Choices, Doc: "Knob values in which the candidate differs from its parent. Required, unless `choose` stands in its place."},
-		{Name: "choose", Type: plans.Alternatives, Doc: "One knob and the values to try, 2 to 12 of them: each is measured as an alternative, with `set` for all of them, and at most one enters the stack. Each has its part of the chance of a false pass."},
-		{Name: "prefer", Type: plans.String, Doc: "The metric by whose gain over the parent the winner is picked among the alternatives that pass, such as `chat.tg`. Without it, the first that a criterion in `accept` compares with the parent."},
-		{Name: "builds_on", Type: plans.Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
-		{Name: "accept", Type: plans.Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them. `[]` makes it a trial: all of them are its verdict, and it never enters the stack."},
-		{Name: "notes", Type: plans.Strings, Doc: "What people should know of the port, an element each: decisions, trade-offs. Shown by `report`; like the three below it is no part of a digest, so editing it neither measures nor decides anything."},
-		{Name: "improve", Type: plans.Strings, Doc: "What could be made better, an element each. Shown by `report`."},
-		{Name: "blocked_by", Type: plans.Strings, Doc: "What the port waits for outside the plan, an element each: an upstream issue, missing hardware. Shown by `report` while the feature is undecided; it keeps nothing from running."},
+		{Name: "set", Type: plans.Choices, Doc: "Knob values in which the candidate differs from its parent. Required unless `choose` is given."},
+		{Name: "choose", Type: plans.Alternatives, Doc: "One knob and 2 to 12 values to try: each is measured as an alternative, on top of `set`, and at most one enters the stack. They share the chance of a false pass."},
+		{Name: "prefer", Type: plans.String, Doc: "The metric, such as `chat.tg`, whose gain over the parent picks the winner among the alternatives that pass. Without it, the first that a criterion in `accept` compares with the parent."},
+		{Name: "builds_on", Type: plans.Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (the default), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Doc: "The levels for it. Without it, the baseline's."},
+		{Name: "accept", Type: plans.Strings, Doc: "Names of the criteria that let it into the stack; the others are only recorded. Without it, all criteria. `[]` makes it a trial: all criteria give its verdict, and it never enters the stack."},
+		{Name: "notes", Type: plans.Strings, Doc: "Notes on the port, one per element: decisions, trade-offs. Shown by `report`; like the three below it is not part of any digest, so editing it neither measures nor decides anything."},
+		{Name: "improve", Type: plans.Strings, Doc: "Possible improvements, one per element. Shown by `report`."},
+		{Name: "blocked_by", Type: plans.Strings, Doc: "What blocks the port outside the plan, one per element: an upstream issue, missing hardware. Shown by `report` while the feature is undecided; it prevents nothing from running."},
 		{Name: "superseded_by", Type: plans.Reference, Ref: "feature", Doc: "The feature that replaces this one. Shown by `report`."},
 	},
 	Blocks: []*lang.BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
@@ -58,7 +58,7 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 		Priority: f.Whole("priority"), Range: lang.RangeOf(b.DefRange),
 	}
 	if ft.Name == string(plans.OnBaseline) || ft.Name == string(plans.OnAccepted) {
-		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
+		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q has another meaning in builds_on. Choose another name for this feature.", ft.Name)
 	}
 	notes := &featureNotes{feature: ft, instance: fb.Instance, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.knobs.decodeSet(f)
@@ -156,7 +156,7 @@ type featureNotes struct {
 func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
-			d.Fail(f.At("prefer"), "choice", "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+			d.Fail(f.At("prefer"), "choice", "Nothing to prefer", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
 		}
 		return nil
 	}
@@ -165,7 +165,7 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		d.Fail(f.At("choose"), "choice", "Not one knob to choose", `choose tries values of exactly one knob, and this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives have in common stands in set.`, len(pairs))
+		d.Fail(f.At("choose"), "choice", "Not one knob to choose", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives share goes into set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]
@@ -185,7 +185,7 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 	notes.chooseAt = map[string]hcl.Range{}
 	values, complete := decodeAlternatives(d.Scope, p, k, notes.chooseAt)
 	if c.Values = values; complete && (len(values) < plans.LeastAlternatives || len(values) > plans.MostAlternatives) {
-		d.Fail(p.At, "choice", "Not several values to choose", "choose tries %d to %d values of a knob, and this names %d. One value alone is not chosen but set: set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
+		d.Fail(p.At, "choice", "Not several values to choose", "choose tries %d to %d values of a knob, but this names %d. For one value use set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
 		return nil
 	}
 	if len(values) == 0 {
@@ -216,7 +216,7 @@ func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string
 			continue
 		case twice:
 			complete = false
-			s.Fail(e.At, "duplicate-entry", "Duplicate value in choose", "%q is in the list already. Remove one.", name)
+			s.Fail(e.At, "duplicate-entry", "Duplicate value in choose", "%q is already in the list. Remove one.", name)
 			continue
 		}
 		at[name] = e.At
@@ -245,9 +245,9 @@ func makeAlternatives(f *plans.Feature) {
 
 var confirmDoc = &lang.BlockDoc{
 	Type: "confirm", Times: plans.AnyTimes,
-	Doc: "Repeats the decisive criteria on another engine before the feature is accepted: parent and candidate are qualified and measured there too, interleaved. It happens only where they passed on the baseline's engine, and the feature passes only where they pass here too.",
+	Doc: "Repeats the decisive criteria on another engine before the feature is accepted: parent and candidate are qualified and measured there too, interleaved. It runs only if they passed on the baseline's engine, and the feature passes only if they pass here too.",
 	Attrs: []plans.Attr{
-		{Name: "engine", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine to repeat on: another one than the baseline's. Knobs are laid over it as over the baseline's."},
+		{Name: "engine", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine to repeat on, other than the baseline's. Knobs apply to it as to the baseline's."},
 		{Name: "criteria", Type: plans.Strings, Doc: "Names of the criteria to repeat. Without it, those in accept."},
 	},
 	Example: `confirm {
@@ -275,7 +275,7 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 			continue
 		}
 		if line := lines[r.Key]; line > 0 {
-			f.Scope.Fail(r.At, "duplicate-name", "Duplicate confirmation", "Feature %q is confirmed on engine.%s already on line %d. Remove one.", ft.Name, r.Key, line)
+			f.Scope.Fail(r.At, "duplicate-name", "Duplicate confirmation", "Feature %q is already confirmed on engine.%s on line %d. Remove one.", ft.Name, r.Key, line)
 			continue
 		}
 		lines[r.Key] = b.DefRange.Start.Line
@@ -331,7 +331,7 @@ func (c *planCheck) checkConfirmations() {
 			case e == first:
 				c.Fail(note.at, "confirmation", "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
 			case e.IsCommand() != first.IsCommand():
-				c.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: no metric is the same on both. Name an engine of the same sort.", note.confirm.Engine, base.Engine)
+				c.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: they share no metric. Name an engine of the same kind.", note.confirm.Engine, base.Engine)
 			default:
 				c.checkConfirmedMetrics(note, e)
 				c.checkConfirmedKnobs(note, e)
@@ -346,7 +346,7 @@ func (c *planCheck) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
 	for _, m := range c.plan.CommandEngine().Prints() {
 		other, _, _, ok := plans.PrintedAt(own, strings.Split(m.Called(), "."))
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Called(), c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s must declare metric %q with the same unit and better direction as engine.%s (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Called(), c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
 		}
 	}
 }
@@ -375,7 +375,7 @@ func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 			}
 			for _, setting := range lang.KeysOf(v.Settings) {
 				if v.Settings[setting] != nil && !known[setting] {
-					c.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or let the value say it in another way, such as env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
+					c.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or express the value another way, such as by env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
 					return
 				}
 			}
@@ -385,10 +385,10 @@ func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 
 var criterionDoc = &lang.BlockDoc{
 	Type: "criterion", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line or a word; `accept`, `expect_rules` and reports call it so."}},
+	Labels: []lang.Label{{Name: "name", Doc: "What must hold, as a word or a one-line phrase; its name in `accept`, `expect_rules` and reports."}},
 	Doc:    "A success rule of the feature.",
 	Attrs: []plans.Attr{
-		{Name: "rule", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured; bare addresses are the feature's own."},
+		{Name: "rule", Type: plans.RuleText, Required: true, Doc: "A comparison of measured values; bare addresses are the feature's own."},
 	},
 	Example: `criterion "decode" {
   rule = "chat.tg.gain >= 0.10"
@@ -441,7 +441,7 @@ func decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []s
 		case !slices.Contains(all, name):
 			f.Scope.Fail(elems[i].At, "unknown-criterion", "Unknown criterion", "The feature has no criterion %q.%s", name, f.Scope.DidYouMean(name, all))
 		case slices.Contains(names, name):
-			f.Scope.Fail(elems[i].At, "duplicate-entry", "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
+			f.Scope.Fail(elems[i].At, "duplicate-entry", "Duplicate criterion in "+attr, "%q is already in the list. Remove one.", name)
 		default:
 			names = append(names, name)
 		}
@@ -456,7 +456,7 @@ func decodePrefer(f *eval.Body) string {
 	}
 	prefer := f.Text("prefer")
 	if prefer != "" && !rules.MetricForm.MatchString(prefer) {
-		f.Scope.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
+		f.Scope.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is not an address. Write a workload and a metric, such as "chat.tg".`, prefer)
 		return ""
 	}
 	return prefer
@@ -464,12 +464,12 @@ func decodePrefer(f *eval.Body) string {
 
 var hypothesisDoc = &lang.BlockDoc{
 	Type: "hypothesis", Times: plans.AtMost1,
-	Doc: "The claim made before measuring. It decides nothing about the feature: it comes out as confirmed, refuted or open, by the test that a rule of the same words would have, and is recorded beside what the criteria decide.",
+	Doc: "The claim made before measuring. It decides nothing about the feature: it ends confirmed, refuted or open, by the test that the same rule would use, and is recorded beside the verdicts of the criteria.",
 	Attrs: []plans.Attr{
-		{Name: "metric", Type: plans.String, Required: true, Doc: "What is claimed to change: an address such as `chat.tg`."},
+		{Name: "metric", Type: plans.String, Required: true, Doc: "The metric claimed to change: an address such as `chat.tg`."},
 		{Name: "expect", Type: plans.String, Required: true, Doc: "A relative change (`+10%`, `-5%`, each at least), a bound to one (`>= -3%`: at most 3% less) or a level (`>= 32`)."},
-		{Name: "because", Type: plans.String, Required: true, Doc: "Why it should, in one sentence."},
-		{Name: "kernels", Type: plans.Factors, Doc: "Which kernels become faster, by their category in a profile: `{ moe = 1.5 }` is 1.5 times as fast. Once a profile of the parent is on record, `plan` says what end-to-end gain can come of it at most, and warns where `expect` is beyond that."},
+		{Name: "because", Type: plans.String, Required: true, Doc: "Why, in one sentence."},
+		{Name: "kernels", Type: plans.Factors, Doc: "Which kernels become faster, by their category in a profile: `{ moe = 1.5 }` is 1.5 times as fast. Once a profile of the parent is on record, `plan` shows the maximum end-to-end gain from this, and warns if `expect` is beyond that."},
 	},
 	Example: `hypothesis {
   metric  = "chat.tg"
@@ -482,15 +482,15 @@ var hypothesisDoc = &lang.BlockDoc{
 func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 	f := s.Fields(b, hypothesisDoc)
 	h := &plans.Hypothesis{
-		Metric:  f.NeedText("metric", `what is claimed to change, such as "chat.tg".`),
+		Metric:  f.NeedText("metric", `the metric claimed to change, such as "chat.tg".`),
 		Expect:  f.NeedText("expect", `the claim, such as "+10%" or ">= 32".`),
-		Because: f.NeedText("because", "why it should, in one sentence."),
+		Because: f.NeedText("because", "why, in one sentence."),
 		Range:   lang.RangeOf(b.DefRange),
 	}
 	h.Kernels = decodeFaster(f)
 	h.MetricRange, h.ExpectRange = lang.RangeOf(f.At("metric")), lang.RangeOf(f.At("expect"))
 	if h.Metric != "" && !rules.MetricForm.MatchString(h.Metric) {
-		s.Fail(f.At("metric"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
+		s.Fail(f.At("metric"), "invalid-expectation", "Invalid metric address", `%q is not an address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
 		h.Metric = ""
 	}
 	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
@@ -509,7 +509,7 @@ func decodeFaster(f *eval.Body) map[string]float64 {
 		}
 		times, _ := n.(float64)
 		if times <= 1 {
-			f.Scope.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become, which is more than 1; this is %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
+			f.Scope.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become, so it is greater than 1; this is %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
 			continue
 		}
 		faster[p.Key] = times

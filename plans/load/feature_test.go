@@ -103,9 +103,9 @@ func TestConfirmationOfCommands(t *testing.T) {
 		want  string
 	}{
 		"the same metrics": {command("other", metric("tg", "tok/s", "higher"), metric("more", "", "")), ""},
-		"a metric less":    {command("other"), "has to declare metric \"tg\""},
-		"another unit":     {command("other", metric("tg", "tok/h", "higher")), "has to declare metric \"tg\""},
-		"turned around":    {command("other", metric("tg", "tok/s", "lower")), "has to declare metric \"tg\""},
+		"a metric less":    {command("other"), "must declare metric \"tg\""},
+		"another unit":     {command("other", metric("tg", "tok/h", "higher")), "must declare metric \"tg\""},
+		"turned around":    {command("other", metric("tg", "tok/s", "lower")), "must declare metric \"tg\""},
 		"a server":         {&plans.Engine{Kind: "vllm", Name: "other"}, "is a command and the other a server"},
 	} {
 		first := command("first", metric("tg", "tok/s", "higher"))

@@ -104,7 +104,7 @@ func (r *reader) addSource(name string, text []byte, from *hcl.Range) {
 			at = *from
 		}
 		r.unreadable = true
-		r.Fail(at, "include", "Too many files", "A plan is made of up to %d files.", maxFiles)
+		r.Fail(at, "include", "Too many files", "A plan has at most %d files.", maxFiles)
 		return
 	}
 	r.At("the text of "+name, hcl.Range{Filename: name})
@@ -215,7 +215,7 @@ func (r *reader) severalPlans(folder string) {
 	for _, kind := range []string{"plan", "baseline"} {
 		if names := holds[kind]; len(names) > 1 {
 			r.unreadable = true
-			r.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name the one that you mean: %s.",
+			r.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name one: %s.",
 				verdict.And(names), folder, kind, fmt.Sprintf("%s or %s", filepath.Join(folder, names[0]), filepath.Join(folder, names[1])))
 			return
 		}
@@ -230,11 +230,11 @@ func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest stri
 	info, err := os.Stat(path) // first, since opening a pipe may wait for ever
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", fmt.Errorf("%s is not there: the path is relative to the plan's folder", name)
+		return nil, "", fmt.Errorf("%s does not exist: the path is relative to the plan's folder", name)
 	case err != nil:
 		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
 	case !info.Mode().IsRegular():
-		return nil, "", fmt.Errorf("%s is no regular file", name)
+		return nil, "", fmt.Errorf("%s is not a regular file", name)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -246,7 +246,7 @@ func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest stri
 	case err != nil:
 		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
 	case int64(len(data)) > most:
-		return nil, "", fmt.Errorf("%s has more than %d MiB, which are read at most: keep what is needed in a file of its own", name, most>>20)
+		return nil, "", fmt.Errorf("%s exceeds the limit of %d MiB: put what is needed into a smaller file", name, most>>20)
 	}
 	sum := sha256.Sum256(data)
 	return data, hex.EncodeToString(sum[:]), nil

@@ -61,7 +61,7 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 	switch {
 	case each != nil && count != nil:
 		ok = false
-		s.Fail(count.NameRange, "repetition", "for_each and count", "A block is repeated by one of them. Remove count, or for_each.")
+		s.Fail(count.NameRange, "repetition", "for_each and count", "A block is repeated by only one of them. Remove count or for_each.")
 	case each != nil:
 		g.Empty = cty.MapValEmpty(lang.ReferenceType)
 		rounds, ok = s.forEach(each.Expr, own.Scope)
@@ -119,7 +119,7 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 	for _, k := range i.Keys {
 		key := eval.KeyText(k)
 		if !keyForm.MatchString(key) {
-			s.Fail(b.DefRange, "repetition", "Key cannot be part of a name", "What for_each makes is named %s_<key>, and the key %q is no identifier, as rules and references need. Use keys of letters, digits and underscores, or give the block a name of its own: name = \"%s_${…}\".", label, key, label)
+			s.Fail(b.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier, which rules and references need. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
 			return "", false
 		}
 		text += "_" + key
@@ -149,13 +149,13 @@ func (s *settling) forEach(expr hcl.Expression, outer map[string]cty.Value) (rou
 		key, value := it.Element()
 		if !isMap {
 			if value.IsNull() || value.Type() != cty.String {
-				s.Fail(at, "wrong-type", "Wrong type for for_each", "An element of the list is %s, and names are made of them. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
+				s.Fail(at, "wrong-type", "Wrong type for for_each", "An element of the list is %s, but the elements become names. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
 				return nil, false
 			}
 			key = value
 		}
 		if seen[key.AsString()] {
-			s.Fail(at, "repetition", "Duplicate key in for_each", "%q is in the list twice, and names are made of it. Use distinct(…), or a map.", key.AsString())
+			s.Fail(at, "repetition", "Duplicate key in for_each", "%q is in the list twice, but the elements become names. Use distinct(…), or a map.", key.AsString())
 			return nil, false
 		}
 		seen[key.AsString()] = true
@@ -220,10 +220,10 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 		return hcl.Diagnostics{{Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail, Subject: &at}}
 	}
 	if v.IsMarked() || s.Secrets.Hidden(v) {
-		return bad("sensitive", "Sensitive value is not allowed here", "What for_each goes over decides which blocks there are, so it cannot come from a sensitive value. If it is no secret, say so with nonsensitive(…).")
+		return bad("sensitive", "Sensitive value is not allowed here", "for_each determines which blocks there are, so it cannot use a sensitive value. If it is not secret, mark it with nonsensitive(…).")
 	}
 	if !v.IsWhollyKnown() {
-		return bad("invalid-value", "Invalid for_each", "Its value is not known. Mend what it refers to first.")
+		return bad("invalid-value", "Invalid for_each", "Its value is not known. Fix what it refers to first.")
 	}
 	if v.IsNull() || !v.CanIterateElements() {
 		return bad("wrong-type", "Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")

@@ -104,7 +104,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	loops, diag := lang.CheckVariables(path, text)
 	if diag == nil && len(loops) > 0 {
 		at := lang.StartOf(path)
-		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a file of variables", Detail: "A file of variables holds values only. Write them out, or use a local in the plan.", Subject: &at}
+		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a file of variables", Detail: "A variable file holds only values. Write them out, or use a local in the plan.", Subject: &at}
 	}
 	if diag != nil {
 		vs.Diags = append(vs.Diags, diag)
@@ -117,7 +117,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	}
 	attrs, diags := file.Body.JustAttributes()
 	for _, d := range diags {
-		d.Detail = "A file of variables holds lines of name = value and no blocks. " + d.Detail
+		d.Detail = "A variable file holds lines of name = value and no blocks. " + d.Detail
 	}
 	vs.Diags = append(vs.Diags, diags...)
 	for _, name := range lang.KeysOf(attrs) {
@@ -130,7 +130,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 			continue
 		}
 		if uses := a.Expr.Variables(); len(uses) > 0 {
-			vs.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A file of variables holds values only; text stands in quotes: %s = \"…\".", name)
+			vs.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A variable file holds only values; text goes in quotes: %s = \"…\".", name)
 			continue
 		}
 		v, diags := a.Expr.Value(nil)
@@ -179,7 +179,7 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 	}
 	value, problem := constant(in.From+" "+in.Name, g.text)
 	if problem != "" {
-		return bad(unreadable, "Cannot read "+in.From, `The value of variable %q has to be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
+		return bad(unreadable, "Cannot read "+in.From, `The value of variable %q must be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
 	}
 	return value, true
 }

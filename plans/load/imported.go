@@ -14,11 +14,11 @@ import (
 
 var importedDoc = &lang.BlockDoc{
 	Type: "imported", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `imported.<name>.<cell>.<metric>.<stat>`."}},
-	Doc:    "The result file of another benchmark tool. Rules read its numbers under the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed, as those of a target are.",
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in rules: `imported.<name>.<cell>.<metric>.<stat>`."}},
+	Doc:    "The result file of another benchmark tool. Rules read its numbers under the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed numbers, like those of a target.",
 	Attrs: []plans.Attr{
 		{Name: "summary", Type: plans.String, Doc: "Where and how it was measured, in one sentence."},
-		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder. Which tool wrote it is told by its content; one that is damaged is an error. The plan counts with the file's content."},
+		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder. Its content shows which tool wrote it; a damaged file is an error. The file's content is part of the plan."},
 	},
 	Example: `imported "benchy" {
   file = "results/llama-benchy.json"

@@ -16,12 +16,12 @@ import (
 
 var knobDoc = &lang.BlockDoc{
 	Type: "knob", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "What `set` and rules call it."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in `set` and rules."}},
 	Doc:    "One independently switchable feature gate of the engine, with named values.",
 	Attrs: []plans.Attr{
 		{Name: "summary", Type: plans.String, Doc: "What it switches, in one sentence."},
-		{Name: "default", Type: plans.String, Required: true, Doc: "Name of the value that the baseline has."},
-		{Name: "changes", Type: plans.Strings, Doc: "Observations that its values are expected to change, such as `attention`. Arms that differ in any other make their comparison invalid. What a value's `must_see` observes belongs to them by itself."},
+		{Name: "default", Type: plans.String, Required: true, Doc: "Name of the baseline's value."},
+		{Name: "changes", Type: plans.Strings, Doc: "Observations that its values are expected to change, such as `attention`. Arms that differ in any other observation make their comparison invalid. Those in a value's `must_see` are included automatically."},
 	},
 	Blocks: []*lang.BlockDoc{knobValueDoc},
 	Example: `knob "moe_kernel" {
@@ -44,7 +44,7 @@ var knobDoc = &lang.BlockDoc{
 
 var knobValueDoc = &lang.BlockDoc{
 	Type: "value", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What `default` and `set` call it: letters, digits and `_ . : + -`."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in `default` and `set`: letters, digits and `_ . : + -`."}},
 	Doc:    "One setting of a knob: what it changes, and how the engine shows that it took effect.",
 	Attrs:  changeAttrs,
 	Blocks: []*lang.BlockDoc{mustSeeDoc, mustNotSeeDoc},
@@ -61,11 +61,11 @@ var knobValueDoc = &lang.BlockDoc{
 
 // changeAttrs are what a value of a knob changes in an engine, and last_good.
 var changeAttrs = []plans.Attr{
-	{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
+	{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, or what would be inherited."},
 	{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
 	{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended after the engine's."},
-	{Name: "command", Type: plans.Strings, Program: true, Doc: "The program and its arguments, in place of the `command` of the engine's `process` block; flags and args are appended to it."},
-	{Name: "image", Type: plans.String, Doc: "The container image, in place of the engine's."},
+	{Name: "command", Type: plans.Strings, Program: true, Doc: "The program and its arguments, replacing the `command` of the engine's `process` block; flags and args are appended to it."},
+	{Name: "image", Type: plans.String, Doc: "The container image, replacing the engine's."},
 }
 
 // knobDecoder decodes knobs and what names them.
@@ -97,7 +97,7 @@ func (d *knobDecoder) decode(b *hcl.Block) {
 	if len(k.Values) == 0 {
 		d.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
 	}
-	f.Required("default", "the value that the baseline has.")
+	f.Required("default", "the baseline's value.")
 	k.Default = f.Text("default")
 	if k.Default != "" && len(k.Values) > 0 {
 		KnobValue(d.Scope, k, k.Default, f.At("default"))
@@ -111,7 +111,7 @@ func (d *knobDecoder) decode(b *hcl.Block) {
 func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	name := b.Labels[0]
 	if !knobValueName.MatchString(name) {
-		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
+		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
 	}
 	f := d.Fields(b, d.withParts(knobValueDoc, d.reg.ValueParts))
 	v := d.decodeChange(f)
@@ -191,8 +191,8 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 
 var mustSeeDoc = &lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc:    "What proves that the value took effect, in every launch: each glob has to be found, and each observation to have its value. Lines from before the first request show what was asked for, and count only where the engine's kind knows them as a choice that it made. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
-	Attrs:  append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool, Doc: "Take lines from before the first request, which repeat what was asked for. A weaker proof, and shown as one: for an engine that logs nothing when it does the work."}),
+	Doc:    "What proves that the value took effect, in every launch: each glob must be found, and each observation must have its value. Lines from before the first request show only the configuration, and count only if the engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in use needs evidence, including the baseline's: unproven is not a pass.",
+	Attrs:  append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool, Doc: "Accept lines from before the first request, which repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."}),
 	Blocks: []*lang.BlockDoc{linesDoc, kernelsDoc},
 	Example: `must_see {
   log = ["*Marlin backend*"]
@@ -205,10 +205,10 @@ var mustSeeDoc = &lang.BlockDoc{
 
 var linesDoc = &lang.BlockDoc{
 	Type: "lines", Times: plans.AnyTimes,
-	Doc: "Lines of the engine's log that are counted: where one of several kernels may run, or where one line is not enough. The qualification launch has to reach the count too, with its few requests.",
+	Doc: "Lines of the engine's log to count, if any of several kernels can run, or if one line is not enough. The qualification launch must reach the count too, with its few requests.",
 	Attrs: []plans.Attr{
 		{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs as in `log`. A line counts once, however many of them it matches."},
-		{Name: "at_least", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Unit: "lines", Doc: "How many lines there have to be in every launch; those from before the first request count as in `log`."},
+		{Name: "at_least", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Unit: "lines", Doc: "How many lines every launch must have; those from before the first request count as in `log`."},
 	},
 	Example: `lines {
   any_of = ["*gemv_fp4_*", "*fallback_*"]
@@ -217,10 +217,10 @@ var linesDoc = &lang.BlockDoc{
 
 var kernelsDoc = &lang.BlockDoc{
 	Type: "kernels", Times: plans.AnyTimes,
-	Doc: "Kernels of a profile whose launches are counted: where one of several may run, or where one launch is not enough.",
+	Doc: "Kernels of a profile whose launches are counted, if any of several can run, or if one launch is not enough.",
 	Attrs: []plans.Attr{
 		{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Families or globs as in `trace`. A launch counts once, however many of them it matches."},
-		{Name: "at_least", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Unit: "launches", Doc: "How many launches there have to be in the profile, prefill and decoding together."},
+		{Name: "at_least", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Unit: "launches", Doc: "How many launches the profile must have, prefill and decoding together."},
 	},
 	Example: `kernels {
   any_of   = ["cutlass_grouped_gemm", "*GroupProblemShape*"]
@@ -230,7 +230,7 @@ var kernelsDoc = &lang.BlockDoc{
 
 var mustNotSeeDoc = &lang.BlockDoc{
 	Type: "must_not_see", Times: plans.AtMost1,
-	Doc:   "What proves that the value did not take effect, in any launch: no glob may be found, wherever in the log, and no observation may have its value; there is at least one of either.",
+	Doc:   "What proves that the value did not take effect, in any launch: no glob may be found anywhere in the log, and no observation may have its value. Give at least one of either.",
 	Attrs: evidenceAttrs,
 	Example: `must_not_see {
   log = ["*backend: CUTLASS*"]
@@ -238,8 +238,8 @@ var mustNotSeeDoc = &lang.BlockDoc{
 }
 
 var evidenceAttrs = []plans.Attr{
-	{Name: "log", Type: plans.Strings, Doc: "Globs for lines of the engine's log: unanchored, upper and lower case alike, `*` crosses everything."},
-	{Name: "trace", Type: plans.Strings, Doc: "Kernels in the profile that the level `profile` takes: families of them, such as \"marlin\", or globs of their whole names. What ran, where a log says what the engine meant to run."},
+	{Name: "log", Type: plans.Strings, Doc: "Globs for lines of the engine's log: unanchored, case-insensitive, `*` matches anything."},
+	{Name: "trace", Type: plans.Strings, Doc: "Kernels in the profile that the level `profile` takes: families of them, such as \"marlin\", or globs of their whole names. This shows what ran; a log shows what the engine meant to run."},
 	{Name: "observed", Type: plans.Values, Doc: "Observations with their value, as in `{ moe_kernel = \"marlin\" }`. One that is not observed proves nothing."},
 }
 
@@ -252,12 +252,12 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	f := d.Fields(b, evidenceDoc)
 	e.Observed = d.decodeObserved(f)
 	if a := f.Attrs["at_start"]; a != nil && b.Type != mustSeeDoc.Type {
-		d.Fail(a.NameRange, "evidence-proves-nothing", "Start of what must not be seen", "What must not be seen must not be seen at any time. Remove at_start.")
+		d.Fail(a.NameRange, "evidence-proves-nothing", "Start of what must not be seen", "must_not_see holds at any time. Remove at_start.")
 	}
 	e.AtStart = f.Truth("at_start")
 	for _, lb := range f.Blocks {
 		if b.Type != mustSeeDoc.Type {
-			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count of what must not be seen", "One that must not be seen is one too many. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
+			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count of what must not be seen", "must_not_see allows none, so there is nothing to count. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
 			continue
 		}
 		doc, into := linesDoc, &e.Lines
@@ -265,7 +265,7 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 			doc, into = kernelsDoc, &e.Kernels
 		}
 		lf := d.Fields(lb, doc)
-		lf.Required("any_of", `globs of those that count, such as ["*gemv_fp4_*", "*fallback_*"].`)
+		lf.Required("any_of", `globs of lines to count, such as ["*gemv_fp4_*", "*fallback_*"].`)
 		*into = append(*into, plans.Lines{AnyOf: d.globs(lf, "any_of"), AtLeast: lf.Whole("at_least")})
 	}
 	if len(f.Blocks) == 0 && f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
@@ -296,9 +296,9 @@ func (d *knobDecoder) globs(f *eval.Body, name string) []string {
 		case strings.Trim(s, "* \r\n") == "":
 			d.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
 		case expression.MatchString(s):
-			d.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special, and stands for any text, so %q is looked for with its other signs as they are. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
+			d.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special and matches any text, so %q is searched literally otherwise. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
 		case strings.Contains(s, "\n"):
-			d.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, and globs are matched against one line at a time. Give each line a glob of its own; lines { any_of = [ … ] } takes any of several.", s)
+			d.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, but globs match one line at a time. Give each line its own glob; lines { any_of = [ … ] } takes any of several.", s)
 		}
 	}
 	if isList && len(elems) == 0 {
@@ -327,14 +327,14 @@ func (d *knobDecoder) checkObserved() {
 		o, names, ok := plans.FindObserved(all, n.name)
 		if !ok {
 			slices.Sort(names)
-			d.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan says anything called %q of itself.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, d.DidYouMean(n.name, slices.Compact(names)), n.name)
+			d.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan has an observation %q.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, d.DidYouMean(n.name, slices.Compact(names)), n.name)
 			continue
 		}
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
 			d.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
 		} else if want == cty.String && n.value != cty.NilVal && n.value.IsKnown() && strings.Contains(n.value.AsString(), "*") {
-			d.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "What is observed is one value and compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
+			d.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "An observation is one value, compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 // fileDoc is what may stand at the top level of a plan.
 var fileDoc = &lang.BlockDoc{
 	Times: plans.Once,
-	Doc:   "A plan of mxflow: which ports of performance features are made, how each is measured, and which rules decide.",
+	Doc:   "A plan of mxflow: which performance features are ported, how each is measured, and which rules decide.",
 	Attrs: []plans.Attr{
-		{Name: "include", Type: plans.Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
+		{Name: "include", Type: plans.Strings, Doc: "Files whose blocks are part of the plan, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."},
 	},
 	Blocks: []*lang.BlockDoc{
 		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, lastGoodDoc, executorDoc, decisionDoc, phaseDoc,

@@ -12,7 +12,7 @@ import (
 
 var lastGoodDoc = &lang.BlockDoc{
 	Type: "last_good", Times: plans.AtMost1,
-	Doc:   "The last engine that is known to be good: the baseline in another revision, by a `source`'s `ref`, an `image`, or the `command` of another binary. Where a rule reads it (`chat.tg.last_good.gain >= -0.02`), or `against` of level `regression` names it, it is launched in the same session as the feature, as an arm of its own. It is not qualified. One that does not start, or whose answers do not count, leaves these rules inconclusive.",
+	Doc:   "The last known good engine: the baseline in another revision, by a `source`'s `ref`, an `image`, or the `command` of another binary. If a rule reads it (`chat.tg.last_good.gain >= -0.02`), or `against` of level `regression` names it, it is launched in the feature's session as an extra arm. It is not qualified. If it does not start, or its answers do not count, these rules are inconclusive.",
 	Attrs: changeAttrs,
 	Example: `last_good {
   command = ["./builds/b4520/llama-server", "--port", "{port}"]
@@ -30,10 +30,10 @@ func (d *knobDecoder) decodeLastGood(blocks hcl.Blocks) {
 	d.plan.LastGood = v
 	sources := v.Parts["source"]
 	if v.Image == "" && len(v.Command) == 0 && len(sources) == 0 {
-		d.Fail(b.DefRange, "last-good", "No revision", `last_good says which revision of the engine is known to be good. Add source "name" { ref = "…" }, image = "…", or command = ["…"] with the path of a binary.`)
+		d.Fail(b.DefRange, "last-good", "No revision", `last_good names a revision of the engine that is known to be good. Add source "name" { ref = "…" }, image = "…", or command = ["…"] with the path of a binary.`)
 	}
 	if v.Image != "" && len(v.Command) > 0 {
-		d.Fail(f.At("command"), "last-good", "Image and command", "The baseline's engine runs in a container or as a process, so the last good one has an image or a command. Remove one.")
+		d.Fail(f.At("command"), "last-good", "Image and command", "The baseline's engine runs in a container or as a process, so the last good one has either an image or a command. Remove one.")
 	}
 }
 
@@ -53,11 +53,11 @@ func (c *planCheck) checkLastGood() {
 	}
 	switch {
 	case launcher == "endpoint":
-		fail(v.Range, "Revision of an endpoint", "Engine %s is run by somebody else, so mxflow cannot start another revision of it. Remove last_good, or start the engine by %s.", c.plan.Baseline.Engine, plans.OrList(slices.DeleteFunc(c.engines.launchers(), func(l string) bool { return l == "endpoint" })))
+		fail(v.Range, "Revision of an endpoint", "Engine %s is not started by mxflow, so no other revision of it can be started. Remove last_good, or start the engine by %s.", c.plan.Baseline.Engine, plans.OrList(slices.DeleteFunc(c.engines.launchers(), func(l string) bool { return l == "endpoint" })))
 	case v.Image != "" && !slices.Contains([]string{"docker", "compose"}, launcher):
 		fail(v.Range, "Image of a process", "Engine %s is launched by %s, which has no image. Give last_good a command, or a source with its ref.", c.plan.Baseline.Engine, launcher)
 	case len(v.Command) > 0 && launcher != "process":
-		fail(v.Range, "Command of a container", "Engine %s is launched by %s, so a binary of this machine is not started. Give last_good an image, or a source with its ref.", c.plan.Baseline.Engine, launcher)
+		fail(v.Range, "Command of a container", "Engine %s is launched by %s, so a binary of this machine cannot be started. Give last_good an image, or a source with its ref.", c.plan.Baseline.Engine, launcher)
 	}
 	names := plans.Names(e.Parts["source"], func(b *plans.Block) string { return b.Name })
 	for _, k := range c.plan.Knobs {

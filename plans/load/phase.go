@@ -13,12 +13,12 @@ import (
 
 var phaseDoc = &lang.BlockDoc{
 	Type: "phase", Times: plans.AnyTimes, Repeats: true,
-	Labels: []lang.Label{{Name: "name", Doc: "What references call it: `phase.<name>`."}},
-	Doc:    "A set of steps and feature ports behind one gate. It has at least one step, feature or gate.",
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in references: `phase.<name>`."}},
+	Doc:    "A set of steps and feature ports with one gate. It has at least one step, feature or gate.",
 	Attrs: []plans.Attr{
 		{Name: "summary", Type: plans.String, Doc: "What it is for, in one sentence."},
 		{Name: "after", Type: plans.Refs, Ref: "phase", Doc: "Phases whose gate must pass, or be waived, first."},
-		{Name: "after_decided", Type: plans.Refs, Ref: "phase", Doc: "Phases whose gate must merely be decided: pass, fail or inconclusive."},
+		{Name: "after_decided", Type: plans.Refs, Ref: "phase", Doc: "Phases whose gate must only be decided: pass, fail or inconclusive."},
 	},
 	Blocks: []*lang.BlockDoc{stepDoc, featureDoc, gateDoc},
 	Example: `phase "cutlass" {
@@ -43,7 +43,7 @@ var phaseDoc = &lang.BlockDoc{
 
 var stepDoc = &lang.BlockDoc{
 	Type: "step", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "What reports call it. Unique among the steps of its kind in the phase."}},
+	Labels: []lang.Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "Its name in reports. Unique among the steps of its kind in the phase."}},
 	Doc:    "Work before the features of the phase, in the order written.",
 }
 
@@ -79,7 +79,7 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, attr string, alrea
 			l.Fail(r.At, "cycle", "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
 			continue
 		case slices.Contains(already, r.Key):
-			l.Fail(r.At, "duplicate-entry", "Duplicate reference", "%s is in after already, which asks for more. Remove one.", r)
+			l.Fail(r.At, "duplicate-entry", "Duplicate reference", "%s is already in after, which is stricter. Remove one.", r)
 			continue
 		}
 		list = append(list, r.Key)
@@ -126,10 +126,10 @@ var gateDoc = &lang.BlockDoc{
 
 var ruleDoc = &lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line or a word."}},
-	Doc:    "One condition of the gate. Each comparison is decided by itself, and `and`, `or` and `not` join what came out. docs/statistics.md lists what may be written, by which test it is decided, and what is refused.",
+	Labels: []lang.Label{{Name: "name", Doc: "What must hold, as a word or a one-line phrase."}},
+	Doc:    "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/statistics.md lists the allowed forms, the test for each, and what is refused.",
 	Attrs: []plans.Attr{
-		{Name: "expr", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured. Bare addresses belong to the phase's feature, where it has just one."},
+		{Name: "expr", Type: plans.RuleText, Required: true, Doc: "A comparison of measured values. Bare addresses belong to the phase's feature, if it has exactly one."},
 	},
 	Example: `rule "decode did not regress" {
   expr = "chat.tg.gain >= -0.03"
@@ -150,7 +150,7 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 		}
 	}
 	if len(f.Blocks) == 0 {
-		s.Fail(b.DefRange, "gate-without-rules", "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)
+		s.Fail(b.DefRange, "gate-without-rules", "Gate without rules", `A gate without rules would always open. Add: rule "what must hold" { expr = "…" }.`)
 	}
 	return g
 }
@@ -160,7 +160,7 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
 	// No rule reads another, so that names need not be identifiers.
 	if name := b.Labels[0]; strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
-		f.Scope.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "A %s is named by a word, or a phrase of one line, of up to %d characters, with no space around it.", b.Type, MaxRuleName)
+		f.Scope.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.", b.Type, MaxRuleName)
 	}
 	r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At(attr))}
 	if a := f.Attrs[attr]; a != nil && bare(f.Scope, a.Expr) {

@@ -12,7 +12,7 @@ import (
 
 var planDoc = &lang.BlockDoc{
 	Type: "plan", Times: plans.Once,
-	Labels: []lang.Label{{Name: "name", Doc: "Becomes part of file names: letters, digits and `_ . -`."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Its name, part of file names: letters, digits and `_ . -`."}},
 	Doc:    "Names the plan.",
 	Attrs:  []plans.Attr{{Name: "summary", Type: plans.String, Doc: "What the effort is for, in one sentence."}},
 	Example: `plan "mxfp4_v2" {

@@ -19,7 +19,7 @@ func (c *planCheck) checkProof() {
 			continue
 		}
 		where := lang.HCL(v.Range)
-		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, key[0], v.Name, users[key])
+		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or remove the kernels level from the protocol.`, key[0], v.Name, users[key])
 		if c.unproven {
 			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 			continue
@@ -29,7 +29,7 @@ func (c *planCheck) checkProof() {
 	users = c.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
 	for _, key := range sortedUsers(users) {
 		if v := c.used(key); v != nil && (v.MustSee.Traced() || v.MustNotSee.Traced()) {
-			c.Fail(lang.HCL(v.Range), "trace-without-profile", "Nothing takes a profile", `%s = %q (%s) is to be seen in a profile, and its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log in place of trace.`, key[0], v.Name, users[key])
+			c.Fail(lang.HCL(v.Range), "trace-without-profile", "Nothing takes a profile", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 var protocolDoc = &lang.BlockDoc{
 	Type: "protocol", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "What references call it: `protocol.<name>`."}},
-	Doc:    "The test levels that a variant goes through, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in references: `protocol.<name>`."}},
+	Doc:    "The test levels for a variant, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
 	Blocks: []*lang.BlockDoc{levelDoc},
 	Example: `protocol "standard" {
   level "smoke" {
@@ -29,8 +29,8 @@ var protocolDoc = &lang.BlockDoc{
 var levelDoc = &lang.BlockDoc{
 	Type: "level", Times: plans.AtLeast1,
 	Labels: []lang.Label{
-		{Name: "kind", Doc: "What is tested. Each kind without a name stands at most once in a protocol."},
-		{Name: "name", Doc: "What rules and reports call it: `levels.<name>`."},
+		{Name: "kind", Doc: "What is tested. A kind without a name can appear only once in a protocol."},
+		{Name: "name", Doc: "Its name in rules and reports: `levels.<name>`."},
 	},
 	Doc: "One test level.",
 }
@@ -51,7 +51,7 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		label := 0
 		switch name := lb.Labels[1]; {
 		case schema.Label == "" && name != "":
-			l.Fail(lb.LabelRanges[1], "invalid-name", "Level without a name", "There is one level %q in a protocol, and it has no name. Remove %q.", kind, name)
+			l.Fail(lb.LabelRanges[1], "invalid-name", "Level without a name", "A protocol has only one level %q, and it has no name. Remove %q.", kind, name)
 			continue
 		case schema.Label != "" && name == "":
 			l.Fail(lb.LabelRanges[0], "invalid-name", "Missing name", "A protocol can have several levels %q, so each has a name: level %[1]q \"accuracy\" { … }.", kind)
@@ -73,7 +73,7 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		}
 	}
 	if len(f.Blocks) == 0 {
-		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol is the tests that a variant goes through, in order. Add at least one: level "smoke" { … }.`)
+		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol lists the tests for a variant, in order. Add at least one: level "smoke" { … }.`)
 	}
 	if l.First(b) {
 		l.plan.Protocols = append(l.plan.Protocols, p)

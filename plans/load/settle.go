@@ -173,15 +173,15 @@ func (s *settling) cycle(node string, at hcl.Range) {
 	}
 	words := strings.Join(circle, " → ")
 	if locals {
-		s.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the circle.", words)
+		s.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the cycle.", words)
 		return
 	}
-	s.Fail(at, "repetition", "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
+	s.Fail(at, "repetition", "Cycle of for_each", "The blocks that exist cannot depend on themselves: %s. Base for_each or count on something else.", words)
 }
 
 var localsDoc = &lang.BlockDoc{
 	Type: "locals", Times: plans.AnyTimes,
-	Doc:  "Named values, read as `local.<name>`. They may stand in any order and refer to each other, but not in a circle.",
+	Doc:  "Named values, read as `local.<name>`. They can be in any order and refer to each other, but not in a cycle.",
 	Open: &plans.Attr{Name: "name", Type: plans.Anything, Doc: "Any expression."},
 	Example: `locals {
   lengths = [512, 2048]

@@ -9,8 +9,8 @@ import (
 
 var suiteDoc = &lang.BlockDoc{
 	Type: "suite", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "What `--suite <name>` and references call it: `suite.<name>`."}},
-	Doc:    "A tier of workloads, such as quick, standard and full. `--suite <name>` has benchmarks send it in place of what they name; a benchmark may name one itself. Rules may read the workloads of every suite: one that was not sent makes them inconclusive.",
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in `--suite <name>` and references: `suite.<name>`."}},
+	Doc:    "A tier of workloads, such as quick, standard and full. `--suite <name>` makes benchmarks send it instead of what they name; a benchmark can also name one itself. Rules can read the workloads of every suite: one that was not sent makes them inconclusive.",
 	Attrs: []plans.Attr{
 		{Name: "summary", Type: plans.String, Doc: "What it is for, in one sentence."},
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order."},

@@ -14,12 +14,12 @@ import (
 
 var targetDoc = &lang.BlockDoc{
 	Type: "target", Times: plans.AnyTimes, Repeats: true,
-	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `target.<name>.<workload>[.<cell>].<metric>`."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in rules: `target.<name>.<workload>[.<cell>].<metric>`."}},
 	Doc:    "Numbers to beat, measured elsewhere.",
 	Attrs: []plans.Attr{
 		{Name: "tool", Type: plans.String, Doc: "What measured them, with its version."},
 		{Name: "summary", Type: plans.String, Doc: "Where and how, in one sentence."},
-		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit: `chat = { tg = 57.85 }`. Where the workload has several cells, by cell, `\"chat.o24\" = { tg = 57.85 }`, or by the field's name, `chat = { tg24 = 57.85 }`. Those of an engine of kind `command` stand under `command`, with labels under the cell, `\"command.tp7\" = { tg = 57.85 }`."},
+		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit: `chat = { tg = 57.85 }`. Where the workload has several cells, by cell, `\"chat.o24\" = { tg = 57.85 }`, or by the field's name, `chat = { tg24 = 57.85 }`. Those of an engine of kind `command` go under `command`, with labels under the cell, `\"command.tp7\" = { tg = 57.85 }`."},
 	},
 	Example: `target "llamacpp" {
   tool = "llama-bench f5acfb2ff"

@@ -16,14 +16,14 @@ import (
 
 var variableDoc = &lang.BlockDoc{
 	Type: "variable", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "What expressions call it: `var.<name>`."}},
-	Doc:    "An input of the plan. One without a default has to be given.",
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in expressions: `var.<name>`."}},
+	Doc:    "An input of the plan. One without a default must be given.",
 	Attrs: []plans.Attr{
 		{Name: "description", Type: plans.String, Doc: "What it is for."},
-		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes may be `optional(type, default)`. Without it, anything."},
-		{Name: "default", Type: plans.Anything, Doc: "The value where none is given. It cannot refer to anything."},
-		{Name: "nullable", Type: plans.Bool, Default: true, Doc: "Whether the value may be null. Where it may not, a null stands for the default."},
-		{Name: "sensitive", Type: plans.Bool, Default: false, Doc: "Keeps the value, and all that is computed from it, out of logs, records, reports and messages. It has no default, since a plan file is no place for secrets."},
+		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes can be `optional(type, default)`. Without it, any type."},
+		{Name: "default", Type: plans.Anything, Doc: "The value if none is given. It cannot refer to anything."},
+		{Name: "nullable", Type: plans.Bool, Default: true, Doc: "Whether the value can be null. If not, null means the default."},
+		{Name: "sensitive", Type: plans.Bool, Default: false, Doc: "Keeps the value, and everything computed from it, out of logs, records, reports and messages. It has no default: secrets do not belong in a plan file."},
 	},
 	Blocks: []*lang.BlockDoc{validationDoc},
 	Example: `variable "threads" {
@@ -141,7 +141,7 @@ func (vs *variables) settleVariable(in *input, g *givenValue) {
 	case in.fields.Attrs["default"] != nil:
 		return // reported
 	default:
-		vs.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a file of variables (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
+		vs.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a variable file (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
 		return
 	}
 	vs.convertVariable(in, value)
@@ -160,7 +160,7 @@ func (vs *variables) defaultOf(in *input) (cty.Value, bool) {
 	v, ok := in.fields.Value("default")
 	isNull := v.IsKnown() && v.IsNull()
 	if in.Sensitive && ok && !isNull && (v.Type() != cty.String || v.AsString() != "") {
-		vs.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is none. Remove the default, and give the value in MXFLOW_VAR_%s or in a file of variables.", in.Name)
+		vs.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is not secret. Remove the default, and give the value in MXFLOW_VAR_%s or in a variable file.", in.Name)
 		return cty.DynamicVal, false
 	}
 	return v, ok || isNull
@@ -198,10 +198,10 @@ func (vs *variables) convertVariable(in *input, value cty.Value) {
 
 var validationDoc = &lang.BlockDoc{
 	Type: "validation", Times: plans.AnyTimes,
-	Doc: "A condition that the value has to meet, checked before anything is started. It may refer to this and to other variables.",
+	Doc: "A condition that the value must meet, checked before anything is started. It can refer to this and other variables.",
 	Attrs: []plans.Attr{
-		{Name: "condition", Type: plans.Condition, Required: true, Doc: "True for a value that is fine."},
-		{Name: "error_message", Type: plans.String, Required: true, Doc: "What is wrong with any other value, and what to do."},
+		{Name: "condition", Type: plans.Condition, Required: true, Doc: "True for a valid value."},
+		{Name: "error_message", Type: plans.String, Required: true, Doc: "What is wrong with other values, and what to do."},
 	},
 	Example: `validation {
   condition     = contains(["small", "large"], var.model)
@@ -215,7 +215,7 @@ func (vs *variables) validate(in *input) {
 		f := vs.Fields(b, validationDoc)
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
 		if condition == nil {
-			vs.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)
+			vs.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation defines valid values: condition = var.%s > 0.", in.Name)
 		}
 		if message == nil {
 			vs.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
@@ -265,7 +265,7 @@ func (vs *variables) invalid(in *input, message hcl.Expression) {
 func (vs *variables) onlyVariables(expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		if t.RootName() != "var" {
-			vs.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it may refer to var.… only.")
+			vs.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it can only refer to var.…")
 			return false
 		}
 	}

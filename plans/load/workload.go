@@ -17,10 +17,10 @@ import (
 
 var workloadDoc = &lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
-	Labels: []lang.Label{{Name: "name", Doc: "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Its name in references and rules: `workload.<name>`, `<name>.tg.gain`."}},
 	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
 	Attrs: slices.Concat(
-		[]plans.Attr{{Name: "summary", Type: plans.String, Doc: "What it stands for, in one sentence."}},
+		[]plans.Attr{{Name: "summary", Type: plans.String, Doc: "What it represents, in one sentence."}},
 		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
 	),
 	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
@@ -67,9 +67,9 @@ func (ws *workloadDecoder) decode(b *hcl.Block) {
 
 var promptAttrs = []plans.Attr{
 	{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "The endpoint."},
-	{Name: "prompts", Type: plans.String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts are made of: English sentences that come with mxflow, or random token ids, which only completions take."},
-	{Name: "turns", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Max: maxTurns, Doc: "Turns of each conversation, of chat: each sends what was said before. Of a `dataset`, how many of a conversation's turns are sent at most."},
-	{Name: "system_tokens", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Length of a system prompt that all requests of a cell share, of chat. Prefix caches may hold it."},
+	{Name: "prompts", Type: plans.String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts consist of: English sentences built into mxflow, or random token ids, which only completions take."},
+	{Name: "turns", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Max: maxTurns, Doc: "Turns of each conversation (chat only): each sends the earlier ones too. With a `dataset`, the maximum number of turns sent per conversation."},
+	{Name: "system_tokens", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Length of a system prompt that all requests of a cell share (chat only). Prefix caches can hold it."},
 }
 
 const maxTurns = 1000
@@ -83,16 +83,16 @@ func decodePrompts(w *plans.Workload, f *eval.Body) {
 }
 
 var lengthAttrs = []plans.Attr{
-	{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each prompt, or several lengths. Required, unless `prompt_lengths` or `dataset` stands in its place."},
-	{Name: "output_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each answer, or several lengths. Required, unless `output_lengths` stands in its place; with a `dataset`, the length where a line gives none."},
+	{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each prompt, or several lengths. Required unless `prompt_lengths` or `dataset` is given."},
+	{Name: "output_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each answer, or several lengths. Required unless `output_lengths` is given; with a `dataset`, the length for lines that give none."},
 	{Name: "depth", Type: plans.Ints, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Context before each prompt, or several lengths. It is not counted as prompt."},
-	{Name: "depth_cached", Type: plans.Bool, Default: false, Doc: "Send the context alone first, so the engine has it in its prefix cache and only the prompt is computed."},
+	{Name: "depth_cached", Type: plans.Bool, Default: false, Doc: "Send only the context first, so the engine has it in its prefix cache and computes only the prompt."},
 	{Name: "count_template", Type: plans.Bool, Default: true, Doc: "Prompt lengths include the tokens that a chat template adds."},
 }
 
 var (
-	promptLengthsDoc = lengthsDoc("prompt_lengths", "Draws the length of each prompt, in place of `prompt_tokens`.")
-	outputLengthsDoc = lengthsDoc("output_lengths", "Draws the length of each answer, in place of `output_tokens`.")
+	promptLengthsDoc = lengthsDoc("prompt_lengths", "Draws the length of each prompt, instead of `prompt_tokens`.")
+	outputLengthsDoc = lengthsDoc("output_lengths", "Draws the length of each answer, instead of `output_tokens`.")
 )
 
 func lengthsDoc(word, doc string) *lang.BlockDoc {
@@ -100,10 +100,10 @@ func lengthsDoc(word, doc string) *lang.BlockDoc {
 		Type: word, Times: plans.AtMost1, Doc: doc + " All arms get the same lengths.",
 		Attrs: []plans.Attr{
 			{Name: "distribution", Type: plans.String, Required: true, OneOf: []string{"uniform", "normal", "lognormal"}, Doc: "Uniform is any length from `min` to `max`; the others have a `mean` and an `std`."},
-			{Name: "min", Type: plans.Int, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "The least length. Uniform needs it; without it, 1."},
-			{Name: "max", Type: plans.Int, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "The greatest length. Uniform needs it; without it, four times `std` above `mean`."},
-			{Name: "mean", Type: plans.Number, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Mean of the lengths, of normal and lognormal."},
-			{Name: "std", Type: plans.Number, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Their standard deviation; of lognormal too it is that of the lengths, not of their logarithms."},
+			{Name: "min", Type: plans.Int, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Minimum length. Uniform needs it; otherwise the default is 1."},
+			{Name: "max", Type: plans.Int, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Maximum length. Uniform needs it; otherwise the default is four times `std` above `mean`."},
+			{Name: "mean", Type: plans.Number, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Mean of the lengths, for normal and lognormal."},
+			{Name: "std", Type: plans.Number, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Their standard deviation; for lognormal too, that of the lengths, not of their logarithms."},
 		},
 		Example: word + ` {
   distribution = "lognormal"
@@ -127,7 +127,7 @@ func decodeLengths(w *plans.Workload, f *eval.Body) {
 	oneLength(f, "prompt_tokens", "prompt_lengths", "how many tokens each prompt has, such as 2048.", w.Data != nil)
 	oneLength(f, "output_tokens", "output_lengths", "how many tokens are generated for each request, such as 32.", w.Data != nil)
 	if at := f.Given("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
-		f.Scope.Fail(f.Where(at), "workload-contradiction", "Two ways to say the same", "The prompts of a dataset are as long as they are. Remove %s, or the dataset.", at)
+		f.Scope.Fail(f.Where(at), "workload-contradiction", "Two ways to say the same", "The prompts of a dataset have their own lengths. Remove %s, or the dataset.", at)
 	}
 }
 
@@ -167,7 +167,7 @@ func lengths(f *eval.Body, word string) *plans.Lengths {
 	}
 	for _, name := range unused {
 		if !in.Absent(name) {
-			f.Scope.Fail(in.At(name), "workload-contradiction", "Attribute of another distribution", "A uniform distribution has min and max, and no %s. Remove it, or choose normal or lognormal.", name)
+			f.Scope.Fail(in.At(name), "workload-contradiction", "Attribute of another distribution", "A uniform distribution has min and max, but no %s. Remove it, or choose normal or lognormal.", name)
 		}
 	}
 	if n.Max == 0 {
@@ -180,22 +180,22 @@ func lengths(f *eval.Body, word string) *plans.Lengths {
 func checkLengths(n *plans.Lengths, in *eval.Body) {
 	switch {
 	case n.Min > n.Max:
-		in.Scope.Fail(in.At("min"), "workload-contradiction", "Lengths contradict each other", "No length is at least %d and at most %d. Exchange min and max, or correct one.", n.Min, n.Max)
+		in.Scope.Fail(in.At("min"), "workload-contradiction", "Lengths contradict each other", "No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
 	case n.Distribution != "uniform" && n.Mean > 0 && (n.Mean < float64(n.Min) || n.Mean > float64(n.Max)):
 		in.Scope.Fail(in.At("mean"), "workload-contradiction", "Lengths contradict each other", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
 	}
 }
 
 var paceAttrs = []plans.Attr{
-	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answered one makes place for the next. A list makes a cell of each."},
-	{Name: "rate", Type: plans.Numbers, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send by the clock, however slow the answers are (open loop), and count latencies from when a request should have been sent. In place of `concurrency`."},
-	{Name: "rate_to", Type: plans.Number, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "What the rate grows or falls to, linearly, over the cell."},
-	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: as of many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
-	{Name: "burstiness", Type: plans.Number, Min: 0.01, MinSet: true, Max: 100, Doc: "Shape of gamma: 1 is poisson, less comes in bursts, more is more even."},
-	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Cap of an open loop. What comes on top waits, and its latency runs. Without it there is none."},
-	{Name: "requests", Type: plans.Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxRequests, Doc: "Measured requests per cell and launch; with `turns`, conversations. Without it, at least 4 for each that is in flight; in an open loop what the rate sends in a minute. With a `duration` it is the upper bound."},
-	{Name: "duration", Type: plans.Duration, Doc: "End sending after this time; what is in flight then is still answered and measured."},
-	{Name: "warmup", Type: plans.Int, Default: 3.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "Requests before them that are not measured. Without it, at least one for each that is in flight."},
+	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answer makes room for the next request. A list makes one cell per value."},
+	{Name: "rate", Type: plans.Numbers, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of `concurrency`."},
+	{Name: "rate_to", Type: plans.Number, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "The rate at the end of the cell, reached linearly."},
+	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: like many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
+	{Name: "burstiness", Type: plans.Number, Min: 0.01, MinSet: true, Max: 100, Doc: "Shape of gamma: 1 is poisson, below 1 is burstier, above 1 more even."},
+	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."},
+	{Name: "requests", Type: plans.Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxRequests, Doc: "Measured requests per cell and launch; with `turns`, conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a `duration` it is the upper bound."},
+	{Name: "duration", Type: plans.Duration, Doc: "Stop sending after this time; requests in flight are still answered and measured."},
+	{Name: "warmup", Type: plans.Int, Default: 3.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "Unmeasured requests before them. Without it, at least one for each in flight."},
 }
 
 func decodePace(w *plans.Workload, f *eval.Body) {
@@ -252,14 +252,14 @@ func countRequests(w *plans.Workload, f *eval.Body) {
 }
 
 var samplingAttrs = []plans.Attr{
-	{Name: "temperature", Type: plans.Number, Default: 0.0, MinSet: true, Max: 100, Doc: "Sampling; 0 takes the likeliest token."},
-	{Name: "top_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Take from the likeliest tokens that make up this share; 0 does not send it."},
-	{Name: "top_k", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: maxTopK, Doc: "Take from so many of the likeliest tokens; 0 does not send it."},
-	{Name: "min_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Take from tokens that have at least this share of the likeliest one's probability; 0 does not send it."},
-	{Name: "repetition_penalty", Type: plans.Number, Default: 0.0, MinSet: true, Max: 10, Doc: "Divides what speaks for a token that came before; 1 changes nothing, 0 does not send it."},
+	{Name: "temperature", Type: plans.Number, Default: 0.0, MinSet: true, Max: 100, Doc: "Sampling temperature; 0 takes the likeliest token."},
+	{Name: "top_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Sample from the likeliest tokens that make up this share; 0 does not send it."},
+	{Name: "top_k", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: maxTopK, Doc: "Sample from this many of the likeliest tokens; 0 does not send it."},
+	{Name: "min_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Sample from tokens with at least this share of the likeliest one's probability; 0 does not send it."},
+	{Name: "repetition_penalty", Type: plans.Number, Default: 0.0, MinSet: true, Max: 10, Doc: "Divides the score of tokens that came before; 1 changes nothing, 0 does not send it."},
 	{Name: "seed", Type: plans.Int, Default: 42.0, MinSet: true, Max: math.MaxInt32, Doc: "Seed of prompts, lengths, arrivals and sampling."},
-	{Name: "same_texts", Type: plans.Bool, Default: false, Doc: "Send all arms of a round the same texts, each behind a beginning of its own: for what depends on the text, such as speculation, at the price that an engine which remembers texts can gain by it. Without it every launch has texts of its own."},
-	{Name: "ignore_eos", Type: plans.Bool, Default: true, Doc: "Go on after the end of text, which enforces the length of the answer."},
+	{Name: "same_texts", Type: plans.Bool, Default: false, Doc: "Send all arms of a round the same texts, each after its own beginning: for what depends on the text, such as speculation. The price: an engine that remembers texts can gain by it. Without it, every launch has its own texts."},
+	{Name: "ignore_eos", Type: plans.Bool, Default: true, Doc: "Continue past the end of text, which enforces the length of the answer."},
 }
 
 // maxTopK is more tokens than a vocabulary has.
@@ -277,25 +277,25 @@ func decodeSampling(w *plans.Workload, f *eval.Body) {
 }
 
 var judgingAttrs = []plans.Attr{
-	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What corrected metrics subtract from the time to the first token, as llama-benchy has it: the time of a call that generates nothing (api) or one token (generation)."},
-	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
-	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is sent again that the engine puts off (status 429 or 503 with Retry-After). The time that this takes counts."},
-	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell may fail before the launch does."},
-	{Name: "max_lag", Type: plans.Duration, Doc: "How late the measuring client may send, or be woken (99th percentiles), before what it measured is invalid. Without it 10ms; 100ms for the embedded engine, which shares the client's processors."},
-	{Name: "min_reached", Type: plans.Number, Default: 0.8, MinSet: true, Max: 1, Doc: "Share of `concurrency` that the engine must really reach, by its own count, or the cell is invalid; 0 asks for nothing."},
+	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What corrected metrics subtract from the time to the first token, as llama-benchy does: the time of a call that generates nothing (api) or one token (generation)."},
+	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so garbage cannot win: absolute checks each answer, baseline requires them to be no worse than the parent's. Without it, baseline if `ignore_eos` forces lengths, absolute if answers end on their own."},
+	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."},
+	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell can fail before the launch does."},
+	{Name: "max_lag", Type: plans.Duration, Doc: "How late the measuring client can send or wake (99th percentiles) before its measurements are invalid. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."},
+	{Name: "min_reached", Type: plans.Number, Default: 0.8, MinSet: true, Max: 1, Doc: "Share of `concurrency` that the engine must reach by its own count, or the cell is invalid; 0 requires nothing."},
 	{Name: "request_timeout", Type: plans.Duration, Default: "2m", Doc: "Time limit of one request."},
-	{Name: "first_timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of the first request after a start, which may compile kernels, to its first token."},
-	{Name: "stall_timeout", Type: plans.Duration, Default: "30s", Doc: "Longest wait between two events of a stream, from the first token on."},
+	{Name: "first_timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of the first request after a start, which can compile kernels, to its first token."},
+	{Name: "stall_timeout", Type: plans.Duration, Default: "30s", Doc: "Maximum wait between two events of a stream, from the first token on."},
 }
 
 var sloDoc = &lang.BlockDoc{
 	Type: "slo", Times: plans.AtMost1,
-	Doc: "What makes a request a good one: it keeps all of these limits. Goodput counts good requests.",
+	Doc: "A good request keeps all of these limits. Goodput counts good requests.",
 	Attrs: []plans.Attr{
-		{Name: "ttft", Type: plans.Duration, Doc: "Most time to the first token."},
-		{Name: "tpot", Type: plans.Duration, Doc: "Most time per output token after the first."},
-		{Name: "itl", Type: plans.Duration, Doc: "Most time between any two tokens."},
-		{Name: "e2e", Type: plans.Duration, Doc: "Most time to the last token."},
+		{Name: "ttft", Type: plans.Duration, Doc: "Maximum time to the first token."},
+		{Name: "tpot", Type: plans.Duration, Doc: "Maximum time per output token after the first."},
+		{Name: "itl", Type: plans.Duration, Doc: "Maximum time between any two tokens."},
+		{Name: "e2e", Type: plans.Duration, Doc: "Maximum time to the last token."},
 	},
 	Example: `slo {
   ttft = "300ms"
@@ -338,7 +338,7 @@ func slo(f *eval.Body) map[string]time.Duration {
 		}
 	}
 	if !written {
-		f.Scope.Fail(b.DefRange, "empty-value", "Empty slo", `By these every request is a good one. Give a limit, such as ttft = "300ms".`)
+		f.Scope.Fail(b.DefRange, "empty-value", "Empty slo", `Without a limit every request is good. Give one, such as ttft = "300ms".`)
 	}
 	return limits
 }
@@ -348,9 +348,9 @@ const maxDataset = 64 << 20
 
 var datasetDoc = &lang.BlockDoc{
 	Type: "dataset", Times: plans.AtMost1,
-	Doc: "Sends the rows of a file in their order, in place of made prompts; none is sent twice. A measurement counts with the file's content: a changed file is measured anew.",
+	Doc: "Sends the rows of a file in order, instead of generated prompts; none is sent twice. Measurements depend on the file's content: a changed file is measured again.",
 	Attrs: []plans.Attr{
-		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder: JSON Lines, an object a row. It holds a `prompt`, `messages` or `conversations`, or it is a row of a trace: `timestamp` in ms, `input_length`, `output_length`. `output_tokens` is the length of the answer."},
+		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder: JSON Lines, one object per row. A row has a `prompt`, `messages` or `conversations`, or is a row of a trace: `timestamp` in ms, `input_length`, `output_length`. `output_tokens` is the length of the answer."},
 	},
 	Example: `dataset {
   file = "prompts.jsonl"
@@ -363,7 +363,7 @@ func (ws *workloadDecoder) dataset(f *eval.Body) *plans.Dataset {
 		return nil
 	}
 	in := ws.Fields(b, datasetDoc)
-	name := in.NeedText("file", "the path of a file of prompts, a JSON object a line.")
+	name := in.NeedText("file", "the path of a prompt file, one JSON object per line.")
 	if name == "" {
 		return &plans.Dataset{}
 	}
@@ -427,11 +427,11 @@ func checkData(w *plans.Workload, f *eval.Body) {
 	case w.API == "completions" && d.Chat > 0:
 		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
 	case len(w.OutputTokens) == 0 && w.OutputLengths == nil && d.Unanswered > 0:
-		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not say how long the answer is. Set output_tokens, which holds where a line says nothing.", d.Unanswered)
+		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not give the answer's length. Set output_tokens, the default for such lines.", d.Unanswered)
 	}
 	for _, c := range w.Cells() {
 		if rows := c.Requests + w.WarmupRows(c.Concurrency); rows > d.Count {
-			f.Scope.Fail(f.Where("dataset"), "dataset", "Dataset is too short", "%s takes %d rows, and the file has %d; no row is sent twice, since the engine would have it cached. Add rows, or ask for fewer requests.", c.Address, rows, d.Count)
+			f.Scope.Fail(f.Where("dataset"), "dataset", "Dataset is too short", "%s takes %d rows, but the file has %d; no row is sent twice, because the engine would have it cached. Add rows, or lower requests.", c.Address, rows, d.Count)
 			return
 		}
 	}

@@ -69,7 +69,7 @@ func TestClaims(t *testing.T) {
 		{"tg", "+1e9%", "write"},
 		{"tg", "+9999999999%", "out of reach"},
 		{"ttft", "-100%", "out of reach"},
-		{"watts", "+1%", "none of"},
+		{"watts", "+1%", "not one of"},
 	} {
 		if got, err := ParseClaim(c[0], c[1]); err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%s %q: %v, %v; want %q", c[0], c[1], got, err, c[2])
@@ -303,8 +303,8 @@ func TestArmsThatCannotBe(t *testing.T) {
 		"'' x":                        "no command",
 		"HF_TOKEN=abc ./s":            "HF_TOKEN looks like a secret",
 		"OPENAI_API_KEY=x ./s":        "looks like a secret",
-		"./s --api-key sk-1":          "behind --api-key looks like a secret",
-		"./s --hf-token=hf_1":         "behind --hf-token looks like a secret",
+		"./s --api-key sk-1":          "after --api-key looks like a secret",
+		"./s --hf-token=hf_1":         "after --hf-token looks like a secret",
 		"K=1 ./s 'x":                  "not closed",
 		"./s\x00":                     "NUL",
 		"MAX_TOKENS=4 TOKEN_X=1 ./s*": "sh -c",

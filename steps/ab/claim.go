@@ -52,18 +52,18 @@ func ParseClaim(metric, text string) (Claim, error) {
 		}
 	}
 	if c.Metric.Name == "" {
-		return c, fmt.Errorf("--metric: %q is none of %s", metric, strings.Join(names, ", "))
+		return c, fmt.Errorf("--metric: %q is not one of %s", metric, strings.Join(names, ", "))
 	}
 	if text == "" {
 		return c, nil
 	}
 	m := claimText.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[3] != "%" {
-		return c, fmt.Errorf("--claim: %q is no change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% less", text)
+		return c, fmt.Errorf("--claim: %q is not a change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% less", text)
 	}
 	n, err := strconv.ParseFloat(m[1]+m[2], 64)
 	if err != nil || math.IsInf(n, 0) {
-		return c, fmt.Errorf("--claim: %q is no change", text)
+		return c, fmt.Errorf("--claim: %q is not a change", text)
 	}
 	c.Given, c.Gain = true, n/100
 	if c.Metric.Better == measure.Lower {

@@ -140,7 +140,7 @@ func (q *Question) planWorkload(w *planWriter) {
 // urlPlan is the plan that looks at both in turn.
 func (q *Question) urlPlan() []byte {
 	w := &planWriter{}
-	w.line("# Two servers that run already, side by side. Nothing about them can be decided:\n# there is one start of each.\n\nplan \"ab\" {}\n")
+	w.line("# Two running servers, side by side. Nothing can be decided about them:\n# there is one start of each.\n\nplan \"ab\" {}\n")
 	for i, u := range []string{q.AURL, q.BURL} {
 		w.line("engine %s %q {", hclText(q.Kind.Name), []string{"A", "B"}[i])
 		w.text("model", q.Model)

@@ -82,11 +82,11 @@ func (q *Question) Check() (err error) {
 	case q.AURL != "" || q.BURL != "":
 		return q.checkURLs()
 	case isURL(q.A) || isURL(q.B):
-		return errors.New("--a and --b are commands that start a server, and this is the address of one: for servers that run already write --a-url http://… --b-url http://…")
+		return errors.New("--a and --b are commands that start a server, but this is the address of one: for running servers write --a-url http://… --b-url http://…")
 	case q.A == "" || q.B == "":
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
 	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
-		return fmt.Errorf("--launches: %d is not between %d, where the first look is, and %d, for which the test is calibrated; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
+		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
 	case q.Quick && q.Launches != 0:
 		return errors.New("--quick is one launch of each: leave out --launches")
 	}
@@ -136,7 +136,7 @@ func (q *Question) observable() error {
 	}
 	for _, c := range q.Changes {
 		if !slices.Contains(names, c) {
-			return fmt.Errorf("--changes: servers of kind %s say nothing of %q, but of %s; --kind is another kind", q.Kind.Name, c, strings.Join(names, ", "))
+			return fmt.Errorf("--changes: servers of kind %s do not report %q, only %s; choose another kind with --kind", q.Kind.Name, c, strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -147,10 +147,10 @@ func (q *Question) both() error {
 	for _, text := range q.Env {
 		m := assignment.FindStringSubmatch(text)
 		if m == nil {
-			return fmt.Errorf("--env: %q is no assignment: write NAME=value", text)
+			return fmt.Errorf("--env: %q is not an assignment: write NAME=value", text)
 		}
 		if redact.SecretName(m[1]) && len(text) > len(m[0]) {
-			return fmt.Errorf("--env: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the servers inherit what mxflow has", m[1])
+			return fmt.Errorf("--env: %s looks like a secret, and would be recorded and put into the plan. Export it first instead: the servers inherit mxflow's environment", m[1])
 		}
 		for _, arm := range q.Arms {
 			if _, own := arm.Env[m[1]]; !own {
@@ -182,13 +182,13 @@ func (q *Question) numbers() error {
 	case !slices.Contains([]string{"completions", "chat"}, q.API):
 		return fmt.Errorf("--api: %q is neither completions nor chat", q.API)
 	case !slices.Contains([]string{"", "baseline", "absolute", "off"}, q.Coherence):
-		return fmt.Errorf("--coherence: %q is none of baseline, absolute and off", q.Coherence)
+		return fmt.Errorf("--coherence: %q is not baseline, absolute or off", q.Coherence)
 	case !slices.Contains([]string{"own", "cold", "shared"}, q.Caches):
-		return fmt.Errorf("--caches: %q is none of own, cold and shared", q.Caches)
+		return fmt.Errorf("--caches: %q is not own, cold or shared", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:
 		return errors.New("time limits must be above zero")
 	case q.WritePlan != "" && filepath.Ext(q.WritePlan) != ".hcl":
-		return fmt.Errorf("--write-plan: plans are written as .hcl, and %s is none (mxflow convert makes YAML of it)", q.WritePlan)
+		return fmt.Errorf("--write-plan: plans are written as .hcl, which %s is not (mxflow convert turns it into YAML)", q.WritePlan)
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: give --tg at least 2", q.Metric)
 	}
@@ -213,13 +213,13 @@ func (q *Question) counts() {
 func (q *Question) checkURLs() error {
 	switch {
 	case q.A != "" || q.B != "" || q.URL != "":
-		return errors.New("--a-url and --b-url are servers that run already, --a and --b commands that start them: give either two of the ones or two of the others")
+		return errors.New("--a-url and --b-url are running servers, --a and --b commands that start them: give two of the same sort")
 	case q.AURL == "" || q.BURL == "":
 		return errors.New("give both: --a-url http://localhost:8000 --b-url http://localhost:8001")
 	case q.AURL == q.BURL:
 		return errors.New("--a-url and --b-url are the same server, so there is nothing to compare")
 	case q.Claimed != "" || q.Quick || q.Proves() || len(q.Changes) > 0:
-		return errors.New("nothing can be decided about servers that run already: leave out --claim, --quick, --changes and --must-see, or have mxflow start them with --a and --b")
+		return errors.New("nothing can be decided about running servers: leave out --claim, --quick, --changes and --must-see, or have mxflow start them with --a and --b")
 	}
 	for _, u := range []string{q.AURL, q.BURL} {
 		if err := endpoint.CheckURL(u); err != nil {
@@ -281,7 +281,7 @@ func fixedURL(text string) (int, error) {
 	port, portErr := strconv.Atoi(u.Port())
 	switch {
 	case u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback() && !ip.IsUnspecified()):
-		return 0, fmt.Errorf("--url: %s is another machine, and mxflow starts the commands on this one; servers that run already are compared with --a-url and --b-url", u.Hostname())
+		return 0, fmt.Errorf("--url: %s is another machine, but mxflow starts the commands on this one; compare running servers with --a-url and --b-url", u.Hostname())
 	case u.Scheme != "http" || portErr != nil:
 		return 0, fmt.Errorf("--url: write where both listen, such as http://localhost:8000, not %q", text)
 	}
@@ -350,7 +350,7 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
 		case fixedPort.MatchString(line):
 			at, err := strconv.Atoi(fixedPort.FindStringSubmatch(line)[1])
 			if err != nil || port != 0 && at != port {
-				return 0, nil, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: let both take {port}, or the same port; only one of them runs at a time", port, at)
+				return 0, nil, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: have both use {port}, or the same port; only one of them runs at a time", port, at)
 			}
 			port = at
 		case strings.Contains(line, "{port}"):

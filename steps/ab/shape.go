@@ -36,7 +36,7 @@ func ParseArm(flag, text string) (Arm, error) {
 	var needs *shell.NeedsShell
 	switch {
 	case errors.As(err, &needs):
-		return arm, fmt.Errorf("--%s: %w, and none is started. Write it out, quote it, or start a shell yourself: --%s %s",
+		return arm, fmt.Errorf("--%s: %w, and no shell is started. Write it out, quote it, or start a shell yourself: --%s %s",
 			flag, err, flag, quote(throughShell(arm.Text)))
 	case err != nil:
 		return arm, fmt.Errorf("--%s: %w", flag, err)
@@ -59,12 +59,12 @@ func ParseArm(flag, text string) (Arm, error) {
 	}
 	for _, w := range words {
 		if m := secretFlag.FindStringSubmatch(w); m != nil {
-			return arm, fmt.Errorf("--%s: what stands behind %s looks like a secret, and would be recorded and stand in the plan: leave it out, or export the variable that the server reads it from", flag, m[1])
+			return arm, fmt.Errorf("--%s: the value after %s looks like a secret, and would be recorded and put into the plan: leave it out, or export the variable that the server reads it from", flag, m[1])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {
 		if redact.SecretName(name) && arm.Env[name] != "" {
-			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the server inherits what mxflow has", flag, name)
+			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and put into the plan. Export it first instead: the server inherits mxflow's environment", flag, name)
 		}
 	}
 	return arm, nil
@@ -126,7 +126,7 @@ func ShapeOf(a, b Arm) (Shape, error) {
 	same := n == len(a.Words) && n == len(b.Words)
 	switch {
 	case same && len(s.Own[0].Env)+len(s.Own[1].Env) == 0:
-		return s, fmt.Errorf("--a and --b are the same command, so there is nothing under test: let them differ in a variable (KERNEL=…), in arguments or in the program")
+		return s, fmt.Errorf("--a and --b are the same command, so there is nothing to test: make them differ in a variable (KERNEL=…), in arguments or in the program")
 	case same:
 		s.Command = a.Words
 	case n == 0:

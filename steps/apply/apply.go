@@ -191,7 +191,7 @@ func Named(g *runtime.Graph, rerun, target []string) (forced, targets func(*runt
 }
 
 func unknownNode(flag, name string, g *runtime.Graph) error {
-	return fmt.Errorf("%s %s: there is no such phase, feature or node.%s", flag, name, lang.Suggest(name, Names(g)))
+	return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, Names(g)))
 }
 
 // Names are all by which nodes can be named: phases, features and the nodes themselves.

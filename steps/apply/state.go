@@ -33,7 +33,7 @@ func SamePlan(st *store.Store, p *plans.Plan) error {
 	if len(runs) == 0 || runs[len(runs)-1].Plan == p.Name {
 		return nil
 	}
-	return fmt.Errorf("the state directory %s belongs to plan %q and this is plan %q: give it one of its own with --state, or put it into another folder",
+	return fmt.Errorf("the state directory %s belongs to plan %q, but this is plan %q: give it its own with --state, or move it to another folder",
 		st.Dir(), runs[len(runs)-1].Plan, p.Name)
 }
 
@@ -174,10 +174,10 @@ func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) 
 func stillNamed(f plans.NamedFile) ([]byte, error) {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {
-		return nil, fmt.Errorf("%s has to be kept with the run: %w", f.Name, err)
+		return nil, fmt.Errorf("%s must be kept with the run: %w", f.Name, err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.Digest {
-		return nil, fmt.Errorf("%s changed while the plan was read: start again when nothing writes to it", f.Name)
+		return nil, fmt.Errorf("%s changed while the plan was read: try again when nothing writes to it", f.Name)
 	}
 	return data, nil
 }

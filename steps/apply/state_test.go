@@ -46,7 +46,7 @@ func TestNamedFilesAreKept(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "serving.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "has to be kept with the run") {
+	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "must be kept with the run") {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 			return err
 		case <-silent.C:
-			return fmt.Errorf("nothing was heard for %s of the mxflow that applies", elsewhere.Silence)
+			return fmt.Errorf("nothing heard from the applying mxflow for %s", elsewhere.Silence)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -180,7 +180,7 @@ func refuses(err error) verdict.Reason {
 func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	host := hostName(h)
 	if _, sum, err := elsewhere.ProgramSum(); err != nil || sum != h.Program {
-		return nil, errors.Join(err, fmt.Errorf("mxflow on %s is another than the one that applies: have the same file there", host))
+		return nil, errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: put the same file there", host))
 	}
 	if err := os.Chdir(h.Dir); err != nil {
 		return nil, fmt.Errorf("%s does not see the folder that mxflow works in (%w): put the plan on a file system that all hosts share, or copy its folder there under the same path", host, err)
@@ -191,7 +191,7 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 		if i := slices.IndexFunc(res.Diagnostics, func(d *hcl.Diagnostic) bool { return d.Severity == hcl.DiagError }); i >= 0 {
 			why = "cannot be read (" + res.Diagnostics[i].Summary + ")"
 		}
-		return nil, fmt.Errorf("the plan %s on %s %s: have the same files there, and leave them as they are while it is applied", filepath.Join(h.Dir, h.Plan), host, why)
+		return nil, fmt.Errorf("the plan %s on %s %s: put the same files there, and leave them unchanged during the apply", filepath.Join(h.Dir, h.Plan), host, why)
 	}
 	var err error
 	if w.graph, err = runtime.NewGraph(res.Plan); err != nil {

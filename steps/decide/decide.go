@@ -95,7 +95,7 @@ func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 	case runtime.KindPhase:
 		return Phase(v, n.PhaseBlock)
 	}
-	return nil, fmt.Errorf("a node of kind %q is not decided by evidence alone", n.Kind)
+	return nil, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }
 
 // Keys are what the decision of a node rests on. The error is runtime.ErrUndecided
@@ -115,7 +115,7 @@ func Keys(v *View, n *runtime.Node) (runtime.Keys, error) {
 	case runtime.KindPhase:
 		return phaseKeys(v, n.PhaseBlock)
 	}
-	return runtime.Keys{}, fmt.Errorf("a node of kind %q is not decided by evidence alone", n.Kind)
+	return runtime.Keys{}, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }
 
 // Identity is what another decision rests on when it rests on d. A benchmark that

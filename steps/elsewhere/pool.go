@@ -598,7 +598,7 @@ func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
 	}
 	r := m.Done.Record
 	if sum != m.Sum || r == nil {
-		return errors.New("its digest does not fit")
+		return errors.New("its digest does not match")
 	}
 	was := o.Record
 	for _, same := range [][2]string{
@@ -617,7 +617,7 @@ func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
 		{was.On(), r.On()},
 	} {
 		if same[0] != same[1] {
-			return fmt.Errorf("it is of another launch: %q, and %q was ordered", same[1], same[0])
+			return fmt.Errorf("it is from another launch: %q instead of %q", same[1], same[0])
 		}
 	}
 	for _, sum := range store.ArtifactsOf(r) {

@@ -122,12 +122,12 @@ func (w *Wire) Receive() (m Message, err error) {
 		err = json.Unmarshal(line, &m)
 		if !w.began && (err != nil || m.MXFlow == 0) {
 			if w.noise += len(line); w.noise > mostNoise {
-				return m, damaged{errors.New("what answers is not mxflow")}
+				return m, damaged{errors.New("the other end is not mxflow")}
 			}
 			continue
 		}
 		if err == nil && m.MXFlow != Version {
-			err = fmt.Errorf("it speaks version %d of what workers say, and this mxflow version %d", m.MXFlow, Version)
+			err = fmt.Errorf("it speaks version %d of the worker protocol, this mxflow version %d", m.MXFlow, Version)
 		}
 		if err == nil && (m.Bytes < 0 || m.Bytes > longest) {
 			err = fmt.Errorf("a message of %d bytes", m.Bytes)

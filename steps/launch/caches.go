@@ -41,10 +41,10 @@ const cachesMount = "/mxflow-caches"
 func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch) error {
 	c := spec.Caches
 	if spec.Endpoint != nil {
-		return failed("engine", "start", "it is an endpoint that somebody else runs, so mxflow cannot say what its caches hold: remove the caches block")
+		return failed("engine", "start", "it is an endpoint, not started by mxflow, so the state of its caches is unknown: remove the caches block")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (c.Dir == "" || c.Mount == "") {
-		return failed("engine", "start", "the container runs already or is made by a compose file, so mxflow mounts nothing into it: add caches { dir = …, mount = … } with a folder that it has mounted, and where it sees that")
+		return failed("engine", "start", "the container is already running or comes from a compose file, so mxflow mounts nothing into it: add caches { dir = …, mount = … } with a mounted folder and where the container sees it")
 	}
 	base := l.stateFolder("caches")
 	if c.Dir != "" {
@@ -68,7 +68,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		record.Notes = append(record.Notes, verdict.New(code.CachesCold))
 	}
 	if entries, err := os.ReadDir(dir); c.State == "cold" && err == nil && len(entries) > 0 {
-		return failed("engine", "start", "its caches in %s are to be cold and are not empty: remove the folder", dir)
+		return failed("engine", "start", "its caches in %s should be cold but are not empty: remove the folder", dir)
 	}
 	inside := dir
 	switch {

@@ -110,12 +110,12 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
-			err := st.unfinished("it was stopped after its time limit of %s; if it needs longer, write run { timeout = … }", c.Timeout)
+			err := st.unfinished("it was stopped after its time limit of %s; if it needs longer, set run { timeout = … }", c.Timeout)
 			_ = st.Inst.Stop(ctx)
 			return err
 		case <-look.C:
 			if info, err := os.Stat(out); err == nil && info.Size() > variant.MaxOutput {
-				err := st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; let it log to standard error", variant.MaxOutput>>20)
+				err := st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; log to standard error instead", variant.MaxOutput>>20)
 				_ = st.Inst.Stop(ctx)
 				return err
 			}
@@ -157,7 +157,7 @@ func (st *Started) unfinished(format string, args ...any) *engine.Failure {
 func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.Inst.LogPath(), 15)}
 	if len(text) > 0 {
-		f.Reason += fmt.Sprintf("; what it printed begins with %q", redact.Known().Cut(string(text), 300))
+		f.Reason += fmt.Sprintf("; its output starts with %q", redact.Known().Cut(string(text), 300))
 	}
 	return f
 }
@@ -209,9 +209,9 @@ func (st *Started) fetch(c *variant.Command, out string) error {
 	case err != nil:
 		return st.unmeasured(nil, "%s cannot be read: %v", c.File, err)
 	case !info.Mode().IsRegular():
-		return st.unmeasured(nil, "%s is no file", c.File)
+		return st.unmeasured(nil, "%s is not a file", c.File)
 	case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
-		return st.unmeasured(nil, "%s was there before and was not written by this execution", c.File)
+		return st.unmeasured(nil, "%s existed before and was not written by this execution", c.File)
 	}
 	text, err := variant.ReadOutput(path)
 	if err != nil {

@@ -53,7 +53,7 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return fmt.Errorf("the engine said that it was ready, and then could not answer one token: %w%s", err, st.hint(ctx, err))
+		return fmt.Errorf("the engine reported ready but could not answer one token: %w%s", err, st.hint(ctx, err))
 	}
 	if n := len(sample.Events); n > 0 {
 		st.perLaunch("first_request_s", (waited + sample.Events[n-1].At).Seconds())
@@ -116,7 +116,7 @@ func statusOf(err error) int {
 func (st *Started) hint(ctx context.Context, err error) string {
 	switch status := statusOf(err); {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return "; look at the key: api_key or headers of an endpoint block"
+		return "; check the key: api_key or headers of an endpoint block"
 	case (status == http.StatusNotFound || status == http.StatusBadRequest) && st.Client.Model != "":
 		models, err := st.Client.Models(ctx)
 		if err != nil {

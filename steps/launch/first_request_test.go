@@ -36,7 +36,7 @@ func TestFirstRequest(t *testing.T) {
 	}{
 		{"completions", "/v1/completions", "m", "", ""},
 		{"chat alone", "/v1/chat/completions", "m", "", openai.Chat},
-		{"neither", "/v1/embeddings", "m", "and then could not answer one token: POST /v1/completions: HTTP status 404", ""},
+		{"neither", "/v1/embeddings", "m", "but could not answer one token: POST /v1/completions: HTTP status 404", ""},
 		{"another model", "/v1/embeddings", "other", `it was asked for model "m" and serves "other"`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -70,10 +70,10 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		note(gpuWait(code.GPUWait, wait, o.String()))
 	})
 	if err != nil {
-		return u, fmt.Errorf("it cannot be seen whether the GPU is free: %w", err)
+		return u, fmt.Errorf("cannot tell whether the GPU is free: %w", err)
 	}
 	if !o.Free() {
-		return u, fmt.Errorf("the GPU is not free, after %s of waiting: %s; stop it, name it in ignore of the engine's gpu block if it may stay, or set a longer wait there", wait, o)
+		return u, fmt.Errorf("the GPU is not free after waiting %s: %s; stop it, allow it with ignore in the engine's gpu block, or set a longer wait there", wait, o)
 	}
 	return u, u.calm(ctx, note)
 }
@@ -161,7 +161,7 @@ func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
 		},
 	})
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the GPU is not as the engine's gpu block wants it before a launch: %w", err)
+		return fmt.Errorf("the GPU does not meet the engine's gpu block before a launch: %w", err)
 	}
 	return err
 }
@@ -185,7 +185,7 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	all, err := gpu.List(ctx)
 	if err != nil {
 		if u.Config.Devices != nil {
-			return u, fmt.Errorf("the plan names GPUs, and they cannot be listed: %w", err)
+			return u, fmt.Errorf("the plan names GPUs, but they cannot be listed: %w", err)
 		}
 		note(verdict.New(code.GPUUnlisted, verdict.Err(err)))
 		return u, nil
@@ -293,7 +293,7 @@ func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GP
 		if asked == -1 {
 			return all, nil
 		}
-		return nil, fmt.Errorf("the container is to have %v GPUs, and nvidia-smi shows %d", asked, len(all))
+		return nil, fmt.Errorf("the container should get %v GPUs, but nvidia-smi shows %d", asked, len(all))
 	case int:
 		return containerGPUs(float64(asked), all, parents)
 	case []any:

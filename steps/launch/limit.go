@@ -46,7 +46,7 @@ func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
 		basis.GPUs[g.UUID] = g.Name
 	}
 	if len(basis.GPUs) == 0 {
-		return nil, errors.New("it uses no GPU that is known here")
+		return nil, errors.New("it uses no GPU known here")
 	}
 	for _, arg := range append(slices.Clone(v.Spec.Command), string(v.Spec.Config)) {
 		for _, word := range changers {
@@ -62,7 +62,7 @@ func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
 	case doc.Model != nil && doc.Model.Config != nil:
 		text, basis.Source = doc.Model.Config, doc.Model.Path
 	default:
-		return nil, errors.New("no config.json of its model is at hand; metadata { model_config = \"config.json\" } names one")
+		return nil, errors.New("no config.json of its model was found; name one with metadata { model_config = \"config.json\" }")
 	}
 	var err error
 	basis.Model, err = limit.Read(text)

@@ -64,14 +64,14 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 	if len(x.Devices) > 0 {
 		all, err := gpu.List(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("the executor names GPUs, and they cannot be listed: %w", err)
+			return nil, fmt.Errorf("the executor names GPUs, but they cannot be listed: %w", err)
 		}
 		chosen, err := gpu.Choose(all, nil, x.Devices)
 		if err != nil {
 			return nil, err
 		}
 		if len(chosen) != len(x.Devices) {
-			return nil, fmt.Errorf("the executor's devices %s name %d GPUs, and some of them twice", strings.Join(x.Devices, ", "), len(chosen))
+			return nil, fmt.Errorf("the executor's devices %s name %d GPUs, some of them twice", strings.Join(x.Devices, ", "), len(chosen))
 		}
 		if err := alike(chosen); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 func alike(gpus []gpu.GPU) error {
 	for _, g := range gpus[1:] {
 		if g.Name != gpus[0].Name {
-			return fmt.Errorf("the executor's devices are not of one model: GPU %d is %s and GPU %d is %s", gpus[0].Index, gpus[0].Name, g.Index, g.Name)
+			return fmt.Errorf("the executor's devices are different models: GPU %d is %s and GPU %d is %s", gpus[0].Index, gpus[0].Name, g.Index, g.Name)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ import (
 // the context's.
 func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
 	if v.Spec.Sources == nil && unmarked(v.Spec) != "" {
-		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source \"…\" { repo = …, ref = … }", unmarked(v.Spec))
+		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add source \"…\" { repo = …, ref = … }", unmarked(v.Spec))
 	}
 	if v.Spec.Sources == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil
@@ -40,7 +40,7 @@ func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 		}
 	}
 	if left := unmarked(out.Spec); left != "" {
-		return v, failed("engine", "start", "its command or folder has %s in it, and its sources are %s: name one of them", left, strings.Join(sourceNames(v.Spec), ", "))
+		return v, failed("engine", "start", "its command or folder contains %s, but its sources are %s: name one of them", left, strings.Join(sourceNames(v.Spec), ", "))
 	}
 	if v.Spec.Caches != nil {
 		if err := l.provideCaches(&out.Spec, v.Key, record); err != nil {
@@ -81,10 +81,10 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 		return failed("source", "be checked out", "%s", src.Problem)
 	}
 	if spec.Endpoint != nil {
-		return failed("source", "be used", "the engine is an endpoint that somebody else runs: build it there, or launch it as a process, with docker or exec")
+		return failed("source", "be used", "the engine is an endpoint, not started by mxflow: build it there, or launch it as a process, with docker or exec")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (src.Dir == "" || src.Mount == "") {
-		return failed("source", "be used", "the container runs already or is made by a compose file, so mxflow mounts nothing into it: say in source with dir which folder it has mounted, and with mount where it sees that")
+		return failed("source", "be used", "the container is already running or comes from a compose file, so mxflow mounts nothing into it: set dir in source to the folder that is mounted, and mount to where the container sees it")
 	}
 	w, err := l.worktreeOf(spec, src)
 	if err != nil {

@@ -151,7 +151,7 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 		t.Errorf("%v: built against another revision in %s", err, again.Dir)
 	}
 	alone := l.SourceOf(nil, variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
-	if !strings.Contains(alone.Problem, "no source of that name stands above it") {
+	if !strings.Contains(alone.Problem, "no source of that name is declared above it") {
 		t.Errorf("a source that is not there: %q", alone.Problem)
 	}
 	only := revision("HEAD")
@@ -173,7 +173,7 @@ func TestSourceRefuses(t *testing.T) {
 		"no repo":        {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "names no repo"},
 		"unknown ref":    {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
 		"missing inputs": {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
-		"endpoint":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "somebody else runs"},
+		"endpoint":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "not started by mxflow"},
 		"endpoint cold":  {engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}}, "remove the caches block"},
 		"no such tool":   {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
 		"too slow":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},

@@ -224,7 +224,7 @@ func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 				return int(n), nil
 			}
 		}
-		return 0, fmt.Errorf("%s of its answer is %v, and no number of tokens", t.Count, value)
+		return 0, fmt.Errorf("%s of its answer is %v, not a number of tokens", t.Count, value)
 	}}
 }
 

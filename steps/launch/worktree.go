@@ -144,7 +144,7 @@ func (w worktree) whole(ctx context.Context) (bool, error) {
 	}
 	if len(edited) > 0 {
 		slices.Sort(edited)
-		return false, failed("source", "be used", "%s in the worktree %s changed since it was built, and it would be measured as %s: commit the change to a branch and name that in ref, or remove the folder",
+		return false, failed("source", "be used", "%s in the worktree %s changed since it was built, but would be measured as %s: commit the change to a branch and name that in ref, or remove the folder",
 			git.FileList(edited), w.dir(), w.src.Ref)
 	}
 	return true, nil
@@ -227,7 +227,7 @@ func (w worktree) finish(changed map[string]string) error {
 		err = os.Rename(w.mark()+".new", w.mark())
 	}
 	if err != nil {
-		return failed("source", "be checked out", "that it is built could not be written down: %v", err)
+		return failed("source", "be checked out", "the finished build could not be recorded: %v", err)
 	}
 	return nil
 }

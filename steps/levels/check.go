@@ -105,7 +105,7 @@ func server(p *plans.Plan, key string) (*plans.Engine, error) {
 		return nil, fmt.Errorf("there is no engine %q", key)
 	}
 	if e.IsCommand() {
-		return nil, fmt.Errorf("engine %s is a command and no server: there is nothing to ask it; mxflow apply runs it", key)
+		return nil, fmt.Errorf("engine %s is a command, not a server, so it answers no requests; mxflow apply runs it", key)
 	}
 	return e, nil
 }
@@ -346,7 +346,7 @@ func (i *inspection) length(ctx context.Context) error {
 
 // cache sends a long prompt twice.
 func (i *inspection) cache(ctx context.Context) error {
-	long := strings.Repeat("A measurement that was answered from a cache has measured the cache. ", 16)
+	long := strings.Repeat("A measurement answered from a cache measures the cache. ", 16)
 	var s measure.Sample
 	for range 2 {
 		var err error

@@ -28,25 +28,25 @@ const Correctness = "correctness"
 var correctnessKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc: "The engine answers as its parent does. Both are asked the same prompts at temperature 0, and their tokens and log-probabilities are compared. A limit that is not kept fails where the parent's own launches are not as far apart from each other: the parent is launched once more to know that. Asked again, of fresh prompts, at the end of each measured launch.",
+		Doc: "The engine answers as its parent does. Both get the same prompts at temperature 0, and their tokens and log-probabilities are compared. A broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out. Repeated with fresh prompts at the end of each measured launch.",
 		Example: `level "correctness" {
   max_kl           = 0.02
   min_argmax_match = 0.99
 }`,
 		Attrs: []plans.Attr{
-			{Name: "prompts", Type: plans.Int, Default: 32.0, Min: 4, MinSet: true, Max: 1024, Doc: "How many prompts are asked."},
-			{Name: "output_tokens", Type: plans.Int, Default: 64.0, Unit: "tokens", Min: 1, MinSet: true, Max: 4096, Doc: "The most of each answer."},
-			{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Lengths of the prompts. By default those of the benchmark's workloads, 512 at most."},
-			{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many prompts are asked at a time. By default as many as the benchmark's workloads send, 16 at most."},
-			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, where the engine lists as many."},
-			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "No more prompts are asked when the parent has answered for so long, or for a quarter of it at the end of a measured launch: a slow engine is asked fewer. Others are asked what it was."},
-			{Name: "after_prompts", Type: plans.Int, Default: 8.0, Max: 1024, MinSet: true, Doc: "How many fresh prompts each measured launch is asked at its end. 0 asks none."},
-			{Name: "reference", Type: plans.String, Doc: "File of stored answers that all variants are held against in place of the parent's, the baseline too: `correctness/answers.json` of a launch. It has to be to the same prompts."},
-			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most Kullback-Leibler divergence from the parent, the mean over positions: of prefill or of decode, whichever is worse."},
-			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "The most of its 99th percentile."},
-			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of positions at which both have the same likeliest token, near-ties counted as the same."},
-			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "The least share of tokens that are the parent's, up to the first that is not; those from a near-tie on are left out."},
-			{Name: "max_perplexity_increase", Type: plans.Number, Unit: "ratio", MinSet: true, Doc: "The most by which perplexity on a shipped text may exceed the parent's: 0.01 is 1%."},
+			{Name: "prompts", Type: plans.Int, Default: 32.0, Min: 4, MinSet: true, Max: 1024, Doc: "How many prompts are sent."},
+			{Name: "output_tokens", Type: plans.Int, Default: 64.0, Unit: "tokens", Min: 1, MinSet: true, Max: 4096, Doc: "Maximum length of each answer."},
+			{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Lengths of the prompts. By default those of the benchmark's workloads, at most 512."},
+			{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many prompts are sent at a time. By default as many as the benchmark's workloads send, at most 16."},
+			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, if the engine lists that many."},
+			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "Once the parent has answered for this long (a quarter of it at the end of a measured launch), no more prompts are sent, so a slow engine gets fewer. The other arms get the same ones."},
+			{Name: "after_prompts", Type: plans.Int, Default: 8.0, Max: 1024, MinSet: true, Doc: "How many fresh prompts each measured launch gets at its end. 0 sends none."},
+			{Name: "reference", Type: plans.String, Doc: "File of stored answers that all variants, including the baseline, are compared with instead of the parent's: `correctness/answers.json` of a launch. It must answer the same prompts."},
+			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum Kullback-Leibler divergence from the parent, as the mean over positions: of prefill or decode, whichever is worse."},
+			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum of its 99th percentile."},
+			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "Minimum share of positions where both have the same likeliest token; near-ties count as the same."},
+			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "Minimum share of tokens equal to the parent's, up to the first difference; those from a near-tie on are left out."},
+			{Name: "max_perplexity_increase", Type: plans.Number, Unit: "ratio", MinSet: true, Doc: "How much perplexity on a built-in text may exceed the parent's: 0.01 is 1%."},
 		},
 		Check: plans.Checked(checkCorrectness),
 		Fits:  fitsCorrectness,
@@ -60,7 +60,7 @@ var correctnessKind = Kind{
 
 func checkCorrectness(_ *plans.Block, s quality.Settings) (errs []plans.AttrError) {
 	if s.MaxKL == nil && s.MaxKLP99 == nil && s.MinArgmaxMatch == nil && s.MinAgreement == nil && s.MaxPerplexityIncrease == nil {
-		errs = append(errs, plans.AttrError{Code: "correctness-without-limit", Summary: "Correctness without a limit", Detail: "Nothing that this level finds could fail it. Set max_kl = 0.02, or another limit."})
+		errs = append(errs, plans.AttrError{Code: "correctness-without-limit", Summary: "Correctness without a limit", Detail: "Nothing could fail this level. Set max_kl = 0.02, or another limit."})
 	}
 	return errs
 }

@@ -43,7 +43,7 @@ var execKind = Kind{
 	Schema: plans.Schema{
 		Asks:  true,
 		Label: "What rules and reports call it: `levels.<name>`.",
-		Doc:   "Runs a program of your own against the engine under test, in the qualification launch. Exit status 0 passes, any other and the time limit fail, and a program that cannot be started is an error. It finds the engine in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON), and leaves files in `$MXFLOW_OUT`, which become artifacts; those that it left for the parent are in `$MXFLOW_PARENT_OUT`.",
+		Doc:   "Runs your own program against the engine under test, in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
 		Example: `level "exec" "accuracy" {
   command = ["python3", "eval.py"]
   timeout = "20m"
@@ -56,10 +56,10 @@ var execKind = Kind{
 }`,
 		Attrs: []plans.Attr{
 			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
-			{Name: "in", Type: plans.String, OneOf: []string{inContainer}, Doc: "Where it runs: `container` is that of the engine, by docker, compose or exec, which has to have `sh` and `grep`. The variables hold what is so in there, the log is a copy as of the program's start. Without it, on this machine."},
-			{Name: "dir", Type: plans.String, Default: hereDir, Doc: "Working directory, relative to the plan's folder. In a container the full path there; without it, the engine's."},
+			{Name: "in", Type: plans.String, OneOf: []string{inContainer}, Doc: "Where it runs: `container` is the engine's, with docker, compose or exec, and needs `sh` and `grep`. The variables then hold values valid inside it, and the log is a copy as of the program's start. Without it, on this machine."},
+			{Name: "dir", Type: plans.String, Default: hereDir, Doc: "Working directory, relative to the plan's folder; in a container, the full path there. Without it, in a container, the engine's."},
 			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment, in a container on top of the container's."},
-			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the program is stopped and the level fails."},
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the program is stopped and the level fails."},
 		},
 		Parts: execParts(),
 		Check: checkExec,
@@ -97,7 +97,7 @@ func checkExec(b *plans.Block) []plans.AttrError {
 	errs := program.CheckCommand(b)
 	dir, _ := b.Attrs["dir"].(string)
 	if b.Attrs["in"] == inContainer && dir != hereDir && !path.IsAbs(dir) {
-		errs = append(errs, plans.AttrError{Attr: "dir", Code: "invalid-value", Summary: "Not a path in the container", Detail: fmt.Sprintf("dir = %q is relative, and the program runs in the engine's container. Give the full path in there, or remove dir for the engine's own folder.", dir)})
+		errs = append(errs, plans.AttrError{Attr: "dir", Code: "invalid-value", Summary: "Not a path in the container", Detail: fmt.Sprintf("dir = %q is relative, but the program runs in the engine's container. Give the full path there, or remove dir for the engine's own folder.", dir)})
 	}
 	return errs
 }
@@ -109,11 +109,11 @@ func fitsExec(b *plans.Block, e *plans.Engine) []plans.AttrError {
 	}
 	how := "as a process"
 	if e.Launch != nil {
-		how = "by somebody else (endpoint)"
+		how = "outside mxflow (endpoint)"
 	}
 	return []plans.AttrError{{
 		Attr: "in", Code: "engine-without-container", Summary: "Engine without a container",
-		Detail: fmt.Sprintf("Level %q runs in the engine's container, and engine.%s.%s is launched %s. Remove in, or launch the engine with a docker, compose or exec block.", b.Level(), e.Kind, e.Name, how),
+		Detail: fmt.Sprintf("Level %q runs in the engine's container, but engine.%s.%s is launched %s. Remove in, or launch the engine with a docker, compose or exec block.", b.Level(), e.Kind, e.Name, how),
 	}}
 }
 
@@ -121,11 +121,11 @@ func fitsExec(b *plans.Block, e *plans.Engine) []plans.AttrError {
 var pairedFinds = []plans.Found{
 	{Name: "lost", Unit: "count", Better: "lower", Doc: "Items that the parent gets right and this variant wrong."},
 	{Name: "gained", Unit: "count", Better: "higher", Doc: "Items that the parent gets wrong and this variant right."},
-	{Name: "lost_p", Unit: "share", Better: "higher", Doc: "The chance of at least so many losses where neither is better."},
+	{Name: "lost_p", Unit: "share", Better: "higher", Doc: "The chance of at least this many losses if neither is better."},
 }
 
 func execParts() map[string]plans.Part {
-	parts := variant.ProgramParts("What rules call it: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`.")
+	parts := variant.ProgramParts("Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`.")
 	parts["items"] = variant.ItemsPart
 	return parts
 }
@@ -151,7 +151,7 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 	defer os.RemoveAll(out)
 	defer os.RemoveAll(parent)
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", nil, fmt.Errorf("no folder for what the program leaves: %w", err)
+		return "", nil, fmt.Errorf("no folder for the program's files: %w", err)
 	}
 	left, err := e.fromParent(q, parent)
 	if err != nil {
@@ -312,7 +312,7 @@ func (e *exec) fromParent(q *qualification, folder string) (string, error) {
 		}
 		content, err := q.Lab.Store.Get(sum)
 		if err != nil {
-			return "", fmt.Errorf("what the parent left is not in the state directory: %w", err)
+			return "", fmt.Errorf("the parent's files are not in the state directory: %w", err)
 		}
 		to := filepath.Join(folder, rest)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -469,7 +469,7 @@ func (e *exec) numbers(ctx context.Context, st *store.Store, text []byte, b *pla
 		}
 	}
 	if alone > 0 || len(parent) != len(items) {
-		return n, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give the same items whatever the variant", alone, len(items), len(parent))
+		return n, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give every variant the same items", alone, len(items), len(parent))
 	}
 	p := stats.PairedLoss(lost, gained)
 	n.values["lost"], n.values["gained"], n.values["lost_p"] = []float64{float64(lost)}, []float64{float64(gained)}, []float64{p}

@@ -21,13 +21,13 @@ import (
 
 var kernelsKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is, and the engine says of itself what must_see observes.",
+		Doc: "Proves that every knob value of the variant took effect: each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports what must_see observes.",
 		Example: `level "kernels" {
   from = ["log"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where evidence is looked for. What is to be seen in a profile is looked for by the level `profile`."},
-			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request that is sent where no level before it sent one."},
+			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where to look for evidence. Evidence in profiles is checked by the level `profile`."},
+			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request that is sent if no earlier level sent one."},
 		},
 	},
 	make: func(b *plans.Block) (level, error) {

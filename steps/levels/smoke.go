@@ -19,17 +19,17 @@ import (
 var smokeKind = Kind{
 	Schema: plans.Schema{
 		Asks: true,
-		Doc:  "The engine starts, answers one request, and says what is expected of it.",
+		Doc:  "The engine starts, answers one request, and the answer is as expected.",
 		Example: `level "smoke" {
   prompt = "The capital of France is"
   expect = "Paris"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "prompt", Type: plans.String, Default: "The capital of France is", Doc: "What is asked."},
-			{Name: "expect", Type: plans.String, Doc: "Text that the answer must contain, upper and lower case alike."},
+			{Name: "prompt", Type: plans.String, Default: "The capital of France is", Doc: "The prompt."},
+			{Name: "expect", Type: plans.String, Doc: "Text that the answer must contain, ignoring case."},
 			{Name: "pattern", Type: plans.String, Doc: "RE2 regular expression that the answer must match."},
 			{Name: "max_tokens", Type: plans.Int, Default: 16.0, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of the answer."},
-			{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "Endpoint that is asked."},
+			{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "Endpoint to use."},
 			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request."},
 		},
 		Check: checkSmoke,
@@ -58,7 +58,7 @@ func checkSmoke(b *plans.Block) []plans.AttrError {
 		errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
 	}
 	if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
-		errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Say what a right answer contains with expect or pattern: an engine that answers garbage must not pass."})
+		errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Define a right answer with expect or pattern: an engine that answers garbage must not pass."})
 	}
 	return errs
 }

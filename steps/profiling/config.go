@@ -43,12 +43,12 @@ var categoryPart = plans.Part{
 	Times: plans.AnyTimes,
 	Label: "The category: one that tables have (" + strings.Join(symbol.Categories, ", ") + "), or one of your own.",
 	Schema: plans.Schema{
-		Doc: "Kernels that belong to a category, whatever is known of their names. The first block that matches counts.",
+		Doc: "Puts kernels into a category, overriding the built-in names. The first matching block counts.",
 		Example: `category "moe" {
   any_of = ["*my_grouped_gemm*"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole names of kernels: unanchored, upper and lower case alike, `*` crosses everything."},
+			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole kernel names: unanchored, case-insensitive, `*` matches anything."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			if !categoryName.MatchString(b.Name) {
@@ -64,17 +64,17 @@ var categoryName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 // Schema is the level in a plan.
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "Takes profiles of the engine, of decoding and of prefill apart, and says where the time of a token goes. It passes where the profiles hold kernels and show what `must_see { trace = … }` of the knobs asks for. It runs last in the qualification launch, which is never measured and which alone is started with the profiler; `mxflow profile` shows the tables. " +
-		"A trace proves what ran in that launch and not in those that are measured: where the engine logs what it runs, let the log prove it too.",
+	Doc: "Takes separate profiles of decoding and prefill, and shows where the time of a token goes. It passes if the profiles hold kernels and show what `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +
+		"A trace proves what ran in that launch, not in the measured ones: if the engine logs what it runs, let the log prove it too.",
 	Example: `level "profile" {
   prompt_tokens = 512
   steps         = 32
   concurrency   = [1, 8]
 }`,
 	Attrs: []plans.Attr{
-		{Name: "prompt_tokens", Type: plans.Int, Default: 512.0, Unit: "tokens", Min: 8, MinSet: true, Max: plans.MaxTokens, Doc: "Length of prompts: what prefill computes, and the context behind which is decoded."},
-		{Name: "steps", Type: plans.Int, Default: 32.0, Unit: "steps", Min: 4, MinSet: true, Max: 4096, Doc: "How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB a step of a large model."},
-		{Name: "concurrency", Type: plans.Ints, Default: []any{1.0}, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many requests are served at once; a profile of decoding and one of prefill each. Numbers of the first are `levels.profile.moe_us`, those of another `levels.profile.moe_us_c8`."},
+		{Name: "prompt_tokens", Type: plans.Int, Default: 512.0, Unit: "tokens", Min: 8, MinSet: true, Max: plans.MaxTokens, Doc: "Length of prompts: what prefill computes, and the context for decoding."},
+		{Name: "steps", Type: plans.Int, Default: 32.0, Unit: "steps", Min: 4, MinSet: true, Max: 4096, Doc: "How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."},
+		{Name: "concurrency", Type: plans.Ints, Default: []any{1.0}, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many requests are served at once; each value gets a profile of decoding and one of prefill. Numbers of the first are `levels.profile.moe_us`, those of another `levels.profile.moe_us_c8`."},
 		{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of each request to the engine, and for the profiler to write its files."},
 	},
 	Parts: map[string]plans.Part{"category": categoryPart},
@@ -112,9 +112,9 @@ func fits(_ *plans.Block, e *plans.Engine) []plans.AttrError {
 	}
 	switch {
 	case !p.Any():
-		return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or take the level out.`, name, e.Kind)
+		return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or remove the level.`, name, e.Kind)
 	case how != "process" && how != "docker":
-		return refuse("%s is launched by %s, and what its profiler writes is not found there. Launch it as a process or with docker, or take the level out.", name, how)
+		return refuse("%s is launched by %s, where its profiler's files cannot be found. Launch it as a process or with docker, or remove the level.", name, how)
 	case how == "docker" && len(p.Wrap) > 0:
 		return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or use start and stop.", name)
 	}
@@ -125,7 +125,7 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 	seen := map[int]bool{}
 	for _, n := range c.Concurrency {
 		if seen[n] {
-			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "invalid-value", Summary: "Concurrency given twice", Detail: fmt.Sprintf("%d requests at once are profiled once. Remove the other.", n)})
+			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "invalid-value", Summary: "Concurrency given twice", Detail: fmt.Sprintf("%d requests at once are listed twice. Remove one.", n)})
 		}
 		seen[n] = true
 	}
@@ -133,7 +133,7 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 		errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write concurrency = [1]."})
 	}
 	if c.Timeout <= 0 {
-		errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "A profiler that never ends would never end the level. Write more than 0, such as \"10m\"."})
+		errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a profiler that never ends would never end the level. Write more than 0, such as \"10m\"."})
 	}
 	return errs
 }

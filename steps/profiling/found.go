@@ -30,19 +30,19 @@ func (c *Config) finds() (found []plans.Found) {
 		word := func(name, doc string) {
 			found = append(found, plans.Found{Name: c.named(name, i), Words: bounds, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
 		}
-		number("step_us", "µs", "lower", "How long a step of decoding takes without the profiler")
-		number("gpu_us", "µs", "lower", "How long the GPU works in a step of decoding")
-		number("idle_share", "share", "lower", "Share of a step of decoding in which the GPU waits")
-		number("kernels", "count", "lower", "Kernels and copies of a step of decoding")
-		number("limit_us", "µs", "neither", "How long the GPU's memory and arithmetic make a step of decoding take at least, where model and GPU are known")
-		number("of_limit", "share", "higher", "Share of that in a step of decoding without the profiler")
-		word("bound", "What a step of decoding waits for most of its time: host, memory, compute or communication. There is none where the profile does not tell")
+		number("step_us", "µs", "lower", "How long a decoding step takes without the profiler")
+		number("gpu_us", "µs", "lower", "How long the GPU is busy in a decoding step")
+		number("idle_share", "share", "lower", "Share of a decoding step in which the GPU waits")
+		number("kernels", "count", "lower", "Kernels and copies of a decoding step")
+		number("limit_us", "µs", "neither", "Shortest time that the GPU's memory and arithmetic allow for a decoding step, if model and GPU are known")
+		number("of_limit", "share", "higher", "Share of that in a decoding step without the profiler")
+		word("bound", "What a decoding step waits for most of its time: host, memory, compute or communication. Absent if the profile does not show it")
 		word("prefill_bound", "What prefill waits for")
-		number("prefill_gpu_us", "µs", "lower", "How long the GPU works for a token of a prompt")
+		number("prefill_gpu_us", "µs", "lower", "How long the GPU is busy per prompt token")
 		for _, category := range categories {
-			number(category+"_us", "µs", "lower", "How long the GPU works at "+category+" in a step of decoding")
+			number(category+"_us", "µs", "lower", "How long the GPU is busy with "+category+" in a decoding step")
 			number(category+"_share", "share", "neither", "Share of that in all of its work in decoding")
-			number("prefill_"+category+"_us", "µs", "lower", "How long the GPU works at "+category+" for a token of a prompt")
+			number("prefill_"+category+"_us", "µs", "lower", "How long the GPU is busy with "+category+" per prompt token")
 			number("prefill_"+category+"_share", "share", "neither", "Share of that in all of its work in prefill")
 		}
 	}

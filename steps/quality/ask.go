@@ -200,7 +200,7 @@ func Parse(data []byte) (*Recording, error) {
 		return nil, err
 	}
 	if len(r.Ask.Cells) == 0 || len(r.Prompts) != len(r.Ask.Cells) || len(r.Answers) != len(r.Prompts) {
-		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, and asks %d", len(r.Prompts), len(r.Answers), len(r.Ask.Cells))
+		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, but %d are needed", len(r.Prompts), len(r.Answers), len(r.Ask.Cells))
 	}
 	for i := range r.Prompts {
 		if len(r.Prompts[i]) == 0 || len(r.Prompts[i]) != len(r.Answers[i]) {

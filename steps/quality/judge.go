@@ -216,11 +216,11 @@ type Found map[string]float64
 // Finds are the names that it may have. Of what a variant builds on they say how far its
 // own launches are apart.
 var Finds = []plans.Found{
-	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or of decode, whichever is more."},
+	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater."},
 	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
-	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Positions at which both have the same likeliest token, near-ties counted as the same."},
-	{Name: Agreement, Unit: "share", Better: "higher", Doc: "Tokens that are the parent's, up to the first that is not; those from a near-tie on are left out."},
-	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a shipped text, where the engine gives log-probabilities of prompts."},
+	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Share of positions where both have the same likeliest token; near-ties count as the same."},
+	{Name: Agreement, Unit: "share", Better: "higher", Doc: "Share of tokens equal to the parent's, up to the first difference; those from a near-tie on are left out."},
+	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
 }
 
 // Sound says what is wrong with answers by themselves, and notes what is unusual; no

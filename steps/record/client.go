@@ -82,7 +82,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, streams int, limit time.Dura
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return measure.Calibration{}, fmt.Errorf("mxflow does not find its own program, which the client is calibrated with: %w", err)
+		return measure.Calibration{}, fmt.Errorf("mxflow cannot find its own program, which it needs to calibrate the client: %w", err)
 	}
 	spec := mock.Spec{
 		Command: []string{self, "engine", "mock"}, Streams: streams, Rate: min(streamRate, mostRate/float64(streams)), Duration: calibrateFor,

@@ -55,7 +55,7 @@ func (s *datasets) read(d *plans.Dataset) (*prompt.Dataset, error) {
 		return nil, fmt.Errorf("the dataset cannot be read again: %w", err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != d.Digest {
-		return nil, fmt.Errorf("the dataset %s was changed after the plan had been read: apply again", d.File)
+		return nil, fmt.Errorf("the dataset %s changed after the plan was read: apply again", d.File)
 	}
 	parsed, err := prompt.ParseDataset(filepath.Base(d.File), data)
 	if err != nil {

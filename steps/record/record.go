@@ -202,7 +202,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	}
 	latency, _, err := client.Latency(ctx, openai.LatencyMode(w.LatencyCorrection), openai.LatencyProbes)
 	if err != nil {
-		return fmt.Errorf("%w; the engine does not answer what this mode asks: choose another (none, api or generation)", err)
+		return fmt.Errorf("%w; the engine does not support this mode: choose another (none, api or generation)", err)
 	}
 	p := loadPlan(w, cell, prompts)
 	// Some servers refuse a request with a field that they do not know.

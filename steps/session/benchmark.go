@@ -23,15 +23,15 @@ import (
 
 // BenchmarkSchema is what a benchmark is written as in a plan.
 var BenchmarkSchema = plans.Schema{
-	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine anew, warms it up and sends every workload.",
+	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine, warms it up and sends every workload.",
 	Example: `level "benchmark" {
   workloads = [workload.chat]
   launches  = 6
 }`,
 	Attrs: []plans.Attr{
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server, unless `suite` stands in its place; an engine of kind `command` brings its own work and has neither."},
-		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line takes another one instead."},
-		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "The most launches of each arm; without it, the most of the `decision` block. Fewer are made as soon as every rule is settled. With one, no number can pass a rule."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
+		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line overrides it."},
+		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm; without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
 	},
 	Check: func(b *plans.Block) []plans.AttrError {
 		w, listed := b.Attrs["workloads"].([]any)
@@ -39,7 +39,7 @@ var BenchmarkSchema = plans.Schema{
 		case listed && len(w) == 0:
 			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in workloads = [workload.chat]."}}
 		case listed && b.Attrs["suite"] != nil:
-			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Two ways to say the same", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite takes another suite in either case."}}
+			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Two ways to say the same", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite overrides either."}}
 		}
 		return nil
 	},
@@ -47,7 +47,7 @@ var BenchmarkSchema = plans.Schema{
 
 // RegressionSchema is what must not get worse, as a plan has it.
 var RegressionSchema = plans.Schema{
-	Doc: "What a feature must be shown not to worsen against its parent, decided from the benchmark's launches: each metric of `decisive` is a criterion of every feature that goes through the protocol, which decides beside its own, whatever `accept` names. Every other metric of every workload is listed where it demonstrably got worse, and decides nothing.",
+	Doc: "Metrics that a feature must be shown not to worsen against its parent, decided from the benchmark's launches: each metric of `decisive` is a criterion of every feature under the protocol, besides its own, whatever `accept` names. Every other metric of every workload is listed if it demonstrably got worse, and decides nothing.",
 	Example: `level "regression" {
   decisive               = ["chat.tg", "chat.ttft", "engine.memory_gb"]
   max_slowdown           = 0.03
@@ -55,9 +55,9 @@ var RegressionSchema = plans.Schema{
 }`,
 	Attrs: []plans.Attr{
 		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
-		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "By how much each of them may be worse, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
-		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "By how much those that are memory may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, Doc: "What the same limits hold against besides the parent: `root`, the baseline, `last_good`, and `last_accepted`, what was accepted before the engine's revision changed. Each is launched as an arm of the session: `chat.tg.last_good.gain >= -0.03`."},
+		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each of them may be, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
+		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`."},
+		{Name: "against", Type: plans.Strings, Doc: "What else the same limits apply against, besides the parent: `root` (the baseline), `last_good`, and `last_accepted` (the stack accepted before the engine's revision changed). Each is launched as an arm of the session: `chat.tg.last_good.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		wrong := func(attr, summary, detail string) {
@@ -74,13 +74,13 @@ var RegressionSchema = plans.Schema{
 		for i, against := range r.Against {
 			known := plans.Names(plans.References, func(a plans.Against) string { return string(a) })
 			if _, ok := plans.ReferenceOf(string(against)); !ok {
-				wrong("against", "Unknown arm", fmt.Sprintf("Nothing is called %q. Besides the parent there are %s.", against, strings.Join(known, ", ")))
+				wrong("against", "Unknown arm", fmt.Sprintf("There is no %q. Besides the parent there are %s.", against, strings.Join(known, ", ")))
 			} else if slices.Contains(r.Against[:i], against) {
 				wrong("against", "Duplicate arm", fmt.Sprintf("%q is in the list already. Remove one.", against))
 			}
 		}
 		if b.Written["max_memory_increase_gb"] && !memory {
-			wrong("max_memory_increase_gb", "No memory is decisive", `max_memory_increase_gb bounds metrics of decisive that are memory, and there is none. Add "engine.memory_gb", or "gpu.memory_in_use_gb" on a machine with GPUs.`)
+			wrong("max_memory_increase_gb", "No memory is decisive", `max_memory_increase_gb bounds memory metrics in decisive, but there is none. Add "engine.memory_gb", or "gpu.memory_in_use_gb" on a machine with GPUs.`)
 		}
 		return errs
 	}),

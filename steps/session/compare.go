@@ -23,7 +23,7 @@ import (
 
 // CompareSchema is what a comparison of engines is written as in a plan.
 var CompareSchema = plans.Schema{
-	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is qualified first by the levels of a protocol, against the reference where a level compares. Passes when every row was measured, but for those that `optional` names. The gate of its phase, and of those after it, reads rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
+	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is first qualified by the levels of a protocol, against the reference where a level compares. Passes when every row was measured, except those in `optional`. The gates of its phase and later ones read rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
 	Example: `step "compare" "frameworks" {
   engines   = [engine.embedded.plain, engine.embedded.cached]
   reference = engine.embedded.plain
@@ -33,11 +33,11 @@ var CompareSchema = plans.Schema{
 }`,
 	Attrs: []plans.Attr{
 		{Name: "engines", Type: plans.Refs, Ref: "engine", Required: true, Doc: "At least two engines, one row each."},
-		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are against. It is launched first, and prompts have the length asked for in its tokens."},
-		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines whose rows may break: they stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order; `--suite` sends those of a suite in their place. Engines of kind `command` bring their own work."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels but the benchmark qualify each engine, in one launch that is not measured."},
-		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Launches of each engine that are measured. Rules decide by 4 to 12."},
+		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are relative to. It is launched first, and prompts have the requested length in its tokens."},
+		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines whose rows are allowed to break: they stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order; `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each engine, in one launch that is not measured."},
+		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Measured launches of each engine. Rules decide by 4 to 12."},
 	},
 	Check: plans.Checked(checkCompare),
 }
@@ -47,14 +47,14 @@ func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 		errs = append(errs, plans.AttrError{Attr: "engines", Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: "Name at least two engines, as in engines = [engine.openai.vllm, engine.openai.llamacpp]."})
 	}
 	if !slices.Contains(c.Engines, c.Reference) {
-		errs = append(errs, plans.AttrError{Attr: "reference", Code: "comparison-of-engines", Summary: "Reference is not compared", Detail: fmt.Sprintf("Speed-ups are against a row of the table, and engine.%s is none. Add it to engines, or name one of %s.", c.Reference, strings.Join(c.Engines, ", "))})
+		errs = append(errs, plans.AttrError{Attr: "reference", Code: "comparison-of-engines", Summary: "Reference is not compared", Detail: fmt.Sprintf("Speed-ups are relative to a row of the table, but engine.%s is not one. Add it to engines, or name one of %s.", c.Reference, strings.Join(c.Engines, ", "))})
 	}
 	for _, key := range c.Optional {
 		switch {
 		case key == c.Reference:
-			errs = append(errs, plans.AttrError{Attr: "optional", Code: "comparison-of-engines", Summary: "Optional reference", Detail: fmt.Sprintf("Speed-ups are against engine.%s, so without it there are none. Leave it out of optional.", key)})
+			errs = append(errs, plans.AttrError{Attr: "optional", Code: "comparison-of-engines", Summary: "Optional reference", Detail: fmt.Sprintf("Speed-ups are relative to engine.%s, so without it there are none. Remove it from optional.", key)})
 		case !slices.Contains(c.Engines, key):
-			errs = append(errs, plans.AttrError{Attr: "optional", Code: "comparison-of-engines", Summary: "Optional engine is not compared", Detail: fmt.Sprintf("engine.%s is no row. Add it to engines, or name some of %s.", key, strings.Join(c.Engines, ", "))})
+			errs = append(errs, plans.AttrError{Attr: "optional", Code: "comparison-of-engines", Summary: "Optional engine is not compared", Detail: fmt.Sprintf("engine.%s is not a row. Add it to engines, or name some of %s.", key, strings.Join(c.Engines, ", "))})
 		}
 	}
 	servers := slices.ContainsFunc(c.Engines, func(key string) bool { return !strings.HasPrefix(key, "command.") })

@@ -50,7 +50,7 @@ func TestRowNotesOnTokens(t *testing.T) {
 			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
 		}}
 	}
-	if got := rowNotes([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(tell.Line(got[0]), "52 of its tokens, 48") {
+	if got := rowNotes([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(tell.Line(got[0]), "52 tokens long by its own count, 48") {
 		t.Errorf("got %q", tell.Lines(got))
 	}
 	if got := rowNotes([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {

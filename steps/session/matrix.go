@@ -21,7 +21,7 @@ import (
 
 // MatrixSchema is what combinations of knobs are written as in a plan.
 var MatrixSchema = plans.Schema{
-	Doc: "Measures combinations of knobs against the baseline, which all share: each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, what each value does by itself and what pairs of values do beyond that, with bounds; of a cell that breaks, by further launches, a smallest set of values that still does. Passes when every cell was measured. From 4 launches, the gate of its phase, and of those after it, reads a cell (`matrix.together[\"kv_cache=on\"].chat.tg.gain >= 0.05`), the best one (`matrix.together.best.chat.tg.gain`) and effects (`matrix.together.effect[\"kv_cache=on\"].chat.tg.gain`).",
+	Doc: "Measures combinations of knobs against the baseline, which all share: each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, the effect of each value alone and the additional effect of pairs, with bounds; for a cell that breaks, further launches find a smallest set of values that still breaks. Passes when every cell was measured. From 4 launches, the gates of its phase and later ones read a cell (`matrix.together[\"kv_cache=on\"].chat.tg.gain >= 0.05`), the best one (`matrix.together.best.chat.tg.gain`) and effects (`matrix.together.effect[\"kv_cache=on\"].chat.tg.gain`).",
 	Example: `step "matrix" "together" {
   knobs     = { kv_cache = ["off", "on"], experts = ["all", "routed"] }
   design    = "full"
@@ -29,16 +29,16 @@ var MatrixSchema = plans.Schema{
   protocol  = protocol.standard
 }`,
 	Attrs: []plans.Attr{
-		{Name: "knobs", Type: plans.Anything, Required: true, Doc: "The values that are combined, as lists by knob. All other knobs are as in the baseline."},
-		{Name: "design", Type: plans.String, Default: string(design.Full), OneOf: design.Kinds, Doc: "`full`: all combinations. `pairwise`: every pair of values in at least one cell. `one_at_a_time`: each value by itself."},
-		{Name: "exclude", Type: plans.Anything, Doc: "Combinations that no cell may have, as a list of maps: `[{ moe_kernel = \"gemm\", activation = \"bf16\" }]`."},
-		{Name: "include", Type: plans.Anything, Doc: "Cells that are there in any case, as a list of maps; knobs that one does not name are at the baseline's value."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order; `--suite` sends those of a suite in their place."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels but the benchmark qualify each cell, in one launch that is not measured."},
-		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches a cell", Min: 2, MinSet: true, Max: 12, Doc: "Launches of the baseline, and of each cell, that are measured."},
-		{Name: "max_launches", Type: plans.Int, Unit: "launches", Min: 4, MinSet: true, Doc: "The most launches that are measured in all. They go to the cells that cover most pairs of values."},
-		{Name: "max_time", Type: plans.Duration, Doc: "About how long it may take. Cells of which the first launch would begin later than its share of that are left out."},
-		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate may then bound them: `step.together.broken <= 1`."},
+		{Name: "knobs", Type: plans.Anything, Required: true, Doc: "The values to combine, as lists by knob. All other knobs are as in the baseline."},
+		{Name: "design", Type: plans.String, Default: string(design.Full), OneOf: design.Kinds, Doc: "`full`: all combinations. `pairwise`: every pair of values in at least one cell. `one_at_a_time`: each value alone."},
+		{Name: "exclude", Type: plans.Anything, Doc: "Combinations to exclude, as a list of maps: `[{ moe_kernel = \"gemm\", activation = \"bf16\" }]`."},
+		{Name: "include", Type: plans.Anything, Doc: "Cells to include in any case, as a list of maps; unnamed knobs have the baseline's value."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order; `--suite` sends those of a suite instead."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each cell, in one launch that is not measured."},
+		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches a cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
+		{Name: "max_launches", Type: plans.Int, Unit: "launches", Min: 4, MinSet: true, Doc: "Maximum number of measured launches in total. They go to the cells that cover the most pairs of values."},
+		{Name: "max_time", Type: plans.Duration, Doc: "Approximate time limit. Cells whose first launch would start after its share of that are left out."},
+		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate can bound them: `step.together.broken <= 1`."},
 	},
 	Finds: func(*plans.Block) []plans.Found { return matrixFinds },
 }
@@ -51,7 +51,7 @@ const (
 )
 
 var matrixFinds = []plans.Found{
-	{Name: foundMeasured, Unit: "count", Better: "higher", Doc: "Cells that were measured, the baseline among them."},
+	{Name: foundMeasured, Unit: "count", Better: "higher", Doc: "Cells that were measured, including the baseline."},
 	{Name: foundBroken, Unit: "count", Better: "lower", Doc: "Cells that broke: in a level, or while they were measured."},
 	{Name: foundLeft, Unit: "count", Better: "lower", Doc: "Cells that `max_launches` or `max_time` left out."},
 }

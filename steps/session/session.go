@@ -144,7 +144,7 @@ func (s *session) last(round int) (int, error) {
 		return 0, nil
 	}
 	if round > s.cut+s.total() {
-		return 0, fmt.Errorf("session %s does not end; this is a mistake in mxflow", s.id)
+		return 0, fmt.Errorf("session %s does not end; this is a bug in mxflow", s.id)
 	}
 	last := round
 	for _, m := range s.members {

@@ -10,8 +10,8 @@ import (
 // Schema is the level in a plan.
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "The engine bears load that a benchmark spares it: many requests in sequence, more and more at once, long contexts, requests that are cancelled while they are answered, more than it takes at once, hours of it. Each part is optional, and they run in the order of the attributes. " +
-		"It passes where the engine neither dies nor hangs, every answer is complete and reads like those that it gives when nothing else is asked, cancelled requests end, requests are answered as fast after the load as before it, and memory does not grow beyond its limit.",
+	Doc: "The engine survives load beyond a benchmark: many requests in sequence, rising concurrency, long contexts, requests cancelled in mid-answer, more at once than it takes, hours of it. Each part is optional, and they run in the order of the attributes. " +
+		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without load, cancelled requests end, requests are answered as fast after the load as before it, and memory does not grow beyond its limit.",
 	Example: `level "stress" {
   sequential       = 200
   concurrency      = [2, 8, 32]
@@ -22,20 +22,20 @@ var Schema = plans.Schema{
   max_memory_slope = 20
 }`,
 	Attrs: []plans.Attr{
-		{Name: "sequential", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "Requests that are sent one after the other."},
-		{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: mostAtOnce, Doc: "A ramp: so many requests are kept in flight, one number after the other."},
+		{Name: "sequential", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "Requests sent one after the other."},
+		{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: mostAtOnce, Doc: "A ramp: each number in turn is how many requests are kept in flight."},
 		{Name: "requests_per_stream", Type: plans.Int, Default: 4.0, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "How many requests each stream of the ramp sends."},
-		{Name: "context_tokens", Type: plans.Ints, Unit: "tokens", Min: leastContext, MinSet: true, Doc: "Long contexts: one request of each length, prompt and answer together. A length beyond what the engine serves is refused by `validate` where the plan sets `max_model_len`, and fails otherwise."},
-		{Name: "cancel", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "Requests that are cancelled while they are answered, some before their first token and some after it."},
-		{Name: "burst", Type: plans.Int, Unit: "requests", Min: 2, MinSet: true, Max: mostAtOnce, Doc: "Requests that are sent at once: more than the engine takes. It may refuse them with the HTTP status 429 or 503, but not all of them."},
-		{Name: "soak", Type: plans.Duration, Doc: "How long requests go on, as many at once as the last number of `concurrency`, or 1."},
-		{Name: "prompt_tokens", Type: plans.Ints, Default: []any{16.0, 256.0}, Unit: "tokens", Min: 8, MinSet: true, Doc: "Length of prompts: drawn evenly from the first number to the second, or one number for all."},
-		{Name: "output_tokens", Type: plans.Ints, Default: []any{8.0, 64.0}, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of answers, drawn alike; an engine may end one earlier."},
-		{Name: "max_slowdown", Type: plans.Number, Default: 3.0, Unit: "times", Min: 1, MinSet: true, Doc: "How much longer a lone request may take after cancellations and after a burst than before all load; 100 ms more are always allowed."},
-		{Name: "max_memory_slope", Type: plans.Number, Unit: "MB per 1000 requests", Min: 0, MinSet: true, Doc: "How fast the memory of the engine's processes, of its container and of each GPU may grow while it soaks, or without `soak` in sequence; the first third, in which pools fill, is left out. Without it the slope is shown and decides nothing."},
-		{Name: "coherence", Type: plans.String, Default: "absolute", OneOf: []string{"absolute", "off"}, Doc: "How answers are checked: absolute asks that most of those before all load read as text, and those under load no worse than them; off looks at no text, as for random weights, and says so."},
-		{Name: "request_timeout", Type: plans.Duration, Default: "5m", Doc: "A request that is not answered within this time is stuck, those that wait in a burst included."},
-		{Name: "stall_timeout", Type: plans.Duration, Default: "1m", Doc: "So is one whose answer pauses for longer, and a cancelled one that the engine still counts as running after it."},
+		{Name: "context_tokens", Type: plans.Ints, Unit: "tokens", Min: leastContext, MinSet: true, Doc: "Long contexts: one request of each length, prompt and answer together. A length beyond the engine's limit is refused by `validate` if the plan sets `max_model_len`, and otherwise fails."},
+		{Name: "cancel", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "Requests cancelled while they are answered, some before their first token and some after it."},
+		{Name: "burst", Type: plans.Int, Unit: "requests", Min: 2, MinSet: true, Max: mostAtOnce, Doc: "Requests sent at once: more than the engine takes. It may refuse some with HTTP status 429 or 503, but not all."},
+		{Name: "soak", Type: plans.Duration, Doc: "How long requests continue, at the last number of `concurrency`, or 1."},
+		{Name: "prompt_tokens", Type: plans.Ints, Default: []any{16.0, 256.0}, Unit: "tokens", Min: 8, MinSet: true, Doc: "Length of prompts: drawn uniformly between two numbers, or one number for all."},
+		{Name: "output_tokens", Type: plans.Ints, Default: []any{8.0, 64.0}, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of answers, drawn the same way; an engine may end one earlier."},
+		{Name: "max_slowdown", Type: plans.Number, Default: 3.0, Unit: "times", Min: 1, MinSet: true, Doc: "How many times longer a lone request may take after cancellations and after a burst than before all load; 100 ms more are always allowed."},
+		{Name: "max_memory_slope", Type: plans.Number, Unit: "MB per 1000 requests", Min: 0, MinSet: true, Doc: "How fast the memory of the engine's processes, its container and each GPU may grow during the soak, or without `soak` during `sequential`; the first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."},
+		{Name: "coherence", Type: plans.String, Default: "absolute", OneOf: []string{"absolute", "off"}, Doc: "How answers are checked: absolute requires most of those before all load to read as text, and those under load to be no worse; off checks no text, for random weights, and notes it."},
+		{Name: "request_timeout", Type: plans.Duration, Default: "5m", Doc: "A request not answered within this time is stuck, including those waiting in a burst."},
+		{Name: "stall_timeout", Type: plans.Duration, Default: "1m", Doc: "So is one whose answer pauses for longer than this, and a cancelled one that the engine still counts as running after it."},
 	},
 	Finds: func(b *plans.Block) []plans.Found {
 		var c Config
@@ -94,11 +94,11 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 		is   []int
 	}{{"prompt_tokens", c.Prompt}, {"output_tokens", c.Output}} {
 		if n := len(drawn.is); n != 1 && n != 2 || drawn.is[0] > drawn.is[n-1] {
-			wrong(drawn.name, "Invalid range of lengths", "%s is %v: write the least and the greatest length, such as [16, 256], or one number.", drawn.name, drawn.is)
+			wrong(drawn.name, "Invalid range of lengths", "%s is %v: write minimum and maximum length, such as [16, 256], or one number.", drawn.name, drawn.is)
 		}
 	}
 	if c.MaxMemorySlope != nil && c.Sequential == 0 && c.Soak == 0 {
-		wrong("max_memory_slope", "Nothing shows a memory slope", "Memory is followed while the engine soaks, or in sequence: add soak = \"10m\" or sequential = 200, or take max_memory_slope out.")
+		wrong("max_memory_slope", "Nothing shows a memory slope", "Memory is followed while the engine soaks, or in sequence: add soak = \"10m\" or sequential = 200, or remove max_memory_slope.")
 	}
 	if c.RequestTimeout <= 0 || c.StallTimeout <= 0 {
 		wrong("", "Invalid time limit", "request_timeout and stall_timeout must be more than 0: without them a stuck request would never end the level.")
@@ -124,11 +124,11 @@ func (c Config) finds() (found []plans.Found) {
 		number("e2e_p99", "ms", "Its 99th percentile, of 299 requests or more.")
 	}
 	if c.Cancel > 0 || c.Burst > 0 {
-		number("slowdown", "times", "How many times longer a lone request took after cancellations or a burst, whichever is more.")
+		number("slowdown", "times", "How many times longer a lone request took after cancellations or a burst, whichever is greater.")
 	}
 	if c.Sequential > 0 || c.Soak > 0 {
-		number("memory_slope", "MB", "How much the engine's memory on the host grew in 1000 requests.")
-		number("gpu_memory_slope", "MB", "How much that of the GPU grew where it grew most.")
+		number("memory_slope", "MB", "How much the engine's memory on the host grew per 1000 requests.")
+		number("gpu_memory_slope", "MB", "How much GPU memory grew per 1000 requests, on the GPU where it grew most.")
 	}
 	return found
 }

@@ -48,16 +48,16 @@ func checkCommand(e *plans.Engine) (errs []plans.AttrError) {
 		add(nil, "Command without metrics", `Nothing would be measured. Add: metric "tg" { jq = ".tg", unit = "tok/s", better = "higher" }, each on its own line.`)
 	}
 	if e.ReadyTimeout != 0 {
-		add(nil, "Command is not ready", `A command is no server: it is measured when it has ended. Remove ready, and limit its time with run { timeout = "30m" }.`)
+		add(nil, "Command is not ready", `A command is not a server: it is measured when it has ended. Remove ready, and limit its time with run { timeout = "30m" }.`)
 	}
 	if e.Launch == nil {
 		return errs
 	}
 	switch e.Launch.Kind {
 	case "endpoint":
-		add(e.Launch, "Command at an endpoint", `A command is started anew for every launch, and an endpoint runs already. Start it with process { command = [ … ] }.`)
+		add(e.Launch, "Command at an endpoint", `A command is started for every launch, but an endpoint is already running. Start it with process { command = [ … ] }.`)
 	case "compose":
-		add(e.Launch, "Command in a service", `A service runs until it is stopped, and a command ends by itself. Start it with process, docker or exec.`)
+		add(e.Launch, "Command in a service", `A service runs until it is stopped, but a command ends on its own. Start it with process, docker or exec.`)
 	}
 	for _, out := range e.Parts["output"] {
 		if file, _ := out.Attrs["file"].(string); file != "" {
@@ -73,7 +73,7 @@ func refuseCommandParts(e *plans.Engine) (errs []plans.AttrError) {
 		for _, b := range e.Parts[word] {
 			errs = append(errs, plans.AttrError{
 				Part: b, Code: "not-a-command", Summary: "Block of a command",
-				Detail: fmt.Sprintf(`A %s block belongs to an engine of kind "command", whose output is JSON; what is measured of a %s is the workloads that it is sent. Remove it, or make this engine "command".`, word, e.Kind),
+				Detail: fmt.Sprintf(`A %s block belongs to an engine of kind "command", whose output is JSON; a %s is measured by the workloads sent to it. Remove it, or make this engine "command".`, word, e.Kind),
 			})
 		}
 	}

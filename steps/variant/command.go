@@ -77,18 +77,18 @@ func (c *Command) Prints() (all []plans.Printed) {
 var outputPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "Where an engine of kind `command` leaves its JSON. Without this block it is all that the command prints to standard output. At most 64 MiB are read.",
+		Doc: "Where an engine of kind `command` leaves its JSON. Without this block, it is the command's whole standard output. At most 64 MiB are read.",
 		Example: `output {
   file   = "out/result.json"
   format = "json"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "file", Type: plans.String, Doc: "The file that the command writes, relative to its working directory. It must be written anew by every execution. Without it, standard output."},
-			{Name: "format", Type: plans.String, Default: FormatJSON, OneOf: []string{FormatJSON, formatJSONL, formatLastLine}, Doc: "`json`: one document. `jsonl`: a document on every line, and the jq expressions see the list of them. `last_line`: the last line is the document."},
+			{Name: "file", Type: plans.String, Doc: "The file that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."},
+			{Name: "format", Type: plans.String, Default: FormatJSON, OneOf: []string{FormatJSON, formatJSONL, formatLastLine}, Doc: "`json`: one document. `jsonl`: one document per line; jq expressions see a list of them. `last_line`: the last line is the document."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			if file, ok := b.Attrs["file"].(string); ok && strings.TrimSpace(file) == "" {
-				return []plans.AttrError{{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file: then its standard output is read."}}
+				return []plans.AttrError{{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file to read its standard output."}}
 			}
 			return nil
 		},
@@ -96,22 +96,22 @@ var outputPart = plans.Part{
 }
 
 var metricPart = plans.Part{
-	Label: "What rules call it: `command.<name>`, with labels `command.<labels>.<name>`.",
+	Label: "Its name in rules: `command.<name>`, with labels `command.<labels>.<name>`.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one a trial.",
+		Doc: "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one per trial.",
 		Example: `metric "tg" {
   jq     = ".results[].tg"
   unit   = "tok/s"
   better = "higher"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "jq", Type: plans.String, Required: true, Doc: "jq expression for its values. Anything but finite numbers, and nothing at all, makes the launch fail. Labels are variables in it."},
-			{Name: "as", Type: plans.String, Doc: "The metric of a workload that it is, such as `tg`: it has that one's unit and direction, and stands beside it in comparisons of engines."},
+			{Name: "jq", Type: plans.String, Required: true, Doc: "jq expression for its values. Anything but finite numbers, or no value, makes the launch fail. Labels are variables in it."},
+			{Name: "as", Type: plans.String, Doc: "The workload metric that it corresponds to, such as `tg`: it has the same unit and direction, and is compared with it across engines."},
 			{Name: "unit", Type: plans.String, Doc: "Its unit, such as `tok/s`, `ms`, `s`, `GB` or `count`. Required without `as`."},
-			{Name: "better", Type: plans.String, OneOf: []string{"higher", "lower", "neither"}, Doc: "The direction in which it improves. Required without `as`."},
+			{Name: "better", Type: plans.String, OneOf: []string{"higher", "lower", "neither"}, Doc: "Its better direction. Required without `as`."},
 			{Name: "labels", Type: plans.Values, Doc: "What sets cells apart: `{ tp = [1, 2, 7], batch = [1, 2] }` makes six, addressed as `command.batch1.tp7.<name>` (labels in the order of their names), each with its values as `$tp` and `$batch` in jq: `.results[] | select(.tp == $tp and .batch == $batch) | .tg`."},
-			{Name: "min", Type: plans.Number, Default: 0.0, Doc: "Values below this are refused as broken. Set it for what may be negative."},
+			{Name: "min", Type: plans.Number, Default: 0.0, Doc: "Values below this are refused as broken. Set it for values that can be negative."},
 		},
 		Check: checkMetricPart,
 	},
@@ -148,12 +148,12 @@ var runPart = plans.Part{
   timeout = "30m"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the command is stopped, and the launch is an error."},
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the command is stopped and the launch is an error."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			text, _ := b.Attrs["timeout"].(string)
 			if d, err := time.ParseDuration(text); err == nil && d <= 0 {
-				return []plans.AttrError{{Attr: "timeout", Code: "invalid-value", Summary: "Invalid timeout", Detail: "A command needs some time to run: write a duration above zero, such as \"30m\"."}}
+				return []plans.AttrError{{Attr: "timeout", Code: "invalid-value", Summary: "Invalid timeout", Detail: "A command needs time to run: write a duration above zero, such as \"30m\"."}}
 			}
 			return nil
 		},
@@ -186,10 +186,10 @@ func commandOf(e *plans.Engine) (*Command, error) {
 // and the numbers in it, which have neither labels nor another metric's name.
 func ProgramParts(called string) map[string]plans.Part {
 	output, metric := outputPart, metricPart
-	output.Doc = "Where the program leaves its JSON. Without this block it is all that it prints to standard output. At most 64 MiB are read."
+	output.Doc = "Where the program leaves its JSON. Without this block, it is the program's whole standard output. At most 64 MiB are read."
 	output.Attrs = slices.Clone(output.Attrs)
 	output.Attrs[0].Doc = "The file that the program writes, relative to `$MXFLOW_OUT`. Without it, standard output."
-	metric.Label, metric.Doc = called, "A number in the JSON of the program. Of an expression that yields several the median is taken."
+	metric.Label, metric.Doc = called, "A number in the JSON of the program. If the expression yields several, the median is used."
 	metric.Example = `metric "exact_match" {
   jq     = ".results.gsm8k.exact_match"
   unit   = "share"
@@ -246,7 +246,7 @@ func ReadOutput(path string) ([]byte, error) {
 		return nil, fmt.Errorf("its output cannot be read: %w", err)
 	}
 	if len(text) > MaxOutput {
-		return nil, fmt.Errorf("its output is larger than %d MiB; print the numbers that are asked for, and the rest to standard error", MaxOutput>>20)
+		return nil, fmt.Errorf("its output is larger than %d MiB; print only the requested numbers, and the rest to standard error", MaxOutput>>20)
 	}
 	return text, nil
 }
@@ -297,7 +297,7 @@ func (c *Command) document(text []byte) (any, error) {
 	trimmed := bytes.TrimSpace(text)
 	switch {
 	case len(trimmed) == 0:
-		return nil, errors.New("it printed nothing where JSON was expected")
+		return nil, errors.New("it printed nothing; JSON was expected")
 	case !utf8.Valid(text):
 		return nil, errors.New("its output is not UTF-8 text, as JSON is")
 	}
@@ -308,7 +308,7 @@ func (c *Command) document(text []byte) (any, error) {
 		}
 		v, err := decodeJSON(trimmed)
 		if err != nil {
-			return nil, fmt.Errorf("its last line is no JSON: %w", err)
+			return nil, fmt.Errorf("its last line is not JSON: %w", err)
 		}
 		return v, nil
 	case formatJSONL:
@@ -321,7 +321,7 @@ func (c *Command) document(text []byte) (any, error) {
 			}
 			v, err := decodeJSON(text)
 			if err != nil {
-				return nil, fmt.Errorf("line %d of its output is no JSON: %w", line, err)
+				return nil, fmt.Errorf("line %d of its output is not JSON: %w", line, err)
 			}
 			all = append(all, v)
 		}
@@ -329,7 +329,7 @@ func (c *Command) document(text []byte) (any, error) {
 	}
 	v, err := decodeJSON(trimmed)
 	if err != nil {
-		return nil, fmt.Errorf("its output is no JSON: %w; where it prints other lines as well, let them go to standard error, or read its last line alone (output { format = %q })", err, formatLastLine)
+		return nil, fmt.Errorf("its output is not JSON: %w; if it prints other lines too, send them to standard error, or read only its last line (output { format = %q })", err, formatLastLine)
 	}
 	return v, nil
 }

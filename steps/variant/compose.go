@@ -11,7 +11,7 @@ import (
 var composePart = launchPart{schema: composeSchema, put: putCompose}
 
 var composeSchema = plans.Schema{
-	Doc: "The engine is a service of a compose file. Every launch is a compose project of its own, removed when the engine is stopped; named volumes stay. Environment, flags and a port on loopback are added by an overlay file; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` or `docker-compose`.",
+	Doc: "The engine is a service of a compose file. Every launch is its own compose project, removed when the engine is stopped; named volumes stay. Environment, flags and a port on loopback are added by an overlay file; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` or `docker-compose`.",
 	Example: `compose {
   file     = "compose.yaml"
   service  = "vllm"
@@ -20,7 +20,7 @@ var composeSchema = plans.Schema{
 	Attrs: append([]plans.Attr{
 		{Name: "file", Type: plans.String, Default: "compose.yaml", Doc: "The compose file, relative to the plan's folder."},
 		{Name: "service", Type: plans.String, Required: true, Doc: "The service that is the engine. Services that it depends on are started before it."},
-		{Name: "profiles", Type: plans.Strings, Doc: "Profiles of the file that are switched on."},
+		{Name: "profiles", Type: plans.Strings, Doc: "Profiles of the file to enable."},
 		{Name: "command", Type: plans.Strings, Doc: "Replaces the service's command, before the flags. Without it, flags are appended to the command of the file, or else of the image."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the service listens in its container. Without it, the kind's own port."},
 	}, daemonAttrs...),

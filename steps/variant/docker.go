@@ -18,7 +18,7 @@ import (
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
-	Doc: "The engine runs in a container that mxflow starts from an image, and removes when it is stopped. The engine's `env`, settings and `args` reach it as they would a process. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
+	Doc: "The engine runs in a container that mxflow starts from an image and removes afterwards. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
 	Example: `docker {
   image    = "vllm/vllm-openai:v0.11.0"
   gpus     = "all"
@@ -31,19 +31,19 @@ var dockerSchema = plans.Schema{
   }
 }`,
 	Attrs: []plans.Attr{
-		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; what the tag stands for is recorded at every launch. Without it, the kind's own."},
-		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, once an apply, or never."},
+		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; the tag's digest is recorded at every launch. Without it, the kind's own."},
+		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
 		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use (DOCKER_HOST, DOCKER_CONTEXT, the current context)."},
-		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
+		{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
 		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
-		{Name: "volumes", Type: plans.Map, Doc: "Paths of the daemon's machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it where it is only read. A path that does not exist is an error."},
+		{Name: "volumes", Type: plans.Map, Doc: "Paths of the daemon's machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it if read-only. A path that does not exist is an error."},
 		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, what the kind needs."},
 		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, what the kind needs, or the daemon's own, which is 64 MB."},
 		{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, such as `{ memlock = \"-1\", stack = \"67108864\" }`; `\"soft:hard\"` sets both. They are added to what the kind needs."},
 		{Name: "network", Type: plans.String, Doc: "A network of the daemon, or `host`, where the engine listens on a port of the machine itself. Without it, the daemon's bridge."},
-		{Name: "user", Type: plans.String, Doc: "Who the engine runs as: a name or number, with `:group` after it. Without it, the image's."},
+		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the image's."},
 		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the image's."},
-		{Name: "entrypoint", Type: plans.Strings, Doc: "Replaces the image's entrypoint; an empty list takes it away."},
+		{Name: "entrypoint", Type: plans.Strings, Doc: "Replaces the image's entrypoint; an empty list removes it."},
 		{Name: "command", Type: plans.Strings, Doc: "Arguments to the image before the flags. Without it, the kind's own."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, the kind's own port."},
 	},

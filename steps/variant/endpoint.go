@@ -13,7 +13,7 @@ import (
 var endpointPart = launchPart{schema: endpointSchema, put: putEndpoint}
 
 var endpointSchema = plans.Schema{
-	Doc: "The engine is run by somebody else: it is asked and never stopped. Launches are fresh starts only where `restart` says how; without it nothing is compared, whatever the numbers.",
+	Doc: "The engine is not started by mxflow: it gets requests and is never stopped. Launches are fresh starts only with `restart`; without it nothing is compared, whatever the numbers.",
 	Example: `endpoint {
   url     = "https://box.example:8000/v1"
   restart = ["ssh", "box.example", "systemctl", "restart", "vllm"]
@@ -21,13 +21,13 @@ var endpointSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "url", Type: plans.String, Required: true, Doc: "Root of its API, with or without `/v1`, such as `https://box.example/llm/v1`. Redirects are not followed."},
 		{Name: "api_key", Type: plans.String, Doc: "Sent as `Authorization: Bearer …`. It must come from a sensitive variable."},
-		{Name: "headers", Type: plans.Map, Doc: "Headers that are sent with every request, such as a key of another form."},
+		{Name: "headers", Type: plans.Map, Doc: "Headers sent with every request, such as another form of key."},
 		{Name: "ca_file", Type: plans.String, Doc: "PEM file of certificates to trust beside the system's, relative to the plan's folder."},
-		{Name: "client_cert", Type: plans.String, Doc: "PEM file of the certificate by which mxflow shows who it is, relative to the plan's folder; needs `client_key`."},
+		{Name: "client_cert", Type: plans.String, Doc: "PEM file of mxflow's client certificate, relative to the plan's folder; needs `client_key`."},
 		{Name: "client_key", Type: plans.String, Doc: "PEM file of the key of `client_cert`."},
 		{Name: "insecure", Type: plans.Bool, Default: false, Doc: "Does not check the server's certificate."},
-		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and of its knobs, must end the old server, and return once the new one was started, within the time that the engine has to become ready."},
-		{Name: "log_file", Type: plans.String, Doc: "The server's log, where this machine can read it: what is written to it from the launch on is evidence."},
+		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."},
+		{Name: "log_file", Type: plans.String, Doc: "The server's log, if this machine can read it: lines written from the launch on are evidence."},
 	},
 	Check: plans.Checked(checkEndpoint),
 }
@@ -53,7 +53,7 @@ func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 		add("url", "invalid-value", "Invalid url", "%v.", err)
 	}
 	if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
-		add("api_key", "empty-value", "Empty api_key", "The server would be asked without a key. Give the variable that it comes from a value, or remove api_key.")
+		add("api_key", "empty-value", "Empty api_key", "The server would get no key. Give its variable a value, or remove api_key.")
 	} else if err := endpoint.CheckKey(e.APIKey); err != nil {
 		add("api_key", "invalid-value", "Invalid api_key", "The key cannot be sent: %v.", err)
 	}
@@ -66,10 +66,10 @@ func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 		}
 	}
 	if (e.ClientCert == "") != (e.ClientKey == "") {
-		add("", "endpoint-contradiction", "Half a client certificate", "client_cert and client_key are needed together: one says who mxflow is, the other proves it.")
+		add("", "endpoint-contradiction", "Half a client certificate", "client_cert and client_key are needed together: one names mxflow, the other proves it.")
 	}
 	if e.CAFile != "" && e.Insecure {
-		add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true nobody looks at ca_file. Remove one of them.")
+		add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true, ca_file is not used. Remove one of them.")
 	}
 	if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.ClientCert != "" || e.Insecure) {
 		add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file, client_cert and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
@@ -104,7 +104,7 @@ func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		lost = append(lost, "env")
 	}
 	if len(lost) > 0 {
-		return nil, fmt.Errorf("engine %s.%s is run by somebody else: %s of the plan cannot reach it", d.engine.Kind, d.engine.Name, strings.Join(lost, ", "))
+		return nil, fmt.Errorf("engine %s.%s is not started by mxflow: %s of the plan cannot reach it", d.engine.Kind, d.engine.Name, strings.Join(lost, ", "))
 	}
 	file := func(path string) string {
 		if path == "" {

@@ -14,7 +14,7 @@ import (
 var execPart = launchPart{schema: execSchema, put: putExec}
 
 var execSchema = plans.Schema{
-	Doc: "The engine is a command inside a running container, such as the one that its kernels are developed in. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network where it shares that, or to the container's own address (not with a remote daemon).",
+	Doc: "The engine is a command inside a running container, such as the one for kernel development. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network if shared, or to the container's own address (not with a remote daemon).",
 	Example: `exec {
   container = "vllm-dev"
   command   = ["vllm", "serve", "/models/gpt-oss-20b", "--host", "0.0.0.0", "--port", "{port}"]
@@ -24,7 +24,7 @@ var execSchema = plans.Schema{
 		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
 		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
 		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
-		{Name: "user", Type: plans.String, Doc: "Who the engine runs as: a name or number, with `:group` after it. Without it, the container's."},
+		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the container's."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
 	}, daemonAttrs...),
 	Check: plans.Checked(checkExec),
@@ -36,7 +36,7 @@ func checkExec(b *plans.Block, x engine.Exec) []plans.AttrError {
 		errs = append(errs, plans.AttrError{Attr: "container", Code: "empty-value", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
 	}
 	if _, given := b.Attrs["command"]; given && (len(x.Command) == 0 || x.Command[0] == "") {
-		errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out where the kind has one of its own."})
+		errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out if the kind has its own."})
 	}
 	return append(errs, checkInContainer(x.Command)...)
 }
@@ -44,7 +44,7 @@ func checkExec(b *plans.Block, x engine.Exec) []plans.AttrError {
 // daemonAttrs are how a block names its docker daemon.
 var daemonAttrs = []plans.Attr{
 	{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
-	{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
+	{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
 }
 
 // checkDaemon looks at how a block names its docker daemon.
@@ -53,7 +53,7 @@ func checkDaemon(host, context string) (errs []plans.AttrError) {
 		errs = append(errs, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid host", Detail: sentence(err)})
 	}
 	if host != "" && context != "" {
-		errs = append(errs, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid context", Detail: "host names the docker daemon already; remove one of them."})
+		errs = append(errs, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid context", Detail: "host already names the docker daemon; remove one of them."})
 	}
 	return errs
 }
@@ -73,7 +73,7 @@ func putExec(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		return nil, err
 	}
 	if d.image != "" {
-		return nil, fmt.Errorf("engine %s.%s runs in a container that was there before: a knob's image cannot reach it", d.engine.Kind, d.engine.Name)
+		return nil, fmt.Errorf("engine %s.%s runs in an existing container: a knob's image cannot reach it", d.engine.Kind, d.engine.Name)
 	}
 	spec.Exec = &x
 	if x.Command != nil {

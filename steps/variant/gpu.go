@@ -14,17 +14,17 @@ import (
 var gpuPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "Which GPUs of this machine the engine uses. Without the block they are those that `CUDA_VISIBLE_DEVICES` or the container's `gpus` name, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
+		Doc: "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` or the container's `gpus`, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
 		Attrs: []plans.Attr{
-			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list says that it uses none. One that is not there is an error."},
-			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long another mxflow, or a process that is not ours, is waited for before the launch is given up."},
-			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory may take to be given back after the engine has stopped."},
-			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that may stay on the GPU, compared with their path and with their name. The desktop's and the driver's own may in any case."},
-			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory that may be in use on a GPU that no process accounts for: a desktop's, or the driver's own."},
-			{Name: "max_temperature", Type: plans.Number, Unit: "°C", Min: 1, MinSet: true, Max: 150, Doc: "Before each launch, wait until the GPU is no hotter, as long as `wait` allows: every launch then begins alike."},
-			{Name: "max_power", Type: plans.Number, Unit: "W", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the GPU draws no more."},
-			{Name: "min_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the clock of the multiprocessors is no lower. An idle GPU lowers it, so this is of use where clocks are locked."},
-			{Name: "max_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until that clock is no higher."},
+			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list means that it uses none. A missing one is an error."},
+			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long to wait for another mxflow or a foreign process before giving up the launch."},
+			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory can take to be released after the engine has stopped."},
+			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that are allowed on the GPU, matched against path and name. Those of the desktop and the driver always are."},
+			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory in use on a GPU that is allowed although no process accounts for it: the desktop's, or the driver's own."},
+			{Name: "max_temperature", Type: plans.Number, Unit: "°C", Min: 1, MinSet: true, Max: 150, Doc: "Before each launch, wait until the GPU is no hotter than this, for at most `wait`, so every launch starts alike."},
+			{Name: "max_power", Type: plans.Number, Unit: "W", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the GPU draws no more than this."},
+			{Name: "min_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the SM clock is no lower than this. An idle GPU lowers it, so this is useful only with locked clocks."},
+			{Name: "max_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until that clock is no higher than this."},
 		},
 		Example: `gpu {
   devices = ["0"]
@@ -41,7 +41,7 @@ func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
 	}
 	for _, glob := range c.Ignore {
 		if glob == "" || glob == "*" {
-			wrong = append(wrong, plans.AttrError{Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything", Detail: "Nobody would be waited for. Name the programs that may stay, such as \"Xorg\"."})
+			wrong = append(wrong, plans.AttrError{Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything", Detail: "It would wait for no process. Name the programs that are allowed, such as \"Xorg\"."})
 		}
 	}
 	return wrong

@@ -43,7 +43,7 @@ func TestGPUBlockMistakes(t *testing.T) {
 		attrs map[string]any
 		want  string
 	}{
-		"everybody":  {map[string]any{"ignore": []any{"*"}}, "Nobody would be waited for"},
+		"everybody":  {map[string]any{"ignore": []any{"*"}}, "It would wait for no process"},
 		"all right":  {map[string]any{"wait": "1s", "ignore": []any{"Xorg"}}, ""},
 		"wrong type": {map[string]any{"wait": 3.0}, "decode gpu"},
 	} {

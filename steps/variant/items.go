@@ -19,7 +19,7 @@ const maxItems = 1 << 20
 var ItemsPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "Results item by item, which are paired with the parent's: numbers `lost` (right in the parent, wrong here), `gained` (the other way round) and `lost_p`, the chance of so many losses where neither variant is better (exact McNemar test, one-sided).",
+		Doc: "Results item by item, paired with the parent's: numbers `lost` (right in the parent, wrong here), `gained` (the reverse) and `lost_p`, the chance of this many losses if neither variant is better (exact McNemar test, one-sided).",
 		Example: `items {
   jq = ".samples[] | { id: .doc_id, right: (.exact_match == 1) }"
 }`,

@@ -12,12 +12,12 @@ import (
 var metadataPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "What else is recorded of every launch, beside its GPUs, driver, image, command, environment, packages, model files and host. What numbers depend on becomes the launch's fingerprint: arms are compared only where it is the same.",
+		Doc: "Extra metadata of every launch, besides its GPUs, driver, image, command, environment, packages, model files and host. Entries that numbers depend on form the launch's fingerprint: arms are compared only if it is the same.",
 		Attrs: []plans.Attr{
-			{Name: "repos", Type: plans.Map, Doc: "Git trees by name, as the engine sees their paths: commit, branch, and a digest of what differs from it. They are part of the fingerprint."},
-			{Name: "packages", Type: plans.Bool, Doc: "Whether to list the Python packages that the engine has. Without it: where the kind of engine, or its command, is a Python program."},
-			{Name: "model_config", Type: plans.String, Doc: "The model's config.json, relative to the plan's folder, by which speeds are held against what the GPUs allow. Without it: the one beside the model's weights, where they are found on this machine or where the engine lives."},
-			{Name: "commands", Type: plans.Map, Doc: "Commands by name, run once a launch where the engine lives with `sh -c`, while nothing is measured. What they print is recorded, up to 64 KiB each; it is no part of the fingerprint. One may take a minute."},
+			{Name: "repos", Type: plans.Map, Doc: "Git trees by name, with their paths as the engine sees them: commit, branch, and a digest of the uncommitted changes. They are part of the fingerprint."},
+			{Name: "packages", Type: plans.Bool, Doc: "Whether to list the engine's Python packages. Without it: if the engine kind or its command is a Python program."},
+			{Name: "model_config", Type: plans.String, Doc: "The model's config.json, relative to the plan's folder, for comparing speeds with what the GPUs allow. Without it: the one beside the model's weights, if found on this machine or where the engine runs."},
+			{Name: "commands", Type: plans.Map, Doc: "Commands by name, run once per launch with `sh -c` where the engine runs, while nothing is measured. Their output is recorded, up to 64 KiB each; it is not part of the fingerprint. Each has a time limit of one minute."},
 		},
 		Example: `metadata {
   repos    = { vllm = "/workspace/vllm" }
@@ -26,12 +26,12 @@ var metadataPart = plans.Part{
 		Check: plans.Checked(func(_ *plans.Block, c Metadata) (wrong []plans.AttrError) {
 			for name, path := range c.Repos {
 				if strings.TrimSpace(path) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos names %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
+					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos has %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
 				}
 			}
 			for name, command := range c.Commands {
 				if strings.TrimSpace(command) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands names %s without a command. Write what sh is to run.", name)})
+					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands has %s without a command. Write the command for sh.", name)})
 				}
 			}
 			return wrong
@@ -68,13 +68,13 @@ func (l *Resolver) modelConfig(e *plans.Engine) (text []byte, path string, err e
 	case err != nil:
 		return nil, "", wrong("which cannot be read: " + err.Error())
 	case !info.Mode().IsRegular() || info.Size() > maxConfig:
-		return nil, "", wrong("which is no file of at most 1 MiB")
+		return nil, "", wrong("which is not a file of at most 1 MiB")
 	}
 	if text, err = os.ReadFile(path); err != nil {
 		return nil, "", wrong("which cannot be read: " + err.Error())
 	}
 	if !json.Valid(text) {
-		return nil, "", wrong("which is no JSON")
+		return nil, "", wrong("which is not JSON")
 	}
 	return text, path, nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 var observePart = plans.Part{
-	Label: "What rules call it: `engine.observed.<name>`. One of the kind's names replaces that observation.",
+	Label: "Its name in rules: `engine.observed.<name>`. One of the kind's names replaces that observation.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "One thing that the engine says of itself, looked for at every launch after it has answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
+		Doc: "One thing that the engine reports about itself, read at every launch after it has answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
 		Example: `observe "tactic" {
   log  = "autotuner chose tactic (?P<value>\\S+)"
   type = "string"
@@ -26,17 +26,17 @@ observe "fallbacks" {
   type = "count"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "log", Type: plans.String, Doc: "RE2 expression, searched in every line of the log without its terminal escapes. The group called `value`, else the first group, is the value; the last line that matches counts."},
+			{Name: "log", Type: plans.String, Doc: "RE2 expression, searched in every line of the log without its terminal escapes. The group named `value`, else the first group, is the value; the last matching line counts."},
 			{Name: "path", Type: plans.String, Doc: "Page of the engine's API that answers with JSON, such as `/v1/models`."},
-			{Name: "file", Type: plans.String, Doc: "JSON file where the engine lives, relative to its working directory."},
+			{Name: "file", Type: plans.String, Doc: "JSON file on the engine's machine or container, relative to its working directory."},
 			{Name: "jq", Type: plans.String, Doc: "jq expression for the value in the page or file; its first result counts."},
-			{Name: "metric", Type: plans.String, Doc: "Exact name of a Prometheus metric of the engine. Series that differ are not added up: choose one with labels."},
-			{Name: "labels", Type: plans.Map, Doc: "Labels that the metric's series has to have."},
-			{Name: "type", Type: plans.String, Required: true, OneOf: []string{string(kinds.TypeString), string(kinds.TypeNumber), string(kinds.TypeBool), string(kinds.TypeCount)}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match, where none is 0."},
+			{Name: "metric", Type: plans.String, Doc: "Exact name of a Prometheus metric of the engine. Different series are not summed: choose one with labels."},
+			{Name: "labels", Type: plans.Map, Doc: "Labels that the metric's series must have."},
+			{Name: "type", Type: plans.String, Required: true, OneOf: []string{string(kinds.TypeString), string(kinds.TypeNumber), string(kinds.TypeBool), string(kinds.TypeCount)}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match (none is 0)."},
 			{Name: "unit", Type: plans.String, Doc: "Unit of a number, such as `tokens`, `GB` or `s`."},
-			{Name: "scale", Type: plans.Number, Doc: "What a number is multiplied with, to get it in its unit."},
-			{Name: "words", Type: plans.Map, Doc: "What the engine says, and the word that rules compare with instead."},
-			{Name: "is", Type: plans.String, OneOf: []string{settingWord, consequenceWord}, Doc: "`setting`: the arms of a comparison must agree on it. `consequence`: it follows from what was set, as the memory that weights take, and arms that differ in it are shown side by side. Without it, numbers are consequences, and words, true and false settings."},
+			{Name: "scale", Type: plans.Number, Doc: "Factor that converts the number to its unit."},
+			{Name: "words", Type: plans.Map, Doc: "Maps what the engine reports to the words that rules compare with."},
+			{Name: "is", Type: plans.String, OneOf: []string{settingWord, consequenceWord}, Doc: "`setting`: the arms of a comparison must agree on it. `consequence`: it follows from the settings, like the memory of the weights, and arms that differ in it are shown side by side. Without it, numbers are consequences; words, true and false are settings."},
 		},
 		Check: plans.Checked(checkObserve),
 	},
@@ -103,15 +103,15 @@ func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 	}
 	switch {
 	case len(sources) == 0:
-		wrong("", "unusable-observation", "Nothing to observe", "Say where it is seen: log = \"expression\", path = \"/page\" or file = \"name\" with jq, or metric = \"name\".")
+		wrong("", "unusable-observation", "Nothing to observe", "Name its source: log = \"expression\", path = \"/page\" or file = \"name\" with jq, or metric = \"name\".")
 		return errs
 	case len(sources) > 1:
-		wrong(sources[1], "unusable-observation", "Two sources of one observation", "It is taken from %s, or from %s. Remove one of them, or make two observations.", sources[0], sources[1])
+		wrong(sources[1], "unusable-observation", "Two sources of one observation", "It has both %s and %s as source. Remove one of them, or make two observations.", sources[0], sources[1])
 		return errs
 	}
 	switch json := c.Path != "" || c.File != ""; {
 	case json && c.JQ == "":
-		wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds much: say with jq which value of it is meant, such as jq = \".version\".")
+		wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds many values: select one with jq, such as jq = \".version\".")
 	case !json && c.JQ != "":
 		wrong("jq", "unusable-observation", "Attribute has no use here", "jq takes a value out of JSON, so it goes with path or file.")
 	case json:
@@ -120,7 +120,7 @@ func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 		}
 	}
 	if c.Path != "" && !strings.HasPrefix(c.Path, "/") {
-		wrong("path", "invalid-value", "Invalid path", "%q begins with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
+		wrong("path", "invalid-value", "Invalid path", "%q must start with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
 	}
 	switch {
 	case c.Log != "":
@@ -141,7 +141,7 @@ func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 		}
 	}
 	if c.Scale != nil && *c.Scale == 0 {
-		wrong("scale", "invalid-value", "Invalid scale", "Everything times 0 is 0. Remove scale, or write the factor between what the engine says and the unit.")
+		wrong("scale", "invalid-value", "Invalid scale", "Everything times 0 is 0. Remove scale, or write the factor between the engine's number and the unit.")
 	}
 	return errs
 }
@@ -152,9 +152,9 @@ func checkLogExpression(c observeConfig) []plans.AttrError {
 	case err != nil:
 		return []plans.AttrError{{Attr: "log", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)}}
 	case re.NumSubexp() == 0 && (c.Type == kinds.TypeString || c.Type == kinds.TypeNumber):
-		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression without a group", Detail: fmt.Sprintf("A %s is what a group matches: put the value into brackets, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)}}
+		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression without a group", Detail: fmt.Sprintf("A %s is what a group matches: put the value into parentheses, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)}}
 	case re.MatchString("") && c.Type == kinds.TypeCount:
-		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that has to be there."}}
+		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that must be there."}}
 	}
 	return nil
 }

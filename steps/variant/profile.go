@@ -17,7 +17,7 @@ import (
 var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: profileExtends, AddsSettings: true}
 
 var profileSchema = plans.Schema{
-	Doc: "Extends or overrides the profile of the engine's kind, for a fork, a newer version or a server that has no kind of its own. What is not said here stays the kind's.",
+	Doc: "Extends or overrides the profile of the engine's kind, for a fork, a newer version or a server without its own kind. Everything else stays the kind's.",
 	Example: `profile {
   ready_path = "/healthz"
   settings   = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused" }
@@ -25,22 +25,22 @@ var profileSchema = plans.Schema{
   crash      = ["*tactic failed*"]
 }`,
 	Attrs: []plans.Attr{
-		{Name: "ready_path", Type: plans.String, Doc: "Page that answers 200 when the engine is ready, in place of all of the kind's questions."},
+		{Name: "ready_path", Type: plans.String, Doc: "Page that answers 200 when the engine is ready, instead of all of the kind's checks."},
 		{Name: "ready_contains", Type: plans.String, Doc: "Text that the answer of `ready_path` must have."},
-		{Name: "version_path", Type: plans.String, Doc: "Page that says which version runs."},
-		{Name: "version_jq", Type: plans.String, Doc: "jq expression that takes the version out of it. Without it, `.version`."},
+		{Name: "version_path", Type: plans.String, Doc: "Page with the running version."},
+		{Name: "version_jq", Type: plans.String, Doc: "jq expression for the version in it. Without it, `.version`."},
 		{Name: "metrics_path", Type: plans.String, Doc: "Page with Prometheus metrics."},
-		{Name: "metrics", Type: plans.Map, Doc: "Further names of metrics: mxflow's name to the engine's, such as `{ running = \"my:requests\" }`."},
-		{Name: "tokenize_path", Type: plans.String, Doc: "Page that counts the tokens of a text: it is sent `{\"prompt\": …}` and answers `{\"count\": …}`."},
-		{Name: "settings", Type: plans.Map, Doc: "Further settings: name to flag. A bool gives the flag alone when true; `\"--on|--off\"` names the flag for false as well."},
-		{Name: "env", Type: plans.Map, Doc: "Environment variables that are set where neither the engine nor a knob sets them."},
+		{Name: "metrics", Type: plans.Map, Doc: "Additional metric names: mxflow's name to the engine's, such as `{ running = \"my:requests\" }`."},
+		{Name: "tokenize_path", Type: plans.String, Doc: "Page that counts the tokens of a text: it gets `{\"prompt\": …}` and answers `{\"count\": …}`."},
+		{Name: "settings", Type: plans.Map, Doc: "Additional settings: name to flag. A bool gives just the flag when true; `\"--on|--off\"` names the flag for false as well."},
+		{Name: "env", Type: plans.Map, Doc: "Environment variables to set if neither the engine nor a knob sets them."},
 		{Name: "port", Type: plans.Int, Min: 1, MinSet: true, Max: 65535, Doc: "Port that it listens on in its container."},
-		{Name: "image", Type: plans.String, Doc: "Container image where the launcher names none."},
-		{Name: "log", Type: plans.Map, Doc: "Further observations: name to an RE2 expression over lines of the log. The group `value`, or the first, is the value."},
-		{Name: "crash", Type: plans.Strings, Doc: "Globs of log lines that say that the engine broke, before the kind's own."},
-		{Name: "harmless", Type: plans.Strings, Doc: "Globs of log lines that look like it and are not."},
-		{Name: "ignore_eos", Type: plans.Bool, Doc: "Whether requests can ask to go on past the end of text."},
-		{Name: "min_tokens", Type: plans.Bool, Doc: "Whether requests can ask for a least number of tokens."},
+		{Name: "image", Type: plans.String, Doc: "Container image if the launcher names none."},
+		{Name: "log", Type: plans.Map, Doc: "Additional observations: name to an RE2 expression over lines of the log. The group `value`, or the first, is the value."},
+		{Name: "crash", Type: plans.Strings, Doc: "Globs of log lines that show that the engine broke, checked before the kind's own."},
+		{Name: "harmless", Type: plans.Strings, Doc: "Globs of log lines that look like errors but are harmless."},
+		{Name: "ignore_eos", Type: plans.Bool, Doc: "Whether requests can ask to continue past the end of text."},
+		{Name: "min_tokens", Type: plans.Bool, Doc: "Whether requests can ask for a minimum number of tokens."},
 	},
 	Check: plans.Checked(checkProfile),
 }
@@ -73,7 +73,7 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 	}
 	for attr, path := range map[string]string{"ready_path": p.ReadyPath, "version_path": p.VersionPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath} {
 		if path != "" && !strings.HasPrefix(path, "/") {
-			add(attr, "A page of the engine begins with a slash; this is %q. Write %q.", path, "/"+path)
+			add(attr, "A page of the engine starts with a slash; this is %q. Write %q.", path, "/"+path)
 		}
 	}
 	if p.ReadyContains != "" && p.ReadyPath == "" {
@@ -93,7 +93,7 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 		if _, err := regexp.Compile(p.Log[name]); err != nil {
 			add("log", "The expression for %s cannot be read: %v.", name, err)
 		} else if !ruleName.MatchString(name) {
-			add("log", "Rules must be able to name %q: letters, digits and _, beginning with a letter.", name)
+			add("log", "Rules must be able to name %q: letters, digits and _, starting with a letter.", name)
 		}
 	}
 	for attr, globs := range map[string][]string{"crash": p.Crash, "harmless": p.Harmless} {
@@ -188,7 +188,7 @@ func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	k.Observe = p.observe(k.Observe)
 	var crashes []kinds.Signature
 	for _, glob := range p.Crash {
-		crashes = append(crashes, kinds.Signature{Glob: glob, Class: "crash", Means: "The plan's profile says that this line means that the engine broke."})
+		crashes = append(crashes, kinds.Signature{Glob: glob, Class: "crash", Means: "The plan's profile marks this line as an engine error."})
 	}
 	k.Crashes = append(crashes, k.Crashes...)
 	k.Harmless = slices.Concat(p.Harmless, k.Harmless)

@@ -15,17 +15,17 @@ import (
 var profilerPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "How the level `profile` takes a profile of the engine: with the pages of its API that begin and end one, with a profiler around its process, or both. Without the block it is taken as the engine's kind knows. What is added to the start is added where a profile is taken and nowhere else, so that nothing that is measured has it.",
+		Doc: "How the level `profile` profiles the engine: with API pages that start and stop a profile, with a profiler around its process, or both. Without the block, the engine's kind decides. Additions to the start apply only to the profiled launch, never to a measured one.",
 		Example: `profiler {
   wrap = ["nsys", "profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--force-overwrite=true", "-o", "{profile}/engine"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "wrap", Type: plans.Strings, Doc: "Command that goes before the engine's own, which becomes its arguments. `{profile}` is the folder for profiles as the engine sees it. The whole of the engine's life is profiled, and requests are told apart by the clock. For a process alone."},
-			{Name: "args", Type: plans.Strings, Doc: "Added to the engine's command, in place of what the kind adds."},
-			{Name: "env", Type: plans.Map, Doc: "Added to its environment, in place of what the kind adds."},
-			{Name: "start", Type: plans.String, Doc: "Page that begins a profile when it is posted to, in place of the kind's."},
-			{Name: "stop", Type: plans.String, Doc: "Page that ends it."},
-			{Name: "body", Type: plans.String, Doc: "What is posted to `start`, as JSON."},
+			{Name: "wrap", Type: plans.Strings, Doc: "Command that goes before the engine's own, which becomes its arguments. `{profile}` is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."},
+			{Name: "args", Type: plans.Strings, Doc: "Added to the engine's command, instead of what the kind adds."},
+			{Name: "env", Type: plans.Map, Doc: "Added to its environment, instead of what the kind adds."},
+			{Name: "start", Type: plans.String, Doc: "Page that starts a profile on POST, instead of the kind's."},
+			{Name: "stop", Type: plans.String, Doc: "Page that stops it."},
+			{Name: "body", Type: plans.String, Doc: "Body for `start`, as JSON."},
 		},
 		Check: plans.Checked(checkProfiler),
 	},
@@ -47,17 +47,17 @@ func checkProfiler(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
 	}
 	for attr, page := range map[string]string{"start": p.Start, "stop": p.Stop} {
 		if page != "" && !strings.HasPrefix(page, "/") {
-			add(attr, "A page of the engine begins with a slash; this is %q. Write %q.", page, "/"+page)
+			add(attr, "A page of the engine starts with a slash; this is %q. Write %q.", page, "/"+page)
 		}
 	}
 	if (p.Start == "") != (p.Stop == "") {
-		add("", "A profile that is begun has to be ended: write both start and stop, or neither.")
+		add("", "A started profile must be stopped: write both start and stop, or neither.")
 	}
 	if p.Start == "" && p.Body != "" {
-		add("body", "It is posted to start, which is missing. Add start.")
+		add("body", "It is the body for start, which is missing. Add start.")
 	}
 	if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
-		add("wrap", "None of it names %s, the folder in which profiles are looked for. Write, for example, \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
+		add("wrap", "It does not name %s, the folder where profiles are expected. Write, for example, \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
 	}
 	return wrong
 }

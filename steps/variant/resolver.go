@@ -285,7 +285,7 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	}
 	if d.command != nil {
 		if spec.How() != engine.HowProcess {
-			return spec, fmt.Errorf("a knob sets command, and engine %s.%s is not started as a process: set the command where it is launched, and what differs in env, args or image", e.Kind, e.Name)
+			return spec, fmt.Errorf("a knob sets command, but engine %s.%s is not started as a process: set the command where it is launched, and differences by env, args or image", e.Kind, e.Name)
 		}
 		command = d.command
 	}

@@ -19,23 +19,23 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-const sourceDoc = "The revision that the engine is built and run from: each commit gets a worktree and a build of its own, each variant its own compiler caches. " +
-	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one source; the engine starts in the first where no folder is given. " +
-	"In `build` and `env` it is a source above this one, which is built first: when that changes, this one is built again."
+const sourceDoc = "The revision that the engine is built and run from: each commit gets its own worktree and build, each variant its own compiler caches. " +
+	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one source; the engine starts in the first if no folder is given. " +
+	"In `build` and `env` it refers to a source above this one, which is built first: when that changes, this one is built again."
 
 // sourceAttrs have no defaults: what a knob's value leaves out is the engine's.
 var sourceAttrs = []plans.Attr{
-	{Name: "repo", Type: plans.String, Doc: "A clone of the repository, relative to the plan's folder; `~` is the home folder. Its own files and branches are left alone."},
+	{Name: "repo", Type: plans.String, Doc: "A clone of the repository, relative to the plan's folder; `~` is the home folder. Its own files and branches stay untouched."},
 	{Name: "ref", Type: plans.String, Doc: "The branch, tag or SHA to run."},
-	{Name: "build", Type: plans.Anything, Doc: "Commands that build it, run in the worktree in this order, as in `[[\"make\", \"-j8\"]]`; no shell is involved. They run again when the commit, they themselves, `env` or `inputs` change, or when they were interrupted."},
+	{Name: "build", Type: plans.Anything, Doc: "Commands that build it, run in the worktree in this order, as in `[[\"make\", \"-j8\"]]`; no shell is involved. They run again when the commit, the commands, `env` or `inputs` change, or after an interruption."},
 	{Name: "env", Type: plans.Map, Doc: "Environment of the build commands, on top of the inherited one."},
-	{Name: "inputs", Type: plans.Strings, Doc: "Files outside of the repository that the build reads, relative to the plan's folder, `*` allowed: when one changes it is built again."},
-	{Name: "timeout", Type: plans.Duration, Doc: "How long each build command may take. Without it, 2h."},
-	{Name: "dir", Type: plans.String, Doc: "The folder in which worktrees are made, relative to the plan's folder. Without it, in the state directory."},
+	{Name: "inputs", Type: plans.Strings, Doc: "Files outside the repository that the build reads, relative to the plan's folder, `*` allowed: when one changes, it is built again."},
+	{Name: "timeout", Type: plans.Duration, Doc: "Time limit of each build command. Without it, 2h."},
+	{Name: "dir", Type: plans.String, Doc: "The folder for worktrees, relative to the plan's folder. Without it, in the state directory."},
 	{Name: "mount", Type: plans.String, Doc: "Where a container sees it. With docker, the worktree is mounted there (without it, at /workspace and the name of the repository). With exec and compose, it is where the container sees `dir`."},
 }
 
-var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "What `{source.<name>}` and the values of knobs call it.", Schema: plans.Schema{
+var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "Its name in `{source.<name>}` and in knob values.", Schema: plans.Schema{
 	Doc: sourceDoc, Attrs: withRequired(sourceAttrs, "repo", "ref"), Check: checkSource,
 	Example: `source "vllm" {
   repo  = "~/projects/vllm"
@@ -44,8 +44,8 @@ var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "What `{source.<name>}
 }`,
 }}
 
-var sourceValuePart = plans.Part{Times: plans.AnyTimes, Label: "The engine's source that it is laid over.", Schema: plans.Schema{
-	Doc:   "The revision that the engine is built and run from when the knob has this value: on top of the engine's source of that name, attribute by attribute.",
+var sourceValuePart = plans.Part{Times: plans.AnyTimes, Label: "The engine's source that it modifies.", Schema: plans.Schema{
+	Doc:   "The revision that the engine is built and run from when the knob has this value: it overrides the engine's source of that name, attribute by attribute.",
 	Attrs: withRequired(sourceAttrs, "ref"), Check: checkSource,
 	Example: `source "vllm" {
   ref = "mxfp4_v2"
@@ -68,7 +68,7 @@ func checkSource(b *plans.Block) []plans.AttrError {
 		}
 	}
 	if mount, ok := b.Attrs["mount"].(string); ok && !path.IsAbs(mount) {
-		wrong = append(wrong, plans.AttrError{Attr: "mount", Code: "invalid-value", Summary: "Invalid mount", Detail: fmt.Sprintf("mount is a path in the container, and begins with /; this is %q.", mount)})
+		wrong = append(wrong, plans.AttrError{Attr: "mount", Code: "invalid-value", Summary: "Invalid mount", Detail: fmt.Sprintf("mount is a path in the container, starting with /; this is %q.", mount)})
 	}
 	return wrong
 }
@@ -82,14 +82,14 @@ func notCommands(v any) string {
 	for i, c := range list {
 		words, ok := c.([]any)
 		if !ok {
-			return fmt.Sprintf("entry %d is %v, which is no list: put it into brackets.", i+1, c)
+			return fmt.Sprintf("entry %d is %v, which is not a list: put it into brackets.", i+1, c)
 		}
 		if len(words) == 0 {
 			return fmt.Sprintf("entry %d is empty.", i+1)
 		}
 		for _, w := range words {
 			if text, ok := w.(string); !ok || text == "" && words[0] == w {
-				return fmt.Sprintf("entry %d has %v in it, which is no text.", i+1, w)
+				return fmt.Sprintf("entry %d contains %v, which is not text.", i+1, w)
 			}
 		}
 	}
@@ -97,10 +97,10 @@ func notCommands(v any) string {
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc: "Gives each variant compiler caches of its own (torch.compile, Triton, FlashInfer, CUDA and others), in a known state. Without this block, and without a source, the engine uses whatever caches exist.",
+	Doc: "Gives each variant its own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others), in a known state. Without this block, and without a source, the engine uses whatever caches exist.",
 	Attrs: []plans.Attr{
-		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty, is cold in fact, and is recorded so. `cold`: empty at each launch."},
-		{Name: "dir", Type: plans.String, Doc: "The folder that they lie in, relative to the plan's folder. Without it, in the state directory."},
+		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty and is recorded as cold. `cold`: empty at each launch."},
+		{Name: "dir", Type: plans.String, Doc: "Their folder, relative to the plan's folder. Without it, in the state directory."},
 		{Name: "mount", Type: plans.String, Doc: "Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees `dir`."},
 	},
 	Check: checkSource,
@@ -109,12 +109,12 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 }`,
 }}
 
-var treePart = plans.Part{Label: "What reports call it.", Times: plans.AnyTimes, Schema: plans.Schema{
-	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch, its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees in `volumes` of docker, and that of the `dir` of process, are noticed without this block.",
+var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, Schema: plans.Schema{
+	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees in `volumes` of docker, and in the `dir` of process, are detected without this block.",
 	Attrs: []plans.Attr{
 		{Name: "path", Type: plans.String, Required: true, Doc: "A folder of the working tree, relative to the plan's folder; `~` is the home folder."},
-		{Name: "paths", Type: plans.Strings, Doc: "The files and folders that matter, relative to the repository's root. Without it, all that git does not ignore."},
-		{Name: "freeze", Type: plans.Bool, Default: false, Doc: "Refuses to launch once the tree is no longer as it was at the latest launch on record, instead of measuring it anew."},
+		{Name: "paths", Type: plans.Strings, Doc: "The files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."},
+		{Name: "freeze", Type: plans.Bool, Default: false, Doc: "Refuses to launch if the tree differs from the latest recorded launch, instead of measuring it again."},
 	},
 	Example: `tree "vllm" {
   path  = "~/projects/vllm"
@@ -223,10 +223,10 @@ func (l *Resolver) inputs(patterns []string) (string, error) {
 	for _, p := range patterns {
 		found, err := filepath.Glob(l.Plan.Abs(p))
 		if err != nil {
-			return "", fmt.Errorf("inputs: %q is no pattern that can be read: %w", p, err)
+			return "", fmt.Errorf("inputs: %q is not a valid pattern: %w", p, err)
 		}
 		if len(found) == 0 {
-			return "", fmt.Errorf("inputs: there is no file %s: correct the path, or take it out of inputs", p)
+			return "", fmt.Errorf("inputs: there is no file %s: correct the path, or remove it from inputs", p)
 		}
 		for _, file := range slices.Sorted(slices.Values(found)) {
 			sum := runtime.FileDigest(file)
@@ -251,7 +251,7 @@ func uses(c SourceConfig, before []*engine.Source) (names []string, problem stri
 				continue
 			}
 			if !slices.ContainsFunc(before, func(s *engine.Source) bool { return s.Name == name }) {
-				return nil, fmt.Sprintf("the build of source %q uses {source.%s}, and no source of that name stands above it", c.Name, name)
+				return nil, fmt.Sprintf("the build of source %q uses {source.%s}, but no source of that name is declared above it", c.Name, name)
 			}
 			if !slices.Contains(names, name) {
 				names = append(names, name)

@@ -19,13 +19,13 @@ import (
 
 var cubinKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Reads for which SM versions shared libraries carry GPU code, whatever their build was asked for. It passes if every library that carries any has all that is required; a file that is not there fails. It reads the files on this machine and needs neither GPU nor CUDA.",
+		Doc: "Reads for which SM versions shared libraries really carry GPU code. It passes if every library with GPU code has all that is required; a missing file fails. It reads the files on this machine and needs neither GPU nor CUDA.",
 		Example: `step "cubin_arch" "gb10" {
   libraries = ["~/projects/vllm/vllm/*.abi3.so"]
   require   = ["sm_121a"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "libraries", Type: plans.Strings, Required: true, Doc: "Files, relative to the plan's folder, or globs. Each has to match, and one of the files has to carry GPU code."},
+			{Name: "libraries", Type: plans.Strings, Required: true, Doc: "Files, relative to the plan's folder, or globs. Each must match, and at least one file must carry GPU code."},
 			{Name: "require", Type: plans.Strings, Required: true, Doc: "What each must carry: machine code such as `sm_90`, which `sm_90a` is as well, `sm_90a` or `sm_103f`; PTX such as `compute_90`, which is compiled when it is first used."},
 		},
 		Check: plans.Checked(checkCubin),
@@ -39,12 +39,12 @@ var targetForm = regexp.MustCompile(`^(sm|compute)_[0-9]{2,3}[af]?$`)
 func checkCubin(_ *plans.Block, c cubinConfig) (errs []plans.AttrError) {
 	for _, want := range c.Require {
 		if !targetForm.MatchString(want) {
-			errs = append(errs, plans.AttrError{Attr: "require", Code: "invalid-value", Summary: "Unknown SM version", Detail: fmt.Sprintf("%q is none. Write machine code as sm_90a, PTX as compute_90.", want)})
+			errs = append(errs, plans.AttrError{Attr: "require", Code: "invalid-value", Summary: "Unknown SM version", Detail: fmt.Sprintf("%q is not one. Write machine code as sm_90a, PTX as compute_90.", want)})
 		}
 	}
 	for _, glob := range c.Libraries {
 		if _, err := filepath.Match(glob, ""); err != nil || strings.TrimSpace(glob) == "" {
-			errs = append(errs, plans.AttrError{Attr: "libraries", Code: "invalid-value", Summary: "Invalid glob", Detail: fmt.Sprintf("%q is none. Write a path, in which * stands for any part of a name.", glob)})
+			errs = append(errs, plans.AttrError{Attr: "libraries", Code: "invalid-value", Summary: "Invalid glob", Detail: fmt.Sprintf("%q is not one. Write a path, in which * matches any part of a name.", glob)})
 		}
 	}
 	return errs

@@ -19,7 +19,7 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Builds an image with `docker build`; again when a file of the context (without what `.dockerignore` leaves out), the Dockerfile or an attribute has changed, or the tag names another image than was built.",
+		Doc: "Builds an image with `docker build`; again when a file of the context (except those in `.dockerignore`), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
 		Example: `step "docker_build" "vllm" {
   context = "../vllm"
   tag     = "vllm-dev:mxfp4"
@@ -27,18 +27,18 @@ var dockerBuildKind = Kind{
   args    = { max_jobs = "4" }
 }`,
 		Attrs: []plans.Attr{
-			{Name: "tag", Type: plans.String, Required: true, Doc: "What the image is called, as in `image` of an engine."},
+			{Name: "tag", Type: plans.String, Required: true, Doc: "The image's name, as in `image` of an engine."},
 			{Name: "context", Type: plans.String, Default: ".", Doc: "The folder that is sent to the builder, relative to the plan's folder."},
 			{Name: "dockerfile", Type: plans.String, Default: "Dockerfile", Doc: "Relative to the context."},
 			{Name: "target", Type: plans.String, Doc: "The stage to build; without it, the last one."},
 			{Name: "args", Type: plans.Map, Doc: "Values for ARG. They stay in the image's history, so a sensitive one is better read from a secret at run time."},
 			{Name: "labels", Type: plans.Map, Doc: "Labels of the image."},
-			{Name: "cache_from", Type: plans.Strings, Doc: "Images whose layers may be taken over."},
-			{Name: "no_cache", Type: plans.Bool, Default: false, Doc: "Run every instruction again."},
-			{Name: "pull", Type: plans.Bool, Default: false, Doc: "Ask the registry for newer base images."},
+			{Name: "cache_from", Type: plans.Strings, Doc: "Images whose layers can be reused."},
+			{Name: "no_cache", Type: plans.Bool, Default: false, Doc: "Run every instruction again, without cache."},
+			{Name: "pull", Type: plans.Bool, Default: false, Doc: "Pull newer base images."},
 			{Name: "host", Type: plans.String, Doc: "The daemon's address. Without it and `docker_context`: DOCKER_HOST, DOCKER_CONTEXT, the current context."},
 			{Name: "docker_context", Type: plans.String, Doc: "A context of the docker command, instead of `host`."},
-			{Name: "timeout", Type: plans.Duration, Default: "2h", Doc: "After this the build is stopped and the step fails."},
+			{Name: "timeout", Type: plans.Duration, Default: "2h", Doc: "After this time the build is stopped and the step fails."},
 		},
 		Check: checkDockerBuild,
 	},
@@ -51,10 +51,10 @@ func checkDockerBuild(b *plans.Block) []plans.AttrError {
 		wrong = append(wrong, plans.AttrError{Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
 	}
 	if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
-		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in a git step before, and name its folder."})
+		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in an earlier git step, and name its folder."})
 	}
 	if b.Attrs["host"] != nil && b.Attrs["docker_context"] != nil {
-		wrong = append(wrong, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid docker address", Detail: "There is a host and a docker_context. Remove one of them."})
+		wrong = append(wrong, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid docker address", Detail: "Both host and docker_context are set. Remove one of them."})
 	}
 	return wrong
 }

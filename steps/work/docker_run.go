@@ -19,7 +19,7 @@ import (
 
 var dockerRunKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Runs a command in a container that is removed afterwards. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A command that passed runs again when an attribute or the image has changed.",
+		Doc: "Runs a command in a container that is removed afterwards. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A passed command runs again when an attribute or the image changes.",
 		Example: `step "docker_run" "kernels" {
   image   = "vllm-dev:mxfp4"
   command = ["pytest", "-q", "tests/kernels/moe"]
@@ -30,20 +30,20 @@ var dockerRunKind = Kind{
 		Attrs: []plans.Attr{
 			{Name: "image", Type: plans.String, Required: true, Doc: "The image, by tag or digest."},
 			{Name: "command", Type: plans.Strings, Doc: "Arguments to the image; no shell is involved. Without it, the image's own."},
-			{Name: "entrypoint", Type: plans.Strings, Doc: "Replaces the image's entrypoint; an empty list takes it away."},
-			{Name: "env", Type: plans.Map, Doc: "Set on top of what the image sets."},
+			{Name: "entrypoint", Type: plans.Strings, Doc: "Replaces the image's entrypoint; an empty list removes it."},
+			{Name: "env", Type: plans.Map, Doc: "Added to the image's environment."},
 			{Name: "volumes", Type: plans.Map, Doc: "What the container sees of the daemon's machine, as in a `docker` block."},
 			{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
 			{Name: "ipc", Type: plans.String, Doc: "IPC namespace, as in a `docker` block."},
 			{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`."},
 			{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, as in a `docker` block."},
 			{Name: "network", Type: plans.String, Doc: "A network of the daemon, `host` or `none`. Without it, the daemon's bridge."},
-			{Name: "user", Type: plans.String, Doc: "Who the command runs as: a name or number, with `:group` after it."},
+			{Name: "user", Type: plans.String, Doc: "User of the command: a name or number, optionally with `:group`."},
 			{Name: "workdir", Type: plans.String, Doc: "Working directory in the container."},
-			{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, once an apply, or never."},
+			{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
 			{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
-			{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
-			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the container is stopped and the step fails."},
+			{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the container is stopped and the step fails."},
 		},
 		Check: plans.Checked(checkDockerRun),
 	},

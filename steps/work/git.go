@@ -36,7 +36,7 @@ type gitCommon struct {
 
 var gitAttrs = []plans.Attr{
 	{Name: "repo", Type: plans.String, Default: ".", Doc: "A working tree of the repository, relative to the plan's folder; `~` is the home folder."},
-	{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "After this git is stopped and the step fails."},
+	{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "After this time git is stopped and the step fails."},
 }
 
 // gitKind is a kind of git step.
@@ -184,7 +184,7 @@ func onBranch(ctx context.Context, r *git.Repo, want string) (head, branch strin
 		if branch == "" {
 			is = "no branch (detached at " + git.Short(head) + ")"
 		}
-		err = &git.Error{Kind: git.Busy, Reason: fmt.Sprintf("%s is on %s, and the plan wants branch %s: check it out first (step git_checkout)", r.Top, is, want)}
+		err = &git.Error{Kind: git.Busy, Reason: fmt.Sprintf("%s is on %s, but the plan needs branch %s: check it out first (step git_checkout)", r.Top, is, want)}
 	}
 	return head, branch, err
 }

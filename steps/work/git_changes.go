@@ -13,7 +13,7 @@ import (
 )
 
 var gitMergeKind = gitKind(
-	"Merges a commit into the branch that is checked out. Where files conflict it fails, names them, and leaves the repository as it was.",
+	"Merges a commit into the checked-out branch. If files conflict, it fails, names them, and leaves the repository as it was.",
 	`step "git_merge" "kernels" {
   repo   = "~/projects/vllm"
   branch = "mxfp4_v2"
@@ -21,9 +21,9 @@ var gitMergeKind = gitKind(
 }`,
 	func(*Site) gitAction { return &gitMerge{} },
 	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "What is merged: a branch, a tag, a SHA, a branch of a remote. When it moves, the step runs again."},
-	plans.Attr{Name: "branch", Type: plans.String, Doc: "The branch that has to be checked out. Without it, whatever is."},
+	plans.Attr{Name: "branch", Type: plans.String, Doc: "The branch that must be checked out. Without it, any."},
 	plans.Attr{Name: "message", Type: plans.String, Doc: "Message of the merge commit. Without it, git's own."},
-	plans.Attr{Name: "fast_forward", Type: plans.Bool, Default: true, Doc: "Moves the branch along where it has nothing of its own; false always makes a merge commit."},
+	plans.Attr{Name: "fast_forward", Type: plans.Bool, Default: true, Doc: "Fast-forwards if possible; false always makes a merge commit."},
 )
 
 type gitMerge struct {
@@ -81,15 +81,15 @@ func orHead(branch string) string {
 }
 
 var gitCherryPickKind = gitKind(
-	"Applies commits on top of the branch that is checked out: all of them, or none where one conflicts; then it fails, names the files, and leaves the repository as it was. Commits whose change is there already are left out.",
+	"Applies commits on top of the checked-out branch: all, or none if one conflicts; then it fails, names the files, and leaves the repository as it was. Commits whose change is already there are skipped.",
 	`step "git_cherry_pick" "sinks" {
   repo    = "~/projects/vllm"
   branch  = "mxfp4_v2"
   commits = ["a1b2c3d", "main..attention-sinks"]
 }`,
 	func(*Site) gitAction { return &gitCherryPick{} },
-	plans.Attr{Name: "commits", Type: plans.Strings, Required: true, Doc: "Commits in this order, and ranges such as `main..topic`: what topic has and main has not, oldest first, without merges."},
-	plans.Attr{Name: "branch", Type: plans.String, Doc: "The branch that has to be checked out. Without it, whatever is."},
+	plans.Attr{Name: "commits", Type: plans.Strings, Required: true, Doc: "Commits in this order, and ranges such as `main..topic`: commits in topic but not in main, oldest first, without merges."},
+	plans.Attr{Name: "branch", Type: plans.String, Doc: "The branch that must be checked out. Without it, any."},
 )
 
 type gitCherryPick struct {
@@ -150,14 +150,14 @@ func (c *gitCherryPick) holds(ctx context.Context, r *git.Repo, goal string) ver
 }
 
 var gitApplyKind = gitKind(
-	"Applies a patch file to the files of the repository, whole or not at all; nothing is committed. A patch that is applied already is left alone.",
+	"Applies a patch file to the files of the repository, entirely or not at all; nothing is committed. A patch that is already applied is left alone.",
 	`step "git_apply" "tuning" {
   repo  = "~/projects/vllm"
   patch = "patches/moe-tiles.patch"
 }`,
 	func(l *Site) gitAction { return &gitApply{site: l} },
-	plans.Attr{Name: "patch", Type: plans.String, Required: true, Doc: "The patch, as git diff or git format-patch makes it, relative to the plan's folder. Its paths start at the repository's root."},
-	plans.Attr{Name: "three_way", Type: plans.Bool, Default: false, Doc: "Merges where lines have moved. That needs the versions the patch was made from, and stages the result."},
+	plans.Attr{Name: "patch", Type: plans.String, Required: true, Doc: "The patch, as from git diff or git format-patch, relative to the plan's folder. Its paths start at the repository's root."},
+	plans.Attr{Name: "three_way", Type: plans.Bool, Default: false, Doc: "Merges if lines have moved. This needs the versions that the patch was made from, and stages the result."},
 )
 
 type gitApply struct {

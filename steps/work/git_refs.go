@@ -14,7 +14,7 @@ import (
 )
 
 var gitTagKind = gitKind(
-	"Tags a commit, so what was there before a port is found again. A tag that is there already at that commit is left alone; one at another commit is moved only with `force`.",
+	"Tags a commit, so the state before a port can be found again. A tag already at that commit is left alone; one at another commit is moved only with `force`.",
 	`step "git_tag" "backup" {
   repo = "~/projects/vllm"
   name = "before-mxfp4"
@@ -46,7 +46,7 @@ func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason,
 	case is == want:
 		return want, didTo("tag "+c.Name, code.RefAlready, at(ctx, r, want)), nil
 	case is != "" && !c.Force:
-		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("tag %s is at %s, and %s is %s: take another name, or move it with force = true", c.Name, named(ctx, r, is), c.From, named(ctx, r, want))}
+		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("tag %s is at %s, but %s is %s: use another name, or move it with force = true", c.Name, named(ctx, r, is), c.From, named(ctx, r, want))}
 	}
 	if err := r.CreateTag(ctx, c.Name, want, c.Message, is != ""); err != nil {
 		return "", nil, err
@@ -69,7 +69,7 @@ func (c *gitTag) holds(ctx context.Context, r *git.Repo, goal string) verdict.Re
 }
 
 var gitFetchKind = gitKind(
-	"Fetches from a remote. Local branches and files stay as they are. What was fetched is kept: apply with `--rerun` and the step's address to fetch again.",
+	"Fetches from a remote. Local branches and files stay as they are. It fetches once: apply with `--rerun` and the step's address to fetch again.",
 	`step "git_fetch" "upstream" {
   repo   = "~/projects/vllm"
   remote = "upstream"
@@ -77,8 +77,8 @@ var gitFetchKind = gitKind(
 }`,
 	func(*Site) gitAction { return &gitFetch{} },
 	plans.Attr{Name: "remote", Type: plans.String, Default: "origin", Doc: "Name of the remote."},
-	plans.Attr{Name: "refs", Type: plans.Strings, Doc: "Branches of the remote, and pull requests such as `pull/31740/head`. Without it, all that the remote is configured to bring."},
-	plans.Attr{Name: "tags", Type: plans.Bool, Default: false, Doc: "Fetches all tags too."},
+	plans.Attr{Name: "refs", Type: plans.Strings, Doc: "Branches of the remote, and pull requests such as `pull/31740/head`. Without it, everything that the remote is configured to fetch."},
+	plans.Attr{Name: "tags", Type: plans.Bool, Default: false, Doc: "Also fetches all tags."},
 )
 
 type gitFetch struct {
@@ -153,7 +153,7 @@ func (c *gitFetch) holds(ctx context.Context, r *git.Repo, goal string) verdict.
 }
 
 var gitBranchKind = gitKind(
-	"Makes a branch; nothing is checked out. A branch that has the commit in its history is left alone, whatever came on top; one elsewhere is moved only with `force`, and commits that nothing else has are then kept under `refs/mxflow/backup/`.",
+	"Creates a branch; nothing is checked out. A branch with the commit in its history is left alone, whatever came on top; any other is moved only with `force`, and commits only on it are then kept under `refs/mxflow/backup/`.",
 	`step "git_branch" "vllm" {
   repo = "~/projects/vllm"
   from = "pull/31740/head"
@@ -161,7 +161,7 @@ var gitBranchKind = gitKind(
 }`,
 	func(*Site) gitAction { return &gitBranch{} },
 	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the branch."},
-	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "Where it begins: a branch, a tag, a SHA, a branch of a remote such as `upstream/main` (fetched where it is not there), or a pull request such as `pull/31740/head` (fetched from `remote`)."},
+	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "Where it starts: a branch, a tag, a SHA, a branch of a remote such as `upstream/main` (fetched if missing), or a pull request such as `pull/31740/head` (fetched from `remote`)."},
 	plans.Attr{Name: "remote", Type: plans.String, Default: "origin", Doc: "The remote that has the pull request."},
 	plans.Attr{Name: "force", Type: plans.Bool, Default: false, Doc: "Moves a branch that does not have the commit."},
 )
@@ -191,7 +191,7 @@ func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reas
 	case r.Contains(ctx, is, want):
 		return want, didTo("branch "+c.Name, code.RefHas, at(ctx, r, is), verdict.Text("commit", git.Short(want)), verdict.Text("from", c.From)), nil
 	case !c.Force:
-		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("branch %s is at %s, which does not have %s from %s, and is not moved: take another name, or move it with force = true",
+		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("branch %s is at %s, which does not contain %s from %s, and is not moved: use another name, or move it with force = true",
 			c.Name, named(ctx, r, is), named(ctx, r, want), c.From)}
 	}
 	reasons, err := c.move(ctx, r, is, want)
@@ -257,7 +257,7 @@ func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) verdict
 }
 
 var gitCheckoutKind = gitKind(
-	"Checks out a branch, a tag or a commit, in the repository's own folder or in a worktree beside it. Where uncommitted changes are in the way it fails and names them.",
+	"Checks out a branch, a tag or a commit, in the repository's own folder or in a separate worktree. If uncommitted changes are in the way, it fails and names them.",
 	`step "git_checkout" "vllm" {
   repo     = "~/projects/vllm"
   ref      = "mxfp4_v2"
@@ -265,8 +265,8 @@ var gitCheckoutKind = gitKind(
 }`,
 	func(l *Site) gitAction { return &gitCheckout{site: l} },
 	plans.Attr{Name: "ref", Type: plans.String, Required: true, Doc: "A local branch; or a tag, a SHA or a branch of a remote, which are checked out with a detached HEAD."},
-	plans.Attr{Name: "worktree", Type: plans.String, Doc: "A folder for a worktree of its own, relative to the plan's folder. Without it, the files in `repo` itself are switched."},
-	plans.Attr{Name: "submodules", Type: plans.Bool, Default: false, Doc: "Brings submodules to the commits that belong to it."},
+	plans.Attr{Name: "worktree", Type: plans.String, Doc: "A folder for a separate worktree, relative to the plan's folder. Without it, `repo` itself is switched."},
+	plans.Attr{Name: "submodules", Type: plans.Bool, Default: false, Doc: "Updates submodules to the matching commits."},
 )
 
 type gitCheckout struct {
@@ -343,7 +343,7 @@ func (c *gitCheckout) tree(ctx context.Context, r *git.Repo, dir string) (*git.R
 	if err == nil && t.CommonDir == r.CommonDir && plans.SameFile(t.Top, dir) {
 		return t, nil
 	}
-	return nil, &git.Error{Kind: git.InTheWay, Reason: fmt.Sprintf("%s is there and is no worktree of %s: move it away, or name another folder", dir, r.Top)}
+	return nil, &git.Error{Kind: git.InTheWay, Reason: fmt.Sprintf("%s exists and is not a worktree of %s: move it away, or name another folder", dir, r.Top)}
 }
 
 func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {

@@ -13,7 +13,7 @@ import (
 
 var todoKind = func() Kind {
 	k := gitKind(
-		"Follows a note on somebody else's code, which names a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails where it was changed, which is shown, or is gone. It only reads; fetch before it (step git_fetch).",
+		"Tracks a note on upstream code, given by a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed, which is shown, or is gone. It only reads; fetch before it (step git_fetch).",
 		`step "upstream_todo" "granularity" {
   repo    = "~/projects/flashinfer"
   commit  = "3f1c2ab"
@@ -24,8 +24,8 @@ var todoKind = func() Kind {
 		func(*Site) gitAction { return &todo{} },
 		plans.Attr{Name: "commit", Type: plans.String, Required: true, Doc: "The commit that the note is about: a SHA, a tag."},
 		plans.Attr{Name: "ref", Type: plans.String, Default: "HEAD", Doc: "Where to look today: a branch, a branch of a remote such as `upstream/main`, a SHA. When it moves, the step runs again."},
-		plans.Attr{Name: "file", Type: plans.String, Required: true, Doc: "The file in that commit, or a glob, in which * is any part of a name. Each place in it is followed."},
-		plans.Attr{Name: "snippet", Type: plans.String, Required: true, Doc: "What to find, of one line or several. Each has to be within a line of the file; indentation does not count."},
+		plans.Attr{Name: "file", Type: plans.String, Required: true, Doc: "The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."},
+		plans.Attr{Name: "snippet", Type: plans.String, Required: true, Doc: "What to find: one line or several. Each must be within a line of the file; indentation does not count."},
 	)
 	k.Schema.Check = func(b *plans.Block) []plans.AttrError {
 		errs := variant.NotBlank(b)
@@ -39,7 +39,7 @@ var todoKind = func() Kind {
 
 func checkTodo(_ *plans.Block, c todo) (errs []plans.AttrError) {
 	if _, err := path.Match(c.File, ""); err != nil {
-		errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * stands for any part of a name."})
+		errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * matches any part of a name."})
 	}
 	if !git.HasWord(c.Snippet) {
 		errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})

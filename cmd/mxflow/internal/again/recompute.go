@@ -37,7 +37,7 @@ func Recomputed(st *store.Store, id string) (*Recomputation, error) {
 	if _, ok := st.LaunchByID(id); !ok {
 		v, err := st.Run(id)
 		if err != nil {
-			return nil, fmt.Errorf("%w; and no launch is called %q", err, id)
+			return nil, fmt.Errorf("%w; nor is there a launch named %q", err, id)
 		}
 		out.Run, out.decided, decisions, ids = v.ID, len(v.Decisions), v.Decisions, nil
 		for _, l := range v.Launches {
@@ -76,13 +76,13 @@ func (out *Recomputation) Verdict() (exit int, err error) {
 	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
 	switch {
 	case differ == 1:
-		return verdict.ExitFail, fmt.Errorf("1 launch is not what its raw data say")
+		return verdict.ExitFail, fmt.Errorf("1 launch contradicts its raw data")
 	case differ > 1:
-		return verdict.ExitFail, fmt.Errorf("%d launches are not what their raw data say", differ)
+		return verdict.ExitFail, fmt.Errorf("%d launches contradict their raw data", differ)
 	case missing > 0:
 		return verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", tell.Count(missing, "launch"))
 	case !out.Agrees:
-		return verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics that come from samples")
+		return verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics from samples")
 	}
 	return 0, nil
 }
@@ -123,21 +123,21 @@ func (out *Recomputation) Print(on table.Screen) {
 		fmt.Fprintf(on, "%s: %s.\n", strings.Join(why[text], ", "), text)
 	}
 	if len(elsewhere) > 0 {
-		fmt.Fprintf(on, "Not from samples, and not compared: %s.\n", strings.Join(slices.Sorted(maps.Keys(elsewhere)), ", "))
+		fmt.Fprintf(on, "Not from samples, so not compared: %s.\n", strings.Join(slices.Sorted(maps.Keys(elsewhere)), ", "))
 	}
 	how := "bit for bit"
 	if out.found[replay.RawWithin] > 0 {
 		how = "as said"
-		fmt.Fprintf(on, "Where it says so, launches were recorded on another architecture than this one (%s), so statistics had to agree within %g only.\n", out.On, replay.ElsewhereTolerance)
+		fmt.Fprintf(on, "Where noted, launches were recorded on another architecture than this one (%s), so statistics had to agree only within %g.\n", out.On, replay.ElsewhereTolerance)
 	}
 	if len(out.Doubtful) > 0 {
-		fmt.Fprintf(on, "Decisions that rest on launches which do not agree: %s.\n", strings.Join(out.Doubtful, ", "))
+		fmt.Fprintf(on, "Decisions based on launches that do not agree: %s.\n", strings.Join(out.Doubtful, ", "))
 	}
 	if !out.Agrees {
 		return
 	}
 	fmt.Fprintf(on, "Everything agrees %s: %s of %s in %s.\n", how, tell.Count(numbers, "number"), tell.Count(metrics, "metric"), tell.Count(out.agree(), "launch"))
 	if out.decided > 0 {
-		fmt.Fprintf(on, "So what the rules of this run read agrees too: %s.\n", tell.Count(out.decided, "decision"))
+		fmt.Fprintf(on, "So the inputs of this run's rules agree too: %s.\n", tell.Count(out.decided, "decision"))
 	}
 }

@@ -75,11 +75,11 @@ func (out *Result) Verdict() (exit int, err error) {
 	case n[replay.Differs] > 0:
 		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision"))
 	case n[replay.Broken] > 0:
-		return verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
+		return verdict.ExitBroken, fmt.Errorf("%s cannot be decided again: raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
 	case out.partly > 0:
-		return verdict.ExitInconclusive, fmt.Errorf("of %s in force only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision"))
+		return verdict.ExitInconclusive, fmt.Errorf("for %s in force only the tests could be computed again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision"))
 	case n[replay.Agrees] == 0:
-		return verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here")
+		return verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature or gate was decided by rules here")
 	}
 	return 0, nil
 }
@@ -106,7 +106,7 @@ func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) stri
 	}
 	said += "."
 	if len(open) > 0 {
-		said += fmt.Sprintf(" What would have become of %s is not known.", verdict.And(open))
+		said += fmt.Sprintf(" The outcome of %s is unknown.", verdict.And(open))
 	}
 	return said
 }
@@ -155,7 +155,7 @@ func (out *Result) Print(on table.Screen, width int) {
 		alone = append(alone, fmt.Sprintf("%s (%s)", what, strings.Join(out.Unreplayed[what], ", ")))
 	}
 	if len(alone) > 0 {
-		table.Paragraph(on, "", "Not replayed, known from the ledger alone: "+strings.Join(alone, "; ")+".", width)
+		table.Paragraph(on, "", "Not replayed, known only from the ledger: "+strings.Join(alone, "; ")+".", width)
 	}
 }
 

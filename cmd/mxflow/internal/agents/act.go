@@ -149,7 +149,7 @@ func (s *server) qualify(_ context.Context, ask qualifyAsk) (any, error) {
 }
 
 type applyAsk struct {
-	Target []string `json:"target,omitempty" jsonschema:"features, phases or nodes; the whole plan where empty"`
+	Target []string `json:"target,omitempty" jsonschema:"features, phases or nodes; the whole plan if empty"`
 }
 
 func (s *server) apply(_ context.Context, ask applyAsk) (any, error) {
@@ -197,7 +197,7 @@ func (s *server) begin(tool string, target []string) (any, error) {
 }
 
 type progressAsk struct {
-	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"answer when it is over, or after so many seconds, at most 60"`
+	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"answer when it has ended, or after this many seconds, at most 60"`
 }
 
 func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, ask progressAsk) (any, error) {

@@ -82,7 +82,7 @@ type Profiled struct {
 }
 
 type profileAsk struct {
-	Feature string `json:"feature,omitempty" jsonschema:"the baseline where empty"`
+	Feature string `json:"feature,omitempty" jsonschema:"the baseline if empty"`
 }
 
 // ProfileAnswer is where time goes. Its kernels are the longest, those of Diff those that

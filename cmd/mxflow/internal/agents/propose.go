@@ -24,10 +24,10 @@ import (
 type featureAsk struct {
 	Phase   string            `json:"phase"`
 	Name    string            `json:"name"`
-	Set     map[string]string `json:"set" jsonschema:"values of knobs that the candidate differs in from its parent"`
-	Like    string            `json:"like,omitempty" jsonschema:"the sealed feature of the phase whose criteria it has; its first where empty"`
+	Set     map[string]string `json:"set" jsonschema:"knob values in which the candidate differs from its parent"`
+	Like    string            `json:"like,omitempty" jsonschema:"the sealed feature of the phase whose criteria it takes; the first if empty"`
 	Summary string            `json:"summary,omitempty"`
-	Metric  string            `json:"metric,omitempty" jsonschema:"of the hypothesis, such as chat.tg"`
+	Metric  string            `json:"metric,omitempty" jsonschema:"metric of the hypothesis, such as chat.tg"`
 	Expect  string            `json:"expect,omitempty" jsonschema:"such as +10%"`
 	Because string            `json:"because,omitempty"`
 }
@@ -39,9 +39,9 @@ type valueAsk struct {
 	Settings map[string]any    `json:"settings,omitempty"`
 	Args     []string          `json:"args,omitempty"`
 	// Source and Ref are the engine's source and the revision of it.
-	Source     string   `json:"source,omitempty" jsonschema:"name of the engine's source that ref is a revision of"`
+	Source     string   `json:"source,omitempty" jsonschema:"name of the engine's source that ref belongs to"`
 	Ref        string   `json:"ref,omitempty"`
-	MustSee    []string `json:"must_see" jsonschema:"globs of log lines that prove that the value took effect"`
+	MustSee    []string `json:"must_see" jsonschema:"globs of log lines proving that the value took effect"`
 	MustNotSee []string `json:"must_not_see,omitempty"`
 }
 
@@ -61,7 +61,7 @@ var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) {
 	if !word.MatchString(ask.Name) {
-		return nil, fmt.Errorf("name %q: a feature is called by a word of letters, digits, _ and -", ask.Name)
+		return nil, fmt.Errorf("name %q: the name of a feature is a word of letters, digits, _ and -", ask.Name)
 	}
 	next := []nextCall{{Tool: "qualify", Of: ask.Name, Code: "proposed"}, {Tool: "plan", Of: ask.Name, Code: "proposed"}}
 	return s.propose("propose_feature", next, func(body *hclwrite.Body) error {
@@ -75,14 +75,14 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 				continue
 			}
 			if b.Labels()[0] == ask.Name {
-				return fmt.Errorf("phase %s has a feature %q: choose another name", ask.Phase, ask.Name)
+				return fmt.Errorf("phase %s already has a feature %q: choose another name", ask.Phase, ask.Name)
 			}
 			if like == nil && (ask.Like == "" || b.Labels()[0] == ask.Like) {
 				like = b
 			}
 		}
 		if like == nil {
-			return fmt.Errorf("phase %s has no feature %q to be judged like", ask.Phase, ask.Like)
+			return fmt.Errorf("phase %s has no feature %q to take criteria from", ask.Phase, ask.Like)
 		}
 		tokens := like.BuildTokens(nil)
 		for tokens[0].Type == hclsyntax.TokenComment { // what stands above it is said of that feature
@@ -120,7 +120,7 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 
 func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 	if !word.MatchString(ask.Value) {
-		return nil, fmt.Errorf("value %q: a value is called by a word of letters, digits, _ and -", ask.Value)
+		return nil, fmt.Errorf("value %q: the name of a value is a word of letters, digits, _ and -", ask.Value)
 	}
 	return s.propose("propose_value", []nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
 		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
@@ -183,7 +183,7 @@ func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []by
 		}
 		return name, text, err
 	}
-	return "", nil, cmp.Or(missing, fmt.Errorf("%s cannot be read: validate says why", s.Path))
+	return "", nil, cmp.Or(missing, fmt.Errorf("%s cannot be read: see validate", s.Path))
 }
 
 // rewritten is the text of a file as edit leaves it. YAML is edited as the HCL that it

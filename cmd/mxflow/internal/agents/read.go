@@ -59,7 +59,7 @@ func (s *server) validate(context.Context, nothing) (any, error) {
 }
 
 type planAsk struct {
-	Node string `json:"node,omitempty" jsonschema:"a feature, phase or node; all that are not kept where empty"`
+	Node string `json:"node,omitempty" jsonschema:"a feature, phase or node; all that are not kept if empty"`
 }
 
 type PlanAnswer struct {
@@ -241,7 +241,7 @@ func (s *server) status(context.Context, nothing) (any, error) {
 
 type explainAsk struct {
 	Node    string `json:"node" jsonschema:"a gate, feature or node"`
-	Attempt int    `json:"attempt,omitempty" jsonschema:"an earlier attempt; the newest where 0"`
+	Attempt int    `json:"attempt,omitempty" jsonschema:"an earlier attempt; the newest if 0"`
 }
 
 type ExplainAnswer struct {
@@ -336,7 +336,7 @@ func (s *server) show(st *store.Store, ask showAsk) (any, error) {
 }
 
 type nameAsk struct {
-	Name string `json:"name,omitempty" jsonschema:"one of the names; lists them where empty"`
+	Name string `json:"name,omitempty" jsonschema:"one of the names; lists them if empty"`
 }
 
 type NamesAnswer struct {
@@ -382,7 +382,7 @@ func named[T any](all map[string]T, name, what string) (any, error) {
 	}
 	v, ok := all[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no %s %q; there are: %s", what, name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no %s %q; choose from: %s", what, name, strings.Join(names, ", "))
 	}
 	return v, nil
 }

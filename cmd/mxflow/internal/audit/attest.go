@@ -86,7 +86,7 @@ results are about. What does not verify is not attested.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if predicates[predicate] == "" {
-				return fmt.Errorf("--predicate %s: there are test-result and decisions", predicate)
+				return fmt.Errorf("--predicate %s: use test-result or decisions", predicate)
 			}
 			key, err := ownKey()
 			if err != nil {

@@ -94,7 +94,7 @@ func verified(st *store.Store, key string) (rep ledger.Report, signer string, er
 	}
 	rep.Path = st.LedgerName()
 	if signer, err = signedBy(rep, key); err != nil && st.ArchivedKey() != "" {
-		err = fmt.Errorf("%w. The file says, which proves nothing, that the key is %s", err, st.ArchivedKey())
+		err = fmt.Errorf("%w. According to the file, which proves nothing, the key is %s", err, st.ArchivedKey())
 	}
 	return rep, signer, err
 }
@@ -103,17 +103,17 @@ func verified(st *store.Store, key string) (rep ledger.Report, signer string, er
 func signedBy(rep ledger.Report, given string) (string, error) {
 	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
 	if rep.Note == nil {
-		return "", fmt.Errorf("there is no %s: records may have been cut off at the end. Compare with a copy; where the ledger is whole, sign it: mxflow audit sign", checkpoint)
+		return "", fmt.Errorf("there is no %s: records may have been cut off at the end. Compare with a copy; if the ledger is whole, sign it: mxflow audit sign", checkpoint)
 	}
 	key, err := PublicKey(given, checkpoint)
 	if err != nil {
 		return "", err
 	}
 	if key, err = rep.SignedBy(strings.TrimSpace(key), signing.Verify); err != nil {
-		return "", fmt.Errorf("%s: %w. Pass the key of who signed (--key); where nobody did and the ledger is whole, sign it: mxflow audit sign", checkpoint, err)
+		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key); if nobody signed and the ledger is whole, sign it: mxflow audit sign", checkpoint, err)
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
-		return "", fmt.Errorf("%s: %s at the end not signed. While an apply is running, ask again when it has finished; if it was killed, the next apply signs", checkpoint, tell.Count(n, "record"))
+		return "", fmt.Errorf("%s: %s at the end not signed. If an apply is running, try again when it has finished; if it was killed, the next apply signs", checkpoint, tell.Count(n, "record"))
 	}
 	return key, nil
 }

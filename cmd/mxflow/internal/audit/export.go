@@ -18,7 +18,7 @@ func newExportCommand(h Host) *cobra.Command {
 	var key, out string
 	c := &cobra.Command{
 		Use:   "export [PLAN]",
-		Short: "Write the whole record as one file that a stranger verifies and replays",
+		Short: "Write the whole record as one file that anyone can verify and replay",
 		Long: `Writes the ledger, its signed checkpoint, the public key and every artifact that a
 record names (plans, samples, logs) as one tar file. Elsewhere, audit verify FILE --key
 checks it and audit replay FILE decides everything in it again. What does not verify is
@@ -41,7 +41,7 @@ not written. Logs and plans are in it as they were kept: look before you publish
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "new `file` (default: the plan's name with .tar)")
-	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
+	c.Flags().StringVar(&key, "key", "", "public key of the signer, or its `file` (default: your own)")
 	return c
 }
 
@@ -58,7 +58,7 @@ func exportTo(path string, st *store.Store, public string) (size int64, err erro
 		return 0, err
 	}
 	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
-		return 0, fmt.Errorf("--out: %s is there already: name another file, or remove it", path)
+		return 0, fmt.Errorf("--out: %s already exists: name another file, or remove it", path)
 	} else if err != nil {
 		return 0, err
 	}

@@ -16,7 +16,7 @@ import (
 func newSignCommand(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sign [PLAN]",
-		Short: "Sign a ledger that your key has not signed",
+		Short: "Sign a ledger that your key has not signed yet",
 		Long: `Signs the ledger as it is, and with that says that it is whole: one from before there
 were signatures, one whose checkpoint is gone, or one that another key signed, which the
 ledger then records. Compare it with a copy first. apply signs by itself only what your
@@ -67,7 +67,7 @@ key is lost, audit sign takes the ledger over, and others have to be told.`,
 			if err := st.Rotate(old, now); err != nil {
 				return err
 			}
-			fmt.Fprintf(h.Stdout, "%s belongs to %s now, signed over by %s.\n", st.LedgerName(), keyName(now.Public), keyName(old.Public))
+			fmt.Fprintf(h.Stdout, "%s now belongs to %s, signed over by %s.\n", st.LedgerName(), keyName(now.Public), keyName(old.Public))
 			return nil
 		},
 	}
@@ -105,7 +105,7 @@ func rotated(st *store.Store, from string) (old, now *signing.Key, err error) {
 			return old, now, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: neither your key nor one that you had before signed its checkpoint: name the file of the one that did (--from), or where that is lost take it over: mxflow audit sign", st.LedgerName())
+	return nil, nil, fmt.Errorf("%s: neither your key nor an earlier one of yours signed its checkpoint: name the file of the key that did (--from), or, if that is lost, take it over: mxflow audit sign", st.LedgerName())
 }
 
 func newKeyCommand(h Host) *cobra.Command {
@@ -196,7 +196,7 @@ func printKey(h Host, public, format string) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("--format %s: there are note and pem", format)
+		return fmt.Errorf("--format %s: use note or pem", format)
 	}
 	fmt.Fprint(h.Stdout, text)
 	return nil

@@ -19,7 +19,7 @@ func newProveCommand(h Host) *cobra.Command {
 	var verify bool
 	c := &cobra.Command{
 		Use:   "prove RECORD [PLAN|FILE]",
-		Short: "Prove that a record is in the ledger, without the ledger",
+		Short: "Prove, without the ledger, that a record is in it",
 		Long: `Prints one record with its inclusion proof and the signed checkpoint, as JSON: whoever
 has the public key can tell that the record is in the ledger, and sees no other. RECORD
 is a number as audit verify counts (from 0), a launch, a run, or a node or feature,
@@ -46,8 +46,8 @@ whose newest decision it is.
 			})
 		},
 	}
-	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
-	c.Flags().BoolVar(&verify, "verify", false, "check the proof in the file that is named")
+	c.Flags().StringVar(&key, "key", "", "public key of the signer, or its `file` (default: your own)")
+	c.Flags().BoolVar(&verify, "verify", false, "check the proof in the named file")
 	h.jsonFlag(c, "print the record as JSON (--verify)")
 	return c
 }
@@ -71,7 +71,7 @@ func (h Host) recordOf(st *store.Store, name string) (int, error) {
 			return d.Record, nil
 		}
 	}
-	return 0, fmt.Errorf("%s was not decided: there is no record to prove", node)
+	return 0, fmt.Errorf("%s was not decided, so there is no record to prove", node)
 }
 
 // mostProof is more than a proof takes: a line of the ledger as JSON in JSON.
@@ -84,7 +84,7 @@ func checkProof(h Host, file, given string) error {
 	}
 	var proof ledger.Proof
 	if err := json.Unmarshal(text, &proof); err != nil || len(text) > mostProof {
-		return h.Fail(fmt.Errorf("%s is no proof of mxflow audit prove (%v)", file, err))
+		return h.Fail(fmt.Errorf("%s is not a proof of mxflow audit prove (%v)", file, err))
 	}
 	key, err := PublicKey(given, file)
 	if err != nil {
@@ -92,7 +92,7 @@ func checkProof(h Host, file, given string) error {
 	}
 	signed, err := signing.Verify([]byte(proof.Checkpoint), key)
 	if err != nil {
-		return h.Fail(fmt.Errorf("%s: its checkpoint has %w. Pass the key of who signed (--key)", file, err))
+		return h.Fail(fmt.Errorf("%s: its checkpoint has %w. Pass the signer's key (--key)", file, err))
 	}
 	r, err := proof.Check(signed)
 	if err != nil {
@@ -116,7 +116,7 @@ func checkProof(h Host, file, given string) error {
 func newConsistencyCommand(h Host) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "consistency OLD [NEW]",
-		Short: "Prove that the ledger only grew since an older state",
+		Short: "Prove that the ledger has only grown since an older state",
 		Long: `Looks up two states of the ledger of this folder (or --state), each the file of a
 checkpoint that was kept or a tree hash; NEW is the ledger as it is where none is named.
 Nothing but records may have come between them. --json has the consistency proof of
@@ -152,7 +152,7 @@ Exit status 2 where the ledger never had one of the states.`,
 				h.PrintJSON(proof)
 				return nil
 			}
-			fmt.Fprintf(h.Stdout, "The ledger of %s, tree hash %s, is the beginning of that of %s, tree hash %s.\n",
+			fmt.Fprintf(h.Stdout, "The ledger of %s, tree hash %s, is a prefix of that of %s, tree hash %s.\n",
 				tell.Count(int(proof.Old.Size-1), "record"), proof.Old.Root, tell.Count(int(proof.New.Size-1), "record"), proof.New.Root)
 			return nil
 		},

@@ -26,7 +26,7 @@ func newPublishCommand(h Host) *cobra.Command {
 	var notes, tag bool
 	c := &cobra.Command{
 		Use:   "publish [PLAN]",
-		Short: "Keep the signed checkpoint where others see it",
+		Short: "Publish the signed checkpoint where others keep it",
 		Long: `Writes the signed checkpoint into the git repository of the plan: as a note of the
 commit that is checked out (--git-notes, refs/notes/mxflow/PLAN), or as a tag
 (--git-tag, mxflow/PLAN/RECORDS). Push it: a checkpoint is a witness where somebody
@@ -44,7 +44,7 @@ not choose the witness.`,
 				if !notes && !tag {
 					hook, err := publisher()
 					if err == nil && hook == "" {
-						err = errors.New("name where to: --git-notes or --git-tag, or make a command mxflow/publish in the folder of your configuration")
+						err = errors.New("say where: --git-notes, --git-tag, or a command mxflow/publish in your configuration folder")
 					}
 					if err != nil {
 						return err
@@ -76,8 +76,8 @@ not choose the witness.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&notes, "git-notes", false, "as a note of the commit that is checked out")
-	c.Flags().BoolVar(&tag, "git-tag", false, "as a tag of it")
+	c.Flags().BoolVar(&notes, "git-notes", false, "as a note of the checked-out commit")
+	c.Flags().BoolVar(&tag, "git-tag", false, "as a tag of that commit")
 	return c
 }
 
@@ -109,7 +109,7 @@ func (h Host) heldAgainstGit(ctx context.Context, st *store.Store, args []string
 	}
 	texts = append(texts, tags...)
 	if len(texts) == 0 {
-		return 0, fmt.Errorf("--git: the repository has no checkpoint of plan %s: fetch refs/notes/mxflow/* and tags, or make one: mxflow audit publish", plan)
+		return 0, fmt.Errorf("--git: the repository has no checkpoint of plan %s: fetch refs/notes/mxflow/* and tags, or create one: mxflow audit publish", plan)
 	}
 	for _, text := range texts {
 		at, err := ledger.ParseState(text)
@@ -137,9 +137,9 @@ func publisher() (string, error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-		return "", fmt.Errorf("%s is no program: chmod +x, or remove it", hook)
+		return "", fmt.Errorf("%s is not executable: chmod +x, or remove it", hook)
 	case info.Mode().Perm()&0o022 != 0:
-		return "", fmt.Errorf("%s: mode %04o lets others write it: chmod go-w", hook, info.Mode().Perm())
+		return "", fmt.Errorf("%s: mode %04o lets others write to it: chmod go-w", hook, info.Mode().Perm())
 	}
 	return hook, nil
 }

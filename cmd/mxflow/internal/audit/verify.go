@@ -65,10 +65,10 @@ status 2 when anything is wrong, or not signed.`,
 				}
 				intact := "Everything is intact."
 				if inGit {
-					fmt.Fprintf(h.Stdout, "It holds all that %s in git saw.\n", tell.Count(witnessed, "checkpoint"))
+					fmt.Fprintf(h.Stdout, "It holds everything covered by %s in git.\n", tell.Count(witnessed, "checkpoint"))
 				}
 				if removed > 0 {
-					fmt.Fprintf(h.Stdout, "note: %s removed to make room, on record: nobody can check any more what rests on that\n", tell.Count(removed, "artifact"))
+					fmt.Fprintf(h.Stdout, "note: %s removed by gc, on record: decisions based on that can no longer be checked\n", tell.Count(removed, "artifact"))
 					intact = "What is recorded is intact."
 				}
 				for _, k := range checked.Keys {
@@ -83,10 +83,10 @@ status 2 when anything is wrong, or not signed.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&key, "key", "", "public key of who signed, or its `file` (default: your own)")
-	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had, or the file of a checkpoint that was kept")
-	c.Flags().BoolVar(&inGit, "git", false, "hold it against the checkpoints in notes and tags of the plan's repository")
-	c.Flags().IntVar(&size, "size", 0, "`records` that the ledger must have, or more")
+	c.Flags().StringVar(&key, "key", "", "public key of the signer, or its `file` (default: your own)")
+	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had, or the file of a kept checkpoint")
+	c.Flags().BoolVar(&inGit, "git", false, "compare it with the checkpoints in notes and tags of the plan's repository")
+	c.Flags().IntVar(&size, "size", 0, "minimum number of `records` in the ledger")
 	h.jsonFlag(c, "print as JSON")
 	return c
 }

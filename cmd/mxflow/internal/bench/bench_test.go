@@ -115,7 +115,7 @@ func TestBenchMarkdown(t *testing.T) {
 
 note: 8 answers of pp2048 tg128 @ d4096, c4 were shorter, those of pp2048 tg32 @ d4096, c4 not
 
-window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, of pp until the last first token (llama-benchy's total).
+window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, for pp until the last first token (llama-benchy's total).
 
 3 runs of one server: mean ± sample standard deviation of the runs' medians.
 
@@ -223,7 +223,7 @@ func TestBenchPictures(t *testing.T) {
 			}
 		}
 	}
-	if rings := bytes.Count(svg, []byte("<circle")); rings != points || points == 0 || !bytes.Contains(svg, []byte(">decode, tokens a second of a request<")) {
+	if rings := bytes.Count(svg, []byte("<circle")); rings != points || points == 0 || !bytes.Contains(svg, []byte(">decode, tokens per second of a request<")) {
 		t.Errorf("%d rings for %d runs\n%s", rings, points, svg)
 	}
 	pixels, err := r.Picture("x.png")

@@ -51,7 +51,7 @@ func readEarlier(path string) (*earlierResult, error) {
 		return e, nil
 	}
 	if e.foreign, err = imported.Read(path, data); err != nil {
-		return nil, fmt.Errorf("--compare: neither a result of mxflow bench --format json, nor of a tool that mxflow import knows: %w", err)
+		return nil, fmt.Errorf("--compare: neither a result of mxflow bench --format json nor of a tool that mxflow import knows: %w", err)
 	}
 	return e, nil
 }
@@ -63,7 +63,7 @@ func (b *Request) compareFiles(h Host) (done bool, err error) {
 		return false, nil
 	}
 	if !slices.Contains([]string{"", "md"}, b.format) && b.out == "" {
-		return true, b.wrong("compare", "it prints text, which does not go together with %s: give --out FILE for that", b.format)
+		return true, b.wrong("compare", "it prints text, which cannot be combined with %s: send that to a file with --out FILE", b.format)
 	}
 	if b.earlier, err = readEarlier(b.compare); err != nil {
 		return true, err
@@ -76,7 +76,7 @@ func (b *Request) compareFiles(h Host) (done bool, err error) {
 		return true, err
 	}
 	if now.result == nil {
-		return true, b.wrong("compare", "%s is of another tool: give the URL of a server, or a result of mxflow bench, and compare that with %s", b.url, b.url)
+		return true, b.wrong("compare", "%s is from another tool: give the URL of a server, or a result of mxflow bench, and compare that with %s", b.url, b.url)
 	}
 	return true, b.compareWith(h, now.result)
 }
@@ -96,7 +96,7 @@ func (b *Request) comparable() error {
 		planned.Cells = append(planned.Cells, Cell{Label: c.Label})
 	}
 	if why := notComparable(b.earlier.result, planned); why != "" {
-		return b.wrong("compare", "nothing was measured, since %s and this could not be compared: %s", b.compare, why)
+		return b.wrong("compare", "nothing was measured, because %s and this could not be compared: %s", b.compare, why)
 	}
 	return nil
 }
@@ -128,11 +128,11 @@ func (b *Request) compareWith(h Host, now *Result) error {
 func notComparable(then, now *Result) string {
 	switch {
 	case len(then.Invalid) > 0:
-		return "what was measured then does not count: " + tell.Line(then.Invalid[0])
+		return "the earlier measurement does not count: " + tell.Line(then.Invalid[0])
 	case len(now.Invalid) > 0:
-		return "what was measured now does not count: " + tell.Line(now.Invalid[0])
+		return "this measurement does not count: " + tell.Line(now.Invalid[0])
 	case (then.Dataset == nil) != (now.Dataset == nil):
-		return "one sent the rows of a dataset, the other made prompts"
+		return "one sent rows of a dataset, the other generated prompts"
 	case then.Dataset != nil && then.Dataset.Digest != now.Dataset.Digest:
 		return fmt.Sprintf("they sent two datasets, %s and %s", then.Dataset.File, now.Dataset.File)
 	}
@@ -269,7 +269,7 @@ func unlike(then, now *Result) (list []string) {
 			}
 		}
 		if m, n := x.Metrics["tg"], y.Metrics["tg"]; m != nil && n != nil && len(m.N) > 0 && len(n.N) > 0 && m.N[0] != n.N[0] {
-			list = append(list, fmt.Sprintf("requests a run of %s: %d then, %d now", y.Label, m.N[0], n.N[0]))
+			list = append(list, fmt.Sprintf("requests per run of %s: %d then, %d now", y.Label, m.N[0], n.N[0]))
 		}
 	}
 	for _, c := range now.Cells {
@@ -291,17 +291,17 @@ func hasCell(r *Result, label string) bool {
 
 // whatItShows is what can be said from two single starts, and what cannot.
 func (h Host) whatItShows(then, now *Result) []string {
-	starts := "One start of a server then, and one now."
+	starts := "One start of a server then and one now."
 	if then.URL == now.URL {
-		starts = "One start of a server then, and one now, or even the same: the address is."
+		starts = "One start of a server then and one now, or even the same start: the address is the same."
 	}
-	lines := []string{starts + " ± is between runs of one start, and two starts of the same server differ by more than that: a ratio here is no verdict, however far it is from 1."}
+	lines := []string{starts + " ± is between runs of one start, and two starts of the same server differ by more: a ratio here is not a verdict, however far from 1."}
 	cell := shared(then, now)[0][1]
 	if n, ok := h.noiseOfStarts(cell); ok {
-		lines = append(lines, fmt.Sprintf("Launches that are on record here vary by %s in tg of %s (%d launches, %d degrees of freedom): two starts of the same server are up to %s apart in 19 of 20 cases.",
+		lines = append(lines, fmt.Sprintf("Launches on record here vary by %s in tg of %s (%d launches, %d degrees of freedom): two starts of the same server are up to %s apart in 19 of 20 cases.",
 			tell.Number(n.sd, "spread"), cell.Label, n.launches, int(n.df), tell.Number(n.apart(), "spread")))
 	} else {
-		lines = append(lines, "How far apart two starts of the same server are is not on record here.")
+		lines = append(lines, "Nothing on record here shows how far apart two starts of the same server are.")
 	}
 	decide := fmt.Sprintf("To decide: mxflow ab --a 'command then' --b 'command now' --pp %d --tg %d", cell.Prompt, cell.Output)
 	if cell.Depth > 0 {
@@ -334,8 +334,8 @@ func (h Host) besideForeign(e *earlierResult, now *Result) {
 	fmt.Fprintln(h.On)
 	h.On.Table([]string{"its cell", "its metric", "statistic", "value"}, rows)
 	lines := []string{
-		"Two tools measure what they give one name in two ways, and each saw one start of a server. There is no ratio of their numbers.",
-		"What it means by each name: mxflow import " + shell.Quote(e.file) + " --definitions",
+		"Two tools can measure the same name differently, and each saw one start of a server. So there is no ratio of their numbers.",
+		"Its definitions: mxflow import " + shell.Quote(e.file) + " --definitions",
 	}
 	if len(now.Cells) > 0 {
 		lines = append(lines, fmt.Sprintf("To decide between two servers: mxflow ab --a 'one command' --b 'the other' --pp %d --tg %d", now.Cells[0].Prompt, now.Cells[0].Output))

@@ -20,9 +20,9 @@ import (
 
 // panels are the plots, one below the other.
 var panels = []struct{ title, metric, corrected string }{
-	{"prefill, tokens a second of a request", "pp", "pp_corrected"},
-	{"decode, tokens a second of a request", "tg", ""},
-	{"decode, tokens a second in all", "tg_total", ""},
+	{"prefill, tokens per second of a request", "pp", "pp_corrected"},
+	{"decode, tokens per second of a request", "tg", ""},
+	{"decode, tokens per second in total", "tg_total", ""},
 	{"time to first token, ms", "ttft", "ttft_corrected"},
 }
 

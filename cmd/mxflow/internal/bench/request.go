@@ -85,36 +85,36 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.IntSliceVar(&b.depth, "depth", []int{0}, "tokens of context before the prompt, or several lengths")
 	f.BoolVar(&b.depthCached, "depth-cached", false, "put the context into the server's prefix cache first")
 	f.IntSliceVar(&b.concurrency, "concurrency", []int{1}, "requests kept in flight, or several numbers")
-	f.Float64SliceVar(&b.rate, "rate", nil, "requests a second, sent by schedule however slow the answers are, instead of --concurrency")
+	f.Float64SliceVar(&b.rate, "rate", nil, "requests per second, sent on schedule however slow the answers, instead of --concurrency")
 	f.StringVar(&b.arrival, "arrival", "poisson", "how requests of --rate arrive: poisson or constant")
-	f.IntVar(&b.maxConcurrency, "max-concurrency", 0, "most requests in flight with --rate; 0 is no limit")
-	f.IntVar(&b.requests, "requests", 0, "measured requests of each cell and run (default: 8 for each of its concurrency, at most 256)")
-	f.IntVar(&b.warmup, "warmup", 2, "requests before them, which are not measured")
-	f.IntVar(&b.runs, "runs", 3, "how often every cell is sent")
+	f.IntVar(&b.maxConcurrency, "max-concurrency", 0, "maximum requests in flight with --rate; 0 is no limit")
+	f.IntVar(&b.requests, "requests", 0, "measured requests per cell and run (default: 8 times the concurrency, at most 256)")
+	f.IntVar(&b.warmup, "warmup", 2, "unmeasured requests before them")
+	f.IntVar(&b.runs, "runs", 3, "number of times each cell is sent")
 	f.StringVar(&b.model, "model", "", "model to ask for (default: the first that the server lists)")
 	f.StringVar(&b.api, "api", "completions", "completions or chat")
 	f.StringVar(&b.kind, "engine", "", "kind of the server (default: recognised by its pages; see mxflow engine kinds)")
 	f.BoolVar(&b.randomTokens, "random-tokens", false, "send random token ids instead of text")
-	f.StringVar(&b.dataset, "dataset", "", "send the prompts of this JSONL file instead; --pp is not used then")
-	f.BoolVar(&b.eos, "stop-at-eos", false, "let answers end by themselves instead of enforcing --tg tokens")
-	f.Float64Var(&b.temperature, "temperature", 0, "sampling; 0 takes the likeliest token")
+	f.StringVar(&b.dataset, "dataset", "", "send the prompts of this JSONL file instead of --pp")
+	f.BoolVar(&b.eos, "stop-at-eos", false, "let answers end on their own instead of enforcing --tg tokens")
+	f.Float64Var(&b.temperature, "temperature", 0, "sampling temperature; 0 takes the likeliest token")
 	f.IntVar(&b.seed, "seed", 0, "seed of prompts, arrivals and sampling (default: a new one, which is printed)")
 	f.StringVar(&b.correction, "latency-mode", "none", "none, api or generation: what is subtracted from times to the first token, as llama-benchy does; the uncorrected numbers are always kept")
-	f.StringToStringVar(&b.slo, "slo", nil, "limits of a good request, as ttft=300ms,tpot=50ms")
+	f.StringToStringVar(&b.slo, "slo", nil, "limits of a good request, such as ttft=300ms,tpot=50ms")
 	f.DurationVar(&b.requestTimeout, "request-timeout", 10*time.Minute, "time limit of one request")
-	f.DurationVar(&b.firstTimeout, "first-timeout", 10*time.Minute, "time limit of the first request, which may compile kernels")
-	f.DurationVar(&b.maxLag, "max-lag", 0, "how late the client may be before the result is invalid (default: 10ms)")
+	f.DurationVar(&b.firstTimeout, "first-timeout", 10*time.Minute, "time limit of the first request, which can compile kernels")
+	f.DurationVar(&b.maxLag, "max-lag", 0, "how late the client can be before the result is invalid (default: 10ms)")
 	f.StringVar(&b.keyEnv, "api-key-env", "", "name of the environment variable that holds the API key")
-	f.StringArrayVar(&b.headers, "header", nil, "further header, as 'Name: value' (repeatable)")
+	f.StringArrayVar(&b.headers, "header", nil, "extra header, as 'Name: value' (repeatable)")
 	f.StringVar(&b.ca, "ca-file", "", "certificate authority to trust, PEM")
 	f.StringVar(&b.cert, "client-cert", "", "client certificate, PEM")
 	f.StringVar(&b.certKey, "client-key", "", "its key, PEM")
 	f.BoolVar(&b.insecure, "insecure", false, "do not check the server's certificate")
 	f.StringSliceVar(&b.gpus, "gpus", nil, "GPUs of this machine that the server uses, by index or UUID, to watch their power, memory and clocks")
 	f.StringVar(&b.format, "format", "", "md, json, csv or html (default: a table)")
-	f.StringVar(&b.out, "out", "", "write there instead of standard output")
-	f.StringVar(&b.plot, "plot", "", "write plots there as well: a name that ends in .svg or .png")
-	f.StringVar(&b.compare, "compare", "", "show this earlier result beside it (of --format json, or of another tool), and what two single starts can show; a second result in place of URL is compared without measuring")
+	f.StringVar(&b.out, "out", "", "write to this file instead of standard output")
+	f.StringVar(&b.plot, "plot", "", "also write plots to this file, .svg or .png")
+	f.StringVar(&b.compare, "compare", "", "show this earlier result beside it (of --format json, or of another tool), and what two single starts can show; with a second result instead of URL, nothing is measured")
 	f.StringVar(&b.raw, "raw", "", "keep every request's events in this folder, as Parquet")
 	f.BoolVar(&b.quiet, "quiet", false, "print no progress")
 }
@@ -207,21 +207,21 @@ func (b *Request) check(set func(flag string) bool) error {
 		{"format", b.format, []string{"", "md", "json", "csv", "html"}},
 	} {
 		if !slices.Contains(choice.among, choice.value) {
-			return b.wrong(choice.flag, "%q is none of %s", choice.value, verdict.And(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" })))
+			return b.wrong(choice.flag, "%q is not one of %s", choice.value, verdict.And(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" })))
 		}
 	}
 	b.chooseSeed(set("seed"))
 	switch {
 	case len(b.rate) > 0 && set("concurrency"):
-		return b.wrong("rate", "requests are sent by schedule then, and not when others end: leave out --concurrency, or limit it with --max-concurrency")
+		return b.wrong("rate", "requests are then sent on schedule, not when others end: leave out --concurrency, or limit it with --max-concurrency")
 	case len(b.rate) == 0 && (set("arrival") || set("max-concurrency")):
-		return b.wrong("rate", "--arrival and --max-concurrency belong to requests that are sent by schedule: give --rate too")
+		return b.wrong("rate", "--arrival and --max-concurrency are for requests sent on schedule: give --rate too")
 	case !(b.temperature >= 0 && b.temperature <= 100):
 		return b.wrong("temperature", "%v is not between 0 and 100", b.temperature)
 	case b.randomTokens && b.api == "chat":
-		return b.wrong("random-tokens", "a chat takes messages and no token ids: leave out --api chat")
+		return b.wrong("random-tokens", "a chat takes messages, not token ids: leave out --api chat")
 	case b.dataset != "" && (set("pp") || set("depth") || b.randomTokens):
-		return b.wrong("dataset", "the file says what is sent: leave out --pp, --depth and --random-tokens")
+		return b.wrong("dataset", "the file determines what is sent: leave out --pp, --depth and --random-tokens")
 	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
 		return b.wrong("depth-cached", "there is no context to put into a cache: give --depth")
 	case b.plot != "" && !slices.Contains([]string{".svg", ".png"}, filepath.Ext(b.plot)):
@@ -262,11 +262,11 @@ func (b *Request) limits() (map[string]time.Duration, error) {
 	limits := map[string]time.Duration{}
 	for _, metric := range slices.Sorted(maps.Keys(b.slo)) {
 		if !slices.Contains(plans.Objectives, metric) {
-			return nil, b.wrong("slo", "%q is none of %s", metric, strings.Join(plans.Objectives, ", "))
+			return nil, b.wrong("slo", "%q is not one of %s", metric, strings.Join(plans.Objectives, ", "))
 		}
 		d, err := time.ParseDuration(b.slo[metric])
 		if err != nil || d <= 0 {
-			return nil, b.wrong("slo", "%s=%q is no time above zero, such as 300ms", metric, b.slo[metric])
+			return nil, b.wrong("slo", "%s=%q is not a positive time, such as 300ms", metric, b.slo[metric])
 		}
 		limits[metric] = d
 	}
@@ -340,7 +340,7 @@ func (b *Request) readDataset(answers bool) error {
 		return b.wrong("dataset", "line %d of %s can only be sent as a chat: add --api chat", d.Chat, b.dataset)
 	}
 	if d.Unanswered == 0 && answers {
-		return b.wrong("dataset", "every row of %s says how long its answer is: leave out --tg", b.dataset)
+		return b.wrong("dataset", "every row of %s gives the length of its answer: leave out --tg", b.dataset)
 	}
 	w, err := b.workload(0)
 	if err != nil {
@@ -352,7 +352,7 @@ func (b *Request) readDataset(answers bool) error {
 			rows += c.Warmup
 		}
 		if rows > d.Count {
-			return b.wrong("dataset", "%s has %d rows, and %d requests and %d for warm-up are to be sent, no row twice: lower --requests or --warmup", b.dataset, d.Count, c.Requests, c.Warmup)
+			return b.wrong("dataset", "%s has %d rows, too few for %d requests and %d for warm-up without repeating one: lower --requests or --warmup", b.dataset, d.Count, c.Requests, c.Warmup)
 		}
 	}
 	return nil
@@ -414,7 +414,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			if !errors.As(err, &status) {
 				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.url)
 			}
-			return fmt.Errorf("the server does not say which models it has: %w; name one with --model", err)
+			return fmt.Errorf("the server does not list its models: %w; name one with --model", err)
 		}
 		out.Model = models[0].ID
 	}
@@ -466,7 +466,7 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
 	var status *openai.StatusError
 	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
-		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"
+		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: name its kind with --engine KIND, or let answers end on their own with --stop-at-eos"
 	}
 	return errors.New(text)
 }
@@ -531,7 +531,7 @@ func (b *Request) openRaw() error {
 		return b.wrong("raw", "%v", err)
 	}
 	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
-		return b.wrong("raw", "%s holds the runs of another measurement: choose another folder, or empty it", b.raw)
+		return b.wrong("raw", "%s holds runs of another measurement: choose another folder, or empty it", b.raw)
 	}
 	probe, err := os.CreateTemp(b.raw, ".mxflow-writing-*")
 	if err != nil {
@@ -574,7 +574,7 @@ func (b *Request) openFiles() (f outputs, err error) {
 	out, outErr := filepath.Abs(b.out)
 	plot, plotErr := filepath.Abs(b.plot)
 	if b.plot != "" && out == plot && outErr == nil && plotErr == nil {
-		return f, b.wrong("plot", "%s is the file of --out as well: choose another", b.plot)
+		return f, b.wrong("plot", "%s is also the file of --out: choose another", b.plot)
 	}
 	open := func(flag, path string) *files.Out {
 		if path == "" || err != nil {

@@ -201,9 +201,9 @@ func (r *Result) words() (lines []string) {
 	}
 	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", most)
 	if most < 2 {
-		runs = "One run of one server: without more runs nothing is known of the spread."
+		runs = "One run of one server: the spread is unknown without more runs."
 	}
-	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, of pp until the last first token (llama-benchy's total).", runs)
+	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, for pp until the last first token (llama-benchy's total).", runs)
 	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
 	if r.Correction != "none" {
 		lines = append(lines, fmt.Sprintf("pp and ttft are corrected by the latency that mode %q measured; the uncorrected numbers are in --format json.", r.Correction))

@@ -131,7 +131,7 @@ func (s *Show) numbers(r *ab.Result) {
 		if s.Question.Claim.Lower() {
 			low, high = high, low
 		}
-		fmt.Fprintf(s.on, "Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. One that is chosen from them needs fresh launches.\n",
+		fmt.Fprintf(s.on, "Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. A threshold chosen from these needs fresh launches.\n",
 			tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high)
 	}
 }
@@ -164,7 +164,7 @@ func (s *Show) launchLines(r *ab.Result) {
 			line += fmt.Sprintf("   they vary by %s", percent(sd))
 		}
 		if len(side.launches) == 0 {
-			line += "  none counts"
+			line += "  none count"
 		}
 		fmt.Fprintln(s.on, line)
 	}
@@ -177,7 +177,7 @@ func (s *Show) launchLines(r *ab.Result) {
 		text += o.name
 	}
 	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
-		text += fmt.Sprintf("; %s made again because the machine was disturbed", tell.Launches(n))
+		text += fmt.Sprintf("; %s repeated because the machine was disturbed", tell.Launches(n))
 	}
 	fmt.Fprintln(s.on, text)
 }
@@ -198,9 +198,9 @@ func (s *Show) compared(r *ab.Result) [][2]string {
 func sentWords(q *ab.Question) string {
 	text := fmt.Sprintf("%s in", tell.Count(q.PP, "token"))
 	if q.Depth > 0 {
-		text += fmt.Sprintf(" after %d of context", q.Depth)
+		text += fmt.Sprintf(" after %d tokens of context", q.Depth)
 	}
-	text += fmt.Sprintf(", %d out, %d at a time; %s a launch after %d to warm up", q.TG, max(q.Concurrency, 1), tell.Count(q.Requests, "request"), q.Warmup)
+	text += fmt.Sprintf(", %d out, %d at a time; %s per launch after %d warm-up", q.TG, max(q.Concurrency, 1), tell.Count(q.Requests, "request"), q.Warmup)
 	if q.API != "completions" && q.API != "" {
 		text += "; " + q.API
 	}
@@ -273,7 +273,7 @@ func (s *Show) differing(r *ab.Result) {
 	fmt.Fprintln(s.on)
 	s.on.Table([]string{"what differs", "A", "B", "intended"}, rows)
 	if r.Same > 0 {
-		fmt.Fprintf(s.on, "  %s alike: what the servers say of themselves, and their environments\n", things(r.Same))
+		fmt.Fprintf(s.on, "  %s alike: what the servers report, and their environments\n", things(r.Same))
 	}
 }
 
@@ -291,7 +291,7 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 		if l.Name == "benchmark" && l.Verdict == verdict.Pass {
 			text = "pass: the same prompts, coherent answers of equal length, one environment"
 			if s.Question.Coherence == "off" {
-				text = "pass: the same prompts, answers of equal length, one environment; answers were not read"
+				text = "pass: the same prompts, answers of equal length, one environment; answers were not checked"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
 			text += ": " + table.Fit(imported.Printable(tell.Line(l.Reasons[len(l.Reasons)-1])), table.MaxColumn)
@@ -303,14 +303,14 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	}
 	if text := testWords(r.Test); text != "" {
 		if r.Beyond > 0 {
-			text += fmt.Sprintf("\n%s of each that an earlier claim asked for are listed, and bear on neither the change nor its bounds", tell.Launches(r.Beyond))
+			text += fmt.Sprintf("\n%s of each made for an earlier claim are listed, but affect neither the change nor its bounds", tell.Launches(r.Beyond))
 		}
 		rows = append(rows, [2]string{"test", text})
 	}
 	if s := r.Rates; s != nil && r.Test != nil {
-		text := fmt.Sprintf("a claim that does not hold passes in at most %s of cases, one that holds fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))
+		text := fmt.Sprintf("a false claim passes in at most %s of cases, a true one fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))
 		if len(r.Moved) > 0 {
-			text += "; here that does not hold, see below"
+			text += "; these rates do not apply here, see below"
 		}
 		rows = append(rows, [2]string{"errors", text})
 	}
@@ -334,7 +334,7 @@ func toKnow(r *ab.Result) (list []string) {
 					broke++
 				}
 			}
-			list = append(list, fmt.Sprintf("The server of %s broke in %d of %d starts that were to be measured. Those give no number.", side.name, broke, starts))
+			list = append(list, fmt.Sprintf("The server of %s broke in %d of %d measured starts, which give no number.", side.name, broke, starts))
 		}
 	}
 	for _, moved := range r.Moved {
@@ -356,7 +356,7 @@ const leastChance = 0.001
 // chanceLeft is how likely it was that more launches would have told.
 func chanceLeft(chance float64) string {
 	if chance < leastChance {
-		return fmt.Sprintf("more launches would hardly have told (in less than %s of cases)", percent(leastChance))
+		return fmt.Sprintf("more launches had less than a %s chance of deciding", percent(leastChance))
 	}
 	return fmt.Sprintf("more launches had a %s chance of deciding", percent(chance))
 }
@@ -369,28 +369,28 @@ func testWords(t *verdict.Test) string {
 	how := "t-test on " + tell.Launches(t.Looks[len(t.Looks)-1].N)
 	switch t.Form {
 	case verdict.Ratio:
-		how = "Welch's t-test on the logs of " + tell.Launches(t.Looks[len(t.Looks)-1].N)
+		how = "Welch's t-test on the logarithms of " + tell.Launches(t.Looks[len(t.Looks)-1].N)
 	case verdict.Difference:
 		how = "Welch's " + how
 	}
 	look := t.Looks[len(t.Looks)-1]
-	text := fmt.Sprintf("%s of each: %s for a pass (%s is enough), %s for a fail (%s is enough)", how, tell.PIs(look.PPass), tell.PLevel(t.Pass), tell.PIs(look.PFail), tell.PLevel(t.Fail))
+	text := fmt.Sprintf("%s of each: %s for a pass (required ≤ %s), %s for a fail (required ≤ %s)", how, tell.PIs(look.PPass), tell.PLevel(t.Pass), tell.PIs(look.PFail), tell.PLevel(t.Fail))
 	switch {
 	case t.Stop == verdict.StopScreen:
-		text = "screened: one launch of each shows nothing but a difference that is far off, and this one is"
+		text = "screened: one launch of each shows only a difference that is far off, as this one is"
 	case look.N == 1:
-		text = "none: one launch of each shows nothing but a difference that is far off"
+		text = "none: one launch of each shows only a difference that is far off"
 	}
 	switch t.Stop {
 	case verdict.StopFutile:
 		text += "\n" + chanceLeft(look.Chance) + ", so it stopped"
 	case verdict.StopPass:
 		if len(t.Plan) == 0 || look.N < t.Plan[len(t.Plan)-1] {
-			text += "\nit stopped early at a pass, so the estimate leans upwards: quote the bounds"
+			text += "\nstopped early at a pass, so the estimate is slightly optimistic: quote the bounds"
 		}
 	}
 	if t.Floor > 0 {
-		text += fmt.Sprintf("\nlaunches count as varying by %s at least, as those on record did before", percent(t.Floor))
+		text += fmt.Sprintf("\nlaunches are taken to vary by at least %s, as earlier ones on record did", percent(t.Floor))
 	}
 	if !t.Note.IsZero() {
 		text += "\n" + tell.Line(t.Note)
@@ -415,9 +415,9 @@ func (r *Running) End(res *apply.Result) {
 	case end.Reason.Code == code.Interrupted:
 		said = "OPEN  Interrupted."
 	case end.Verdict == verdict.Inconclusive:
-		said = "INCONCLUSIVE  There is one start of each server, and two starts of the same server differ too."
+		said = "INCONCLUSIVE  There is only one start of each server, and two starts of the same server differ too."
 	case end.Verdict == verdict.Error:
-		said = "ERROR  A server did not answer as it should, so there is nothing to compare."
+		said = "ERROR  A server did not answer correctly, so there is nothing to compare."
 	}
 	fmt.Fprintf(on, "\n%s\n", said)
 	for _, row := range res.Summary.Rows {
@@ -431,7 +431,7 @@ func (r *Running) End(res *apply.Result) {
 		fmt.Fprintln(on, `
 next
   Have mxflow start both, each several times in turn: --a 'command' --b 'command'.
-  Where it cannot, give a plan an endpoint with restart = ["command that restarts it"].`)
+  If it cannot, write a plan with an endpoint that has restart = ["command that restarts it"].`)
 	}
 	on.Section("kept", [][2]string{{"record", r.Place.State}, {"the plan", r.Place.Plan}})
 	fmt.Fprintf(on, "\n%s, exit status %d\n", tell.Rough(res.Took.Seconds()), end.Exit)

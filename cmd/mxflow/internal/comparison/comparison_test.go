@@ -45,7 +45,7 @@ func TestTestWords(t *testing.T) {
 		"screened":     {verdict.StopScreen, 1, 0, "screened: one launch of each"},
 		"not screened": {verdict.StopEnd, 1, 0, "none: one launch of each"},
 		"futile":       {verdict.StopFutile, 4, 0.032, "more launches had a 3.2% chance of deciding, so it stopped"},
-		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.1% of cases), so it stopped"},
+		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches had less than a 0.1% chance of deciding, so it stopped"},
 	} {
 		got := testWords(&verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "of 0%") || strings.Contains(got, "screened") != (c.stop == verdict.StopScreen) {
@@ -61,13 +61,13 @@ func TestBesideTheAnswer(t *testing.T) {
 		low, high     float64
 		way, worse    string
 	}{
-		{"tg", "", -0.029, -0.01, " It is slower, by 2.9% at most.", ""},
-		{"tg", "", 0.011, 0.05, " It is faster, by 1.1% at least.", ""},
-		{"tg", "", -0.01, 0.05, " Whether it is faster stays open.", ""},
-		{"ttft", "", 0.01, 0.025, " It is slower, by 2.5% at most.", ""},
-		{"tg", "+10%", -0.12, -0.07, "", " It is slower, by 7.0% at least."},
+		{"tg", "", -0.029, -0.01, " It is at most 2.9% slower.", ""},
+		{"tg", "", 0.011, 0.05, " It is at least 1.1% faster.", ""},
+		{"tg", "", -0.01, 0.05, " It is open whether it is faster.", ""},
+		{"ttft", "", 0.01, 0.025, " It is at most 2.5% slower.", ""},
+		{"tg", "+10%", -0.12, -0.07, "", " It is at least 7.0% slower."},
 		{"tg", "+10%", -0.02, 0.07, "", ""},
-		{"ttft", "-10%", 0.3, 2.8, "", " It takes more, by 30.0% at least."},
+		{"ttft", "-10%", 0.3, 2.8, "", " It takes at least 30.0% more."},
 		{"ttft", "-10%", -0.08, 0.2, "", ""},
 	} {
 		claim, err := ab.ParseClaim(c.metric, c.claim)
@@ -125,12 +125,12 @@ func TestToKnow(t *testing.T) {
 	r.B.Replaced, r.B.Broke = 3, 2
 	r.B.All = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: fact("it broke")}}
 	r.A.Replaced = 1 // disturbed
-	want := []string{"The server of B broke in 3 of 5 starts that were to be measured. Those give no number.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
+	want := []string{"The server of B broke in 3 of 5 measured starts, which give no number.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
 	if got := toKnow(r); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("to know: %q", got)
 	}
 	rows := (&Show{Question: q}).checked(r)
-	if last := rows[len(rows)-1]; last[0] != "errors" || !strings.HasSuffix(last[1], "here that does not hold, see below") {
+	if last := rows[len(rows)-1]; last[0] != "errors" || !strings.HasSuffix(last[1], "these rates do not apply here, see below") {
 		t.Errorf("checked: %q", rows)
 	}
 }
@@ -159,7 +159,7 @@ func TestAdviceIsALine(t *testing.T) {
 		{Name: "moe_kernel", Observed: true}, {Name: "packages"}, {Name: "attention", Observed: true}, {Name: "dtype", Observed: true, Intended: "yes: --changes"}, {What: "command"},
 	}}
 	conclude(r, q, &ledger.End{})
-	want := "If moe_kernel, attention, packages may differ, say so: " + q.CommandLine + " --changes moe_kernel,attention --accept packages"
+	want := "If moe_kernel, attention, packages may differ, declare it: " + q.CommandLine + " --changes moe_kernel,attention --accept packages"
 	if !slices.Contains(r.Advice, want) {
 		t.Errorf("the advice is %q, want %q", r.Advice, want)
 	}
@@ -171,7 +171,7 @@ func TestReplaced(t *testing.T) {
 	r := &ab.Result{}
 	r.B = ab.Side{Launches: []ab.Launch{{Order: 2, Value: 3}}, Replaced: 1}
 	(&Show{on: table.Screen{Writer: &out}, Question: &ab.Question{}}).launchLines(r)
-	if !strings.Contains(out.String(), "  in the order B; 1 launch made again because the machine was disturbed") {
+	if !strings.Contains(out.String(), "  in the order B; 1 launch repeated because the machine was disturbed") {
 		t.Error(out.String())
 	}
 }

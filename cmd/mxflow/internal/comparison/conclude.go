@@ -33,7 +33,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 				line += " " + f[0] + " " + shell.Quote(strings.Join(f[1:], ","))
 			}
 		}
-		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, say so: %s", strings.Join(names, ", "), line))
+		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, declare it: %s", strings.Join(names, ", "), line))
 	}
 	n := min(len(r.A.Launches), len(r.B.Launches))
 	label := q.Label()
@@ -45,21 +45,21 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	case r.Verdict == verdict.Pass:
 		r.Said = "B " + q.Claim.Says(label) + "."
 	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
-		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.Claim.Not(label))
+		r.Said = fmt.Sprintf("B %s, clearly enough for one launch of each.", q.Claim.Not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
 		r.Said = "B " + q.Claim.Not(label) + "." + worseWords(r, q.Claim)
 	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain):
-		r.Said = "B crashed again in a fresh launch, under what A bore."
+		r.Said = "B crashed again in a fresh launch, under a load that A survived."
 	case r.Unfit != "":
-		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
+		r.Said = r.Unfit + " did not pass qualification, so nothing was compared."
 	case r.Verdict == verdict.Fail:
 		r.Said = "Nothing was compared."
 	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed):
-		r.Said = "This machine disturbed what was measured, so nothing is decided. Run the same line again when nothing else runs: it goes on where this ended."
+		r.Said = "This machine disturbed the measurement, so nothing is decided. Run the same command again when nothing else is running; it resumes where this ended."
 	case r.Verdict == verdict.Inconclusive && n > 0:
-		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", tell.Launches(n), q.Claim.Says(label))
+		r.Said = fmt.Sprintf("%s of each do not show whether B %s.", tell.Launches(n), q.Claim.Says(label))
 		if n == 1 {
-			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.Claim.Says(label))
+			r.Said = fmt.Sprintf("One launch of each does not show whether B %s.", q.Claim.Says(label))
 		}
 		openAdvice(r, q)
 	case r.Verdict == verdict.Inconclusive:
@@ -90,9 +90,9 @@ func worseWords(r *ab.Result, c ab.Claim) string {
 	}
 	switch {
 	case c.Lower() && *r.Low > 0:
-		return fmt.Sprintf(" It takes more, by %s at least.", percent(*r.Low))
+		return fmt.Sprintf(" It takes at least %s more.", percent(*r.Low))
 	case !c.Lower() && *r.High < 0:
-		return fmt.Sprintf(" It is slower, by %s at least.", percent(*r.High))
+		return fmt.Sprintf(" It is at least %s slower.", percent(*r.High))
 	}
 	return ""
 }
@@ -107,11 +107,11 @@ func whichWay(r *ab.Result, c ab.Claim) string {
 	better, worse := "faster", "slower"
 	switch {
 	case low > 0:
-		return fmt.Sprintf(" It is %s, by %s at least.", better, percent(low))
+		return fmt.Sprintf(" It is at least %[2]s %[1]s.", better, percent(low))
 	case high < 0:
-		return fmt.Sprintf(" It is %s, by %s at most.", worse, percent(low))
+		return fmt.Sprintf(" It is at most %[2]s %[1]s.", worse, percent(low))
 	}
-	return fmt.Sprintf(" Whether it is %s stays open.", better)
+	return fmt.Sprintf(" It is open whether it is %s.", better)
 }
 
 // claimMore says how to claim that B is better, where it looks so: what is claimed of
@@ -127,7 +127,7 @@ func claimMore(r *ab.Result, q *ab.Question) []string {
 	if q.Claim.Lower() {
 		sign = "-"
 	}
-	return []string{fmt.Sprintf("To claim that B is better, state by how much and make fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign)}
+	return []string{fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign)}
 }
 
 // gained is how much better B is, at least and at most, by the bounds.
@@ -151,9 +151,9 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 		return
 	}
 	if share, busy := r.Busy(); busy {
-		r.Advice = append(r.Advice, fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*share))
+		r.Advice = append(r.Advice, fmt.Sprintf("The machine's CPUs were %.0f%% busy during the measurement. If the servers need less, something else was running.", 100*share))
 	}
-	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Have them vary less (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
+	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Reduce the variance (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
 }
 
 // percent is a share without its sign: "19.3%", and more digits of a small one.

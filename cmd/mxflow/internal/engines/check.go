@@ -62,7 +62,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 		}
 		rows = append(rows, [2]string{mark + f.Name, tell.Line(f.Says)})
 	}
-	on.Section("what was tried (! would disturb a measurement)", rows)
+	on.Section("checks (! would disturb a measurement)", rows)
 	rows = nil
 	for _, n := range c.Notes {
 		rows = append(rows, [2]string{"-", tell.Line(n)})
@@ -91,7 +91,7 @@ func startedWords(c *levels.EngineCheck) [][2]string {
 		case name == "kind", name == "command" && c.Started["resolved_command"] != "":
 			continue
 		case name == "fresh" && value == "no":
-			value = "no: without restart it is not started anew, and nothing can be compared"
+			value = "no: without restart it is not started again, and nothing can be compared"
 		}
 		if !strings.HasPrefix(name, "env.") {
 			name = strings.ReplaceAll(name, "_", " ")

@@ -27,7 +27,7 @@ func List(on table.Screen) {
 		rows = append(rows, []string{k.Name, k.Image, portOf(k), strings.Join(launchersOf(k), " "), strings.TrimSuffix(what, ".") + "."})
 	}
 	on.Table([]string{"kind", "image", "port", "launchers", "what it is"}, rows)
-	fmt.Fprintln(on, "\nmxflow engine kinds KIND tells all that is known of one.")
+	fmt.Fprintln(on, "\nmxflow engine kinds KIND shows everything about one.")
 }
 
 // portOf is the port in a kind's image, empty where it has none.
@@ -75,7 +75,7 @@ func Describe(on table.Screen, k kinds.Kind) {
 		{"stops within", k.DefaultStopGrace.String()},
 	})
 	printSettings(on, k)
-	on.Section("what it tells", [][2]string{
+	on.Section("what it reports", [][2]string{
 		{"version", patternSource(k.Version)},
 		{"pages", strings.Join(k.Info, " ")},
 		{"metrics", k.Metrics.Path},
@@ -92,7 +92,7 @@ func Describe(on table.Screen, k kinds.Kind) {
 		rows = append(rows, []string{name, strings.Join(k.Metrics.Names[name], ", ")})
 	}
 	on.Rows("metrics, newest name first", []string{"name", "the engine's names"}, rows)
-	on.Section("what it can be asked", [][2]string{
+	on.Section("what requests can ask", [][2]string{
 		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
 		{"min_tokens", yes(k.Ask.MinTokens)},
 		{"log-probabilities", logProbWords(k.Ask.LogProbs)},
@@ -106,12 +106,12 @@ func Describe(on table.Screen, k kinds.Kind) {
 	for _, s := range k.Crashes {
 		rows = append(rows, []string{s.Class, s.Glob, s.Means})
 	}
-	on.Rows("log lines that show that it broke", []string{"class", "line", "what it means"}, rows)
+	on.Rows("log lines that show errors", []string{"class", "line", "what it means"}, rows)
 	rows = nil
 	for _, glob := range k.Harmless {
 		rows = append(rows, []string{glob})
 	}
-	on.Rows("log lines that look like it and are harmless", []string{"line"}, rows)
+	on.Rows("log lines that look like errors but are harmless", []string{"line"}, rows)
 	if k.Example != "" {
 		fmt.Fprintf(on, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
 	}

@@ -44,7 +44,7 @@ func Level(p *plans.Plan, name string) (*plans.Block, error) {
 	case plans.RegressionLevel:
 		return nil, errors.New("level regression is decided from the launches of level benchmark: mxflow apply runs both")
 	}
-	return nil, fmt.Errorf("no protocol has a level %q, only %s", name, orNone(names))
+	return nil, fmt.Errorf("no protocol has a level %q; there are %s", name, orNone(names))
 }
 
 // Named finds an engine by "kind.name" or its name alone.
@@ -69,7 +69,7 @@ func Named(p *plans.Plan, name string) (string, error) {
 	case len(fit) == 0:
 		return "", fmt.Errorf("the plan has no engine %q: it has %s", name, strings.Join(keys, ", "))
 	case len(fit) > 1:
-		return "", fmt.Errorf("%q may be any of %s: give its kind too", name, strings.Join(fit, ", "))
+		return "", fmt.Errorf("%q could be any of %s: give its kind too", name, strings.Join(fit, ", "))
 	}
 	return fit[0], nil
 }
@@ -84,11 +84,11 @@ func Knobs(p *plans.Plan, sets []string) (map[string]string, error) {
 		}
 		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--set %s: the plan has no knob %q, only %s", text, name, orNone(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name, orNone(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
 		}
 		if p.Knobs[i].Value(value) == nil {
 			names := p.Knobs[i].ValueNames()
-			return nil, fmt.Errorf("--set %s: knob %s has no value %q, only %s", text, name, value, orNone(names))
+			return nil, fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, orNone(names))
 		}
 		values[name] = value
 	}

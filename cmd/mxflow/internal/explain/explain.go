@@ -85,7 +85,7 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		return e, nil
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%s was not decided yet", node)
+		return nil, fmt.Errorf("%s has not been decided yet", node)
 	}
 	d := history[at]
 	e.Decision = &d

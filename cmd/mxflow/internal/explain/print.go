@@ -63,7 +63,7 @@ func (e *Explanation) Print(w io.Writer, width, fits int) {
 		p.linef("%s: locked\n", e.Node)
 		p.paragraphs("", tell.Lines(e.Causes)...)
 		if len(e.Attempts) > 0 {
-			p.linef("\nWhat was decided about it before no longer stands (--attempt N explains it):")
+			p.linef("\nEarlier decisions about it no longer hold (--attempt N explains them):")
 			p.attempts(e.Attempts)
 		}
 		return
@@ -203,7 +203,7 @@ func spans(numbers []int) string {
 func (p *page) reasons(e *Explanation) {
 	d := e.Decision
 	if len(e.Causes) > 0 {
-		p.linef("\nIt came to this, last cause first:")
+		p.linef("\nCauses, last one first:")
 		p.paragraphs("  ", p.told.Chain(e.Causes)...)
 	} else if reasons := p.told.Once(unmarked(d.Decision)...); len(reasons) > 0 {
 		p.linef("")
@@ -369,7 +369,7 @@ func (p *page) beside(e *Explanation) {
 	p.moved(e.Moved)
 	for i, f := range d.Findings {
 		if i == 0 {
-			p.linef("\nBeside the rules, which do not read it:")
+			p.linef("\nNot read by any rule:")
 		}
 		p.paragraphs("  ", tell.Stopped(f))
 	}

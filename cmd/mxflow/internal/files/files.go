@@ -29,11 +29,11 @@ func ReadResult(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not there: name the file that the tool wrote", path)
+		return nil, fmt.Errorf("%s does not exist: name the file that the tool wrote", path)
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file: name the file that the tool wrote", path)
+		return nil, fmt.Errorf("%s is not a regular file: name the file that the tool wrote", path)
 	}
 	in, err := os.Open(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func WriteOnce(flag, path string, text []byte) error {
 	}
 	err := Create(path, text)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("--%s: %s is there already and holds something else: name another file, or remove it", flag, path)
+		return fmt.Errorf("--%s: %s already exists with other content: name another file, or remove it", flag, path)
 	}
 	return err
 }

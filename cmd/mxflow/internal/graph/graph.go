@@ -85,7 +85,7 @@ var dialects = map[string]dialect{
 func Write(w io.Writer, g *runtime.Graph, language, direction string, states map[string]string) error {
 	d, known := dialects[language]
 	if !known {
-		return fmt.Errorf("--format %s: there are mermaid, dot and text", language)
+		return fmt.Errorf("--format %s: use mermaid, dot or text", language)
 	}
 	d.write(w, g, direction, states)
 	return nil

@@ -90,7 +90,7 @@ func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "nothing can be changed here", http.StatusMethodNotAllowed)
+		http.Error(w, "this page is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	for name, value := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
@@ -275,7 +275,7 @@ func edgesOf(st *store.Store, vars []load.Given) (edges []page.Edge, err error) 
 	p := replay.New(st, steps.Registry(), vars).Plan(runs[len(runs)-1].ID)
 	if p == nil {
 		if len(vars) > 0 {
-			return nil, fmt.Errorf("the plan of run %s cannot be compiled with these --var and --var-file: give those that it was applied with", runs[len(runs)-1].ID)
+			return nil, fmt.Errorf("the plan of run %s does not compile with these --var and --var-file: give those that it was applied with", runs[len(runs)-1].ID)
 		}
 		return nil, nil
 	}

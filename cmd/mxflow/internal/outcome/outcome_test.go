@@ -75,7 +75,7 @@ func TestHeadline(t *testing.T) {
 // TestTableSaysOnce: a long cause stands in the table once; what tests found is said
 // of each decision.
 func TestTableSaysOnce(t *testing.T) {
-	const late = "launch 1 (baseline): the client was woken up to 162 ms late, and 100ms is allowed"
+	const late = "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"
 	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts(late)}.Reason()
 	const found = "chat.tg.gain is +38.2%, as wanted (>= +20.0%): at least +33.1% shown, 3 launches per arm, p = 0.000495 ≤ 0.002"
 	page := &tell.Page{}

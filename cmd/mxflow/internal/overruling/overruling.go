@@ -26,11 +26,11 @@ func OneLine(flag, text string, most int, what string) (string, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	switch {
 	case text == "":
-		return "", fmt.Errorf("--%s is missing or empty: say %s", flag, what)
+		return "", fmt.Errorf("--%s is missing or empty: give %s", flag, what)
 	case !utf8.ValidString(text) || strings.IndexFunc(text, unicode.IsControl) >= 0:
-		return "", fmt.Errorf("--%s holds what cannot be printed: write it as plain text", flag)
+		return "", fmt.Errorf("--%s contains unprintable characters: use plain text", flag)
 	case len(text) > most:
-		return "", fmt.Errorf("--%s is %d bytes long, and at most %d are kept: say it shorter", flag, len(text), most)
+		return "", fmt.Errorf("--%s is %d bytes long, the limit is %d: shorten it", flag, len(text), most)
 	}
 	return text, nil
 }
@@ -39,7 +39,7 @@ func OneLine(flag, text string, most int, what string) (string, error) {
 func Standing(st *store.Store, node string) (store.Decided, error) {
 	for _, l := range report.Locked(st) {
 		if l.Node == node {
-			return store.Decided{}, fmt.Errorf("%s is locked and was not decided: %s", node, tell.Line(l.Cause))
+			return store.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, tell.Line(l.Cause))
 		}
 	}
 	for _, d := range report.Standing(st) {
@@ -47,7 +47,7 @@ func Standing(st *store.Store, node string) (store.Decided, error) {
 			return d, nil
 		}
 	}
-	return store.Decided{}, fmt.Errorf("%s was decided once, and the plan has it no more: there is nothing left that it could unlock", node)
+	return store.Decided{}, fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
 }
 
 // longestWaiver is how long a waiver lasts at most: one for ever would be a
@@ -64,21 +64,21 @@ func Expiry(text string, now time.Time) (time.Time, error) {
 		at, err = day.Add(24*time.Hour-time.Second), nil
 	}
 	if text == "" {
-		return at, fmt.Errorf("--expires is missing: a waiver ends some day; %s", forms)
+		return at, fmt.Errorf("--expires is missing: every waiver ends; %s", forms)
 	}
 	if err != nil {
 		d, err := fromNow(text)
 		if err != nil {
-			return at, fmt.Errorf("--expires %q is no time: %s", text, forms)
+			return at, fmt.Errorf("--expires %q is not a time: %s", text, forms)
 		}
 		at = now.Add(d).Round(time.Second)
 	}
 	at = at.UTC()
 	switch {
 	case !at.After(now):
-		return at, fmt.Errorf("--expires %s is not after now (%s): %s", text, now.UTC().Format(time.RFC3339), forms)
+		return at, fmt.Errorf("--expires %s is not in the future (now %s): %s", text, now.UTC().Format(time.RFC3339), forms)
 	case at.Sub(now) > longestWaiver:
-		return at, fmt.Errorf("--expires %s is more than a year away, and a waiver lasts a year at most: waive again then, or change the rule", text)
+		return at, fmt.Errorf("--expires %s is more than a year away, the limit for a waiver: waive again then, or change the rule", text)
 	}
 	return at, nil
 }
@@ -119,12 +119,12 @@ func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []stri
 		}
 	}
 	if len(locked) > 0 {
-		fmt.Fprintln(w, "Locked until it stands again:")
+		fmt.Fprintln(w, "Locked until it is decided again:")
 		for _, node := range locked {
 			fmt.Fprintf(w, "  %s\n", node)
 		}
 	}
-	fmt.Fprintf(w, "An apply leaves it so while nothing that it measures changes; apply --rerun %s decides it again.\n", RerunName(d.Decision))
+	fmt.Fprintf(w, "apply leaves it so unless something that it measures changes; apply --rerun %s decides it again.\n", RerunName(d.Decision))
 }
 
 // RerunName is what --rerun takes to measure again what a decision rests on.
@@ -194,11 +194,11 @@ func Gate(st *store.Store, name string) (string, error) {
 	}
 	for _, other := range []string{name, runtime.FeatureID(name)} {
 		if slices.Contains(others, other) {
-			return "", fmt.Errorf("%s is no gate: what ends a phase can be waived, which unlocks the next one. A waiver makes no measurement count, and lets no feature into the stack", other)
+			return "", fmt.Errorf("%s is not a gate: only the end of a phase can be waived, which unlocks the next one. A waiver makes no measurement count and lets no feature into the stack", other)
 		}
 	}
 	if len(gates) == 0 {
-		return "", errors.New("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
+		return "", errors.New("no gate has been decided here yet, so there is nothing to waive: run mxflow apply first")
 	}
-	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, recorded.Near(name, gates))
+	return "", fmt.Errorf("no gate named %q was decided or locked here%s", name, recorded.Near(name, gates))
 }

@@ -117,9 +117,9 @@ func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Es
 func takes(e apply.Estimate) string {
 	switch {
 	case e.High > 0:
-		return ": " + tell.Between(e.Low, e.High) + ", judging by recorded launches."
+		return ": " + tell.Between(e.Low, e.High) + ", going by recorded launches."
 	case e.Low > 0:
-		return ": at least " + tell.Rough(e.Low) + ", the rest is unknown until the first launch under this load."
+		return ": at least " + tell.Rough(e.Low) + ", the rest unknown until the first launch under this load."
 	}
 	return "; time unknown until the first launch."
 }
@@ -201,7 +201,7 @@ func sendingWords(s apply.Sent) string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s, up to %s a launch", tell.Count(s.Cells, "cell"), tell.Count(s.Requests, "request"))
+	text := fmt.Sprintf("%s, up to %s per launch", tell.Count(s.Cells, "cell"), tell.Count(s.Requests, "request"))
 	if s.Seconds >= 1 {
 		text += fmt.Sprintf(", %s by rates and durations", tell.Rough(s.Seconds))
 	}

@@ -38,14 +38,14 @@ func (s *Served) Read() (asked bool, err error) {
 	case s.Config == "" && len(s.GPUs) == 0 && s.Context == 0 && s.Bandwidth == 0:
 		return false, nil
 	case s.Config == "" || len(s.GPUs) == 0:
-		return false, errors.New("what a machine allows takes both --model config.json and --gpu NAME")
+		return false, errors.New("the limits of a machine need both --model config.json and --gpu NAME")
 	case !(s.Context >= 0 && s.Context <= 1e9):
 		return false, fmt.Errorf("--context %v: give tokens, such as 1024", s.Context)
 	case !(s.Bandwidth >= 0 && s.Bandwidth <= 1e9):
 		return false, fmt.Errorf("--bandwidth %v: give GB/s, such as 3000", s.Bandwidth)
 	}
 	if _, err := limit.Of(s.GPUs); err != nil {
-		return false, fmt.Errorf("--gpu: %w. Known are %s", err, strings.Join(limit.Known(), ", "))
+		return false, fmt.Errorf("--gpu: %w. Known: %s", err, strings.Join(limit.Known(), ", "))
 	}
 	text, err := os.ReadFile(s.Config)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 	r, err := s.against(p)
 	switch {
 	case errors.Is(err, roofline.ErrWhole):
-		fmt.Fprintf(on, "\nNo limit: %v. Say with --phase, --requests and --steps what it was.\n", err)
+		fmt.Fprintf(on, "\nNo limit: %v. Describe the profile with --phase, --requests and --steps.\n", err)
 		return
 	case err != nil:
 		fmt.Fprintf(on, "\nNo limit: %v.\n", err)
@@ -115,7 +115,7 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 		rows = append(rows, line)
 	}
 	if r.Timed() {
-		rows = append(rows, []string{"no GPU at work", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, tenths), "", "", "", ""})
+		rows = append(rows, []string{"no GPU busy", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, tenths), "", "", "", ""})
 		step := []string{"step", spanned(r.Step.Low, r.Step.High, tenths), "", "", "", ""}
 		if least := r.Limit(); least > 0 {
 			step[2], step[3] = tenths(least), spanned(least/r.Step.High, least/r.Step.Low, percent)

@@ -36,13 +36,13 @@ func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Se
 		unnamed += f.Unnamed
 	}
 	if slices.ContainsFunc(analysis.Files, func(f profile.File) bool { return f.Kind == read.NsightCompute }) {
-		fmt.Fprintln(on, "note: Nsight Compute runs each kernel by itself and, unless told otherwise, with cold caches at fixed clocks: these times add up to more than a step takes.")
+		fmt.Fprintln(on, "note: Nsight Compute runs each kernel alone and, by default, with cold caches at fixed clocks: these times add up to more than a step takes.")
 	}
 	if hidden > 0 {
-		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: what is not found below may have run in them.\n", tell.Launches(hidden))
+		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n", tell.Launches(hidden))
 	}
 	if unnamed > 0 {
-		fmt.Fprintf(on, "note: %s had more names than are kept, and are listed as one.\n", tell.Count(unnamed, "kernel"))
+		fmt.Fprintf(on, "note: %s exceeded the number of names kept, and are listed as one.\n", tell.Count(unnamed, "kernel"))
 	}
 	// Engines that batch continuously pass through many numbers of requests.
 	const most = 4

@@ -39,7 +39,7 @@ func describe(ev runtime.Event) string {
 	switch ev.Type {
 	case "node_started":
 		if ev.Why.Code == code.Relaxed {
-			return fmt.Sprintf("%s: measured anew: %s", where, tell.Line(ev.Why))
+			return fmt.Sprintf("%s: measured again: %s", where, tell.Line(ev.Why))
 		}
 	case "launch_started":
 		if ev.Level == "qualification" {

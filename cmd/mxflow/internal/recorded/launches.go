@@ -23,10 +23,10 @@ func Launch(on table.Screen, l *ledger.Launch) {
 		fmt.Fprintf(on, "  %s\n", w)
 	}
 	if c := l.Client; c != nil {
-		fmt.Fprintf(on, "  the client measured itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", tell.Count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
+		fmt.Fprintf(on, "  the client calibrated itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", tell.Count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
 	}
 	if l.Asked != nil {
-		fmt.Fprintf(on, "  the first request went out after %s of the log; what stands before was configured\n", tell.Count(*l.Asked, "line"))
+		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", tell.Count(*l.Asked, "line"))
 	}
 	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
 		if k.digest != "" {
@@ -73,7 +73,7 @@ func statistic(s measure.Summary, stat string) string {
 // printLacking explains what stands for statistics in rows that take more values.
 func printLacking(on table.Screen, rows [][]string) {
 	if slices.ContainsFunc(slices.Concat(rows...), func(cell string) bool { return strings.HasPrefix(cell, lacking) }) {
-		fmt.Fprintln(on, "\nn 8/299: a percentile that 8 values do not show; it takes 299.")
+		fmt.Fprintln(on, "\nn 8/299: 8 values do not show this percentile, which takes 299.")
 	}
 }
 

@@ -33,12 +33,12 @@ func Node(st *store.Store, name string) (string, error) {
 		return found[0], nil
 	case 0:
 		if ext := filepath.Ext(name); ext == ".hcl" || lang.IsYAML(name) {
-			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, Near(name, nodes))
+			return "", fmt.Errorf("%s is a plan: give a node first, then the plan%s", name, Near(name, nodes))
 		}
 		if len(nodes) == 0 {
 			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
 		}
-		return "", fmt.Errorf("no node called %q was decided or locked here%s", name, Near(name, nodes))
+		return "", fmt.Errorf("no node named %q was decided or locked here%s", name, Near(name, nodes))
 	}
 	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
 }

@@ -67,7 +67,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 	}
 	if large {
 		limits(on, v.Launches)
-		fmt.Fprintf(on, "\n%s; those that count are in mxflow compare, what moved is in mxflow explain, and every one with all its metrics is in mxflow show --all %s.\n", tell.Launches(len(v.Launches)), v.ID)
+		fmt.Fprintf(on, "\n%s. mxflow compare has those that count, mxflow explain what changed, mxflow show --all %s every launch with all metrics.\n", tell.Launches(len(v.Launches)), v.ID)
 		return
 	}
 	Launches(on, v.Launches, all)

@@ -60,10 +60,10 @@ func Kinds() (names []string) {
 func Plan(kind, dir string, yaml bool) (path string, err error) {
 	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
-		return "", fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(Kinds(), ", "))
+		return "", fmt.Errorf("--engine %s: no such kind. Choose from: %s", kind, strings.Join(Kinds(), ", "))
 	}
 	if lang.IsSource(dir) {
-		return "", fmt.Errorf("%s is named like a plan, and init takes the folder to write plan.hcl into: mxflow init %s", dir, filepath.Dir(dir))
+		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for plan.hcl: mxflow init %s", dir, filepath.Dir(dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err

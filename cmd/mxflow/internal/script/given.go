@@ -30,8 +30,8 @@ func GivenThen(st *store.Store, loaded *load.Result) []string {
 	var notes []string
 	if v.Start.PlanDigest != loaded.Plan.Digest() {
 		notes = slices.Concat(
-			noteOf(c.changed("var.", c.then.Variables), "It was applied with %s: give that again (--var, --var-file) for what was measured."),
-			noteOf(c.changed("env.", c.then.Env), "It was applied with %s in the environment, which the plan reads: set that again for what was measured."),
+			noteOf(c.changed("var.", c.then.Variables), "It was applied with %s: give that again (--var, --var-file) to get the measured variant."),
+			noteOf(c.changed("env.", c.then.Env), "It was applied with %s in the environment, which the plan reads: set that again to get the measured variant."),
 			c.onlyNow())
 	}
 	return append(notes, c.sealed(st)...)
@@ -89,7 +89,7 @@ func (c *givenChange) onlyNow() []string {
 	}
 	add("var.", c.now.Variables, c.then.Variables, shown.Variables)
 	add("env.", c.now.Env, c.then.Env, shown.Env)
-	return noteOf(only, "Given now, and not when it was applied: %s. Leave that out for what was measured.")
+	return noteOf(only, "Given now, but not when it was applied: %s. Leave that out to get the measured variant.")
 }
 
 // sealed are the sensitive inputs that are not known to be what they were.
@@ -101,7 +101,7 @@ func (c *givenChange) sealed(st *store.Store) []string {
 			others = append(others, id)
 		}
 	}
-	return noteOf(others, "Not known to be what it was applied with: %s, which no record has, since it may be secret. Give it again for what was measured.")
+	return noteOf(others, "Perhaps not what it was applied with: %s, which is never recorded because it may be secret. Give it again to get the measured variant.")
 }
 
 // reads reports whether the text of the plan has the name of an environment variable.

@@ -58,7 +58,7 @@ func resolveStack(r *Recipe, p *plans.Plan, stack report.Stack) error {
 		r.Stack = append(r.Stack, f.Feature)
 		for _, knob := range slices.Sorted(maps.Keys(f.Set)) {
 			if p.Knob(knob) == nil {
-				return fmt.Errorf("feature %s was accepted with knob %s = %s, and the plan no longer has that knob: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
+				return fmt.Errorf("feature %s was accepted with knob %s = %s, but the plan no longer has that knob: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
 			}
 		}
 		maps.Copy(r.Knobs, f.Set)
@@ -78,7 +78,7 @@ func resolveFeature(r *Recipe, p *plans.Plan, f *plans.Feature, st *store.Store,
 			maps.Copy(r.Knobs, knobs)
 			for knob := range r.Knobs {
 				if p.Knob(knob) == nil {
-					return fmt.Errorf("feature %s was measured with knob %s, and the plan no longer has that knob: use the plan that was applied, or apply this one", f.Name, knob)
+					return fmt.Errorf("feature %s was measured with knob %s, but the plan no longer has that knob: use the plan that was applied, or apply this one", f.Name, knob)
 				}
 			}
 			r.Notes = append(r.Notes, says)
@@ -86,7 +86,7 @@ func resolveFeature(r *Recipe, p *plans.Plan, f *plans.Feature, st *store.Store,
 		}
 	}
 	if len(f.Alternatives) > 0 {
-		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(plans.Names(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
+		return fmt.Errorf("feature %s chooses among %s but has not chosen yet: name one of them", f.Name, strings.Join(plans.Names(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
 	}
 	r.Knobs = p.PlannedKnobs(f, stack.Knobs)
 	r.Notes = append(r.Notes, says)

@@ -55,7 +55,7 @@ func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (s
 	case "json":
 		return s.json()
 	}
-	return "", fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
+	return "", fmt.Errorf("there is no format %q: use shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
 }
 
 // script is a shell script that reproduces a variant, while it is written.
@@ -529,7 +529,7 @@ func (s *script) composeRun() []word {
 	words := s.words(s.Spec.Command, "argument")
 	if len(words) > 0 && len(c.Command) == 0 {
 		// Flags go behind the service's own command, which only compose knows.
-		s.require("MXFLOW_SERVICE_COMMAND", "set it to the command that the service "+c.Service+" has in the compose file or its image; the flags of the plan go behind it")
+		s.require("MXFLOW_SERVICE_COMMAND", "set it to the command that the service "+c.Service+" has in the compose file or its image; the flags of the plan follow it")
 		argv = append(argv, word{{variable: "MXFLOW_SERVICE_COMMAND", splits: true}})
 	}
 	return slices.Concat(argv, words)
@@ -590,7 +590,7 @@ func (s *script) comments() (lines []string) {
 		lines = append(lines, "compile caches: "+c.State+", of each variant's own")
 	}
 	if e := s.Spec.Endpoint; e != nil {
-		lines = append(lines, "The engine is run by somebody else, at "+e.URL+".")
+		lines = append(lines, "The engine is run outside mxflow, at "+e.URL+".")
 	}
 	return s.commentLines(lines)
 }
@@ -620,13 +620,13 @@ func (s *script) dotenv() (string, error) {
 		case !s.Shows && (redact.SecretName(name) || s.hides(value)):
 			secret = append(secret, name)
 		case !filled(value, nil).fixed():
-			return "", fmt.Errorf("%s is %q, which a launch fills in: a file of variables cannot. Use --format shell", name, s.secrets.Text(value))
+			return "", fmt.Errorf("%s is %q, which a launch fills in and a variable file cannot. Use --format shell", name, s.secrets.Text(value))
 		default:
 			b.WriteString(name + "=" + dotenvValue(value) + "\n")
 		}
 	}
 	if len(secret) > 0 {
-		return "", fmt.Errorf("%s would be missing in a file of variables, which cannot ask for what is not there: add --show-secrets, or use --format shell", strings.Join(secret, ", "))
+		return "", fmt.Errorf("%s would be missing from a variable file, which cannot ask for missing values: add --show-secrets, or use --format shell", strings.Join(secret, ", "))
 	}
 	return b.String(), nil
 }
@@ -647,7 +647,7 @@ func (s *script) docker() (string, error) {
 	argv := s.dockerRun()
 	delete(s.used, "MXFLOW_PORT")
 	if len(s.used) > 0 {
-		return "", fmt.Errorf("docker run alone lacks %s: use --format shell, which provides it or asks for it (--show-secrets writes sensitive values out)",
+		return "", fmt.Errorf("docker run alone lacks %s: use --format shell, which provides or asks for it (--show-secrets writes sensitive values out)",
 			strings.Join(slices.Sorted(maps.Keys(s.used)), ", "))
 	}
 	for _, w := range argv {

@@ -42,7 +42,7 @@ func Read(plan, key string) (*seal.Seal, error) {
 	file := FileOf(plan)
 	signed, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("no seal: %w; a person writes one with mxflow seal %s", err, plan)
+		return nil, fmt.Errorf("no seal: %w; a person creates one with mxflow seal %s", err, plan)
 	}
 	key, err = audit.PublicKey(key, file)
 	if err != nil {
@@ -83,7 +83,7 @@ type Budget struct {
 	timer *time.Timer
 }
 
-var errSpent = errors.New("the budget of the seal is used up; a person seals again with more --launches or --hours")
+var errSpent = errors.New("the budget of the seal is used up; a person must seal again with more --launches or --hours")
 
 // Start counts what was spent before; it is an error where nothing is left.
 func (b *Budget) Start(s report.Spending) error {
@@ -91,7 +91,7 @@ func (b *Budget) Start(s report.Spending) error {
 	defer b.mu.Unlock()
 	b.spent = s
 	if b.Limits.Launches > 0 && s.Launches >= b.Limits.Launches || b.Limits.Hours > 0 && s.Hours >= b.Limits.Hours {
-		return fmt.Errorf("%d launches and %.2g hours were made of %d launches and %.2g hours: %w", s.Launches, s.Hours, b.Limits.Launches, b.Limits.Hours, errSpent)
+		return fmt.Errorf("%d launches and %.2g hours used of %d launches and %.2g hours: %w", s.Launches, s.Hours, b.Limits.Launches, b.Limits.Hours, errSpent)
 	}
 	if b.Limits.Hours > 0 {
 		b.timer = time.AfterFunc(time.Duration((b.Limits.Hours-s.Hours)*float64(time.Hour)), func() { b.end(errSpent) })

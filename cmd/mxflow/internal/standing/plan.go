@@ -108,7 +108,7 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 func (p Plan) Says(run string) string {
 	switch p.State {
 	case Changed:
-		return p.File + " is not what run " + run + " applied; mxflow plan " + shell.Quote(p.File) + " says what an apply would do"
+		return p.File + " is not what run " + run + " applied; mxflow plan " + shell.Quote(p.File) + " shows what an apply would do"
 	case Missing:
 		return p.File + ", which run " + run + " applied, is gone"
 	}

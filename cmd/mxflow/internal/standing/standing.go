@@ -60,7 +60,7 @@ func Rows(st *store.Store, most int) [][]string {
 		case !r.Locked.IsZero():
 			row[2], row[3] = outcome.Locked(r.Locked), tell.Line(r.Locked)
 			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
-				row[3] += ", since waived: the next apply continues past it"
+				row[3] += ", waived since: the next apply continues past it"
 			}
 		case d != nil:
 			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
@@ -109,7 +109,7 @@ func JSON(st *store.Store) map[string]any {
 func Stack(on table.Screen, st *store.Store) {
 	s := report.AcceptedStack(st)
 	if len(s.Features) == 0 {
-		fmt.Fprintln(on, "\naccepted stack: empty, which is the baseline")
+		fmt.Fprintln(on, "\naccepted stack: empty (the baseline)")
 	} else {
 		fmt.Fprintf(on, "\naccepted stack: %s\n\n", s.Sum())
 		for i, f := range s.Features { // the criteria that it met beside are in the report
@@ -117,7 +117,7 @@ func Stack(on table.Screen, st *store.Store) {
 		}
 		reportTable(on, report.StackTable(s, tell.Minute))
 		if len(s.Knobs) > 0 {
-			fmt.Fprintf(on, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", tell.Pairs(s.Knobs, " = ", ", "))
+			fmt.Fprintf(on, "\nknobs: %s\nReproduce it with mxflow env accepted.\n", tell.Pairs(s.Knobs, " = ", ", "))
 		}
 	}
 	contests, claims := report.Contests(st), report.Claims(st)
@@ -153,15 +153,15 @@ func Work(w report.Work, last store.RunInfo) string {
 	case report.UnderWay:
 		return fmt.Sprintf("run %s is under way%s", last.ID, workWho(w))
 	case report.Unknown:
-		text = fmt.Sprintf("the last run, %s, has no end on record: it is under way or was killed, and which of the two cannot be told here", last.ID)
+		text = fmt.Sprintf("the last run, %s, has no end on record: it is still running or was killed; this machine cannot tell which", last.ID)
 	case report.Killed:
 		text = fmt.Sprintf("the last run, %s, did not finish (killed?): apply resumes it", last.ID)
 	}
 	switch {
 	case w.Held && w.State == report.Unknown:
-		text += "\na process is at work on this state directory now" + workWho(w)
+		text += "\na process is using this state directory" + workWho(w)
 	case w.Held:
-		text += "\nanother process is at work on this state directory now" + workWho(w)
+		text += "\nanother process is using this state directory" + workWho(w)
 	}
 	return text
 }

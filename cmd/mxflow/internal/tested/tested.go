@@ -42,7 +42,7 @@ func (r *Run) Print(on table.Screen) {
 			printFailed(on, o)
 		}
 	}
-	fmt.Fprintf(on, "\n%s: %d as expected, %d otherwise.\n", tell.Count(len(r.Outcomes), "case"), len(r.Outcomes)-failed, failed)
+	fmt.Fprintf(on, "\n%s: %d as expected, %d different.\n", tell.Count(len(r.Outcomes), "case"), len(r.Outcomes)-failed, failed)
 	if r.Coverage != nil {
 		r.printCoverage(on)
 	}
@@ -110,7 +110,7 @@ func printFailed(on table.Screen, o *decided.Outcome) {
 // fail protects nothing.
 func (r *Run) printCoverage(on table.Screen) {
 	for _, phase := range r.Never {
-		fmt.Fprintf(on, "Never shown to pass as a whole, all rules at once: the gate of %s.\n", phase)
+		fmt.Fprintf(on, "Never shown to pass with all rules at once: the gate of %s.\n", phase)
 	}
 	var passes, fails []string
 	for _, c := range r.Coverage {
