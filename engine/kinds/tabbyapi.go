@@ -8,8 +8,10 @@ import "time"
 
 // said is a bool that TabbyAPI wants spelt out, since its flags take words alone.
 func said(name, flag, otherwise, doc string) Setting {
-	return Setting{Name: name, Type: TypeBool, Default: otherwise, Doc: doc,
-		On: &Effect{Flags: []string{flag, "true"}}, Off: &Effect{Flags: []string{flag, "false"}}}
+	return Setting{
+		Name: name, Type: TypeBool, Default: otherwise, Doc: doc,
+		On: &Effect{Flags: []string{flag, "true"}}, Off: &Effect{Flags: []string{flag, "false"}},
+	}
 }
 
 func init() {

@@ -66,37 +66,55 @@ func TestPilot(t *testing.T) {
 		{name: "faster is no better", rounds: 6, beside: by(1.03), done: true, slots: 1, want: verdict.Pass, why: code.PilotChange, of: verdict.Fail},
 		{name: "at the bound", rounds: 12, beside: by(0.99), done: true, slots: 1, want: verdict.Pass, why: code.PilotChange, of: verdict.Inconclusive},
 		{name: "a spread of many times as much", rounds: 12, beside: spread(0.012), done: true, slots: 1, want: verdict.Pass, why: code.PilotChange, of: verdict.Inconclusive},
-		{name: "one lacks its speed", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotUnread, of: verdict.Inconclusive,
-			change: func(all []*ledger.Launch) { delete(find(all, "beside.12").Metrics, "chat.tg") }},
-		{name: "no speed at all", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass,
+		{
+			name: "one lacks its speed", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotUnread, of: verdict.Inconclusive,
+			change: func(all []*ledger.Launch) { delete(find(all, "beside.12").Metrics, "chat.tg") },
+		},
+		{
+			name: "no speed at all", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass,
 			change: func(all []*ledger.Launch) {
 				for _, l := range all {
 					delete(l.Metrics, "chat.tg")
 				}
-			}},
+			},
+		},
 		{name: "NaN", rounds: 12, beside: by(math.NaN()), done: true, slots: 1, want: verdict.Pass, why: code.PilotUnread, of: verdict.Inconclusive},
 		{name: "zero", rounds: 12, beside: by(0), done: true, slots: 1, want: verdict.Pass, why: code.PilotUnread, of: verdict.Inconclusive},
-		{name: "another place", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotUnread, of: verdict.Inconclusive,
-			change: func(all []*ledger.Launch) { find(all, "beside.3").Place = &ledger.Place{Name: "slot 9"} }},
-		{name: "all on one value", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotChange, of: verdict.Inconclusive,
+		{
+			name: "another place", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotUnread, of: verdict.Inconclusive,
+			change: func(all []*ledger.Launch) { find(all, "beside.3").Place = &ledger.Place{Name: "slot 9"} },
+		},
+		{
+			name: "all on one value", rounds: 12, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotChange, of: verdict.Inconclusive,
 			change: func(all []*ledger.Launch) {
 				for _, l := range all {
 					l.Metrics["chat.tg"].Stats["median"] = 32
 				}
-			}},
-		{name: "a neighbour breaks", rounds: 2, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotLost,
-			change: func(all []*ledger.Launch) { l := find(all, "neighbour.2"); l.OK, l.Error = false, broke }},
-		{name: "one breaks beside neighbours", rounds: 2, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotLost,
-			change: func(all []*ledger.Launch) { l := find(all, "beside.2"); l.OK, l.Error = false, broke }},
-		{name: "one is disturbed, and made again", rounds: 2, beside: by(1),
+			},
+		},
+		{
+			name: "a neighbour breaks", rounds: 2, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotLost,
+			change: func(all []*ledger.Launch) { l := find(all, "neighbour.2"); l.OK, l.Error = false, broke },
+		},
+		{
+			name: "one breaks beside neighbours", rounds: 2, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotLost,
+			change: func(all []*ledger.Launch) { l := find(all, "beside.2"); l.OK, l.Error = false, broke },
+		},
+		{
+			name: "one is disturbed, and made again", rounds: 2, beside: by(1),
 			change: func(all []*ledger.Launch) {
 				l := find(all, "beside.2")
 				l.Disturbed, l.Invalid = true, []verdict.Reason{broke}
-			}},
-		{name: "one does not count, and is not made again", rounds: 2, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotLost,
-			change: func(all []*ledger.Launch) { find(all, "beside.2").Invalid = []verdict.Reason{broke} }},
-		{name: "one breaks alone", rounds: 2, beside: by(1), done: true, want: verdict.Error, why: code.Broken,
-			change: func(all []*ledger.Launch) { l := find(all, "alone.2"); l.OK, l.Error = false, broke }},
+			},
+		},
+		{
+			name: "one does not count, and is not made again", rounds: 2, beside: by(1), done: true, slots: 1, want: verdict.Pass, why: code.PilotLost,
+			change: func(all []*ledger.Launch) { find(all, "beside.2").Invalid = []verdict.Reason{broke} },
+		},
+		{
+			name: "one breaks alone", rounds: 2, beside: by(1), done: true, want: verdict.Error, why: code.Broken,
+			change: func(all []*ledger.Launch) { l := find(all, "alone.2"); l.OK, l.Error = false, broke },
+		},
 		{name: "nothing was launched", beside: by(1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -71,8 +71,10 @@ func TestCompareWantsOneEngine(t *testing.T) {
 		it := &comparison{compareConfig: compareConfig{Launches: 2}, variants: []*variant.Variant{v}}
 		it.slots = interleave(it.variants, 2)
 		for i, said := range []string{c.one, c.two} {
-			l := &ledger.Launch{ID: []string{"1", "2"}[i], VariantKey: "A", OK: true, Ordinal: i + 1, Fingerprint: map[string]string{"cpu": "c"},
-				Observed: map[string]ledger.Observed{"attention": {Value: said, Line: "attention=" + said, Whole: true}}}
+			l := &ledger.Launch{
+				ID: []string{"1", "2"}[i], VariantKey: "A", OK: true, Ordinal: i + 1, Fingerprint: map[string]string{"cpu": "c"},
+				Observed: map[string]ledger.Observed{"attention": {Value: said, Line: "attention=" + said, Whole: true}},
+			}
 			it.have = append(it.have, l)
 		}
 		step, e := &compare{lab: newLab(&plans.Plan{}, nil)}, &gates.Contender{}
