@@ -220,8 +220,8 @@ func (p *process) end(hurry <-chan struct{}) error {
 		}
 	}
 	if p.child.unguarded() {
-		return p.failure("stop", nil, "process %d, which guards it (mx-guard), was ended by somebody, so that what else it "+
-			"started may run on unseen: look for that (ps) and end it, and leave the guard alone", p.child.guard)
+		return p.failure("stop", nil, "its guard (mx-guard, process %d) was killed, so other processes that it started may "+
+			"still be running: find them (ps), end them, and leave mx-guard alone", p.child.guard)
 	}
 	close(p.endWait)
 	<-p.watched // before reaping: the watch must not see a group id given away

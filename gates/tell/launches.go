@@ -56,9 +56,9 @@ var launchPhrases = phrases{
 
 	code.Stopping: "stopping: {error}",
 	code.LeftRunning: func(r verdict.Reason) string {
-		return fill("left running when the engine had ended: ", r) + strings.Join(r.Args["names"].List, ", ") + fill(" ({n} in all); mxflow ended them", r)
+		return fill("still running after the engine exited: ", r) + strings.Join(r.Args["names"].List, ", ") + fill(" ({n} in total); mxflow ended them", r)
 	},
-	code.Unstopped: "not all that was started before could be ended, and what runs on may slow what is measured next: {error}. End it, and apply again",
+	code.Unstopped: "an earlier launch left processes that could not be ended and may slow the next one: {error}. End them and apply again",
 	code.NotKept: func(r verdict.Reason) string {
 		what := map[string]string{"output": "its output", "log": "the log", "metadata": "the launch's metadata"}[r.Subject]
 		return fmt.Sprintf("%s could not be saved: %s", what, r.Args["error"].Text)
