@@ -44,6 +44,9 @@ func TestCheats(t *testing.T) {
 			t.Parallel()
 			state := t.TempDir()
 			args := []string{"apply", "--state", state, "--var", "server=" + server, "--var", "mode=" + c.mode, "--var", "parent=" + c.parent, "--var", "folder=" + t.TempDir()}
+			if !all {
+				args = append(args, "--var", "requests=8")
+			}
 			if c.rule != "" {
 				args = append(args, "--var", "rule="+c.rule)
 			}
@@ -144,8 +147,8 @@ var cheats = []cheat{
 	{mode: "canned", want: verdict.Invalid, why: code.TooFast},
 	{mode: "canned_paced", want: verdict.Invalid},
 	{mode: "parrot", want: verdict.Invalid},
-	{mode: "other_model", want: verdict.Invalid, why: code.OtherAnswers},
-	{mode: "begins_right", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
+	{mode: "other_model", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
+	{mode: "begins_right", want: verdict.Invalid, why: code.OtherAnswers},
 	{mode: "random_words", want: verdict.Invalid},
 	{mode: "random_letters", want: verdict.Invalid},
 	{mode: "early_space", rule: "chat.ttft.gain > 0.05"},
@@ -154,7 +157,7 @@ var cheats = []cheat{
 	{mode: "early_text", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, why: code.PromiseBroken},
 	{mode: "early_words", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid, why: code.OtherAnswers},
 	{mode: "early_choice", rule: "chat.ttft.gain > 0.05", want: verdict.Fail},
-	{mode: "held_back", want: verdict.Inconclusive, why: code.PromiseBroken, quick: true},
+	{mode: "held_back", want: verdict.Inconclusive, why: code.PromiseBroken},
 	{mode: "last_late", rule: "chat.itl.gain > 0", want: verdict.Inconclusive, why: code.PromiseBroken},
 	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast},
 	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond, gpu: true},

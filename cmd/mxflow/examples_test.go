@@ -37,7 +37,7 @@ var (
 )
 
 // longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
-var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang": true, "frameworks": true, "generation": true, "load": true, "choose": true, "protocol": true}
+var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang": true, "frameworks": true, "generation": true, "load": true, "choose": true, "protocol": true, "prefix_cache": true, "speculation": true}
 
 // halfTheLayers are the examples of which every feature still shows on a model of
 // half the depth, in a third of the time. With MXFLOW_TEST_LONG they keep theirs.

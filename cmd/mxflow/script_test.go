@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -103,6 +104,7 @@ func TestScript(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      cmdExits,
+			"applied":    cmdApplied,
 			"fits":       cmdFits,
 			"start":      cmdStart,
 			"wait-for":   cmdWaitFor,
@@ -149,6 +151,44 @@ func TestScript(t *testing.T) {
 	})
 	testscript.RunT(&besideOthers{T: t, disturbed: &disturbed}, scenarios)
 }
+
+// cmdApplied is
+//
+//	applied
+//
+// plan.hcl is $PLANS/tiny.hcl, and .mxflow what an apply of it left: one apply, for all
+// scenarios that are about what is made of a record.
+func cmdApplied(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: applied")
+	}
+	dir, err := appliedOnce()
+	ts.Check(err)
+	out, err := exec.Command("cp", "-a", dir+"/.", ts.MkAbs(".")).CombinedOutput() // a copy of its key has to stay private
+	if err != nil {
+		ts.Fatalf("%v\n%s", err, out)
+	}
+}
+
+var appliedOnce = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(filepath.Dir(program), "applied")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	plan, err := os.ReadFile(filepath.Join("testdata", "plans", "tiny.hcl"))
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "plan.hcl"), plan, 0o644); err != nil {
+		return "", err
+	}
+	apply := exec.Command(program, "apply", "plan.hcl")
+	apply.Dir, apply.Env = dir, append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_CONFIG_HOME=", "NO_COLOR=1")
+	if out, err := apply.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("mxflow apply tiny.hcl: %v\n%s", err, out)
+	}
+	return dir, nil
+})
 
 // mostOf is when four fifths of the time that go test gives this run are over; never
 // where it sets no limit.

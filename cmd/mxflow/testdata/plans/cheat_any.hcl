@@ -23,6 +23,12 @@ variable "config" {
   default = ""
 }
 
+# Half of them are enough for the few modes that are tried by default.
+variable "requests" {
+  type    = number
+  default = 16
+}
+
 variable "rule" {
   type    = string
   default = "chat.tg.gain > 0"
@@ -49,7 +55,7 @@ knob "port" {
 workload "chat" {
   prompt_tokens = 64
   output_tokens = 32
-  requests      = 16
+  requests      = var.requests
   warmup        = 2
   max_lag       = "1s"
 }
