@@ -75,7 +75,7 @@ func (r *reading) value(in *plans.Input) any {
 
 // read looks an input up in the evidence.
 func read(in *plans.Input, ev *Evidence) *reading {
-	r := &reading{Input: verdict.Input{Path: in.Path, Unit: in.Unit}}
+	r := &reading{Input: verdict.Input{Path: in.Path, Unit: in.UnitWord()}}
 	if in.Kind == plans.InputTarget {
 		return r.number(in.Number)
 	}

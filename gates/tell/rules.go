@@ -309,7 +309,11 @@ func Input(in verdict.Input) string {
 	fmt.Fprintf(&b, "%s = ", in.Path)
 	switch {
 	case in.Value != nil:
-		b.WriteString(Digits(*in.Value, in.Unit, 2))
+		more := 2
+		if in.Unit == "ratio" {
+			more = 0 // as in the sentence above it
+		}
+		b.WriteString(Digits(*in.Value, in.Unit, more))
 	case in.Text != nil:
 		return b.String() + *in.Text
 	default:
@@ -325,7 +329,7 @@ func Input(in verdict.Input) string {
 		fmt.Fprintf(&b, ", %d requests", in.NRequests)
 	}
 	if in.Low != nil && in.High != nil {
-		fmt.Fprintf(&b, ", 95%% interval %s", Value(verdict.Span("", *in.Low, *in.High, "").Value))
+		fmt.Fprintf(&b, ", 95%% interval %s", Value(verdict.Span("", *in.Low, *in.High, in.Unit).Value))
 	}
 	if len(in.PerLaunch) > 0 {
 		fmt.Fprintf(&b, "\n      launches %s", Value(verdict.Value{Numbers: in.PerLaunch}))
