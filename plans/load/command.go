@@ -84,13 +84,13 @@ func (c *planCheck) checkFits() {
 			if b.Kind != plans.CompareStep && b.Kind != plans.MatrixStep || b.Decode(&compared) != nil {
 				continue
 			}
-			if b.Kind == plans.MatrixStep {
-				compared.Engines = []string{""}
+			if b.Kind == plans.MatrixStep && c.plan.Baseline != nil {
+				compared.Engines = []string{c.plan.Baseline.Engine}
 			}
 			for _, engine := range compared.Engines {
 				add(compared.Protocol, engine)
 			}
-			c.checkReference(b, compared)
+			c.checkQualifies(b, compared)
 		}
 	}
 	for _, p := range c.plan.Protocols {
@@ -109,18 +109,22 @@ func (c *planCheck) checkFits() {
 	}
 }
 
-// checkReference refuses a command that the answers of servers would be held against.
-func (c *planCheck) checkReference(b *plans.Block, compared plans.Compared) {
+// checkQualifies refuses a protocol that cannot qualify the servers of a comparison: one
+// that only measures, or that holds their answers against a command's.
+func (c *planCheck) checkQualifies(b *plans.Block, compared plans.Compared) {
 	p, reference := c.plan.Protocol(compared.Protocol), c.plan.Engine(compared.Reference)
-	if p == nil || reference == nil || !reference.IsCommand() {
-		return
-	}
 	server := slices.ContainsFunc(compared.Engines, func(key string) bool {
 		e := c.plan.Engine(key)
 		return e != nil && !e.IsCommand()
 	})
+	if p == nil || !server {
+		return
+	}
+	if len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil {
+		c.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "Protocol %q has no level but the benchmark, so nothing would show that answers make sense, and no row would be measured. Add a level before it: level \"smoke\" { … }.", p.Name)
+	}
 	for _, level := range p.Levels {
-		if server && c.reg.Levels[level.Kind].Against {
+		if reference != nil && reference.IsCommand() && c.reg.Levels[level.Kind].Against {
 			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the other rows with them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
 		}
 	}
