@@ -36,7 +36,7 @@ var reportPhrases = phrases{
 	code.SentApart:        "not compared in {subject}: it was sent {was} and {is}",
 	code.MeasuredApart:    "not compared in {subject}: it was measured in two ways (latency correction, enforced lengths or how tokens are counted)",
 	code.LackingSomewhere: "not every launch has it",
-	code.SideDiffers:      "{subject} was {was!unknown}, is {is!unknown}",
+	code.SideDiffers:      "{subject} was {was}{was!unknown}, is {is}{is!unknown}",
 	code.OtherMachine:     "different machines ({causes}): launches show how one machine varies, so the changes have neither bounds nor p",
 	code.OtherSession:     "measured in different sessions: drift between them is part of the changes, and the bounds do not cover it",
 	code.LeftOut:          "{launches|launch|launches} of {subject} left out: failed, invalid or incoherent",
