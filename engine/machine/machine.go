@@ -1,6 +1,7 @@
 // Package machine knows what this machine is, as a fingerprint to compare
-// measurements by, and when it was booted. It contains nothing that changes from
-// one moment to the next, and judges no difference: that is for gates.
+// measurements by, when it was booted, and what this process hands on to those that it
+// starts. It contains nothing that changes from one moment to the next by itself, and
+// judges no difference: that is for gates.
 package machine
 
 import (
