@@ -44,6 +44,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = w.Store, launchers, launchers, w.Owner, w.RunDir
 	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
+	lab.Inherited = machine.Inherited()
 	if !w.Plan.Executor.Elsewhere() {
 		lab.Boot = machine.BootID() // else places say which boot, and who applies may stand anywhere
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/engine/observe"
@@ -62,6 +63,9 @@ type Lab struct {
 	Draws *ledger.Draws
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
 	Boot string
+	// Inherited is what engines inherited before any ran (machine.Inherited); with nil
+	// launches are not held against it.
+	Inherited map[string]string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
 	// Redact takes sensitive values out of logs and answers.
@@ -128,6 +132,9 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	st := &Started{Record: record, Run: s.Run, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
 	err := l.running.end(s.Hard)
+	if err == nil {
+		err = l.altered(machine.Inherited())
+	}
 	if err == nil {
 		v, err = l.provide(ctx, s, v, record)
 	}
@@ -300,6 +307,9 @@ func (st *Started) Stop(s *runtime.Scope) {
 		st.describe()
 	}
 	st.ended(st.Inst.Stop(s.Hard))
+	if err := st.Lab.altered(machine.Inherited()); err != nil && st.Record.OK {
+		st.Record.OK, st.Record.Error = false, brokenBy(err)
+	}
 	st.loggedForce()
 	if st.LogBroken() {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogBrokeOff))
@@ -363,6 +373,28 @@ func (u *unended) end(ctx context.Context) error {
 		u.list = u.list[1:]
 	}
 	return nil
+}
+
+// altered says in what engines would inherit something else than before any ran. What one
+// did to mxflow outlasts it, and slows the launches of others; so none is made, and that
+// in which it happened has broken.
+func (l *Lab) altered(now map[string]string) error {
+	if l.Inherited == nil {
+		return nil
+	}
+	names := map[string]string{}
+	maps.Copy(names, l.Inherited)
+	maps.Copy(names, now)
+	var changes []verdict.Reason
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if was, is := l.Inherited[name], now[name]; was != is {
+			changes = append(changes, verdict.New(code.SideDiffers, verdict.Text("was", was), verdict.Text("is", is)).On(name))
+		}
+	}
+	if changes == nil {
+		return nil
+	}
+	return &verdict.Fault{Reason: verdict.New(code.Altered).From(changes...)}
 }
 
 // keepLog stores the log of an engine that has stopped.

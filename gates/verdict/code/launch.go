@@ -51,6 +51,8 @@ const (
 	LeftRunning Code = "launch.left_running"
 	// Unstopped: what was started earlier could not be ended. Args: error.
 	Unstopped Code = "launch.unstopped"
+	// Altered: engines would inherit something else than before any ran, from what differs.
+	Altered Code = "launch.altered"
 	// NotKept: Subject ("output", "log", "metadata") could not be kept. Args: error.
 	NotKept         Code = "launch.not_kept"
 	LogRemoved      Code = "launch.log_removed"
