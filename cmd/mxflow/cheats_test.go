@@ -40,6 +40,9 @@ func TestCheats(t *testing.T) {
 		if c.parent != "" {
 			name += "_beside_" + c.parent
 		}
+		if c.under != nil {
+			name += "_under_" + c.under[0]
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := t.TempDir()
@@ -58,7 +61,8 @@ func TestCheats(t *testing.T) {
 				config, more := onGPU(t)
 				args, env = append(args, "--var", "config="+config), append(env, more...)
 			}
-			apply := exec.Command(program, append(args, filepath.Join(plans, plan))...)
+			argv := slices.Concat(c.under, []string{program}, args, []string{filepath.Join(plans, plan)})
+			apply := exec.Command(argv[0], argv[1:]...)
 			apply.Env = env
 			out, err := apply.CombinedOutput()
 			var failed *exec.ExitError
@@ -98,6 +102,8 @@ type cheat struct {
 	gpu bool
 	// tokenizer has the parent count again.
 	tokenizer bool
+	// under is a command that starts mxflow.
+	under []string
 }
 
 // onGPU is the config of that model, and the environment in which an nvidia-smi of ours
@@ -178,6 +184,9 @@ var cheats = []cheat{
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},
 	{mode: "", parent: "hindered", rule: "chat.tg.gain > 0.05"},
 	{mode: "kills_guard", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Unstopped},
+	{mode: "binds", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Altered, quick: true},
+	{mode: "renices", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Altered},
+	{mode: "faster", want: verdict.Pass, under: []string{"taskset", "-c", "0", "nice", "-n", "5"}},
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
 	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},

@@ -44,10 +44,12 @@ type mode struct {
 	seed uint64
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
-	// leaves has a daemon left that hinders engines of these modes, and unguarded ends the
-	// process that guards the launch when the server is asked to end.
-	leaves    string
-	unguarded bool
+	// computes has each token take two threads' work in place of time.
+	computes bool
+	// leaves has a daemon left that hinders engines of these modes.
+	leaves string
+	// begins is done when the server starts, ends when it is asked to end.
+	begins, ends func()
 }
 
 // answer is one answer as it goes out.
@@ -140,12 +142,16 @@ func main() {
 	if s.leaves != "" {
 		leaveDaemon(s.leaves)
 	}
-	if s.unguarded {
+	if s.begins != nil {
+		s.begins()
+	}
+	if s.ends != nil {
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
 		go func() {
 			<-asked
-			_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+			s.ends()
+			os.Exit(0)
 		}()
 	}
 	http.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
@@ -241,7 +247,11 @@ func (a *answer) send(w http.ResponseWriter, arrived time.Time, api string) {
 		flush()
 	}
 	for i := range events {
-		time.Sleep(time.Until(arrived.Add(due(i))))
+		if a.s.computes && i > 0 {
+			compute()
+		} else {
+			time.Sleep(time.Until(arrived.Add(due(i))))
+		}
 		text := strings.Join(a.pieces[i*joined:min((i+1)*joined, len(a.pieces))], "")
 		choice := map[string]any{"index": 0, "text": text}
 		if api == "chat" {

@@ -63,7 +63,10 @@ var modes = map[string]mode{
 	})}, // 15
 	"hinders":         {leaves: allBut + "hinders"},                                               // 25
 	"hindered":        {leaves: "hindered"},                                                       // 25: the parent's side
-	"kills_guard":     {leaves: allBut + "kills_guard", unguarded: true},                          // 25
+	"kills_guard":     {leaves: allBut + "kills_guard", ends: killGuard},                          // 25
+	"computes":        {computes: true},                                                           // the parent of binds
+	"binds":           {computes: true, begins: unbind, ends: bind},                               // 25
+	"renices":         {computes: true, begins: raise, ends: lower},                               // 25
 	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                         // 9
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},           // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},            // control of requested_only
