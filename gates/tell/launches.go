@@ -59,7 +59,7 @@ var launchPhrases = phrases{
 		return fill("still running after the engine exited: ", r) + strings.Join(r.Args["names"].List, ", ") + fill(" ({n} in total); mxflow ended them", r)
 	},
 	code.Unstopped: "an earlier launch left processes that could not be ended and may slow the next one: {error}. End them and apply again",
-	code.Altered:   "something changed mxflow while it ran, and what it starts inherits that ({causes}): launches could not be compared. Find out what did, which may be an engine, and apply again from a new shell",
+	code.Altered:   "mxflow itself was changed during the run, and engines inherit that ({causes}): further launches would not be comparable. Find out what changed it (an engine may have), then apply again from a new shell",
 	code.NotKept: func(r verdict.Reason) string {
 		what := map[string]string{"output": "its output", "log": "the log", "metadata": "the launch's metadata"}[r.Subject]
 		return fmt.Sprintf("%s could not be saved: %s", what, r.Args["error"].Text)
