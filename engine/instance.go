@@ -34,7 +34,7 @@ func (e Exit) String() string {
 	case e.Signal != "":
 		return "ended by " + e.Signal
 	case e.Code < 0:
-		return "it can no longer be reached"
+		return "no longer reachable"
 	}
 	return fmt.Sprintf("exit status %d", e.Code)
 }
@@ -77,9 +77,9 @@ type Instance interface {
 }
 
 // ErrElsewhere says that the engine lives where mxflow can run nothing.
-var ErrElsewhere = errors.New("the engine lives where no command can be run")
+var ErrElsewhere = errors.New("no command can be run on the engine's host")
 
-// Command is a running command that is no engine: it has no port and no
+// Command is a running command that is not an engine: it has no port and no
 // readiness, and is looked after like an engine in everything else.
 type Command interface {
 	// Exited is closed when the process has ended, however it ended.
@@ -92,7 +92,7 @@ type Command interface {
 	Stop(ctx context.Context) error
 }
 
-// Checker is an Instance whose end mxflow is not told of: it has to be asked.
+// Checker is an Instance whose end mxflow is not told of: it must be asked.
 type Checker interface {
 	// Alive is nil while the server can be reached; else it says why not, and
 	// Exited is closed from then on.

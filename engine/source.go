@@ -55,5 +55,5 @@ func SourcesIn(text string) (names []string) {
 	return names
 }
 
-// Marked reports whether a text begins with the path of a worktree.
+// Marked reports whether a text starts with the path of a worktree.
 func Marked(text string) bool { return strings.HasPrefix(text, "{source") }

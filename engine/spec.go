@@ -1,7 +1,7 @@
 // Package engine knows what an engine is to the rest: the Spec that it is started
 // from, the Instance that runs, the Launcher between them, and the Failure that
-// is left where it broke. Launching is done by process, docker and endpoint, what
-// the kinds are like stands in kinds. It does not know plans, gates or the graph.
+// describes how it broke. Launching is done by process, docker and endpoint; package
+// kinds describes the kinds. It does not know plans, gates or the graph.
 package engine
 
 import (
@@ -52,7 +52,7 @@ type Spec struct {
 	// ConfigName its file name. Empty where there is none.
 	Config     []byte
 	ConfigName string
-	// ModelPath is where the model lies on this machine, looked for before a
+	// ModelPath is where the model is on this machine, looked for before a
 	// process is started; empty where the model is a name.
 	ModelPath string
 
@@ -116,13 +116,13 @@ type Launch struct {
 	// what a killed mxflow left behind is found again (see Sweep).
 	Owner string
 	// LogPath is the file that gets stdout and stderr, in order of arrival. A
-	// log that already lies there is moved aside to LogPath + ".old", so that
+	// log that already is there is moved aside to LogPath + ".old", so that
 	// nothing an earlier launch printed is taken for evidence of this one.
 	LogPath string
 	// OutPath, where it is set, is the file that gets stdout instead, so that
 	// what a command prints can be read apart from what it logs.
 	OutPath string
-	// Evidence are patterns whose lines stay in a log that has to be cut.
+	// Evidence are patterns whose lines stay in a log that must be cut.
 	Evidence logscan.Evidence
 	// CPUs are those that it may run on, by number; none are all. Only Linux keeps to it.
 	CPUs []int
@@ -148,7 +148,7 @@ func CPUList(cpus []int) string {
 // Check says whether what a launch starts can be found again.
 func (l Launch) Check() *Failure {
 	if l.ID == "" || l.Owner == "" {
-		return StartFailure(nil, "the launch has no ID or no owner, by which what it starts is found again")
+		return StartFailure(nil, "the launch has no ID or owner, which mxflow needs to find its processes again")
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s *Spec) Prepare() (kinds.Kind, *Failure) {
 		kind, ok = *s.Profile, true
 	}
 	if !ok {
-		return kind, StartFailure(nil, "unknown engine kind %q; known are %s", s.Kind, kinds.Names())
+		return kind, StartFailure(nil, "unknown engine kind %q; expected one of %s", s.Kind, kinds.Names())
 	}
 	if s.ReadyTimeout <= 0 {
 		s.ReadyTimeout = kind.DefaultReadyTimeout
@@ -179,7 +179,7 @@ func (s Spec) Environ(expand func(string) string) ([]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		value := s.Env[name]
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			return nil, fmt.Errorf("%q cannot be the name of an environment variable, or its value cannot be set", name)
+			return nil, fmt.Errorf("the environment variable %q has an invalid name or value", name)
 		}
 		env = append(env, name+"="+expand(value))
 	}
@@ -238,7 +238,7 @@ type Caches struct {
 	Mount string `json:"-"`
 }
 
-// Tree is a working tree that the engine runs from as it lies there.
+// Tree is a working tree that the engine runs from as it is there.
 type Tree struct {
 	Name string `json:"-"`
 	Path string `json:"-"`
@@ -303,7 +303,7 @@ type Compose struct {
 }
 
 // Exec says that the engine is a command inside a container that already runs,
-// and that goes on running when the engine is stopped.
+// and that keeps running when the engine is stopped.
 type Exec struct {
 	Container string   `json:"container"`
 	Command   []string `json:"command,omitempty"`
@@ -314,7 +314,7 @@ type Exec struct {
 	Port      int      `json:"port,omitempty"`
 }
 
-// Endpoint is an engine that somebody else runs. Files are left out of its JSON
+// Endpoint is an engine that mxflow does not start. Files are left out of its JSON
 // form, which measurement keys are taken of: where a certificate lies does not
 // change what is measured.
 type Endpoint struct {

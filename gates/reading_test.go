@@ -255,7 +255,7 @@ func saying(name string, values ...any) *Evidence {
 			l := &f.Candidate.Launches[i]
 			l.Observed, l.Unobserved = map[string]any{}, map[string]verdict.Reason{}
 			if v == nil {
-				l.Unobserved[name] = died("no line of the log says it")
+				l.Unobserved[name] = died("no line of the log matches")
 			} else {
 				l.Observed[name] = v
 			}
@@ -279,7 +279,7 @@ func TestObserved(t *testing.T) {
 		{"not engine.observed.graphs", saying("graphs", false, false, false), "pass", ""},
 		{"engine.observed.graphs == false", saying("graphs", false, false, false), "pass", ""},
 		// None of these is a pass, and none a fail.
-		{"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive", "launch f.2 did not observe attention: no line of the log says it"},
+		{"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive", "launch f.2 did not observe attention: no line of the log matches"},
 		{"engine.observed.attention != 'fa3'", full(), "inconclusive", "launch f.1 did not observe attention: not looked for"},
 		{"not engine.observed.graphs", saying("graphs", nil, nil, nil), "inconclusive", "did not observe graphs"},
 		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fa2"), "invalid", `launches of f differ: attention is "fi" in launch f.1, "fa2" in launch f.3`},
@@ -384,10 +384,10 @@ suite "full" {
 
 func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 	for _, c := range []struct{ rule, suite, want string }{
-		{"long.tg > 0.1", "quick", `long.tg: suite "quick" was chosen, and it does not send workload long`},
-		{"not (long.tg.gain < 0)", "quick", `long.tg.gain: suite "quick" was chosen, and it does not send workload long`},
+		{"long.tg > 0.1", "quick", `long.tg: suite "quick" does not send workload long`},
+		{"not (long.tg.gain < 0)", "quick", `long.tg.gain: suite "quick" does not send workload long`},
 		{"long.tg > 0.1", "", `long.tg: the benchmark of protocol "standard" does not send workload long; --suite full does`},
-		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" was chosen, and it does not send workload long`},
+		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" does not send workload long`},
 		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg"},
 	} {
 		got := decided(inSuites(t, c.rule, c.suite), full())

@@ -50,7 +50,7 @@ func (b *Block) Level() string {
 // FoundAddress is where a launch keeps a number that a level has found.
 func FoundAddress(level, name string) string { return FoundRoot + level + "." + name }
 
-// FoundRoot is what addresses of such numbers begin with.
+// FoundRoot is the prefix of the addresses of such numbers.
 const FoundRoot = "levels."
 
 // Decode puts the attributes into a struct with json tags. A duration goes

@@ -84,7 +84,7 @@ func (d *differ) add(path string, was, is reflect.Value) {
 	}
 }
 
-// measured reports whether launches rest on what stands at a path.
+// measured reports whether launches rest on what is at a path.
 func measured(path string) bool {
 	parts := strings.Split(path, ".")
 	switch last := parts[len(parts)-1]; parts[0] {

@@ -1,7 +1,7 @@
 package plans
 
 // Executor is where the launches of a session stand: how a host is divided among those
-// that go on at once, or which other machines make them. A plan without one makes one
+// that run at once, or which other machines make them. A plan without one makes one
 // launch after the other.
 type Executor struct {
 	// Kind is how they get there: LocalExecutor, SSHExecutor, SlurmExecutor or
@@ -9,7 +9,7 @@ type Executor struct {
 	Kind string
 	// Devices are GPUs by index or UUID; none where launches share out CPUs alone.
 	Devices []string `json:",omitempty"`
-	// PerLaunch is how many GPUs a launch has, Slots how many launches go on at once.
+	// PerLaunch is how many GPUs a launch has, Slots how many launches run at once.
 	PerLaunch, Slots int
 	// Bind gives each launch CPUs of its own.
 	Bind bool
@@ -23,7 +23,7 @@ type Executor struct {
 	// Job is what is asked of Kubernetes for each slot, as JSON.
 	Job string `json:",omitempty"`
 	// Command runs what follows it elsewhere, Args are added to it. Program is mxflow
-	// there; empty is this one, copied where it has to be.
+	// there; empty is this one, copied where it must be.
 	Command []string `json:"-"`
 	Args    []string `json:",omitempty"`
 	Program string   `json:"-"`

@@ -14,7 +14,7 @@ import (
 type Judged struct {
 	// Path is as in a Difference, Value as a plan would write it, sensitive parts marked.
 	Path, Value string
-	// At is the block that it stands in.
+	// At is the block that it is in.
 	At Range
 }
 

@@ -128,7 +128,7 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 		return wrong
 	}
 	if p.Baseline == nil {
-		fail("", "missing-block", "Missing baseline", "Cells are the baseline with other values of knobs, and the plan has no baseline.")
+		fail("", "missing-block", "Missing baseline", "Cells are the baseline with other knob values, but the plan has no baseline.")
 		return wrong
 	}
 	names := Names(p.Knobs, func(k *Knob) string { return k.Name })
@@ -139,14 +139,14 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 			continue
 		}
 		if len(m.Knobs[name]) == 0 {
-			fail("knobs", "empty-value", "Empty list", "Knob %q has no values here. Name those that are tried, some of %s.", name, strings.Join(k.ValueNames(), ", "))
+			fail("knobs", "empty-value", "Empty list", "Knob %q has no values here. List those to try, out of %s.", name, strings.Join(k.ValueNames(), ", "))
 		}
 		for i, v := range m.Knobs[name] {
 			switch {
 			case k.Value(v) == nil:
 				fail("knobs", "unknown-reference", "Unknown value", "Knob %q has no value %q; it has %s.", name, v, strings.Join(k.ValueNames(), ", "))
 			case slices.Contains(m.Knobs[name][:i], v):
-				fail("knobs", "duplicate-entry", "Duplicate value", "%q is among the values of %s already. Remove one.", v, name)
+				fail("knobs", "duplicate-entry", "Duplicate value", "%q is already a value of %s. Remove one.", v, name)
 			}
 		}
 	}
@@ -170,11 +170,11 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	var many *design.TooManyError
 	switch {
 	case errors.As(err, &many):
-		fail("design", "too-many-cells", "Too many cells", "The matrix has %.10g cells, and at most %d can be launched. Write design = %q or %q, fewer values, or exclude some.", many.Cells, design.MaxCells, design.Pairwise, design.OneAtATime)
+		fail("design", "too-many-cells", "Too many cells", "The matrix has %.10g cells, more than the limit of %d. Set design = %q or %q, list fewer values, or exclude some.", many.Cells, design.MaxCells, design.Pairwise, design.OneAtATime)
 	case err == nil && len(cells) == 0 && m.MaxLaunches > 0:
-		fail("max_launches", "matrix", "No launch for a cell", "The baseline and one cell take %d launches each. Write at least max_launches = %d.", m.Launches, 2*m.Launches)
+		fail("max_launches", "matrix", "max_launches is too low", "The baseline and one cell take %d launches each. Set max_launches to at least %d.", m.Launches, 2*m.Launches)
 	case err == nil && len(cells) == 0:
-		fail("knobs", "matrix", "Nothing to combine", "No cell differs from the baseline. Name other values, or exclude fewer.")
+		fail("knobs", "matrix", "Nothing to combine", "No cell differs from the baseline. List other values, or exclude fewer.")
 	}
 	return wrong
 }

@@ -11,7 +11,7 @@ type Pilot struct {
 	Launches int `json:"launches"`
 }
 
-// PilotOf is the plan's pilot, and the phase that it stands in; nil where it has none.
+// PilotOf is the plan's pilot, and the phase that it is in; nil where it has none.
 func (p *Plan) PilotOf() (*Phase, *Block) {
 	for _, ph := range p.Phases {
 		for _, b := range ph.Steps {

@@ -20,7 +20,7 @@ import (
 type Plan struct {
 	Name    string
 	Summary string
-	// File is the path as it was given; Dir the folder it lies in.
+	// File is the path as it was given; Dir the folder it is in.
 	File string `json:"-"`
 	Dir  string `json:"-"`
 
@@ -325,7 +325,7 @@ type Inputs struct {
 // from 0.
 type Pos struct{ Line, Column, Byte int }
 
-// Range is where something stands in a plan.
+// Range is where something is in a plan.
 type Range struct {
 	File       string
 	Start, End Pos

@@ -37,7 +37,7 @@ func PrintedBy(b *Block) ([]Printed, *AttrError) {
 
 // PrintedAs is PrintedBy of what such a block says.
 func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed, *AttrError) {
-	p := Printed{As: as, Cell: CommandKind, Metric: measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "as the plan's jq expression takes it out of the output"}}
+	p := Printed{As: as, Cell: CommandKind, Metric: measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "extracted by the plan's jq expression"}}
 	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
 		p.Better = b
 	}
@@ -51,14 +51,14 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 			values = []any{labels[name]}
 		}
 		if !labelWord.MatchString(name) || len(values) == 0 {
-			return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%q has %d values. A label is a name of small letters, digits and _ with at least one value, as in { tp = [1, 2] }.", name, len(values))}
+			return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%q has %d values. A label is a name of lower-case letters, digits and _ with at least one value, as in { tp = [1, 2] }.", name, len(values))}
 		}
 		var more []Printed
 		for _, of := range all {
 			for _, v := range values {
 				element, ok := labelElement(name, v)
 				if !ok {
-					return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%s = %v makes no element of an address. Give numbers of at least 0, or words of small letters, digits and _.", name, v)}
+					return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%s = %v cannot be part of an address. Use numbers of at least 0, or words of lower-case letters, digits and _.", name, v)}
 				}
 				next := of
 				next.Cell += "." + element
@@ -77,7 +77,7 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 	seen := map[string]bool{}
 	for _, p := range all {
 		if seen[p.Cell] {
-			return nil, &AttrError{Attr: "labels", Code: "duplicate-entry", Summary: "Duplicate cell", Detail: fmt.Sprintf("Two combinations of values make %s. Name each value once.", p.Cell)}
+			return nil, &AttrError{Attr: "labels", Code: "duplicate-entry", Summary: "Duplicate cell", Detail: fmt.Sprintf("Two combinations of values make %s. List each value once.", p.Cell)}
 		}
 		seen[p.Cell] = true
 	}
@@ -87,7 +87,7 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 // mostPrinted is how many cells one metric block may have.
 const mostPrinted = 1000
 
-// labelWord is the name of a label, and a value that is no number.
+// labelWord is the name of a label, and a value that is not a number.
 var labelWord = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // labelElement is a label's value as an element of an address: tp7, rate0_5,
@@ -115,7 +115,7 @@ func (p *Printed) adopt(unit, better string) *AttrError {
 	if p.As == "" {
 		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
 			if need.given == "" {
-				return &AttrError{Attr: need.name, Code: "missing-attribute", Summary: "Missing " + need.name, Detail: fmt.Sprintf("Write %s = %q, or say which metric of a workload it is, as in as = \"tg\": then it has that one's.", need.name, need.example)}
+				return &AttrError{Attr: need.name, Code: "missing-attribute", Summary: "Missing " + need.name, Detail: fmt.Sprintf("Write %s = %q, or name the workload metric whose unit and direction it has, as in as = \"tg\".", need.name, need.example)}
 			}
 		}
 		return nil
@@ -125,7 +125,7 @@ func (p *Printed) adopt(unit, better string) *AttrError {
 		return &AttrError{Attr: "as", Code: "unknown-metric", Summary: "Unknown metric", Detail: fmt.Sprintf("A workload has no metric %q. Name one of docs/metrics.md, such as tg, pp or ttft, or remove as and write unit and better.", p.As)}
 	}
 	if unit != "" && unit != m.Unit || better != "" && measure.Better(better) != m.Better && (better != "neither" || m.Better != measure.Neither) {
-		return &AttrError{Attr: "as", Code: "invalid-value", Summary: "Another metric", Detail: fmt.Sprintf("%s is in %s, and this is declared in %s, better: %s. Remove unit and better; where the script prints another unit, convert in jq, as in .seconds * 1000.", p.As, m.Unit, unit, better)}
+		return &AttrError{Attr: "as", Code: "invalid-value", Summary: "Another metric", Detail: fmt.Sprintf("%s is in %s, but this is declared in %s, better: %s. Remove unit and better; if the script prints another unit, convert it in jq, as in .seconds * 1000.", p.As, m.Unit, unit, better)}
 	}
 	p.Unit, p.Better = m.Unit, m.Better
 	return nil
@@ -144,8 +144,8 @@ func (e *Engine) Prints() (list []Printed) {
 	return list
 }
 
-// PrintedAt finds the metric that the elements behind "command" begin with, and what
-// stands behind it. Where there is none, names are what there is.
+// PrintedAt finds the metric that the elements behind "command" start with, and what
+// follows it. Where there is none, names are what there is.
 func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []string, ok bool) {
 	for _, p := range list {
 		own := strings.Split(p.Called(), ".")

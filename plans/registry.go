@@ -37,7 +37,7 @@ type Schema struct {
 	// Label says what the block's name is for; empty where blocks of this kind have none
 	// (a step has one always).
 	Label string
-	// Parts are the blocks that may stand in it, by keyword.
+	// Parts are the blocks that may be in it, by keyword.
 	Parts map[string]Part
 	// Finds are the numbers that a level of that block finds, which rules can read;
 	// nil finds none.
@@ -166,13 +166,13 @@ type Part struct {
 	AddsSettings bool
 }
 
-// Extension is what a block adds to the kind of the engine that it stands in.
+// Extension is what a block adds to the kind of the engine that it is in.
 type Extension struct {
 	Settings []Attr
 	Observed []Observed
 }
 
-// Times is how often a block may stand in its place, in words.
+// Times is how often a block may be in its place, in words.
 type Times string
 
 const (

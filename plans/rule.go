@@ -66,7 +66,7 @@ type Leaf struct {
 	Negated bool
 	// Claim is how it is decided; never nil in a plan that Load accepts.
 	Claim *Claim
-	// At and Length are where it stands in the rule, in characters.
+	// At and Length are where it is in the rule, in characters.
 	At, Length int `json:"-"`
 }
 
@@ -183,7 +183,7 @@ type Input struct {
 	// Name is the level, target, knob, observation or the feature's property.
 	Name string
 	// Number is the value of a target, and Block the type of the block that it
-	// stands in where that is another: "imported".
+	// is in where that is another: "imported".
 	Number float64
 	Block  string
 	// Unit of the value; empty for ratios and words.
@@ -318,7 +318,7 @@ func (in *Input) UnitWord() string {
 
 // Claim is a comparison in the one form in which statistics decide it: a number
 // of launches is more, or less, than a threshold. Load works it out from the
-// comparison as written, whatever side the number stands on and however it is
+// comparison as written, whatever side the number is on and however it is
 // scaled (chat.tg >= 0.97 * chat.tg.base is a change of at least −3%).
 type Claim struct {
 	// Form is how it is decided. Range stands for what a launch has once and
@@ -429,7 +429,7 @@ func (o *Operand) Inputs() []*Input {
 	return list
 }
 
-// Value computes the operand, given the values of inputs. Every step has to be
+// Value computes the operand, given the values of inputs. Every step must be
 // a finite number: 1/(1/0) is zero again, and would compare like one.
 func (o *Operand) Value(of func(*Input) any) (any, error) {
 	v := o.Constant

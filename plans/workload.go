@@ -56,7 +56,7 @@ type Workload struct {
 	Arrival        string
 	Burstiness     float64
 	MaxConcurrency int
-	// Duration ends sending before Requests are through; 0 is no limit.
+	// Duration ends sending before Requests are through; 0 is not a limit.
 	Duration time.Duration
 	// Turns of each conversation, at least 1, and the length of the system prompt
 	// that all of a cell share, 0 for none.

@@ -37,7 +37,7 @@ type Event struct {
 	Action  Action           `json:"action,omitempty"`
 	Verdict string           `json:"verdict,omitempty"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
-	// Findings are what stands beside the verdict of a node.
+	// Findings are what is beside the verdict of a node.
 	Findings []verdict.Reason `json:"findings,omitempty"`
 	// Why is why a node is decided now, why it is locked, why a launch does not count,
 	// or how a waiver bears on it.
@@ -46,7 +46,7 @@ type Event struct {
 	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
 	Message string         `json:"message,omitempty"`
 	Seconds float64        `json:"seconds,omitempty"`
-	// Elapsed is seconds since the start of the run. It goes on for at least ETALeast
+	// Elapsed is seconds since the start of the run. It continues for at least ETALeast
 	// seconds and, in 9 of 10 cases, for at most ETA; absent while that is not known.
 	Elapsed  float64 `json:"elapsed,omitempty"`
 	ETALeast float64 `json:"eta_least,omitempty"`
@@ -62,7 +62,7 @@ type Event struct {
 
 // Loading is how an engine's start comes along.
 type Loading struct {
-	// Stage is the part that goes on, in the word of the engine's kind; empty while
+	// Stage is the current part, in the word of the engine's kind; empty while
 	// none is known.
 	Stage string `json:"stage,omitempty"`
 	// Log is the last line that the engine wrote, safe to print.

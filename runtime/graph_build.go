@@ -68,7 +68,7 @@ func (b *builder) phase(ph *plans.Phase) {
 }
 
 // byPriority orders the features of a phase by priority, each after the one that
-// it builds on: that one has to be decided first, whatever their priorities say,
+// it builds on: that one must be decided first, whatever their priorities say,
 // and what builds on the stack waits for all that stand before it.
 func byPriority(fs []*plans.Feature) []*plans.Feature {
 	sorted := append([]*plans.Feature(nil), fs...)

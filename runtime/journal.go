@@ -19,5 +19,5 @@ func (EmptyJournal) Retracted() []*ledger.Decision { return nil }
 
 // Append refuses: nothing is decided without a state directory.
 func (EmptyJournal) Append(...*ledger.Record) error {
-	return errors.New("there is no state directory to record outcomes in")
+	return errors.New("no state directory to record outcomes in")
 }

@@ -86,7 +86,7 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	}
 	why := verdict.New(code.Outcome).On(need.On).Is(d.Verdict)
 	if d.Retraction != nil {
-		// The root cause; why it was retracted stands with that.
+		// The root cause; why it was retracted is with that.
 		why = verdict.New(code.RetractedNode, verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
 	}
 	if waiver := o.bears(d); !waiver.IsZero() {
@@ -199,7 +199,7 @@ func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Deci
 }
 
 // measuredIn reports whether launches include those of the session that a decision
-// rested on: under another name a candidate is qualified anew.
+// rested on: under another name a candidate is qualified again.
 func measuredIn(launches []string, was *ledger.Decision) bool {
 	found := false
 	for _, id := range was.Launches {
@@ -217,7 +217,7 @@ func measuredIn(launches []string, was *ledger.Decision) bool {
 const QualifyLaunch = "q-"
 
 // measured are the launches that numbers come from, where there are any: what is
-// qualified anew is not measured anew.
+// qualified again is not measured again.
 func measured(ids []string) []string {
 	numbers := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasPrefix(id, QualifyLaunch) })
 	if len(numbers) == 0 {
@@ -226,8 +226,8 @@ func measured(ids []string) []string {
 	return numbers
 }
 
-// decidesBy reports whether the candidate of a feature stands on some of these
-// launches, whatever else was measured: another alternative anew, for example.
+// decidesBy reports whether the candidate of a feature is on some of these
+// launches, whatever else was measured: another alternative again, for example.
 func decidesBy(d *ledger.Decision, launches []string) bool {
 	for _, ev := range d.Evidence {
 		if d.Feature == "" || ev.Feature != d.Feature {

@@ -26,9 +26,9 @@ type PlannedLaunch struct {
 	Model   string `json:"model,omitempty"`
 	Work    string `json:"work,omitempty"`
 	Purpose string `json:"purpose"`
-	// Alone is set where no other launch of its node can stand beside it.
+	// Alone is set where no other launch of its node can be beside it.
 	Alone bool `json:"alone,omitempty"`
-	// Paced is how long its levels go on by the clock, however fast the engine is; seconds.
+	// Paced is how long its levels take by the clock, however fast the engine is; seconds.
 	Paced float64 `json:"paced_s,omitempty"`
 	// AtOnce is how many launches of its kind stand side by side; 0 for one that stands alone.
 	AtOnce int `json:"at_once,omitempty"`

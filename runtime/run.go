@@ -270,7 +270,7 @@ func (e *execution) start(n *Node) {
 }
 
 // scope is what a step sees. It may be read from the step's own goroutine while
-// this one goes on, so lookups go through maps made for that.
+// this one continues, so lookups go through maps made for that.
 func (e *execution) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: e.Plan, Node: n, Run: e.Run, Previous: e.Journal.Latest(n.ID),
@@ -394,7 +394,7 @@ func (e *execution) collect(first *finished) {
 		return
 	}
 	if err := e.Journal.Append(records...); err != nil {
-		e.fatal = fmt.Errorf("the outcome of %s could not be recorded: %w", kept[0].node.ID, err)
+		e.fatal = fmt.Errorf("cannot record the outcome of %s: %w", kept[0].node.ID, err)
 		return
 	}
 	for _, f := range kept {
@@ -438,7 +438,7 @@ func (e *execution) complete(f *finished) {
 	f.decision = d
 	d.ClaimKey = s.Keys.Claim
 	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
-		// What rests on it goes on resting on the attempt that decided it.
+		// What rests on it continues resting on the attempt that decided it.
 		d.Of = s.Previous.DecidedBy()
 	}
 	d.Seconds = f.seconds

@@ -32,7 +32,7 @@ type Preparer interface {
 
 // ErrUndecided is returned by Keys when the answer depends on an outcome that
 // does not exist yet: which features were accepted, for example.
-var ErrUndecided = errors.New("depends on what is not decided yet")
+var ErrUndecided = errors.New("depends on undecided nodes")
 
 // Keys say what an outcome rests on.
 type Keys struct {
@@ -46,7 +46,7 @@ type Keys struct {
 	// only it changes, the outcome stays that of the attempt before.
 	Claim string
 	// Fresh says why what was measured may not decide by the changed rules, so that it
-	// is measured anew: it is part of no key.
+	// is measured again: it is part of no key.
 	Fresh verdict.Reason
 	// Again says why what follows from the same keys may now be another outcome; part of no key.
 	Again verdict.Reason
@@ -82,8 +82,8 @@ func (c Choice) Asked() bool { return c.Because.Code == code.Rerun }
 // and inconclusive are kept; error and invalid are tried again as a new attempt,
 // unless they only follow from another outcome that is itself kept. A command
 // that failed is tried again too: what it reads cannot be known, and may have
-// been mended. What a matrix rests on is known. What a person retracted stays so
-// until it is measured anew.
+// been fixed. What a matrix rests on is known. What a person retracted stays so
+// until it is measured again.
 func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
 	if DecidesAlone(n.Kind) {

@@ -22,7 +22,7 @@ func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
 	for src, want := range map[string]string{
 		level("suite = suite.all"):                              "",
 		level("workloads = [workload.chat]"):                    "",
-		level("suite = suite.all\nworkloads = [workload.chat]"): "Two ways to say the same",
+		level("suite = suite.all\nworkloads = [workload.chat]"): "Conflicting arguments",
 		level("suite = suite.al"):                               "Unknown suite",
 		level("suite = workload.chat"):                          "Wrong kind of reference",
 		level("launches = 3"):                                   "Missing workloads",

@@ -109,7 +109,7 @@ func (a *app) planOf(args []string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", errors.New("no plan is named and there is none in this folder: name its file, or write one with mxflow init")
+		return "", errors.New("no plan given, and none in this folder: give its file, or create one with mxflow init")
 	}
 	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
 }
@@ -130,7 +130,7 @@ func (a *app) reader(args []string) (*store.Store, error) {
 		base := "."
 		if len(args) > 0 {
 			if _, err := os.Stat(args[0]); err != nil {
-				return nil, fmt.Errorf("there is no %s: check the path and the folder you are in", args[0])
+				return nil, fmt.Errorf("%s does not exist: check the path and the current folder", args[0])
 			}
 			base = lang.FolderOf(args[0])
 		}
@@ -152,7 +152,7 @@ func neverApplied(a *app, dir string, args []string) error {
 	what := "Name the plan, or the directory with --state"
 	switch {
 	case a.state != "":
-		what = "Check what --state names, or apply the plan with it first"
+		what = "Check the path in --state, or apply the plan with it first"
 	case len(args) > 0:
 		what = fmt.Sprintf("Run mxflow apply %s first, or name the directory that it was applied with: --state", args[0])
 	}

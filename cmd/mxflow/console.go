@@ -120,7 +120,7 @@ func (c *console) line(line string) bool {
 	case word == ".feature":
 		return c.choose(strings.TrimSpace(rest))
 	case strings.HasPrefix(word, "."):
-		fmt.Fprintf(c.stderr, "There is no command %s; .help lists them.\n", word)
+		fmt.Fprintf(c.stderr, "Unknown command %s; .help lists them.\n", word)
 		return false
 	case load.IsExpression(line):
 		return c.expression(line)

@@ -52,7 +52,7 @@ func runDetached(a *app, q applying) error {
 	err = c.Start()
 	_ = tell.Close()
 	if err != nil {
-		return fmt.Errorf("%s cannot be started in the background: %w", program, err)
+		return fmt.Errorf("cannot start %s in the background: %w", program, err)
 	}
 	go func() {
 		for s := range ending.Interrupts() {

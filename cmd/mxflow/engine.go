@@ -247,7 +247,7 @@ readiness, observations, metrics, and how it reports errors.`,
 			}
 			k, ok := kinds.Lookup(args[0])
 			if !ok {
-				return fmt.Errorf("there is no engine kind %q: see mxflow engine kinds", args[0])
+				return fmt.Errorf("unknown engine kind %q: see mxflow engine kinds", args[0])
 			}
 			if a.json {
 				a.printJSON(engines.JSON(k))

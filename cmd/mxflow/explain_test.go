@@ -201,7 +201,7 @@ func TestWhatMovedIsToldAlike(t *testing.T) {
 	s.decide("s-1")
 	for _, args := range [][]string{{"explain", "routed"}, {"report"}, {"show", "latest"}} {
 		exit, out, errs := mxflow(append(args, "--state", s.dir)...)
-		_, table, has := strings.Cut(out, "What moved, of all metrics of all workloads:")
+		_, table, has := strings.Cut(out, "Changed metrics, over all workloads:")
 		if exit != 0 || !has {
 			t.Fatalf("%v: %d %s\n%s", args, exit, errs, out)
 		}

@@ -157,18 +157,18 @@ func replaceReport(out string, force bool, st *store.Store, f reportFormat) erro
 	old, err := os.ReadFile(out)
 	switch {
 	case err == nil && len(old) > 0 && !force && !bytes.HasPrefix(old, []byte(f.heading)):
-		return fmt.Errorf("%s exists and is no report, so it is not overwritten. Choose another file", out)
+		return fmt.Errorf("%s exists and is not a report, so it was not overwritten. Choose another file", out)
 	case err == nil && len(old) > 0 && !force && !sealed(old):
 		return fmt.Errorf("%s was changed since mxflow wrote it, so it is not overwritten. Choose another file, or discard the changes with --force", out)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the report cannot be written: %w", err)
+		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	var text bytes.Buffer
 	if err := f.write(&text, st); err != nil {
 		return err
 	}
 	if err := files.Replace(out, append(text.Bytes(), seal(text.Bytes())...)); err != nil {
-		return fmt.Errorf("the report cannot be written: %w", err)
+		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func proposing() (bool, error) {
 	case roleProposer:
 		return true, nil
 	default:
-		return false, fmt.Errorf("%s=%s: there is no such role; unset it, or set it to %s", roleVariable, role, roleProposer)
+		return false, fmt.Errorf("%s=%s: unknown role; unset it, or set it to %s", roleVariable, role, roleProposer)
 	}
 }
 

@@ -36,10 +36,10 @@ func TestExceededPlanEnds(t *testing.T) {
 	never := make(chan int)
 	t.Cleanup(func() { close(never) })
 	status := guarded(a, func() int {
-		go a.guard().Exceeded("loading the plan took too long, while it evaluated locals")
+		go a.guard().Exceeded("loading the plan took too long while evaluating locals")
 		return <-never
 	})
-	if got, want := stderr.String(), "mxflow: loading the plan took too long, while it evaluated locals\n"; status != verdict.ExitUsage || got != want {
+	if got, want := stderr.String(), "mxflow: loading the plan took too long while evaluating locals\n"; status != verdict.ExitUsage || got != want {
 		t.Errorf("exit status %d and %q", status, got)
 	}
 }

@@ -189,7 +189,7 @@ func (r *caseRun) template(vars []load.Given, write bool) error {
 	}
 	formatted, problems := convert.Format(path, []byte(text))
 	if problems != nil {
-		return fmt.Errorf("the cases for %s cannot be written: %w", r.path, problems.Diagnostics)
+		return fmt.Errorf("cannot write the cases for %s: %w", r.path, problems.Diagnostics)
 	}
 	if open > 0 {
 		fmt.Fprintf(r.stderr, "%s to fill in, marked by comments: numbers near the thresholds are not enough.\n", tell.Count(open, "case"))
@@ -221,7 +221,7 @@ func (r *caseRun) writeNew(path string, text []byte) error {
 	case errors.Is(err, fs.ErrExist):
 		return alreadyThere(r.path, path)
 	case err != nil:
-		return fmt.Errorf("%s cannot be written: %w", path, err)
+		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	fmt.Fprintf(r.stdout, "Wrote %s. Run: mxflow test %s\n", path, r.path)
 	return nil

@@ -1,4 +1,4 @@
-// Package cubin knows which GPU code a shared library carries: for which SM versions
+// Package cubin knows which GPU code a shared library contains: for which SM versions
 // there is machine code, and for which there is PTX, which a driver compiles when it is
 // first used. It reads the headers of the fat binaries that nvcc leaves in an ELF file
 // and needs no CUDA. It does not know which of that code an engine runs, nor what a GPU
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// The layout of a fat binary, as it stands in libraries of CUDA 12 and 13: a header, and
+// The layout of a fat binary, as it is in libraries of CUDA 12 and 13: a header, and
 // for each piece of code a header and what follows it. Sizes and offsets are in bytes. There is
 // no published description; the field's notes (RWTH-ACS/cricket, cpu/cpu-elf2.c) and libraries whose
 // code names itself agree in what is read here.
@@ -35,7 +35,7 @@ var sections = []string{".nv_fatbin", "__nv_relfatbin"}
 
 // Read lists what the code in an ELF file was compiled for, as nvcc writes it (sm_90a for machine
 // code, compute_90a for PTX) and sorted; nothing where it carries none.
-// An error says that it is no ELF file, or that its fat binaries are not in the known form:
+// An error says that it is not an ELF file, or that its fat binaries are not in the known form:
 // then nothing is known of it.
 func Read(r io.ReaderAt) ([]string, error) {
 	f, err := elf.NewFile(r)
@@ -61,7 +61,7 @@ func padded(name string) string {
 	return fmt.Sprintf("%s_%8s", kind, strings.TrimRight(version, "af")) + strings.TrimLeft(version, "0123456789")
 }
 
-var errForm = errors.New("a fat binary is not in the known form")
+var errForm = errors.New("unknown fat binary format")
 
 // scan counts the images of the fat binaries in a section, between which there may be
 // padding.
@@ -73,26 +73,26 @@ func scan(r *io.SectionReader, targets map[string]bool) error {
 		}
 		if word := binary.LittleEndian.Uint32(head[:]); word != magic {
 			if word != 0 {
-				return fmt.Errorf("%w: no fat binary begins at byte %d", errForm, at)
+				return fmt.Errorf("%w: no fat binary starts at byte %d", errForm, at)
 			}
 			at += 4
 			continue
 		}
 		size, long := int64(binary.LittleEndian.Uint16(head[6:])), binary.LittleEndian.Uint64(head[8:])
 		if size < leastFat || long > uint64(r.Size()-at-size) || at+size > r.Size() {
-			return fmt.Errorf("%w: that at byte %d is longer than its section", errForm, at)
+			return fmt.Errorf("%w: the one at byte %d exceeds its section", errForm, at)
 		}
 		end := at + size + int64(long)
 		for at += size; at < end; {
 			if end-at < leastImage {
-				return fmt.Errorf("%w: an image is cut off at byte %d", errForm, at)
+				return fmt.Errorf("%w: image truncated at byte %d", errForm, at)
 			}
 			if _, err := r.ReadAt(head[:], at); err != nil {
 				return err
 			}
 			kind, size, long := binary.LittleEndian.Uint16(head[:]), int64(binary.LittleEndian.Uint32(head[4:])), binary.LittleEndian.Uint64(head[8:])
 			if size < leastImage || size > end-at || long > uint64(end-at-size) {
-				return fmt.Errorf("%w: the image at byte %d is longer than its binary", errForm, at)
+				return fmt.Errorf("%w: the image at byte %d exceeds its binary", errForm, at)
 			}
 			if name := target(kind, binary.LittleEndian.Uint32(head[28:]), binary.LittleEndian.Uint64(head[40:])); name != "" {
 				targets[name] = true

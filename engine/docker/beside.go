@@ -68,7 +68,7 @@ func (d *Daemon) letIn(ctx context.Context, block engine.Exec, at *ports, g engi
 	discard := func() { (&guest{&execInstance{in: in}, files}).Discard() }
 	if err := in.put(ctx, files, g.Files); err != nil {
 		discard()
-		return nil, fmt.Errorf("what it needs cannot be copied into container %q: %w", in.name, err)
+		return nil, fmt.Errorf("cannot copy its files into container %q: %w", in.name, err)
 	}
 	block.Host, block.Context = d.end.host, ""
 	if d.end.context != "" {
@@ -129,7 +129,7 @@ func (s *shell) put(ctx context.Context, folder string, files map[string]string)
 		return err
 	}
 	if _, err := s.run(ctx, `[ -d "$1" ]`, folder); err != nil {
-		return errors.New("its /tmp does not show what the daemon copies there: mount no tmpfs on it")
+		return errors.New("files that the daemon copies to its /tmp are not visible there: do not mount a tmpfs on it")
 	}
 	return nil
 }
@@ -172,11 +172,11 @@ func tarTree(w *tar.Writer, name, from string) error {
 func (g *guest) Fetch(ctx context.Context, name, to string, most int64) error {
 	switch {
 	case g.Exit() == nil:
-		return errors.New("it still runs")
+		return errors.New("it is still running")
 	case g.how.why != "":
 		return errors.New(g.how.why)
 	case g.cut.Load():
-		return errors.New("what it printed did not arrive whole: the connection to the daemon broke, or something that it left behind held it open")
+		return errors.New("its output is incomplete: the connection to the daemon broke, or a process that it left behind held the output open")
 	}
 	stream, _, err := g.in.d.CopyFromContainer(ctx, g.in.id, path.Join(g.files, name))
 	if err != nil {

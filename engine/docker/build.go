@@ -49,7 +49,7 @@ func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (e
 		return nil, err
 	}
 	if _, err := exec.LookPath("docker"); err != nil {
-		return nil, errors.New("the docker command, which builds images, is in no folder of PATH: install it (on Debian and Ubuntu: apt install docker.io)")
+		return nil, errors.New("the docker command, which builds images, is not in PATH: install it (on Debian and Ubuntu: apt install docker.io)")
 	}
 	set, unset := d.commandEnv()
 	argv := []string{"docker", "build", "--force-rm", "--file", b.Dockerfile, "--tag", b.Tag, "--iidfile", idFile}
@@ -139,10 +139,10 @@ func ImageID(ctx context.Context, host, daemonContext, tag string) (string, erro
 // ignore it: too much is hashed rather than too little.
 func BuildInputs(context, dockerfile string) (string, error) {
 	if info, err := os.Stat(context); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("there is no folder %s to build in: correct context, which is relative to the plan's folder", context)
+		return "", fmt.Errorf("the build context %s does not exist: correct context, which is relative to the plan's folder", context)
 	}
 	if info, err := os.Stat(dockerfile); err != nil || info.IsDir() {
-		return "", fmt.Errorf("there is no Dockerfile %s: correct dockerfile, which is relative to the context", dockerfile)
+		return "", fmt.Errorf("the Dockerfile %s does not exist: correct dockerfile, which is relative to the context", dockerfile)
 	}
 	lists, err := readIgnoreLists(context, dockerfile)
 	if err != nil {
@@ -217,7 +217,7 @@ func readIgnored(file string) (*patternmatcher.PatternMatcher, error) {
 }
 
 // cover reports whether all lists ignore a path (slashes, relative to the
-// context), by itself or with a folder that it lies in.
+// context), by itself or with a folder that it is in.
 func (all ignoreLists) cover(name string) (bool, error) {
 	for _, list := range all {
 		if covered, err := list.MatchesOrParentMatches(name); err != nil || !covered {
@@ -260,7 +260,7 @@ func hashFile(h hash.Hash, name, path string) error {
 		defer f.Close()
 		n, err := io.Copy(h, f)
 		if err == nil && n != size {
-			err = fmt.Errorf("%s changes while it is read", path)
+			err = fmt.Errorf("%s changed while it was being read", path)
 		}
 		return err
 	}

@@ -27,7 +27,7 @@ import (
 //
 // Every launch is a project of its own, so that it neither meets nor ends what
 // runs of the same file already. What mxflow needs beside the file (labels,
-// environment, flags, a published port) stands in a second file that is laid
+// environment, flags, a published port) is in a second file that is laid
 // over it. Once the service's container runs it is followed as every container.
 type ComposeLauncher Launcher
 
@@ -68,7 +68,7 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kind
 	defer p.forget()
 	if l.Remember != nil {
 		if err := l.Remember(d); err != nil {
-			return nil, fmt.Errorf("the daemon %s cannot be noted as used: %w", d.Name, err)
+			return nil, fmt.Errorf("cannot record that daemon %s is in use: %w", d.Name, err)
 		}
 	}
 	// Its image is pulled here, and not by compose, which would do so unseen and,
@@ -83,7 +83,7 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kind
 	box := spec
 	box.Docker = &engine.Docker{Port: spec.Compose.Port, Network: p.service().NetworkMode}
 	if spec.Compose.Port == 0 && kind.Port == 0 && len(kind.Ready) > 0 && !takesPort(box) {
-		return nil, errors.New("it is not known on which port the service listens: set port in the compose block, or put {port} into its command")
+		return nil, errors.New("the port of the service is unknown: set port in the compose block, or put {port} into its command")
 	}
 	at, err := d.portsFor(ctx, box, kind)
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *composeInstance) Stop(ctx context.Context) error {
 			grace = 0
 		}
 		if err := c.project.down(grace); err != nil {
-			return c.Failure("stop", err, "its compose project %s could not be removed: %v", c.project.name, err)
+			return c.Failure("stop", err, "cannot remove its compose project %s: %v", c.project.name, err)
 		}
 		return nil
 	})
@@ -299,7 +299,7 @@ func sweepNetworks(ctx context.Context, d *Daemon, owner string, before time.Tim
 			continue
 		}
 		if err := d.NetworkRemove(ctx, n.ID); err != nil {
-			wrong = append(wrong, fmt.Errorf("docker daemon %s: network %s, left by an earlier run, cannot be removed: %w", d.Name, n.Name, err))
+			wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot remove network %s, left by an earlier run: %w", d.Name, n.Name, err))
 		}
 	}
 	return errors.Join(wrong...)

@@ -136,7 +136,7 @@ func (c *Container) Failure(op string, cause error, format string, args ...any) 
 }
 
 // openTries is how often in a row the log of a running container is asked for
-// in vain.
+// without success.
 const openTries = 5
 
 // follow copies the container's output until it ends: from the attached stream,
@@ -176,7 +176,7 @@ func (c *Container) follow() {
 		case opened && !errors.Is(err, errFrame):
 			tries = 0
 		case tries >= openTries:
-			fmt.Fprintf(c.log, "\n[mxflow] the container's log cannot be read: %v\n", err)
+			fmt.Fprintf(c.log, "\n[mxflow] cannot read the container's log: %v\n", err)
 			return
 		default:
 			tries++
@@ -331,7 +331,7 @@ const (
 	logBuffer  = 64 << 10
 )
 
-var errFrame = errors.New("the daemon sends something else than a log")
+var errFrame = errors.New("the daemon sent something other than a log")
 
 // since is where to take the log up again, as the daemon reads it; empty takes
 // all.
@@ -458,9 +458,9 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 	state, err := d.ContainerExecInspect(ctx, created.ID)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("how %s ended in the container is unknown: %w", name, err)
+		return nil, fmt.Errorf("the exit status of %s in the container is unknown: %w", name, err)
 	case state.Running:
-		return nil, fmt.Errorf("the output of %s in the container was cut off: it still runs", name)
+		return nil, fmt.Errorf("the output of %s in the container was cut off: it is still running", name)
 	case state.ExitCode != 0:
 		said := stderr.String()
 		if said == "" { // the daemon reports a missing program in place of its output
@@ -472,7 +472,7 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 }
 
 // errNoProgram says that the container lacks the program that was to be run.
-var errNoProgram = errors.New("the container has no such program")
+var errNoProgram = errors.New("the container does not have this program")
 
 // execError is a program that ended with a status other than 0 in a container,
 // or that the container lacks.
@@ -499,7 +499,7 @@ func notRun(name string, err error) error {
 	if noSuchProgram.MatchString(err.Error()) {
 		err = fmt.Errorf("%w: %w", errNoProgram, err)
 	}
-	return fmt.Errorf("%s cannot be run in the container: %w", name, err)
+	return fmt.Errorf("cannot run %s in the container: %w", name, err)
 }
 
 var errTooMuch = errors.New("too much output")
@@ -588,14 +588,14 @@ func (c *Container) inspectEnd() (ending, bool) {
 	case cerrdefs.IsNotFound(err):
 		return ending{
 			exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err,
-			why: fmt.Sprintf("somebody else removed its container %s", c.Name),
+			why: fmt.Sprintf("its container %s was removed by something other than mxflow", c.Name),
 		}, true
 	case err != nil || info.State == nil || info.State.Running || info.State.Restarting:
 		return ending{}, false
 	}
 	how := ending{exit: exitOf(info.State.ExitCode), why: info.State.Error}
 	if info.State.OOMKilled {
-		how.why = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or let the engine take less"
+		how.why = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or make the engine use less"
 	}
 	return how, true
 }
@@ -620,7 +620,7 @@ func (d *Daemon) returns(life context.Context) bool {
 func (d *Daemon) wentAway(err error) ending {
 	return ending{
 		exit: engine.Exit{Code: -1, Signal: "unknown"}, err: errors.Join(ErrUnreachable, err),
-		why: fmt.Sprintf("the docker daemon %s went away while it ran; whether it still runs there is unknown", d.Name),
+		why: fmt.Sprintf("the docker daemon %s went away while it ran; it may still be running there", d.Name),
 	}
 }
 
@@ -647,7 +647,7 @@ func missingProgram(f *engine.Failure) string {
 	}
 	for _, line := range f.LogTail {
 		if m := initFailed.FindStringSubmatch(line); m != nil {
-			return `the image has no program "` + m[1] + `" that can be run (` + strings.ToLower(m[2]) + "): correct entrypoint or command, or the image"
+			return `the image has no executable program "` + m[1] + `" (` + strings.ToLower(m[2]) + "): correct entrypoint or command, or the image"
 		}
 	}
 	return ""
@@ -692,7 +692,7 @@ func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.F
 		}
 	}
 	if err := c.remove(); err != nil {
-		return c.Failure("stop", err, "its container %s could not be removed: %v; when the daemon %s answers again, remove it with docker rm -f %s",
+		return c.Failure("stop", err, "cannot remove its container %s: %v; once the daemon %s answers again, remove it with docker rm -f %s",
 			c.Name, err, c.Daemon.Name, c.Name)
 	}
 	<-c.exited

@@ -74,7 +74,7 @@ var schemes = []string{"unix", "tcp", "ssh"}
 // CheckHost says what is wrong with the address of a daemon; empty is right.
 func CheckHost(host string) error {
 	if scheme, _, ok := strings.Cut(host, "://"); host != "" && (!ok || !slices.Contains(schemes, scheme)) {
-		return fmt.Errorf("%q is no address of a docker daemon: write unix:///path, tcp://host:port or ssh://user@host", host)
+		return fmt.Errorf("%q is not the address of a docker daemon: write unix:///path, tcp://host:port or ssh://user@host", host)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func givenHost(host, from string) (endpoint, error) {
 	}
 	e := endpoint{host: strings.TrimSuffix(host, "/")}
 	if !slices.Contains(schemes, e.scheme()) {
-		return e, fmt.Errorf("%s %q is no address of a docker daemon: write unix:///path, tcp://host:port or ssh://user@host", from, host)
+		return e, fmt.Errorf("%s %q is not the address of a docker daemon: write unix:///path, tcp://host:port or ssh://user@host", from, host)
 	}
 	if e.scheme() != "tcp" {
 		return e, nil
@@ -127,7 +127,7 @@ func currentContext() (string, error) {
 		err = json.Unmarshal(text, &config)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the docker configuration %s cannot be read: %w", path, err)
+		return "", fmt.Errorf("cannot read the docker configuration %s: %w", path, err)
 	}
 	return config.CurrentContext, nil
 }
@@ -148,14 +148,14 @@ func storedContext(name string) (endpoint, error) {
 	path := filepath.Join(configDir(), "contexts", "meta", id, "meta.json")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return endpoint{}, fmt.Errorf("there is no docker context %q: known are %s (see docker context ls)", name, strings.Join(knownContexts(), ", "))
+		return endpoint{}, fmt.Errorf("there is no docker context %q; there are %s (docker context ls)", name, strings.Join(knownContexts(), ", "))
 	}
 	var meta contextMeta
 	if err == nil {
 		err = json.Unmarshal(text, &meta)
 	}
 	if err != nil {
-		return endpoint{}, fmt.Errorf("docker context %q: %s cannot be read: %w", name, path, err)
+		return endpoint{}, fmt.Errorf("docker context %q: cannot read %s: %w", name, path, err)
 	}
 	docker, ok := meta.Endpoints["docker"]
 	if !ok {
@@ -166,7 +166,7 @@ func storedContext(name string) (endpoint, error) {
 		e.host = defaultHost
 	}
 	if !slices.Contains(schemes, e.scheme()) {
-		return e, fmt.Errorf("docker context %q: %q is no address that mxflow can use: unix, tcp and ssh are", name, e.host)
+		return e, fmt.Errorf("docker context %q: mxflow cannot use the address %q: only unix, tcp and ssh", name, e.host)
 	}
 	folder := filepath.Join(configDir(), "contexts", "tls", id, "docker")
 	if info, err := os.Stat(folder); e.scheme() == "tcp" && (err == nil && info.IsDir() || docker.SkipTLSVerify) {

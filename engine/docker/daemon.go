@@ -28,7 +28,7 @@ import (
 
 const (
 	// answerLimit is how long a daemon may take to answer a ping; sshLimit is
-	// longer, since a connection has to be made and a key agreed on first.
+	// longer, since a connection must be made and a key agreed on first.
 	answerLimit = 10 * time.Second
 	sshLimit    = 40 * time.Second
 	// oldest is the API of Docker 19.03, the first that gives GPUs to containers.
@@ -36,7 +36,7 @@ const (
 )
 
 // ErrUnreachable is inside every error that says that no daemon answers.
-var ErrUnreachable = errors.New("the docker daemon cannot be reached")
+var ErrUnreachable = errors.New("cannot reach the docker daemon")
 
 // Daemon is a docker daemon that was found. It may be used from several
 // goroutines.
@@ -86,7 +86,7 @@ func daemonAt(end endpoint) (*Daemon, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The name stands in the Host header alone: the dialer knows where to go.
+		// The name is in the Host header alone: the dialer knows where to go.
 		opts[0] = client.WithHost("http://docker.invalid")
 		opts = append(opts, client.WithDialContext(dial))
 	case end.tls != nil:
@@ -123,7 +123,7 @@ func (d *Daemon) check(ctx context.Context) error {
 		return d.unreachable(ctx, err)
 	}
 	if !newEnough(pong.APIVersion) {
-		return fmt.Errorf("docker daemon %s is too old: it speaks API %q, and %d.%d is needed (Docker 19.03 or newer)",
+		return fmt.Errorf("docker daemon %s is too old: it has API %q, required ≥ %d.%d (Docker 19.03 or newer)",
 			d.Name, pong.APIVersion, oldestMajor, oldestMinor)
 	}
 	d.NegotiateAPIVersionPing(pong)
@@ -150,16 +150,16 @@ func (d *Daemon) unreachable(ctx context.Context, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		why = "permission denied on its socket: join the group that owns it (sudo usermod -aG docker $USER, then log in again), or use a rootless daemon"
 	case errors.Is(err, context.DeadlineExceeded):
-		why = "it does not answer in time: look at its log (journalctl -u docker) and at the way to it"
+		why = "it does not answer in time: check its log (journalctl -u docker) and the connection to it"
 	case d.Local():
 		why = "no daemon listens there: start it (sudo systemctl start docker), or name another one with host, context or DOCKER_HOST"
 	default:
 		why = strings.TrimSpace(err.Error())
 		if d.end.scheme() == "tcp" && d.end.tls == nil && plainRefused.MatchString(why) {
-			why += "; if it wants TLS, use a context that has its certificates, or set DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+			why += "; if it requires TLS, use a context with its certificates, or set DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
 		}
 	}
-	return fmt.Errorf("docker daemon %s cannot be used: %s%w", d.Name, why, quiet{errors.Join(ErrUnreachable, err)})
+	return fmt.Errorf("cannot use docker daemon %s: %s%w", d.Name, why, quiet{errors.Join(ErrUnreachable, err)})
 }
 
 // quiet is a cause for errors.Is that adds nothing to the text.
@@ -208,7 +208,7 @@ func certificates(folder string, skipVerify bool) (*tls.Config, error) {
 	case err == nil:
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, fmt.Errorf("%s holds no certificate", filepath.Join(folder, "ca.pem"))
+			return nil, fmt.Errorf("%s contains no certificate", filepath.Join(folder, "ca.pem"))
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
@@ -219,7 +219,7 @@ func certificates(folder string, skipVerify bool) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("the certificate for the docker daemon cannot be used: %w", err)
+		return nil, fmt.Errorf("cannot use the certificate for the docker daemon: %w", err)
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return config, nil

@@ -79,7 +79,7 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 // launch returns when the command runs, or says why it does not.
 func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLauncher) error {
 	if e.spec.Exec == nil || e.spec.Exec.Container == "" {
-		return errors.New("no container is named: set container in the exec block")
+		return errors.New("the container is missing: set container in the exec block")
 	}
 	block := *e.spec.Exec
 	d, err := Connect(ctx, block.Host, block.Context)
@@ -91,7 +91,7 @@ func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLaunch
 	}
 	if x.Remember != nil {
 		if err := x.Remember(d, e.in.id); err != nil {
-			return fmt.Errorf("the container %s cannot be noted as used: %w", e.in.name, err)
+			return fmt.Errorf("cannot record that container %s is in use: %w", e.in.name, err)
 		}
 	}
 	if e.at, err = e.in.reach(ctx, block.Port, e.kind, l); err != nil {
@@ -128,12 +128,12 @@ func (e *execInstance) start(ctx context.Context) error {
 		Cmd: cmd, Env: e.env, User: e.spec.Exec.User, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
-		return fmt.Errorf("the daemon refuses the command: %w", err)
+		return fmt.Errorf("the daemon refused the command: %w", err)
 	}
 	e.execID = created.ID
 	// Its stream lives on when ctx, which bounds the start alone, has ended.
 	if e.stream, err = e.in.d.ContainerExecAttach(e.life, e.execID, container.ExecAttachOptions{}); err != nil {
-		return fmt.Errorf("the command cannot be started in %s: %w", e.in.name, err)
+		return fmt.Errorf("cannot start the command in %s: %w", e.in.name, err)
 	}
 	first := newGreeting(e.stdout())
 	go e.follow(first)
@@ -216,7 +216,7 @@ func (e *execInstance) copyConfig(ctx context.Context) error {
 		err = e.in.d.putConfig(ctx, e.in.id, e.spec, "/tmp", name)
 	}
 	if err != nil {
-		return fmt.Errorf("its configuration file cannot be copied into container %q: %w", e.in.name, err)
+		return fmt.Errorf("cannot copy its configuration file into container %q: %w", e.in.name, err)
 	}
 	e.folder = "/tmp/" + name
 	return nil
@@ -250,7 +250,7 @@ func (e *execInstance) follow(stdout *greeting) {
 		e.cut.Store(true)
 	}
 	if err != nil && e.life.Err() == nil {
-		fmt.Fprintf(e.log, "\n[mxflow] the log ends here, since the connection to the daemon broke: lines are missing\n")
+		fmt.Fprintf(e.log, "\n[mxflow] the log ends here because the connection to the daemon broke: lines are missing\n")
 	}
 }
 
@@ -301,7 +301,7 @@ func (e *execInstance) state() (ending, bool) {
 	case err == nil:
 		return ending{exit: exitOf(info.ExitCode)}, true
 	case cerrdefs.IsNotFound(err):
-		lost.why = fmt.Sprintf("the daemon %s knows the command in %s no longer: it was restarted", e.in.d.Name, e.in.name)
+		lost.why = fmt.Sprintf("the daemon %s no longer knows the command in %s: it was restarted", e.in.d.Name, e.in.name)
 		return lost, true
 	case cerrdefs.IsConflict(err): // the container is on its way to stop
 		return ending{}, false
@@ -378,7 +378,7 @@ func (e *execInstance) sampleMemory() {
 	e.peak.Raise(e.in.memory(ctx, e.session))
 }
 
-// Stop implements engine.Instance. The container itself goes on running.
+// Stop implements engine.Instance. The container itself keeps running.
 func (e *execInstance) Stop(ctx context.Context) error {
 	return e.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
 		if err := e.finish(hurry); err != nil {
@@ -443,7 +443,7 @@ func (e *execInstance) kill() error {
 	select {
 	case <-e.exited:
 	case <-time.After(killWait):
-		return fmt.Errorf("the daemon %s still counts the command as running", e.in.d.Name)
+		return fmt.Errorf("the daemon %s still reports the command as running", e.in.d.Name)
 	}
 	return e.close()
 }

@@ -274,7 +274,7 @@ func execContainerEnds(t *testing.T, d *docker.Daemon, image string) {
 		{"stopped", "was stopped", func(id string) error {
 			return d.ContainerKill(context.Background(), id, "SIGKILL")
 		}},
-		{"removed", "somebody removed the container", func(id string) error {
+		{"removed", "in which it ran was removed", func(id string) error {
 			return d.ContainerRemove(context.Background(), id, container.RemoveOptions{Force: true})
 		}},
 	} {

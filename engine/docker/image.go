@@ -45,16 +45,16 @@ func (d *Daemon) Image(ctx context.Context, ref, pull string, progress func(Prog
 	case err == nil:
 		return info, nil
 	case !cerrdefs.IsNotFound(err):
-		return info, fmt.Errorf("image %q cannot be looked at: %w", ref, err)
+		return info, fmt.Errorf("cannot inspect image %q: %w", ref, err)
 	case pull == "never":
-		return info, fmt.Errorf(`image %q is not on the docker daemon %s, and pull = "never" forbids to fetch it: `+
+		return info, fmt.Errorf(`image %q is not on the docker daemon %s, and pull = "never" forbids pulling it: `+
 			`build or pull it there, correct its name, or set pull = "missing"%w`, ref, d.Name, quiet{err})
 	}
 	if err := d.pull(ctx, ref, progress); err != nil {
 		return info, err
 	}
 	if info, err = d.ImageInspect(ctx, ref); err != nil {
-		return info, fmt.Errorf("image %q was pulled and cannot be found: %w", ref, err)
+		return info, fmt.Errorf("image %q was pulled but cannot be found: %w", ref, err)
 	}
 	return info, nil
 }
@@ -117,11 +117,11 @@ var pullRefusals = []struct {
 	hint string
 }{
 	{regexp.MustCompile(`manifest unknown|not found: manifest`), "its registry has no such tag: correct the name"},
-	{regexp.MustCompile(`denied|unauthorized|authentication required`), "its registry has no such image, or wants a login: correct the name, or run docker login"},
-	{regexp.MustCompile(`no basic auth`), "its registry wants a login: run docker login"},
+	{regexp.MustCompile(`denied|unauthorized|authentication required`), "its registry has no such image, or requires a login: correct the name, or run docker login"},
+	{regexp.MustCompile(`no basic auth`), "its registry requires a login: run docker login"},
 	{
 		regexp.MustCompile(`no such host|dial tcp|Client\.Timeout|request canceled|connection refused|i/o timeout`),
-		"its registry cannot be reached from there: bring the image with docker load or docker build, or mend the network",
+		"its registry cannot be reached from there: use docker load or docker build, or fix the network",
 	},
 	{regexp.MustCompile(``), "see the daemon's message"},
 }
@@ -133,7 +133,7 @@ func explainPull(d *Daemon, ref string, err error) error {
 	}
 	for _, r := range pullRefusals {
 		if r.says.MatchString(err.Error()) {
-			return fmt.Errorf("image %q cannot be pulled to the docker daemon %s: %s (%w)", ref, d.Name, r.hint, err)
+			return fmt.Errorf("cannot pull image %q to the docker daemon %s: %s (%w)", ref, d.Name, r.hint, err)
 		}
 	}
 	return err
@@ -220,7 +220,7 @@ func (l ComposeLauncher) Fetch(ctx context.Context, spec engine.Spec, made func(
 	return l.Fetched.fetch(ctx, d, service.image, service.pull, l.Progress, made)
 }
 
-// fetch brings an image to the daemon as pull says, unless somebody else makes it.
+// fetch brings an image to the daemon as pull says, unless a step of the plan builds it.
 func (f *FetchMemo) fetch(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress), made func(string) string) error {
 	if ref == "" || pull == "never" {
 		return nil
@@ -232,8 +232,8 @@ func (f *FetchMemo) fetch(ctx context.Context, d *Daemon, ref, pull string, prog
 	}
 	_, err := d.ImageInspect(ctx, ref)
 	if cerrdefs.IsNotFound(err) {
-		err = fmt.Errorf("image %q is not on the docker daemon %s, and is not pulled since %s makes it: "+
-			"put that step into a phase of its own, which the phases that need the image come after", ref, d.Name, maker)
+		err = fmt.Errorf("image %q is not on the docker daemon %s, and is not pulled because %s builds it: "+
+			"put that step into an earlier phase than the engines that need the image", ref, d.Name, maker)
 	}
 	return f.keep(ctx, d, ref, pull, err)
 }
@@ -307,7 +307,7 @@ const (
 	// only looks at a plan must not wait for a daemon that is away.
 	identifyLimit = 3 * time.Second
 	// keepIdentity and keepAbsence are how long an answer is good for. An image
-	// may be built anew at any time; a daemon that does not answer is asked again
+	// may be built again at any time; a daemon that does not answer is asked again
 	// only by the next command.
 	keepIdentity = time.Second
 	keepAbsence  = time.Minute
@@ -334,7 +334,7 @@ func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error
 		return "missing", failure
 	}
 	if spec.Docker == nil || imageOf(spec, kind) == "" {
-		return "missing", fmt.Errorf("engine kind %q: no image is named", spec.Kind)
+		return "missing", fmt.Errorf("engine kind %q: the image is missing", spec.Kind)
 	}
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
@@ -343,7 +343,7 @@ func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error
 }
 
 // elsewhere names a daemon that is reached over a network, since the same image
-// on another machine is measured anew, whether the plan or the environment leads
+// on another machine is measured again, whether the plan or the environment leads
 // there. It is empty for one of this machine.
 func elsewhere(host, name string) string {
 	end, err := findEndpoint(host, name)
@@ -377,7 +377,7 @@ func ImageIdentity(ctx context.Context, host, name, ref string) (string, error) 
 	case cerrdefs.IsNotFound(err):
 		return "missing", fmt.Errorf("image %q is not on the docker daemon %s", ref, d.Name)
 	case err != nil:
-		return "missing", fmt.Errorf("image %q cannot be looked at: %w", ref, err)
+		return "missing", fmt.Errorf("cannot inspect image %q: %w", ref, err)
 	}
 	is := digestOf(ref, info)
 	if is == "" {
@@ -422,7 +422,7 @@ func registryAuth(ctx context.Context, ref string) (string, error) {
 		err = json.Unmarshal(text, &config)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the docker configuration %s cannot be read: %w", path, err)
+		return "", fmt.Errorf("cannot read the docker configuration %s: %w", path, err)
 	}
 	registry, _, _ := strings.Cut(repository(ref), "/")
 	if registry == "docker.io" {
@@ -444,7 +444,7 @@ func registryAuth(ctx context.Context, ref string) (string, error) {
 		pair, err := base64.StdEncoding.DecodeString(auth.Auth)
 		user, password, ok := strings.Cut(string(pair), ":")
 		if err != nil || !ok {
-			return "", fmt.Errorf("the login for %s in %s cannot be read: run docker login again", registry, path)
+			return "", fmt.Errorf("cannot read the login for %s in %s: run docker login again", registry, path)
 		}
 		login["username"], login["password"] = user, password
 	}
@@ -470,7 +470,7 @@ func askHelper(ctx context.Context, helper, registry string, login map[string]st
 	}
 	var said struct{ Username, Secret string }
 	if err := json.Unmarshal(out, &said); err != nil {
-		return fmt.Errorf("docker-credential-%s gave no login that can be read: %w", helper, err)
+		return fmt.Errorf("docker-credential-%s printed no readable login: %w", helper, err)
 	}
 	if said.Username == "<token>" {
 		login["identitytoken"] = said.Secret

@@ -142,7 +142,7 @@ func TestIdentify(t *testing.T) {
 	}{
 		"built here":    {engine.Docker{Image: name}, info.ID, ""},
 		"not there":     {engine.Docker{Image: "mxflow-test/never-built:1"}, "missing", "is not on the docker daemon"},
-		"no image":      {engine.Docker{}, "missing", "no image is named"},
+		"no image":      {engine.Docker{}, "missing", "the image is missing"},
 		"no daemon":     {engine.Docker{Image: name, Host: "unix:///no/such.sock"}, "missing", "no daemon listens there"},
 		"still none":    {engine.Docker{Image: name, Host: "unix:///no/such.sock"}, "missing", "no daemon listens there"},
 		"wrong context": {engine.Docker{Image: name, Context: "gb11"}, "missing", "no docker context"},

@@ -62,7 +62,7 @@ func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.La
 
 func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (*instance, *engine.Failure) {
 	if err := ctx.Err(); err != nil {
-		return nil, engine.StartFailure(err, "it was cancelled before it began")
+		return nil, engine.StartFailure(err, "it was cancelled before it started")
 	}
 	kind, failure := spec.Prepare()
 	if failure != nil {
@@ -76,7 +76,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 	}
 	ref := imageOf(spec, kind)
 	if ref == "" {
-		return nil, engine.StartFailure(nil, "no image is named: set image in the docker block")
+		return nil, engine.StartFailure(nil, "the image is missing: set image in the docker block")
 	}
 	d, err := Connect(ctx, spec.Docker.Host, spec.Docker.Context)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 	}
 	if l.Remember != nil {
 		if err := l.Remember(d); err != nil {
-			return nil, engine.StartFailure(err, "the daemon %s cannot be noted as used: %v", d.Name, err)
+			return nil, engine.StartFailure(err, "cannot record that daemon %s is in use: %v", d.Name, err)
 		}
 	}
 	info, err := l.Fetched.image(ctx, d, ref, spec.Docker.Pull, l.Progress)
@@ -123,7 +123,7 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind k
 		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
 		defer cancel()
 		if err := d.removeContainer(cleaning, created.ID); err != nil {
-			failure.Reason += fmt.Sprintf("; its container %s is left there: %v", name, err)
+			failure.Reason += fmt.Sprintf("; its container %s was not removed: %v", name, err)
 		}
 		return nil, failure
 	}
@@ -137,7 +137,7 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind k
 // run starts a created container and begins to follow it.
 func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
 	if err := d.putConfig(ctx, id, spec, "/", configFolder); err != nil {
-		return nil, engine.StartFailure(err, "its configuration file cannot be copied into the container: %v", err)
+		return nil, engine.StartFailure(err, "cannot copy its configuration file into the container: %v", err)
 	}
 	to, failure := openOutput(launch, l.LogLimit)
 	if failure != nil {
@@ -195,7 +195,7 @@ func openOutput(launch engine.Launch, limit int64) (o output, failure *engine.Fa
 	}
 	if err != nil {
 		o.close()
-		return o, engine.StartFailure(err, "its log cannot be written: %v", err)
+		return o, engine.StartFailure(err, "cannot write its log: %v", err)
 	}
 	return o, nil
 }
@@ -293,7 +293,7 @@ func (i *instance) Stop(ctx context.Context) error {
 	return err
 }
 
-// configFolder is where a configuration file lies in the container.
+// configFolder is where a configuration file is in the container.
 const configFolder = "etc/mxflow"
 
 // containerOf says in docker's terms what a Spec asks for.
@@ -336,7 +336,7 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 		IpcMode:       container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), ShmSize: shm, Mounts: mounts,
 		Resources: container.Resources{Ulimits: limits, DeviceRequests: gpus, CpusetCpus: engine.CPUList(launch.CPUs)},
 		// The daemon's own copy of the log, from which ours is followed. This driver
-		// keeps bytes as they are, where json-file replaces what is no UTF-8.
+		// keeps bytes as they are, where json-file replaces what is not UTF-8.
 		LogConfig: container.LogConfig{Type: "local", Config: map[string]string{
 			"max-size": "64m", "max-file": "3", "compress": "false",
 		}},
@@ -358,7 +358,7 @@ func expanded(argv []string, expand func(string) string) ([]string, error) {
 	var out []string
 	for _, arg := range argv {
 		if strings.Contains(arg, "{mxflow}") {
-			return nil, fmt.Errorf("{mxflow} in %q is the path of a program on this machine, which is not in the container: name the image's program", arg)
+			return nil, fmt.Errorf("{mxflow} in %q is a path on this machine, not in the container: use a program of the image", arg)
 		}
 		out = append(out, expand(arg))
 	}
@@ -395,7 +395,7 @@ func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec, par
 		return nil
 	}
 	if spec.ConfigName == "" || strings.ContainsAny(spec.ConfigName, "/\x00") {
-		return fmt.Errorf("%q cannot be the name of a file", spec.ConfigName)
+		return fmt.Errorf("%q is not a valid file name", spec.ConfigName)
 	}
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -467,23 +467,23 @@ var refusals = []struct {
 }{
 	{
 		regexp.MustCompile(`could not select device driver`),
-		"the daemon can give no GPU: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus",
+		"the daemon cannot provide GPUs: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus",
 	},
 	{
 		regexp.MustCompile(`nvidia-container-cli|nvidia-container-runtime|libnvidia-ml`),
-		"the daemon's machine has no working NVIDIA driver, or not that GPU: try nvidia-smi -L there, then correct gpus",
+		"the daemon's machine has no working NVIDIA driver, or lacks that GPU: run nvidia-smi -L there, then correct gpus",
 	},
-	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or give a numeric one such as \"1000:1000\""},
+	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or use a numeric one such as \"1000:1000\""},
 	{regexp.MustCompile(`bind source path does not exist: (\S+)`), "the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes"},
 	{regexp.MustCompile(`network (\S+) not found`), "the daemon has no network $1: correct network (see docker network ls), or create it"},
 	{regexp.MustCompile(`port is already allocated|address already in use`), "a port that it needs is taken on the daemon's machine: stop what uses it"},
 	{regexp.MustCompile(`docker-init.*(not found|no such file)`), "the daemon has no init program: install docker-init (package tini or docker-init) there"},
 	{
 		regexp.MustCompile(`exec: "?([^":]+)"?: (executable file not found|stat .*no such file|permission denied)`),
-		`the image has no program "$1" that can be run: correct entrypoint or command, or the image`,
+		`the image has no executable program "$1": correct entrypoint or command, or the image`,
 	},
 	{regexp.MustCompile(`[Nn]o command specified`), "neither the plan nor the image says what to run: set command in the docker block"},
-	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows of what"},
+	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows what uses it"},
 }
 
 // startFailed explains why a container was not made or did not start.
@@ -497,5 +497,5 @@ func (d *Daemon) startFailed(err error) *engine.Failure {
 			return engine.StartFailure(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
 		}
 	}
-	return engine.StartFailure(err, "docker refuses to start its container: %s", text)
+	return engine.StartFailure(err, "docker did not start its container: %s", text)
 }

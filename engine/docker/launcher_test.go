@@ -239,7 +239,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"no network": {
 			func(s *engine.Spec) { s.Docker.Network = "none" },
-			[]string{"leaves no way to reach the engine"},
+			[]string{"the engine cannot be reached"},
 		},
 		"unknown user": {
 			func(s *engine.Spec) { s.Docker.User = "nobody-here" },
@@ -251,11 +251,11 @@ func TestRefusals(t *testing.T) {
 		},
 		"registry that does not answer": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "missing" },
-			[]string{"cannot be pulled", "its registry cannot be reached", "connection refused"},
+			[]string{"cannot pull image", "its registry cannot be reached", "connection refused"},
 		},
 		"always pulled": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "always" },
-			[]string{"cannot be pulled", "its registry cannot be reached"},
+			[]string{"cannot pull image", "its registry cannot be reached"},
 		},
 		"name of an image": {
 			func(s *engine.Spec) { s.Docker.Image = "Not A Name" },
@@ -263,13 +263,13 @@ func TestRefusals(t *testing.T) {
 		},
 		"no image": {
 			func(s *engine.Spec) { s.Docker.Image = "" },
-			[]string{"no image is named"},
+			[]string{"the image is missing"},
 		},
 		"port not known": {
 			func(s *engine.Spec) {
 				s.Docker.Port, s.Profile = 0, &kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
 			},
-			[]string{"not known on which port", "{port}"},
+			[]string{"its port in the container is unknown", "{port}"},
 		},
 		"program of this machine": {
 			func(s *engine.Spec) { s.Command = []string{"{mxflow}"} },
@@ -281,11 +281,11 @@ func TestRefusals(t *testing.T) {
 		},
 		"name of a variable": {
 			func(s *engine.Spec) { s.Env["A=B"] = "c" },
-			[]string{`"A=B" cannot be the name`},
+			[]string{`"A=B" has an invalid name`},
 		},
 		"name of a config file": {
 			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
-			[]string{`"../x" cannot be the name of a file`},
+			[]string{`"../x" is not a valid file name`},
 		},
 		"no daemon": {
 			func(s *engine.Spec) { s.Docker.Host = "unix://" + filepath.Join(t.TempDir(), "docker.sock") },
@@ -362,7 +362,7 @@ func TestRemovedByAnother(t *testing.T) {
 	}
 	<-inst.Exited()
 	var f *engine.Failure
-	if err := inst.Ready(t.Context()); !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "somebody else removed its container") {
+	if err := inst.Ready(t.Context()); !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
 		t.Errorf("Ready: %v", err)
 	}
 	if err := inst.Stop(t.Context()); err != nil {

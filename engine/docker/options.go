@@ -78,7 +78,7 @@ func Size(text string) (int64, error) {
 	}
 	n, err := units.RAMInBytes(text)
 	if err != nil || n <= 0 {
-		return 0, fmt.Errorf(`%q is no size: write a number and a unit, such as "32g" or "512m"`, text)
+		return 0, fmt.Errorf(`%q is not a size: write a number and a unit, such as "32g" or "512m"`, text)
 	}
 	return n, nil
 }
@@ -114,9 +114,9 @@ func Volumes(by map[string]string) ([]mount.Mount, error) {
 		}
 		switch {
 		case source == "" || !strings.HasPrefix(target, "/"):
-			wrong = append(wrong, fmt.Errorf(`volume %q = %q: the path in the container must begin with "/"`, source, by[source]))
+			wrong = append(wrong, fmt.Errorf(`volume %q = %q: the path in the container must start with "/"`, source, by[source]))
 		case mode != "" && mode != "ro" && mode != "rw":
-			wrong = append(wrong, fmt.Errorf(`volume %q = %q: after the path comes nothing, ":ro" or ":rw"`, source, by[source]))
+			wrong = append(wrong, fmt.Errorf(`volume %q = %q: only ":ro" or ":rw" may follow the path`, source, by[source]))
 		case m.Type == mount.TypeVolume && strings.ContainsAny(source, `/\:`):
 			wrong = append(wrong, fmt.Errorf("volume %q is neither an absolute path nor the name of a volume", source))
 		}

@@ -24,7 +24,7 @@ const anyPort = 8000
 // ports says where an engine listens and how requests get there.
 type ports struct {
 	// inside is the port in the container, or on its machine where it shares the
-	// network; 0 where the engine is no server.
+	// network; 0 where the engine is not a server.
 	inside int
 	// publish is the address on which the daemon publishes it, empty where it
 	// needs not be.
@@ -62,11 +62,11 @@ func (d *Daemon) portsFor(ctx context.Context, spec engine.Spec, kind kinds.Kind
 	}
 	switch {
 	case p.inside == 0 && len(kind.Ready) > 0:
-		return p, errors.New("it is not known on which port it listens in the container: set port in the docker block, or put {port} into its command")
+		return p, errors.New("its port in the container is unknown: set port in the docker block, or put {port} into its command")
 	case p.inside == 0:
 		return p, nil
 	case network == "none", strings.HasPrefix(network, "container:"):
-		return p, fmt.Errorf("network = %q leaves no way to reach the engine: leave it out, or use \"host\" or a network of the daemon", network)
+		return p, fmt.Errorf("the engine cannot be reached with network = %q: remove it, or use \"host\" or a network of the daemon", network)
 	}
 	var err error
 	p.publish, err = d.publishAt(ctx)
@@ -103,7 +103,7 @@ func (d *Daemon) hostPort(ctx context.Context, spec engine.Spec, p *ports, asks 
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(p.inside))
 	if err != nil {
-		return fmt.Errorf("port %d of this machine, which the engine is to use with network = \"host\", is taken: %w; "+
+		return fmt.Errorf("port %d of this machine, which the engine needs with network = \"host\", is taken: %w; "+
 			"stop what listens there, or set another port", p.inside, err)
 	}
 	return l.Close()

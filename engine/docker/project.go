@@ -47,7 +47,7 @@ func readProject(ctx context.Context, d *Daemon, spec engine.Spec, launch engine
 	p := &project{d: d, argv: argv, spec: *spec.Compose, launch: launch, unset: spec.Unset}
 	switch info, err := os.Stat(p.spec.File); {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no compose file %s: correct file, which is relative to the plan's folder", p.spec.File)
+		return nil, fmt.Errorf("the compose file %s does not exist: correct file, which is relative to the plan's folder", p.spec.File)
 	case err != nil:
 		return nil, err
 	case info.IsDir():
@@ -104,7 +104,7 @@ func (p *project) container(ctx context.Context) (container.Summary, error) {
 		filters.Arg("label", LabelLaunch+"="+p.launch.ID),
 	)})
 	if err == nil && len(list) != 1 {
-		err = fmt.Errorf("service %q has %d containers, and an engine is one: remove its scale or replicas", p.spec.Service, len(list))
+		err = fmt.Errorf("service %q has %d containers, but an engine must have one: remove its scale or replicas", p.spec.Service, len(list))
 	}
 	if err != nil {
 		return container.Summary{}, err
@@ -126,7 +126,7 @@ func (p *project) putConfig(ctx context.Context, spec engine.Spec) error {
 		return err
 	}
 	if err := p.d.putConfig(ctx, made.ID, spec, "/", configFolder); err != nil {
-		return fmt.Errorf("its configuration file cannot be copied into the container: %w", err)
+		return fmt.Errorf("cannot copy its configuration file into the container: %w", err)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (p *project) write(over overlay) error {
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("the file to lay over %s cannot be written: %w", p.spec.File, err)
+		return fmt.Errorf("cannot write the override file for %s: %w", p.spec.File, err)
 	}
 	p.over = path
 	return nil
@@ -274,7 +274,7 @@ var composeCommand = sync.OnceValues(func() ([]string, error) {
 	if _, err := exec.LookPath("docker-compose"); err == nil {
 		return []string{"docker-compose"}, nil
 	}
-	return nil, errors.New("neither `docker compose` nor `docker-compose` can be run here: install docker's compose plugin " +
+	return nil, errors.New("neither `docker compose` nor `docker-compose` works here: install docker's compose plugin " +
 		"(package docker-compose-plugin or docker-compose-v2), or docker-compose")
 })
 
@@ -339,7 +339,7 @@ func (p *project) explain(what string, exit *engine.Exit, said []string) *engine
 		why = ": " + hint
 	}
 	if len(said) == 0 {
-		why = " and said nothing"
+		why = " and printed nothing"
 	}
 	f.Reason = fmt.Sprintf("%s of %s ended with %s%s", what, p.spec.File, exit, why)
 	f.LogTail = said
@@ -389,7 +389,7 @@ func (r composeResource) external() bool { return r.External != nil && r.Externa
 func parseCompose(text, path string) (composeFile, error) {
 	var f composeFile
 	if err := yaml.Unmarshal([]byte(text), &f); err != nil {
-		return f, fmt.Errorf("what compose makes of %s cannot be read: %w", path, err)
+		return f, fmt.Errorf("cannot read compose's resolved %s: %w", path, err)
 	}
 	// Files that are laid over each other must be of one version, as version 1 of
 	// compose has it; `config` may print another one than it read.

@@ -70,9 +70,9 @@ func (d *Daemon) running(ctx context.Context, name string) (container.InspectRes
 	case err != nil:
 		return info, fmt.Errorf("container %q: %w", name, err)
 	case info.State == nil || !info.State.Running:
-		return info, fmt.Errorf("container %q does not run (%s): start it with docker start %s", name, status(info), name)
+		return info, fmt.Errorf("container %q is not running (%s): start it with docker start %s", name, status(info), name)
 	case info.State.Paused:
-		return info, fmt.Errorf("container %q is paused: let it go on with docker unpause %s", name, name)
+		return info, fmt.Errorf("container %q is paused: resume it with docker unpause %s", name, name)
 	}
 	return info, nil
 }
@@ -91,7 +91,7 @@ func status(info container.InspectResponse) string {
 func (d *Daemon) others(ctx context.Context) string {
 	list, err := d.ContainerList(ctx, container.ListOptions{})
 	if err != nil || len(list) == 0 {
-		return "none runs there"
+		return "none is running there"
 	}
 	var names []string
 	for _, c := range list {
@@ -104,7 +104,7 @@ func (d *Daemon) others(ctx context.Context) string {
 	if len(names) > most {
 		names = append(names[:most], "…")
 	}
-	return "running are " + strings.Join(names, ", ")
+	return "running: " + strings.Join(names, ", ")
 }
 
 // enter looks into a container: whether it runs, and has what is needed.
@@ -125,12 +125,12 @@ func enter(ctx context.Context, d *Daemon, name string, mark execMark) (*shell, 
 	case err == nil:
 		return s, nil
 	case errors.Is(err, errNoProgram):
-		return nil, fmt.Errorf("container %q has no sh, without which mxflow can neither start a command in it nor end what it started: "+
-			"use an image with a shell; an engine with a docker block needs none", s.name)
+		return nil, fmt.Errorf("container %q has no sh, which mxflow needs to start and stop commands in it: "+
+			"use an image with a shell, or a docker block, which needs none", s.name)
 	case lacksGrep(err):
-		return nil, fmt.Errorf("container %q has no grep, by which mxflow finds what the engine started: install it in the image", s.name)
+		return nil, fmt.Errorf("container %q has no grep, which mxflow needs to find the engine's processes: install it in the image", s.name)
 	}
-	return nil, fmt.Errorf("no command can be run in container %q: %w", s.name, err)
+	return nil, fmt.Errorf("cannot run commands in container %q: %w", s.name, err)
 }
 
 // lacksGrep reports that scriptTools found no grep.
@@ -149,7 +149,7 @@ func (s *shell) run(ctx context.Context, script string, args ...string) (string,
 	return string(out), err
 }
 
-// lost says how it came that the container does not run any more, or is another
+// lost says why the container no longer runs, or is another
 // run of it; empty while it is the one that was entered, as far as is known.
 func (s *shell) lost() string {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
@@ -159,7 +159,7 @@ func (s *shell) lost() string {
 	case err == nil && info.State == nil, err != nil && !cerrdefs.IsNotFound(err):
 		return ""
 	case err != nil, info.State.Status == container.StateRemoving, info.State.Status == container.StateDead:
-		return fmt.Sprintf("somebody removed the container %s in which it ran", s.name)
+		return fmt.Sprintf("the container %s in which it ran was removed", s.name)
 	case !info.State.Running:
 		return fmt.Sprintf("the container %s in which it ran was stopped (%s)", s.name, status(info))
 	case s.info.State != nil && info.State.StartedAt != s.info.State.StartedAt:
@@ -168,7 +168,7 @@ func (s *shell) lost() string {
 	return ""
 }
 
-var errUnset = errors.New("only names of letters, digits and underscores can be unset in a container")
+var errUnset = errors.New("in a container, only names of letters, digits and underscores can be unset")
 
 // scriptTools fails where something is missing, and lists the sockets that are
 // listened on.
@@ -179,9 +179,9 @@ cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; exit 0`
 const statusNoGrep = 78
 
 // scriptFamily goes over the processes of a launch: those that carry the mark $1
-// and those of session $2, but no zombies, which an init that is no init leaves
+// and those of session $2, but no zombies, which an init that is none leaves
 // for good. An x before the session says that its leader has ended: while there
-// is a process of that number, another one has got it. 0 is no session. $3 is
+// is a process of that number, another one has got it. 0 is not a session. $3 is
 // "memory", or a signal that each is sent, after it was listed, and then SIGCONT,
 // since a stopped process hears nothing. With "prefix" as $4 the mark is the
 // beginning of one; those in $5 are listed and sent nothing.
@@ -279,14 +279,14 @@ func sessionOf(line, program, folder, where string) (string, error) {
 	said, ok := strings.CutPrefix(line, "mxflow: ")
 	switch {
 	case !ok:
-		return "", fmt.Errorf("the command cannot be started in container %q: %s", where, line)
+		return "", fmt.Errorf("cannot start the command in container %q: %s", where, line)
 	case said == "no folder":
-		return "", fmt.Errorf("container %q has no folder %q that can be entered: correct workdir, or create it", where, folder)
+		return "", fmt.Errorf("container %q has no accessible folder %q: correct workdir, or create it", where, folder)
 	case said == "no program":
 		return "", fmt.Errorf("container %q has no program %q: install it there, give its full path, or set PATH in the engine's env", where, program)
 	}
 	if pid, err := strconv.Atoi(said); err != nil || pid <= 1 {
-		return "", fmt.Errorf("the command was started in container %q and gave no process ID but %q", where, said)
+		return "", fmt.Errorf("the command was started in container %q, but printed %q instead of a process ID", where, said)
 	}
 	return said, nil
 }
@@ -369,7 +369,7 @@ func (s *shell) deaf(ctx context.Context, p *ports) string {
 		}
 	}
 	if len(at) > 0 {
-		return fmt.Sprintf("it listens on %s:%d inside the container alone, which cannot be reached from outside: let it listen on 0.0.0.0 (--host 0.0.0.0)", at[0], p.inside)
+		return fmt.Sprintf("it only listens on %s:%d inside the container, which cannot be reached from outside: make it listen on 0.0.0.0 (--host 0.0.0.0)", at[0], p.inside)
 	}
 	var others []string
 	for _, port := range slices.Sorted(maps.Keys(busy)) {
@@ -378,7 +378,7 @@ func (s *shell) deaf(ctx context.Context, p *ports) string {
 	if len(others) == 0 {
 		return fmt.Sprintf("nothing listens on port %d in the container", p.inside)
 	}
-	return fmt.Sprintf("nothing listens on port %d in the container, only on %s: pass {port} to the command, or name the port in the exec block",
+	return fmt.Sprintf("nothing listens on port %d in the container, only on %s: pass {port} to the command, or set port in the exec block",
 		p.inside, strings.Join(others, ", "))
 }
 
@@ -418,7 +418,7 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 	}
 	busy, err := s.listening(ctx)
 	if err != nil {
-		return none, fmt.Errorf("what listens in container %q cannot be found out: %w", s.name, err)
+		return none, fmt.Errorf("cannot list the listening ports of container %q: %w", s.name, err)
 	}
 	var candidates []int
 	switch published := publishedPorts(home); {
@@ -436,7 +436,7 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 	taken := ""
 	for _, p := range candidates {
 		if at := busy[p]; len(at) > 0 {
-			taken = fmt.Sprintf("something listens on port %d in container %q already (docker exec %s ps shows what): end it, or name another port in the exec block",
+			taken = fmt.Sprintf("port %d in container %q is in use (docker exec %s ps shows by what): stop that, or set another port in the exec block",
 				p, s.name, s.name)
 			continue
 		}
@@ -446,7 +446,7 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 		}
 		var ok bool
 		if way.give, ok = holdPort(home.ID, p); !ok {
-			taken = fmt.Sprintf("port %d of container %q is used by another launch: launch one engine at a time there, or name another port in the exec block", p, s.name)
+			taken = fmt.Sprintf("port %d of container %q is used by another launch: launch one engine at a time there, or set another port in the exec block", p, s.name)
 			continue
 		}
 		if err := way.open(s.d, l); err != nil {
@@ -468,7 +468,7 @@ func (s *shell) network(ctx context.Context) (container.InspectResponse, error) 
 		}
 		var err error
 		if home, err = s.d.running(ctx, other); err != nil {
-			return home, fmt.Errorf("container %q uses the network of another: %w", s.name, err)
+			return home, fmt.Errorf("container %q shares the network of another: %w", s.name, err)
 		}
 	}
 	return home, nil
@@ -499,21 +499,21 @@ func (s *shell) way(ctx context.Context, home container.InspectResponse, port in
 		case near || !bound.IsLoopback():
 			return at(b.HostIP, b.HostPort), nil
 		}
-		return "", fmt.Errorf("container %q publishes port %d on the loopback address of %s alone, which cannot be reached from here: publish it on an address that can (docker run -p %d:%d)",
+		return "", fmt.Errorf("container %q publishes port %d only on the loopback address of %s, which cannot be reached from here: publish it on another address (docker run -p %d:%d)",
 			s.name, port, s.d.Name, port, port)
 	}
 	switch mode := networkMode(home); {
 	case mode == "host":
 		return at(machine, port), nil
 	case mode == "none":
-		return "", fmt.Errorf("container %q has no network (--network none), so nothing in it can be asked: start it with one", s.name)
+		return "", fmt.Errorf("container %q has no network (--network none), so the engine cannot be reached: start it with one", s.name)
 	case near:
 		if own := networks(home); len(own) > 0 {
 			return at(own[0], port), nil
 		}
-		return "", fmt.Errorf("container %q has no address on any network: publish port %d when it is started (docker run -p 127.0.0.1:%d:%d)", s.name, port, port, port)
+		return "", fmt.Errorf("container %q has no address on any network: publish port %d (docker run -p 127.0.0.1:%d:%d)", s.name, port, port, port)
 	}
-	return "", fmt.Errorf("port %d of container %q cannot be reached from here, since the daemon %s is on another machine and the container does not publish it: "+
+	return "", fmt.Errorf("port %d of container %q cannot be reached from here: the daemon %s is on another machine, and the container does not publish it: "+
 		"start the container with -p %d:%d, or with --network host", port, s.name, s.d.Name, port, port)
 }
 
@@ -538,9 +538,9 @@ func (s *shell) killAll(session string, limit time.Duration) error {
 			return nil
 		case time.Now().Before(end):
 		case err != nil:
-			return fmt.Errorf("what runs in container %s cannot be looked at: %w", s.name, err)
+			return fmt.Errorf("cannot list the processes in container %s: %w", s.name, err)
 		default:
-			return errors.New("in container " + s.name + " there still run " + strings.Join(left, ", ") + ", " + limit.String() + " after SIGKILL")
+			return errors.New("in container " + s.name + " still running: " + strings.Join(left, ", ") + ", " + limit.String() + " after SIGKILL")
 		}
 		if !strings.HasPrefix(session, "x") && session != "0" {
 			session = "x" + session // its leader was killed

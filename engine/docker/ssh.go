@@ -26,10 +26,10 @@ import (
 func sshTarget(address string) (args []string, socket string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
-		return nil, "", fmt.Errorf("%q is no address of a docker daemon: write ssh://user@host", address)
+		return nil, "", fmt.Errorf("%q is not the address of a docker daemon: write ssh://user@host", address)
 	}
 	if _, set := u.User.Password(); set {
-		return nil, "", fmt.Errorf("the docker address ssh://%s holds a password: use a key (ssh-copy-id)", u.Hostname())
+		return nil, "", fmt.Errorf("the docker address ssh://%s contains a password: use a key (ssh-copy-id)", u.Hostname())
 	}
 	if user := u.User.Username(); user != "" {
 		args = append(args, "-l", user)
@@ -79,7 +79,7 @@ func dialCommand(name string, args ...string) (net.Conn, error) {
 		return nil, err
 	}
 	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s cannot be started: %w", name, err)
+		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
 	return c, nil
 }
@@ -153,7 +153,7 @@ type tunnel struct {
 	release func()
 }
 
-// openTunnel starts the ssh command. Its output lies beside the engine's log. It
+// openTunnel starts the ssh command. Its output is beside the engine's log. It
 // ends with mxflow, and Sweep finds it where it does not. Whether it works shows
 // when the engine is asked.
 func openTunnel(d *Daemon, remote string, launch engine.Launch) (*tunnel, error) {
@@ -173,7 +173,7 @@ func openTunnel(d *Daemon, remote string, launch engine.Launch) (*tunnel, error)
 	}, launch)
 	if err != nil {
 		release()
-		return nil, fmt.Errorf("the tunnel to %s cannot be opened: %w", d.Name, err)
+		return nil, fmt.Errorf("cannot open the tunnel to %s: %w", d.Name, err)
 	}
 	return t, nil
 }
@@ -184,7 +184,7 @@ func (t *tunnel) broken() string {
 		return ""
 	}
 	said := strings.Join(logscan.Tail(t.command.LogPath(), 1), "")
-	return fmt.Sprintf("; the ssh tunnel to it is gone (%s): %s", t.command.Exit(), said)
+	return fmt.Sprintf("; its ssh tunnel ended (%s): %s", t.command.Exit(), said)
 }
 
 func (t *tunnel) close() {

@@ -34,7 +34,7 @@ func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Le
 		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelOwner+"="+owner)),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("docker daemon %s: what was left there cannot be listed: %w", d.Name, err)
+		return nil, fmt.Errorf("docker daemon %s: cannot list what earlier runs left: %w", d.Name, err)
 	}
 	var swept []Leftover
 	var wrong []error
@@ -51,7 +51,7 @@ func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Le
 		err := d.removeContainer(removing, c.ID)
 		cancel()
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("docker daemon %s: container %s, left by an earlier run, cannot be removed: %w", d.Name, s.Name, err))
+			wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot remove container %s, left by an earlier run: %w", d.Name, s.Name, err))
 			continue
 		}
 		swept = append(swept, s)
@@ -105,7 +105,7 @@ func SweepExec(ctx context.Context, d *Daemon, id, owner string) (ExecLeftover, 
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		out, err := s.run(ctx, scriptFamily, envExec+"="+s.mark.String(), "0", "KILL", "prefix")
 		if err != nil {
-			return swept, fmt.Errorf("what an earlier run left in container %s cannot be looked at: %w", swept.Container, err)
+			return swept, fmt.Errorf("cannot list what an earlier run left in container %s: %w", swept.Container, err)
 		}
 		left := strings.Fields(out)
 		if len(left) == 0 {
@@ -116,7 +116,7 @@ func SweepExec(ctx context.Context, d *Daemon, id, owner string) (ExecLeftover, 
 		}
 		swept.Processes = len(seen)
 		if time.Now().After(end) {
-			return swept, fmt.Errorf("left in container %s by an earlier run and not to be ended within %s of SIGKILL: processes %s",
+			return swept, fmt.Errorf("processes of an earlier run in container %s did not end within %s of SIGKILL: %s",
 				swept.Container, killWait, strings.Join(left, ", "))
 		}
 		select {

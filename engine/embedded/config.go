@@ -211,15 +211,15 @@ type Switch struct {
 func Switches() []Switch {
 	return []Switch{
 		{envKVCache, []string{"on", "off"}, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached + "), or compute the whole prefix again for every token (kernel " + kernelRecompute + ")."},
-		{envKVFormat, []string{KVF32, KVInt8}, KVF32, "Format of the keys and values that are kept: float32, or 8 bits with a scale for each head and token (kernel " + kernelKVInt8 + "), held as the float32 numbers that they stand for. Rounding moves every log-probability a little."},
-		{envMoE, []string{MoERouted, MoEAll}, MoERouted, "Compute only the experts that the router chose (kernel " + kernelMoERouted + "), or all of them and weight the others by zero (kernel " + kernelMoEAll + "). Both give the same text."},
-		{envLMHead, []string{LMHeadF32, LMHeadMXFP4}, LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 + ") or MXFP4, smaller and in pure Go slower (kernel " + kernelHeadMXFP4 + ")."},
+		{envKVFormat, []string{KVF32, KVInt8}, KVF32, "Format of the KV cache: float32, or 8 bits with a scale per head and token (kernel " + kernelKVInt8 + "), stored as the float32 values that they represent. Rounding shifts every log-probability slightly."},
+		{envMoE, []string{MoERouted, MoEAll}, MoERouted, "Compute only the routed experts (kernel " + kernelMoERouted + "), or all of them with the others weighted by zero (kernel " + kernelMoEAll + "). Both give the same text."},
+		{envLMHead, []string{LMHeadF32, LMHeadMXFP4}, LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 + ") or MXFP4, smaller but slower in pure Go (kernel " + kernelHeadMXFP4 + ")."},
 		{envSinks, []string{"on", "off"}, "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks + ") or a plain softmax (kernel " + kernelSoftmaxNoSinks + "). The weights were built with sinks: without them the first two positions of a prompt see noise."},
-		{envThreads, []string{"N"}, "1", "Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses one. --threads wins over it. Output does not depend on it."},
-		{envPrefixCache, []string{"on", "off"}, "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt that begins like one of them (kernel " + kernelPrefixLookup + " looks, " + kernelPrefixReuse + " when something was found). The last token is always computed. The text is the same; usage counts cached_tokens."},
-		{envSpeculation, []string{speculationOff, promptLookupPrefix + "N"}, speculationOff, "Draft up to N tokens a step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, stood before in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event."},
+		{envThreads, []string{"N"}, "1", "Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses one. --threads overrides it. Output does not depend on it."},
+		{envPrefixCache, []string{"on", "off"}, "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " + kernelPrefixLookup + " for lookup, " + kernelPrefixReuse + " for a hit). The last token is always computed. The text is the same; usage counts cached_tokens."},
+		{envSpeculation, []string{speculationOff, promptLookupPrefix + "N"}, speculationOff, "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event."},
 		{envReasoning, []string{"N"}, "0", "The first N tokens of a chat answer go out as reasoning_content, so clients of reasoning models can be tried."},
-		{envFault, faultForms(), "", "Faults to inject, separated by commas, for tests of what watches the engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv leaves keys and values of every 16th token that is decoded as those of 16 tokens before, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 loses 64 KiB a request: all five without a word in the log, as such mistakes are."},
+		{envFault, faultForms(), "", "Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind."},
 	}
 }
 
@@ -234,14 +234,14 @@ func Settings() []Setting {
 	return []Setting{
 		{"host", "string", "127.0.0.1", "Address to listen on."},
 		{"port", "int", "8000", "Port to listen on; 0 takes a free one and logs it."},
-		{"seed", "int", "0", "Seed of the weights, and of sampling where a request brings none."},
-		{"layers", "int", "4", "Decoder layers, 1 to 64. Fewer layers hold less of the shipped text."},
+		{"seed", "int", "0", "Seed of the weights, and of sampling for requests without one."},
+		{"layers", "int", "4", "Decoder layers, 1 to 64. With fewer layers it knows less of the built-in text."},
 		{"threads", "int", "1", "Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64."},
 		{"max_model_len", "int", "8192", "Longest sequence, prompt and output together, in tokens."},
-		{"max_num_seqs", "int", "4", "Requests that take turns at the model; others wait."},
-		{"served_model_name", "string", "mxflow-embedded", "Name that /v1/models lists and requests must use."},
-		{"prefix_cache_tokens", "int", "16384", "Tokens that the prefix cache keeps, where it is on. The least recently used go first."},
-		{"profiler_dir", "string", "", "Folder for profiles: POST /start_profile begins one, POST /stop_profile writes it there as a trace like torch's. Empty serves neither."},
+		{"max_num_seqs", "int", "4", "Requests that share the model in turn; others wait."},
+		{"served_model_name", "string", "mxflow-embedded", "Model name in /v1/models, which requests must use."},
+		{"prefix_cache_tokens", "int", "16384", "Tokens that the prefix cache holds, if it is on. The least recently used are evicted first."},
+		{"profiler_dir", "string", "", "Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there as a trace like torch's. Empty disables both."},
 	}
 }
 
@@ -326,7 +326,7 @@ func parseFaults(list string) (Faults, error) {
 		}
 		counts := map[string]counted{
 			"crash_after": {&f.CrashAfter, "tokens"}, "stall_after": {&f.StallAfter, "tokens"},
-			"wrong_after": {&f.WrongAfter, "requests"}, "leak": {&f.Leak, "KiB a request"},
+			"wrong_after": {&f.WrongAfter, "requests"}, "leak": {&f.Leak, "KiB per request"},
 		}
 		switch {
 		case item == "":

@@ -82,7 +82,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:", "needs a number of requests"},
 		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:-1", "needs a number of requests"},
 		{"", "MXFLOW_EMBEDDED_FAULT=wrong_after", "needs a number of requests"},
-		{"", "MXFLOW_EMBEDDED_FAULT=leak:no", "needs a number of KiB a request"},
+		{"", "MXFLOW_EMBEDDED_FAULT=leak:no", "needs a number of KiB per request"},
 		{"", "MXFLOW_EMBEDDED_FAULT=stale_kv:3", "no fault"},
 		{"", "MXFLOW_EMBEDDED_KV_FORMAT=fp8", "use f32 or int8"},
 		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},

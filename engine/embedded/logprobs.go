@@ -77,7 +77,7 @@ type scored struct {
 	logProb float64
 }
 
-// rank is what the logits of a position say, where id was chosen or stands there. Logits
+// rank is what the logits of a position say, where id was chosen or is there. Logits
 // with a NaN say nothing of any token.
 func rank(logits []float32, id token, top int) position {
 	largest := math.Inf(-1)
@@ -203,7 +203,7 @@ func (l listing) ofPrompt(tk *tokenizer, prompt []token, positions []position) (
 	return p
 }
 
-// promptPosition is written as an object by token id, the token that stands there first;
+// promptPosition is written as an object by token id, the token that is there first;
 // null for the first of a prompt.
 type promptPosition struct {
 	tk *tokenizer

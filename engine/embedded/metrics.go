@@ -50,7 +50,7 @@ func (m *metrics) kvUsage() float64 {
 	return float64(m.kvTokens.Load()) / float64(m.kvCapacity)
 }
 
-// prefixed is what every name of the page begins with.
+// prefixed is the prefix of every name of the page.
 const prefixed = "mxflow_embedded:"
 
 // write prints the Prometheus text format, version 0.0.4.

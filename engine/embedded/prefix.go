@@ -51,7 +51,7 @@ func newPrefixCache(s shape, tokens int) *prefixCache {
 
 // reuse fills the empty cache of a sequence with the longest beginning that is
 // known and returns its length in tokens. The last token is never taken from
-// here: it has to be computed to give logits.
+// here: it must be computed to give logits.
 func (c *prefixCache) reuse(seq *sequence) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func newBlockKey(parent uint64, tokens []token) blockKey {
 	return blockKey{parent, [blockTokens]token(tokens[:blockTokens])}
 }
 
-// walk returns the blocks that tokens begin with, first to last.
+// walk returns the blocks that tokens start with, first to last.
 func (c *prefixCache) walk(tokens []token) (chain []*list.Element) {
 	parent := uint64(0)
 	for at := 0; at+blockTokens <= len(tokens); at += blockTokens {

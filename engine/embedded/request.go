@@ -146,7 +146,7 @@ func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen i
 	asked := func(n *int) bool { return n != nil && *n != 1 }
 	switch {
 	case asked(q.N) || asked(q.BestOf):
-		return g, badRequest("n", "n and best_of must be 1: this engine writes one answer a request")
+		return g, badRequest("n", "n and best_of must be 1: this engine writes one answer per request")
 	case q.Echo || q.Suffix != "":
 		return g, badRequest("echo", "echo and suffix are not supported")
 	case len(prompt) == 0:

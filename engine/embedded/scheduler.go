@@ -405,7 +405,7 @@ const (
 // promptLookup drafts up to n tokens that may follow: what followed when the
 // last few tokens stood there before, in prompt or output, the latest time
 // first (Saxena, "Prompt Lookup Decoding", 2023). Where that runs into the end
-// of tokens it goes on with its own draft, so that short loops are drafted in
+// of tokens it continues with its own draft, so that short loops are drafted in
 // full.
 func promptLookup(tokens []token, n int) []token {
 	for gram := longestGram; gram >= shortestGram; gram-- {

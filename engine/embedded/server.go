@@ -432,7 +432,7 @@ type promptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// completionDetails is there where answers begin with reasoning.
+// completionDetails is there where answers start with reasoning.
 type completionDetails struct {
 	ReasoningTokens int `json:"reasoning_tokens"`
 }

@@ -93,7 +93,7 @@ const firstStream = 7
 
 // write writes the trace as torch's profiler does: the Trace Event Format, complete
 // events with times in µs, kernels on the streams of device 0. The processor's time that
-// this engine takes stands where a GPU's would.
+// this engine takes is in the place of a GPU's.
 func (t *tracer) write(to io.Writer) error {
 	type event struct {
 		Phase    string         `json:"ph"`

@@ -470,7 +470,7 @@ func signCode(index int) [codeDims]float32 {
 // current one and two before it.
 const contextSlots = 3
 
-// noToken stands where there is none.
+// noToken means that there is none.
 const noToken = token(-1)
 
 // cell is one thing to remember: after context (oldest token first) comes

@@ -23,17 +23,17 @@ func CheckURL(text string) error {
 	case err != nil:
 		return fmt.Errorf("%q is not a URL: write one such as \"https://box.example:8000/v1\"", text)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%q does not begin with http:// or https://", text)
+		return fmt.Errorf("%q does not start with http:// or https://", text)
 	case u.Hostname() == "":
-		return fmt.Errorf("%q names no host", text)
+		return fmt.Errorf("%q has no host", text)
 	case u.User != nil:
-		return errors.New("a URL with a name or password in it ends up in logs: put the key into api_key, or a Basic one into headers")
+		return errors.New("a URL with a user or password would end up in logs: put the key into api_key, or Basic authentication into headers")
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%q has a query or a fragment, and paths are appended to it: leave out what begins with ? or #", text)
+		return fmt.Errorf("%q has a query or a fragment, but paths are appended to it: remove everything from ? or # on", text)
 	}
 	for _, page := range []string{"/completions", "/models", "/health"} {
 		if strings.HasSuffix(strings.TrimRight(u.Path, "/"), page) {
-			return fmt.Errorf("%q is a single page: give the address that its pages lie below, such as %q", text, u.Scheme+"://"+u.Host+"/v1")
+			return fmt.Errorf("%q is a single page: use the base address, such as %q", text, u.Scheme+"://"+u.Host+"/v1")
 		}
 	}
 	return nil
@@ -48,7 +48,7 @@ func CheckHeader(name, value string) error {
 	token := func(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }
 	switch {
 	case name == "" || strings.IndexFunc(name, func(r rune) bool { return !token(r) }) >= 0:
-		return fmt.Errorf("%q cannot be the name of a header", name)
+		return fmt.Errorf("%q is not a valid header name", name)
 	case slices.Contains(notSent, http.CanonicalHeaderKey(name)):
 		return fmt.Errorf("the header %s is set by mxflow itself", name)
 	}
@@ -60,9 +60,9 @@ func CheckHeader(name, value string) error {
 func CheckKey(value string) error {
 	switch {
 	case strings.TrimSpace(value) != value:
-		return errors.New("it begins or ends with white space, as text read from a file does: use trimspace(file(…))")
+		return errors.New("it starts or ends with white space, as text from a file often does: use trimspace(file(…))")
 	case strings.IndexFunc(value, unicode.IsControl) >= 0:
-		return errors.New("it holds a control character, which no header can carry")
+		return errors.New("it contains a control character, which headers cannot have")
 	}
 	return nil
 }
@@ -70,19 +70,19 @@ func CheckKey(value string) error {
 // accessOf is how requests reach an endpoint.
 func accessOf(e *engine.Endpoint) (engine.Access, *engine.Failure) {
 	if err := CheckURL(e.URL); err != nil {
-		return engine.Access{}, engine.StartFailure(err, "its url cannot be used: %v", err)
+		return engine.Access{}, engine.StartFailure(err, "its url is invalid: %v", err)
 	}
 	base := strings.TrimRight(e.URL, "/")
 	a := engine.Access{BaseURL: strings.TrimRight(strings.TrimSuffix(base, "/v1"), "/"), Header: http.Header{}}
 	for name, value := range e.Headers {
 		if err := CheckHeader(name, value); err != nil {
-			return a, engine.StartFailure(err, "its headers cannot be sent: %q: %v", name, err)
+			return a, engine.StartFailure(err, "its header %q is invalid: %v", name, err)
 		}
 		a.Header.Set(name, value)
 	}
 	if e.APIKey != "" {
 		if err := CheckKey(e.APIKey); err != nil {
-			return a, engine.StartFailure(err, "its api_key cannot be sent: %v", err)
+			return a, engine.StartFailure(err, "its api_key is invalid: %v", err)
 		}
 		a.Header.Set("Authorization", "Bearer "+e.APIKey)
 	}
@@ -100,19 +100,19 @@ func tlsOf(e *engine.Endpoint) (*tls.Config, *engine.Failure) {
 	if e.CAFile != "" {
 		pem, err := os.ReadFile(e.CAFile)
 		if err != nil {
-			return nil, engine.StartFailure(err, "its ca_file cannot be read: %v", err)
+			return nil, engine.StartFailure(err, "cannot read its ca_file: %v", err)
 		}
 		if c.RootCAs, err = x509.SystemCertPool(); err != nil {
 			c.RootCAs = x509.NewCertPool()
 		}
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, engine.StartFailure(nil, "its ca_file %q holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", e.CAFile)
+			return nil, engine.StartFailure(nil, "its ca_file %q contains no PEM certificate (-----BEGIN CERTIFICATE-----)", e.CAFile)
 		}
 	}
 	if e.ClientCert != "" {
 		pair, err := tls.LoadX509KeyPair(e.ClientCert, e.ClientKey)
 		if err != nil {
-			return nil, engine.StartFailure(err, "its client_cert %q and client_key %q cannot be used: %v", e.ClientCert, e.ClientKey, err)
+			return nil, engine.StartFailure(err, "cannot use its client_cert %q and client_key %q: %v", e.ClientCert, e.ClientKey, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

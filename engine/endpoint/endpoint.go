@@ -1,4 +1,4 @@
-// Package endpoint finds engines that somebody else runs: their address, keys and
+// Package endpoint finds engines that mxflow does not start: their address, keys and
 // certificates, whether they are still there, and their log if this machine can
 // read it. It starts and stops nothing except by the plan's restart command.
 package endpoint
@@ -24,7 +24,7 @@ import (
 // where the plan does not say: it should have been there before us.
 const settledTimeout = time.Minute
 
-// Launcher launches nothing: it finds a server that somebody else runs,
+// Launcher launches nothing: it finds a server that is already running,
 // after the command that restarts it where the plan has one. It never stops it.
 // The zero value is ready to use.
 type Launcher struct{}
@@ -50,10 +50,10 @@ var (
 // Launch implements Launcher.
 func (Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (engine.Instance, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, engine.StartFailure(err, "it was cancelled before it began")
+		return nil, engine.StartFailure(err, "it was cancelled before it started")
 	}
 	if spec.Endpoint == nil {
-		return nil, engine.StartFailure(nil, "the plan names no endpoint")
+		return nil, engine.StartFailure(nil, "the plan has no endpoint block for it")
 	}
 	if spec.ReadyTimeout <= 0 && len(spec.Endpoint.Restart) == 0 {
 		spec.ReadyTimeout = settledTimeout
@@ -114,13 +114,13 @@ func (e *endpoint) Ready(ctx context.Context) error {
 	took, err := ready.Waiter{
 		Kind: e.kind, Model: e.spec.Model, Access: e.access, Started: e.started, Limit: e.spec.ReadyTimeout,
 		Exited: e.dead, Exit: e.Exit, Failure: e.failure, Settled: !e.fresh(),
-		Key: "api_key of its endpoint block, and at the variable that it comes from",
+		Key: "api_key of its endpoint block and the variable that sets it",
 	}.Wait(ctx)
 	if err != nil {
 		return err
 	}
 	if e.log != nil && !e.log.found() {
-		return e.failure("become ready", nil, "it answers, but its log_file %q is not there: correct log_file, or remove it", e.log.from)
+		return e.failure("become ready", nil, "it answers, but its log_file %q does not exist: correct log_file, or remove it", e.log.from)
 	}
 	if e.fresh() {
 		e.startup.CompareAndSwap(0, int64(took))
@@ -134,7 +134,7 @@ func (e *endpoint) Startup() time.Duration { return time.Duration(e.startup.Load
 // Exited implements Instance: it is closed once Alive has found the server gone.
 func (e *endpoint) Exited() <-chan struct{} { return e.dead }
 
-// Exit implements Instance. How a server ended that somebody else runs is not
+// Exit implements Instance. How a server that mxflow did not start ended is not
 // known, only that it has.
 func (e *endpoint) Exit() *engine.Exit {
 	select {
@@ -157,7 +157,7 @@ func (e *endpoint) LogPath() string {
 	return e.log.to.Path
 }
 
-// Stop implements Instance: it stops following the log, and the server goes on.
+// Stop implements Instance: it stops following the log, and the server continues.
 func (e *endpoint) Stop(context.Context) error {
 	e.closeLog()
 	return nil
@@ -198,5 +198,5 @@ func (e *endpoint) Alive(ctx context.Context) error {
 		return nil
 	}
 	e.once.Do(func() { close(e.dead) })
-	return fmt.Errorf("the server is gone: %s", says)
+	return fmt.Errorf("the server no longer answers: %s", says)
 }

@@ -132,7 +132,7 @@ func TestEndpointFoundDeadWhenAsked(t *testing.T) {
 		t.Errorf("Alive of a server that is gone: %v", err)
 	}
 	<-inst.Exited()
-	if exit := inst.Exit(); exit == nil || exit.String() != "it can no longer be reached" {
+	if exit := inst.Exit(); exit == nil || exit.String() != "no longer reachable" {
 		t.Errorf("Exit is %v", exit)
 	}
 }
@@ -159,12 +159,12 @@ func TestEndpointSaysWhatIsWrong(t *testing.T) {
 		change []func(*engine.Spec)
 		want   []string
 	}{
-		"no key":         {serve: upstream("vllm", "k-123456"), want: []string{"asks for a key, and none was sent", "api_key", "401 Unauthorized"}},
-		"wrong key":      {serve: upstream("vllm", "k-123456"), change: []func(*engine.Spec){key}, want: []string{"refuses the key", "api_key", "variable"}},
-		"forbidden":      {serve: page(403, "no"), change: []func(*engine.Spec){key}, want: []string{"refuses the key", "403"}},
-		"redirect":       {serve: page(308, "", "Location", "https://elsewhere.example/v1"), want: []string{"redirect to https://elsewhere.example/v1", "url"}},
+		"no key":         {serve: upstream("vllm", "k-123456"), want: []string{"requires a key, but none was sent", "api_key", "401 Unauthorized"}},
+		"wrong key":      {serve: upstream("vllm", "k-123456"), change: []func(*engine.Spec){key}, want: []string{"refused the key", "api_key", "variable"}},
+		"forbidden":      {serve: page(403, "no"), change: []func(*engine.Spec){key}, want: []string{"refused the key", "403"}},
+		"redirect":       {serve: page(308, "", "Location", "https://elsewhere.example/v1"), want: []string{"redirects to https://elsewhere.example/v1", "url"}},
 		"a proxy's page": {serve: page(200, "\n<!DOCTYPE html><html><title>Sign in\n to Example</title>"), want: []string{"web page", "Sign in to Example"}},
-		"another path":   {serve: page(404, "404 page not found"), want: []string{"does not know the page", "correct the path"}},
+		"another path":   {serve: page(404, "404 page not found"), want: []string{"lacks the readiness page", "correct the path"}},
 		"another kind":   {serve: upstream("llamacpp", ""), change: []func(*engine.Spec){kind("embedded")}, want: []string{"of kind llamacpp", `owned_by "llamacpp"`, "plan says embedded"}},
 		"ollama there": {serve: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/" {
@@ -173,17 +173,17 @@ func TestEndpointSaysWhatIsWrong(t *testing.T) {
 			}
 			http.NotFound(w, r)
 		}), change: []func(*engine.Spec){kind("embedded")}, want: []string{"of kind ollama", "Ollama is running"}},
-		"unknown authority": {serve: upstream("vllm", ""), cert: &ca.good, want: []string{"authority that this machine does not know", "ca_file", "insecure"}},
+		"unknown authority": {serve: upstream("vllm", ""), cert: &ca.good, want: []string{"signed by an unknown authority", "ca_file", "insecure"}},
 		"another host": {
 			serve: upstream("vllm", ""), cert: &ca.otherHost, change: []func(*engine.Spec){ca.trusted},
 			want: []string{"certificate is for another host (elsewhere.example)", "not for 127.0.0.1"},
 		},
-		"expired":             {serve: upstream("vllm", ""), cert: &ca.expired, change: []func(*engine.Spec){ca.trusted}, want: []string{"not valid now", "renew it"}},
-		"TLS to a plain port": {serve: upstream("vllm", ""), url: func(addr string) string { return "https://" + addr }, want: []string{"plain HTTP and not TLS", "http://"}},
-		"plain to a TLS port": {serve: upstream("vllm", ""), cert: &ca.good, url: func(addr string) string { return "http://" + addr }, want: []string{"TLS and not plain HTTP", "https://"}},
+		"expired":             {serve: upstream("vllm", ""), cert: &ca.expired, change: []func(*engine.Spec){ca.trusted}, want: []string{"only valid from", "renew it"}},
+		"TLS to a plain port": {serve: upstream("vllm", ""), url: func(addr string) string { return "https://" + addr }, want: []string{"plain HTTP, not TLS", "http://"}},
+		"plain to a TLS port": {serve: upstream("vllm", ""), cert: &ca.good, url: func(addr string) string { return "http://" + addr }, want: []string{"TLS, not plain HTTP", "https://"}},
 		"no such host": {
 			serve: upstream("vllm", ""), url: func(string) string { return "http://no-such-host.invalid:1" },
-			want: []string{"no host \"no-such-host.invalid\"", "url"},
+			want: []string{"unknown host \"no-such-host.invalid\"", "url"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestEndpointOverTLS(t *testing.T) {
 		"its authority is given": {change: ca.trusted},
 		"unchecked":              {change: func(s *engine.Spec) { s.Endpoint.Insecure = true }},
 		"with a certificate":     {client: true, change: func(s *engine.Spec) { ca.trusted(s); ca.shown(s) }},
-		"without one":            {client: true, change: ca.trusted, fails: "asks for a client certificate"},
+		"without one":            {client: true, change: ca.trusted, fails: "requires a valid client certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewUnstartedServer(upstream("vllm", ""))
@@ -279,14 +279,14 @@ func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*engine.Endpoint){
-		"its ca_file cannot be read":              func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
-		"holds no certificate in PEM form":        func(e *engine.Endpoint) { e.CAFile = empty },
-		"client_key \"none\" cannot be used":      func(e *engine.Endpoint) { e.ClientCert, e.ClientKey = empty, "none" },
-		"its log_file cannot be read":             func(e *engine.Endpoint) { e.LogFile = "no-such.log" },
-		"no file that can be followed":            func(e *engine.Endpoint) { e.LogFile = t.TempDir() },
-		"its api_key cannot be sent: it begins":   func(e *engine.Endpoint) { e.APIKey = "key\n" },
-		"program \"no-such-program\" is in no":    func(e *engine.Endpoint) { e.Restart = []string{"no-such-program"} },
-		"restart command \"false\" failed (exit ": func(e *engine.Endpoint) { e.Restart = []string{"false"} },
+		"cannot read its ca_file":                    func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
+		"contains no PEM certificate":                func(e *engine.Endpoint) { e.CAFile = empty },
+		"client_key \"none\"":                        func(e *engine.Endpoint) { e.ClientCert, e.ClientKey = empty, "none" },
+		"cannot read its log_file":                   func(e *engine.Endpoint) { e.LogFile = "no-such.log" },
+		"is not a regular file":                      func(e *engine.Endpoint) { e.LogFile = t.TempDir() },
+		"its api_key is invalid: it starts":          func(e *engine.Endpoint) { e.APIKey = "key\n" },
+		"program \"no-such-program\" is not in PATH": func(e *engine.Endpoint) { e.Restart = []string{"no-such-program"} },
+		"restart command \"false\" failed (exit ":    func(e *engine.Endpoint) { e.Restart = []string{"false"} },
 	} {
 		_, err := attach(t, at("https://127.0.0.1:1", func(s *engine.Spec) { change(s.Endpoint) }))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -403,7 +403,7 @@ func TestFollowedLogIsOfThisLaunch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("log_file %q is not there", spec.Endpoint.LogFile)) {
+		if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("log_file %q does not exist", spec.Endpoint.LogFile)) {
 			t.Errorf("Ready: %v", err)
 		}
 	})

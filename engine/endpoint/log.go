@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// followEvery is how often somebody else's log is looked at.
+// followEvery is how often the server's log is read.
 const followEvery = 200 * time.Millisecond
 
-// followedLog copies what is appended to somebody else's log from the launch
+// followedLog copies what is appended to the server's log from the launch
 // on, so that nothing an earlier start printed is taken for evidence of this
 // one. A file that is replaced or cut, as a rotation or a restart does, is read
 // on from its beginning.
@@ -40,17 +40,17 @@ func followLog(from, to string, later bool) (*followedLog, *engine.Failure) {
 		info, err := file.Stat()
 		if err != nil || !info.Mode().IsRegular() {
 			file.Close()
-			return nil, engine.StartFailure(err, "its log_file %q is no file that can be followed", from)
+			return nil, engine.StartFailure(err, "its log_file %q is not a regular file", from)
 		}
 		f.open, f.offset = file, info.Size()
 	case later && errors.Is(err, fs.ErrNotExist):
 	default:
-		return nil, engine.StartFailure(err, "its log_file cannot be read: %v: correct log_file, or remove it", err)
+		return nil, engine.StartFailure(err, "cannot read its log_file: %v: correct log_file, or remove it", err)
 	}
 	var err error
 	if f.to, err = logscan.Open(to, 0, logscan.Evidence{}); err != nil {
 		f.shut()
-		return nil, engine.StartFailure(err, "its log cannot be written: %v", err)
+		return nil, engine.StartFailure(err, "cannot write its log: %v", err)
 	}
 	go f.run()
 	return f, nil

@@ -149,7 +149,7 @@ func Replay(kind, crash string) engine.Spec {
 }
 
 // ReplayState is what a replayed server has been asked, by "METHOD /path", and
-// whether its model is loaded. It answers it at /__replay, which is no question.
+// whether its model is loaded. It answers it at /__replay, which is not a question.
 type ReplayState struct {
 	Loaded bool           `json:"loaded"`
 	Asked  map[string]int `json:"asked"`

@@ -77,7 +77,7 @@ type sign struct {
 var signs = []sign{
 	{
 		Dubious, regexp.MustCompile(`detected dubious ownership in repository at '?([^'\n]*)`),
-		"the repository $1 belongs to another user, and git does not trust it: run mxflow as its owner, or allow it with: git config --global --add safe.directory $1",
+		"the repository $1 belongs to another user, so git does not trust it: run mxflow as its owner, or allow it with: git config --global --add safe.directory $1",
 	},
 	{
 		NotRepository, regexp.MustCompile(`not a git repository`),
@@ -85,43 +85,43 @@ var signs = []sign{
 	},
 	{
 		NotRepository, regexp.MustCompile(`this operation must be run in a work tree`),
-		"$DIR is a bare repository, without files: name a working tree of it",
+		"$DIR is a bare repository, without files: use a working tree of it",
 	},
 	{
 		Locked, regexp.MustCompile(`Unable to create '([^']*\.lock)': File exists`),
-		"another git is at work in $DIR, or one was killed there: when none runs any more, remove $1",
+		"another git is running in $DIR, or was killed there: if none is running, remove $1",
 	},
 	{
 		NoIdentity, regexp.MustCompile(`(?i)tell me who you are|unable to auto-detect email|empty ident name`),
-		"git does not know who makes the commit: set user.name and user.email with git config, or GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL, GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
+		"git does not know the author of the commit: set user.name and user.email with git config, or GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL, GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
 	},
 	{
 		Remote, regexp.MustCompile(`terminal prompts disabled|could not read (?:Username|Password)|Permission denied \(publickey|Authentication failed|Host key verification failed`),
-		"the remote wants credentials, and nobody is asked for them: set up a credential helper or an ssh key that needs no passphrase ($LINE)",
+		"the remote requires credentials, and mxflow cannot ask for them: set up a credential helper or an ssh key without a passphrase ($LINE)",
 	},
 	{
 		UnknownRef, regexp.MustCompile(`couldn't find remote ref (\S+)`),
-		"the remote has no $1: correct the name, or look at what there is with: git ls-remote",
+		"the remote has no $1: correct the name; git ls-remote lists what it has",
 	},
 	{
 		Remote, regexp.MustCompile(`Could not resolve host|unable to access|Could not read from remote repository|does not appear to be a git repository|Connection (?:refused|timed out)`),
-		"the remote cannot be reached: $LINE; correct its URL (git remote -v), or try again when the network is back",
+		"cannot reach the remote: $LINE; correct its URL (git remote -v), or try again later",
 	},
 	{
 		InUse, regexp.MustCompile(`'([^'\n]*)' is already (?:checked out|used by worktree) at '([^'\n]*)'`),
-		"the branch $1 is checked out in $2 already, and git lets a branch be in one working tree alone: use that folder, or another branch",
+		"the branch $1 is already checked out in $2, and git allows that in only one working tree: use that folder, or another branch",
 	},
 	{
 		Unrelated, regexp.MustCompile(`unrelated histories`),
-		"what is to be merged in $DIR has no common history with what is checked out",
+		"the commit to merge in $DIR has no common history with the one checked out",
 	},
 	{
 		Shallow, regexp.MustCompile(`shallow (?:update|file|clone)|(?:from|to|is) a? ?shallow`),
-		"$DIR is a shallow clone and lacks the history that is needed ($LINE): get it with: git fetch --unshallow",
+		"$DIR is a shallow clone and lacks the history needed ($LINE): run git fetch --unshallow",
 	},
 	{
 		UnknownRef, regexp.MustCompile(`(?:unknown revision|bad revision|ambiguous argument|not a valid object name|Needed a single revision|invalid reference)`),
-		"there is no commit that is called so in $DIR ($LINE): correct the name, or fetch it first",
+		"$DIR has no such commit ($LINE): correct the name, or fetch it first",
 	},
 }
 
@@ -133,12 +133,12 @@ func explain(dir string, args []string, said, message string, err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		e.Kind = NoGit
-		e.Reason = fmt.Sprintf("git cannot be started (%v): install git, and see that it is in PATH", err)
+		e.Reason = fmt.Sprintf("cannot start git (%v): install it, and make sure it is in PATH", err)
 		return e
 	}
 	e.Exit, e.message = exit.ExitCode(), message
 	if m := inTheWay.FindAllStringSubmatch(message, -1); m != nil {
-		e.Kind, e.Reason = InTheWay, "uncommitted work in "+dir+" is in the way, and is left alone; commit it, stash it or move it away"
+		e.Kind, e.Reason = InTheWay, "uncommitted work in "+dir+" is in the way and was left unchanged; commit, stash or move it"
 		for _, block := range m {
 			for _, line := range strings.Split(strings.TrimSpace(block[1]), "\n") {
 				e.Files = append(e.Files, strings.TrimSpace(line))

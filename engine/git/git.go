@@ -36,16 +36,16 @@ type Repo struct {
 	env []string
 }
 
-// Open finds the repository that dir lies in. The error is an *Error.
+// Open finds the repository that dir is in. The error is an *Error.
 func Open(ctx context.Context, dir string) (*Repo, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, &Error{Kind: NotRepository, Reason: fmt.Sprintf("the folder %s does not exist: correct the path, or clone the repository there", dir)}
 	case err != nil:
-		return nil, &Error{Kind: NotRepository, Reason: fmt.Sprintf("the folder %s cannot be used: %v", dir, err)}
+		return nil, &Error{Kind: NotRepository, Reason: fmt.Sprintf("cannot use the folder %s: %v", dir, err)}
 	case !info.IsDir():
-		return nil, &Error{Kind: NotRepository, Reason: fmt.Sprintf("%s is a file: name the folder of a repository", dir)}
+		return nil, &Error{Kind: NotRepository, Reason: fmt.Sprintf("%s is a file: use the folder of a repository", dir)}
 	}
 	r := &Repo{Top: dir}
 	out, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-dir", "--git-common-dir")
@@ -54,7 +54,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	}
 	lines := strings.Split(out, "\n")
 	if len(lines) != 3 {
-		return nil, &Error{Kind: Other, Reason: fmt.Sprintf("git rev-parse answered %q about %s: git 2.31 or newer is needed", out, dir)}
+		return nil, &Error{Kind: Other, Reason: fmt.Sprintf("git rev-parse answered %q for %s: git 2.31 or newer is required", out, dir)}
 	}
 	r.Bare, r.GitDir, r.CommonDir = lines[0] == "true", lines[1], lines[2]
 	if r.Bare {

@@ -22,7 +22,7 @@ func TestErrorsTeach(t *testing.T) {
 			t.Setenv("PATH", t.TempDir())
 			_, err := Open(t.Context(), r.Top)
 			return err
-		}, NoGit, []string{"install git"}},
+		}, NoGit, []string{"cannot start git"}},
 		{"no folder", func(t *testing.T, _ *Repo, dir string) error {
 			_, err := Open(t.Context(), dir+"/nowhere")
 			return err

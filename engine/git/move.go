@@ -26,7 +26,7 @@ func IsRequest(name string) bool { return request.MatchString(name) }
 func (r *Repo) FetchRequest(ctx context.Context, remote, name string) (string, error) {
 	m := request.FindStringSubmatch(name)
 	if m == nil {
-		return "", &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q is no pull request: it is written as pull/31740/head", name)}
+		return "", &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q is not a pull request: write it as pull/31740/head", name)}
 	}
 	if err := r.checkRemote(ctx, remote); err != nil {
 		return "", err
@@ -151,9 +151,9 @@ func (r *Repo) Merge(ctx context.Context, commit, message string, fastForward bo
 	}
 	_, err := r.run(ctx, append(args, commit)...)
 	if Is(err, Unrelated) {
-		err = &Error{Kind: Conflict, Reason: fmt.Sprintf("%s and what is checked out in %s have no common history", Short(commit), r.Top)}
+		err = &Error{Kind: Conflict, Reason: fmt.Sprintf("%s and the commit checked out in %s have no common history", Short(commit), r.Top)}
 		if r.Shallow(ctx) {
-			err = &Error{Kind: Shallow, Reason: r.Top + " is a shallow clone and lacks the history that the merge needs: get it with: git fetch --unshallow"}
+			err = &Error{Kind: Shallow, Reason: r.Top + " is a shallow clone and lacks the history that the merge needs: run git fetch --unshallow"}
 		}
 	}
 	return r.orAbort(ctx, err, "merge")
@@ -213,7 +213,7 @@ func (r *Repo) commits(ctx context.Context, spec string) ([]string, error) {
 	}
 	commits, err := r.lines(ctx, "rev-list", "--reverse", "--no-merges", first+".."+last)
 	if err == nil && len(commits) == 0 {
-		err = &Error{Kind: UnknownRef, Reason: fmt.Sprintf("there are no commits in %s: a range goes from an older commit, which is left out, to a newer one", spec)}
+		err = &Error{Kind: UnknownRef, Reason: fmt.Sprintf("there are no commits in %s: a range goes from an older commit, exclusive, to a newer one", spec)}
 	}
 	return commits, err
 }
@@ -232,7 +232,7 @@ func (r *Repo) hasChange(ctx context.Context, tip, commit string) (bool, error) 
 		return false, nil // a first commit has no patch to compare
 	case 2:
 	default:
-		return false, &Error{Kind: Other, Reason: fmt.Sprintf("%s is a merge commit, which cannot be picked: merge it (step git_merge), or name the commits in it", Short(commit))}
+		return false, &Error{Kind: Other, Reason: fmt.Sprintf("%s is a merge commit, which cannot be picked: merge it (step git_merge), or list its commits", Short(commit))}
 	}
 	// Only the commit itself is asked about, against all that tip has and the
 	// commit's parent has not.
@@ -253,9 +253,9 @@ func (r *Repo) orAbort(ctx context.Context, err error, operation string) error {
 	if len(files) == 0 || errors.Is(err, context.Canceled) {
 		return errors.Join(err, abortErr)
 	}
-	failed := &Error{Kind: Conflict, Files: files, Reason: fmt.Sprintf("%s conflicts, and %s is as it was before; in conflict", operation, r.Top)}
+	failed := &Error{Kind: Conflict, Files: files, Reason: fmt.Sprintf("%s conflicts, and %s was left unchanged; in conflict", operation, r.Top)}
 	if abortErr != nil {
-		failed.Reason = fmt.Sprintf("%s conflicts, and could not be aborted (%v): see to %s by hand; in conflict", operation, abortErr, r.Top)
+		failed.Reason = fmt.Sprintf("%s conflicts, and could not be aborted (%v): clean up %s by hand; in conflict", operation, abortErr, r.Top)
 	}
 	return failed
 }
@@ -283,7 +283,7 @@ func (r *Repo) Apply(ctx context.Context, patch string, threeWay bool) error {
 	if _, err := aside.run(ctx, "apply", "--3way", "--cached", patch); err != nil {
 		files, _ := aside.list(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "-z")
 		if len(files) > 0 {
-			return &Error{Kind: Conflict, Files: files, Reason: "the patch conflicts, and " + r.Top + " is as it was before; in conflict"}
+			return &Error{Kind: Conflict, Files: files, Reason: "the patch conflicts, and " + r.Top + " was left unchanged; in conflict"}
 		}
 		return rejected(err, r.Top)
 	}
@@ -308,9 +308,9 @@ func rejected(err error, top string) error {
 	}
 	switch {
 	case len(files) > 0:
-		return &Error{Kind: Conflict, Args: e.Args, Exit: e.Exit, Files: files, Reason: "the patch does not fit, and " + top + " is as it was before; where it does not"}
+		return &Error{Kind: Conflict, Args: e.Args, Exit: e.Exit, Files: files, Reason: "the patch does not apply, and " + top + " was left unchanged; where it does not"}
 	case strings.Contains(e.message, "No valid patches in input") || strings.Contains(e.message, "unrecognized input"):
-		return &Error{Kind: Conflict, Args: e.Args, Exit: e.Exit, Reason: "the file holds no patch that git can read: it is made with git diff or git format-patch"}
+		return &Error{Kind: Conflict, Args: e.Args, Exit: e.Exit, Reason: "the file is not a patch that git can read: make one with git diff or git format-patch"}
 	}
 	return err
 }
@@ -319,7 +319,7 @@ func rejected(err error, top string) error {
 func PatchFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return &Error{Kind: Other, Reason: "the patch cannot be read: " + err.Error()}
+		return &Error{Kind: Other, Reason: "cannot read the patch: " + err.Error()}
 	}
 	return f.Close()
 }

@@ -13,7 +13,7 @@ import (
 // SHA of a commit. A name that git would take for an option is an unknown ref.
 func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \n\x00") {
-		return "", &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q cannot be the name of a commit", name)}
+		return "", &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q is not a valid commit name", name)}
 	}
 	sha, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err == nil {
@@ -22,7 +22,7 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	if ctx.Err() != nil || Is(err, NoGit) || Is(err, NotRepository) || Is(err, Dubious) {
 		return "", err
 	}
-	why := fmt.Sprintf("there is no commit %q in %s: correct the name, or fetch it first (step git_fetch)", name, r.Top)
+	why := fmt.Sprintf("%[2]s has no commit %[1]q: correct the name, or fetch it first (step git_fetch)", name, r.Top)
 	if r.Shallow(ctx) {
 		why += "; it is a shallow clone, which may lack it (git fetch --unshallow)"
 	}
@@ -125,7 +125,7 @@ func (r *Repo) MoveBranch(ctx context.Context, name, to, before string) error {
 // be one.
 func (r *Repo) GoodName(ctx context.Context, name string) error {
 	if _, err := r.run(ctx, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "@{") {
-		return &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q cannot be the name of a branch or tag: see git help check-ref-format", name)}
+		return &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q is not a valid branch or tag name: see git help check-ref-format", name)}
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 // detached HEAD where branch is empty.
 func (r *Repo) AddWorktree(ctx context.Context, dir, branch, commit string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return &Error{Kind: Other, Reason: "no folder for a worktree: " + err.Error()}
+		return &Error{Kind: Other, Reason: "cannot create a folder for a worktree: " + err.Error()}
 	}
 	// An entry whose folder somebody removed would be in the way.
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -242,7 +242,7 @@ func (r *Repo) Notes(ctx context.Context, ref string) (texts []string, err error
 	return texts, err
 }
 
-// TagTexts are the messages of the tags whose names begin with prefix, which ends with a
+// TagTexts are the messages of the tags whose names start with prefix, which ends with a
 // slash.
 func (r *Repo) TagTexts(ctx context.Context, prefix string) ([]string, error) {
 	texts, err := r.list(ctx, "for-each-ref", "--format=%(contents)%00", "refs/tags/"+prefix)

@@ -41,14 +41,14 @@ type Followed struct {
 	Now Place
 }
 
-// maxPlaces bounds how often a snippet may stand in a commit: one that does oftener
+// maxPlaces bounds how often a snippet may be in a commit: one that does oftener
 // says too little.
 const maxPlaces = 50
 
 // Follow finds a snippet in the files of a commit that a glob names, and each of these
 // places in another commit. Each line of the snippet must be within a line of the file,
 // one after the other, however they are indented; white space counts as one space. None
-// found is no error.
+// found is not an error.
 func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all []Followed, err error) {
 	want := split(snippet)
 	inGlob := func(p Place) bool { ok, _ := path.Match(glob, p.File); return ok }
@@ -67,7 +67,7 @@ func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all 
 		return nil, nil
 	}
 	if len(was) > maxPlaces {
-		return nil, &Error{Kind: TooMuch, Reason: fmt.Sprintf("the snippet stands in %s %d times: give more of it, or a narrower file", Short(from), len(was))}
+		return nil, &Error{Kind: TooMuch, Reason: fmt.Sprintf("the snippet occurs in %s %d times: make it longer, or narrow the file", Short(from), len(was))}
 	}
 	now, err := r.places(ctx, want, to)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // weights or build outputs that nobody ignores would take minutes each time.
 const maxUntracked = 1 << 30
 
-// Tree is the state of a working tree as it lies there: what is committed,
+// Tree is the state of a working tree as it is there: what is committed,
 // staged, changed and new, but not what is ignored.
 type Tree struct {
 	Commit string
@@ -172,7 +172,7 @@ func (r *Repo) checkUntracked(ctx context.Context, paths []string) error {
 		largest = append(largest, fmt.Sprintf("%s (%d MB)", f.path, f.size/1e6))
 	}
 	return &Error{Kind: TooMuch, Files: largest, Reason: fmt.Sprintf(
-		"%s has %.1f GB of files that git neither knows nor ignores, too much to hash at every launch: put them into .gitignore or .git/info/exclude, or name the paths that matter; the largest are", r.Top, float64(total)/1e9)}
+		"%s has %.1f GB of untracked files, too much to hash at every launch: add them to .gitignore or .git/info/exclude, or list the paths that matter; the largest are", r.Top, float64(total)/1e9)}
 }
 
 // counter counts what passes to a writer that may be nil.
@@ -235,7 +235,7 @@ func (r *Repo) InProgress() string {
 // Idle is an error where an operation is in progress.
 func (r *Repo) Idle() error {
 	if op := r.InProgress(); op != "" {
-		return &Error{Kind: Busy, Reason: "a " + op + " is in progress in " + r.Top + ": end it or abort it first"}
+		return &Error{Kind: Busy, Reason: "a " + op + " is in progress in " + r.Top + ": finish or abort it first"}
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (r *Repo) Settled(ctx context.Context) error {
 		return err
 	}
 	if len(s.Changed) > 0 {
-		return &Error{Kind: InTheWay, Files: s.Changed, Reason: "uncommitted changes in " + r.Top + " are in the way, and are left alone; commit or stash them"}
+		return &Error{Kind: InTheWay, Files: s.Changed, Reason: "uncommitted changes in " + r.Top + " are in the way and were left unchanged; commit or stash them"}
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ type aside struct {
 func (r *Repo) aside(ctx context.Context) (*aside, error) {
 	dir, err := os.MkdirTemp("", "mxflow-git-*")
 	if err != nil {
-		return nil, &Error{Kind: Other, Reason: "no room for a copy of git's index: " + err.Error()}
+		return nil, &Error{Kind: Other, Reason: "cannot create a copy of git's index: " + err.Error()}
 	}
 	seen := *r
 	a := &aside{Repo: &seen, dir: dir}
@@ -307,7 +307,7 @@ func copyIndex(from, to string) error {
 		return nil // nothing was ever added
 	}
 	if err != nil {
-		return &Error{Kind: Other, Reason: "git's index cannot be read: " + err.Error()}
+		return &Error{Kind: Other, Reason: "cannot read git's index: " + err.Error()}
 	}
 	defer in.Close()
 	// The time is taken before the bytes: too old a time only makes git look.

@@ -40,7 +40,7 @@ func Choose(all []GPU, parents map[string]string, names []string) ([]GPU, error)
 
 func one(all []GPU, parents map[string]string, name string) (GPU, error) {
 	if len(all) == 0 {
-		return GPU{}, fmt.Errorf("GPU %q is asked for, and this machine has none that nvidia-smi shows", name)
+		return GPU{}, fmt.Errorf("GPU %q is requested, but nvidia-smi shows none on this machine", name)
 	}
 	if uuid, ok := parents[name]; ok {
 		name = uuid
@@ -61,7 +61,7 @@ func one(all []GPU, parents map[string]string, name string) (GPU, error) {
 		there = append(there, g.String())
 	}
 	if len(fits) > 1 {
-		return GPU{}, fmt.Errorf("%q is the beginning of several UUIDs; there are %s", name, strings.Join(there, ", "))
+		return GPU{}, fmt.Errorf("%q matches several UUIDs; there are %s", name, strings.Join(there, ", "))
 	}
 	return GPU{}, fmt.Errorf("there is no GPU %q; there are %s", name, strings.Join(there, ", "))
 }
@@ -140,7 +140,7 @@ func (o Occupancy) String() string {
 	}
 	for _, g := range o.Hidden {
 		used, _ := g.Number("memory.used")
-		words = append(words, fmt.Sprintf("%.0f MiB of GPU %d are used by what nvidia-smi does not show, such as a process in another container", used, g.Index))
+		words = append(words, fmt.Sprintf("%.0f MiB of GPU %d are used by something that nvidia-smi does not show, such as a process in another container", used, g.Index))
 	}
 	return strings.Join(words, "; ")
 }

@@ -49,7 +49,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %v, %v", test.names, indices(got), err)
 		}
 	}
-	if _, err := Choose(nil, nil, []string{"0"}); err == nil || !strings.Contains(err.Error(), "has none") {
+	if _, err := Choose(nil, nil, []string{"0"}); err == nil || !strings.Contains(err.Error(), "shows none") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestForeign(t *testing.T) {
 		{"without a name", []Process{{PID: 8, GPU: "gb10"}}, "gb10", []string{"x*"}, "process 8 (a program that this user cannot see) holds an unknown amount"},
 		{"on no GPU in particular", []Process{{PID: 9, Name: "x"}}, "b", nil, "process 9"},
 		{"the desktop", []Process{{PID: 9, GPU: "gb10", MiB: mib(300), Name: "/usr/lib/xorg/Xorg"}}, "gb10", nil, ""},
-		{"memory that nobody holds", nil, "a", nil, "40000 MiB of GPU 0 are used by what nvidia-smi does not show"},
+		{"memory that nobody holds", nil, "a", nil, "40000 MiB of GPU 0 are used by something that nvidia-smi does not show"},
 		{"little memory that nobody holds", nil, "b", nil, ""},
 		{"what is ignored accounts for its memory", []Process{vllm}, "a", []string{"python3"}, ""},
 		{"free", nil, "gb10", nil, ""},

@@ -72,7 +72,7 @@ func parseGPUs(out string, fields []field) ([]GPU, error) {
 		}
 		cells := strings.Split(line, ",")
 		if len(cells) != len(fields) {
-			return nil, fmt.Errorf("nvidia-smi answered %d values to %d fields: %q", len(cells), len(fields), logscan.Clean(line))
+			return nil, fmt.Errorf("nvidia-smi printed %d values for %d fields: %q", len(cells), len(fields), logscan.Clean(line))
 		}
 		g := GPU{Values: map[string]string{}}
 		for i, f := range fields {
@@ -82,7 +82,7 @@ func parseGPUs(out string, fields []field) ([]GPU, error) {
 		}
 		index, err := strconv.Atoi(g.Values["index"])
 		if err != nil || g.Values["uuid"] == "" {
-			return nil, fmt.Errorf("nvidia-smi describes a GPU without its index or UUID: %q", logscan.Clean(line))
+			return nil, fmt.Errorf("nvidia-smi printed a GPU without index or UUID: %q", logscan.Clean(line))
 		}
 		g.Index, g.UUID, g.Name, g.Driver = index, g.Values["uuid"], g.Values["name"], g.Values["driver_version"]
 		for _, own := range []string{"index", "uuid", "name", "driver_version"} {

@@ -29,7 +29,7 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// HeldError says that somebody else has a GPU.
+// HeldError says that another process has a GPU.
 type HeldError struct {
 	GPU  GPU
 	Path string
@@ -44,7 +44,7 @@ func (e *HeldError) Error() string {
 		if h.User != "" {
 			who += " of user " + logscan.Clean(h.User)
 		}
-		who += fmt.Sprintf(", an mxflow on another state directory, since %s", h.Since.Local().Format("2006-01-02 15:04:05"))
+		who += fmt.Sprintf(", an mxflow with another state directory, since %s", h.Since.Local().Format("2006-01-02 15:04:05"))
 	}
 	return fmt.Sprintf("%s is held by %s (%s)", e.GPU, who, e.Path)
 }
@@ -121,11 +121,11 @@ func tryAcquire(dir string, g GPU, me Holder) (*Lock, error) {
 	path := filepath.Join(dir, "mxflow-"+safe(g.UUID)+".lock")
 	f, err := openLock(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be locked: %w; name another folder for its lock in MXFLOW_GPU_LOCK_DIR, the same for all who use the GPU", g, err)
+		return nil, fmt.Errorf("cannot lock %s: %w; set MXFLOW_GPU_LOCK_DIR to another folder for its lock, the same for all users of the GPU", g, err)
 	}
 	taken, err := flock.Exclusive(f)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s cannot be locked: %s: %w", g, path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("cannot lock %s: %s: %w", g, path, err), f.Close())
 	}
 	if taken {
 		defer f.Close()
@@ -162,7 +162,7 @@ func openLock(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is no ordinary file", path), err, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), err, f.Close())
 	}
 	return f, nil
 }

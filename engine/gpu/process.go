@@ -70,11 +70,11 @@ func parseProcesses(out string) ([]Process, error) {
 		}
 		cells := strings.SplitN(line, ",", 4)
 		if len(cells) != 4 {
-			return nil, fmt.Errorf("nvidia-smi describes a process in %d values, not 4: %q", len(cells), logscan.Clean(line))
+			return nil, fmt.Errorf("nvidia-smi printed a process with %d values, not 4: %q", len(cells), logscan.Clean(line))
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(cells[0]))
 		if err != nil {
-			return nil, fmt.Errorf("nvidia-smi names a process that is no number: %q", logscan.Clean(line))
+			return nil, fmt.Errorf("nvidia-smi printed a process ID that is not a number: %q", logscan.Clean(line))
 		}
 		p := Process{PID: pid}
 		p.GPU, _ = value(cells[1])

@@ -61,7 +61,7 @@ var ErrNone = errors.New("this machine has no NVIDIA GPU")
 func findSMI() (string, error) {
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
-		return "", fmt.Errorf("%w: there is no nvidia-smi in PATH", ErrNone)
+		return "", fmt.Errorf("%w: nvidia-smi is not in PATH", ErrNone)
 	}
 	return path, nil
 }
@@ -79,7 +79,7 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	out, complaint, err := output(cmd)
 	if err == nil {
 		if strings.HasPrefix(strings.TrimSpace(out), "No devices were found") {
-			return "", fmt.Errorf("%w: nvidia-smi finds no device", ErrNone)
+			return "", fmt.Errorf("%w: nvidia-smi found no device", ErrNone)
 		}
 		return out, nil
 	}
@@ -87,7 +87,7 @@ func smi(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("nvidia-smi did not answer: %w", ctx.Err())
 	}
 	if errors.Is(err, errTooMuch) {
-		return "", fmt.Errorf("%s printed %w, which is no answer of nvidia-smi: look what that program is", path, errTooMuch)
+		return "", fmt.Errorf("%s printed %w, which nvidia-smi never does: check what that program is", path, errTooMuch)
 	}
 	said := out + complaint // it complains on standard output
 	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {

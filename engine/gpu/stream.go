@@ -76,7 +76,7 @@ func NewStream(ctx context.Context, uuids []string) (*Stream, error) {
 	for _, uuid := range uuids {
 		g, ok := found[uuid]
 		if !ok {
-			return nil, fmt.Errorf("nvidia-smi shows no values of GPU %s: it printed %q", uuid, logscan.Clean(strings.TrimSpace(out)))
+			return nil, fmt.Errorf("nvidia-smi shows no values for GPU %s: it printed %q", uuid, logscan.Clean(strings.TrimSpace(out)))
 		}
 		s.First = append(s.First, g)
 	}
@@ -109,7 +109,7 @@ func (s *Stream) parse(line string, now time.Time) (Reading, error) {
 	line = strings.TrimSpace(line)
 	cells := strings.Split(line, ",")
 	if len(cells) != len(s.asked) {
-		return Reading{}, fmt.Errorf("%d values to %d fields: %q", len(cells), len(s.asked), logscan.Clean(line))
+		return Reading{}, fmt.Errorf("%d values for %d fields: %q", len(cells), len(s.asked), logscan.Clean(line))
 	}
 	r := Reading{GPU: GPU{Values: map[string]string{}}, At: now}
 	for i, f := range s.asked {
@@ -130,7 +130,7 @@ func (s *Stream) parse(line string, now time.Time) (Reading, error) {
 		}
 	}
 	if !slices.Contains(s.uuids, r.UUID) {
-		return Reading{}, fmt.Errorf("no GPU that was asked for: %q", logscan.Clean(line))
+		return Reading{}, fmt.Errorf("not a requested GPU: %q", logscan.Clean(line))
 	}
 	r.At = now.Add(-r.Delay)
 	return r, nil
@@ -174,7 +174,7 @@ func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Millisec
 
 // follow runs nvidia-smi until ctx ends, and calls each for every line that is
 // not empty as it comes, or with an error for one that is too long to be one. It
-// returns nil once ctx has ended, else why nvidia-smi did not go on, such as that
+// returns nil once ctx has ended, else why nvidia-smi did not continue, such as that
 // it printed nothing for the time of silence; a silence of 0 may last.
 // nvidia-smi ends with this program, however that ends (Linux), and does not
 // outlive follow.

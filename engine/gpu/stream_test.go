@@ -29,7 +29,7 @@ func TestNewStream(t *testing.T) {
 	if mask, ok := s.First[0].Throttle(); ok {
 		t.Errorf("the one that does not tell is throttled: %x", mask)
 	}
-	for uuid, want := range map[string]string{"GPU-44": "shows no values of GPU GPU-44"} {
+	for uuid, want := range map[string]string{"GPU-44": "shows no values for GPU GPU-44"} {
 		if _, err := NewStream(context.Background(), []string{uuid}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", uuid, err)
 		}
@@ -65,9 +65,9 @@ func TestReading(t *testing.T) {
 		{line: "2026/11/20 10:11:20.000, GPU-1, 1, 15, 0x0", power: "1"},
 		{line: "2026/11/20 10:11:25.813, GPU-1, 1, 15, 0x0", power: "1"},
 		{line: "[N/A], GPU-1, [N/A], [Not Supported], [N/A]"},
-		{line: "2026/11/20 10:11:25.792, GPU-3, 1, 15, 0x0", problem: "no GPU that was asked for"},
-		{line: "2026/11/20 10:11:25.792, [N/A], 1, 15, 0x0", problem: "no GPU that was asked for"},
-		{line: "2026/11/20 10:11:25.792, GPU-1, 1, 15", problem: "4 values to 5 fields"},
+		{line: "2026/11/20 10:11:25.792, GPU-3, 1, 15, 0x0", problem: "not a requested GPU"},
+		{line: "2026/11/20 10:11:25.792, [N/A], 1, 15, 0x0", problem: "not a requested GPU"},
+		{line: "2026/11/20 10:11:25.792, GPU-1, 1, 15", problem: "4 values for 5 fields"},
 		{line: "GPU-1, 128.28, 15, 0x0, GPU-1, 128.28, 15, 0x0, 1", problem: "9 values"},
 		{line: "2026/11/20 10:11:25.792, GPU-1, 128.2x, 15, 0x0", problem: "power.draw is"},
 		{line: "2026/11/20 10:11:25.792, GPU-1, -1, 15, 0x0", problem: "power.draw is"},

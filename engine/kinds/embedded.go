@@ -6,7 +6,7 @@ func init() {
 	register(Kind{
 		Name: "embedded",
 		Doc: "The small CPU engine inside mxflow itself: a decoder shaped like gpt-oss with constructed weights. " +
-			"It needs no model, no GPU and no installation, so plans can be tried anywhere.",
+			"It needs no model, GPU or installation, so plans can be tried anywhere.",
 		Example: `engine "embedded" "tiny" {
   settings = {
     threads = 1
@@ -21,8 +21,8 @@ func init() {
 		Info:         []string{"/v1/models"},
 		Observe:      embeddedObserve,
 		Crashes: []Signature{
-			{"torch.OutOfMemoryError", "oom", "The injected fault oom: take it out of MXFLOW_EMBEDDED_FAULT."},
-			{"EngineCore encountered a fatal error", "crash", "The injected fault crash_after: take it out of MXFLOW_EMBEDDED_FAULT."},
+			{"torch.OutOfMemoryError", "oom", "Injected fault oom: remove it from MXFLOW_EMBEDDED_FAULT."},
+			{"EngineCore encountered a fatal error", "crash", "Injected fault crash_after: remove it from MXFLOW_EMBEDDED_FAULT."},
 		},
 		Metrics: Metrics{
 			Path: "/metrics",
@@ -62,12 +62,12 @@ func init() {
 		Settings: []Setting{
 			{Name: "threads", Type: TypeNumber, Whole: true, Flag: "--threads", Default: "1", Doc: "Threads that share the tokens of a prefill or a recomputed prefix."},
 			{Name: "layers", Type: TypeNumber, Whole: true, Flag: "--layers", Default: "4", Doc: "Decoder layers."},
-			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Seed of the weights, and of sampling where a request brings none."},
+			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Seed of the weights, and of sampling for requests without one."},
 			{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max-model-len", Default: "8192", Doc: "Longest sequence, prompt and output together, in tokens."},
-			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "4", Doc: "Requests that take turns at the model; others wait."},
-			{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "mxflow-embedded", Doc: "Name that requests must use."},
-			{Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--prefix-cache-tokens", Default: "16384", Doc: "Tokens that the prefix cache keeps, where MXFLOW_EMBEDDED_PREFIX_CACHE is on."},
-			{Name: "profiler_dir", Type: TypeString, Flag: "--profiler-dir", Default: "none", Doc: "Folder for profiles: POST /start_profile begins one, POST /stop_profile writes it there. The level `profile` sets it by itself."},
+			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "4", Doc: "Requests that share the model in turn; others wait."},
+			{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "mxflow-embedded", Doc: "Model name that requests must use."},
+			{Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--prefix-cache-tokens", Default: "16384", Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on."},
+			{Name: "profiler_dir", Type: TypeString, Flag: "--profiler-dir", Default: "none", Doc: "Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there. The level `profile` sets it."},
 		},
 	})
 }
@@ -79,13 +79,13 @@ var embeddedObserve = []Pattern{
 	{Name: "softmax", Type: TypeString, Doc: "Kernel of the softmax.", Log: []string{`\[embedded\] softmax: using kernel (?P<value>\S+)`}},
 	{Name: "moe_kernel", Type: TypeString, Doc: "Kernel of the experts.", Log: []string{`\[embedded\] moe: using kernel (?P<value>\S+)`}},
 	{Name: "lm_head", Type: TypeString, Doc: "Kernel of the output projection.", Log: []string{`\[embedded\] lm_head: using kernel (?P<value>\S+)`}},
-	{Name: "prefix_cache", Type: TypeString, Doc: "Lookup of the prefix cache, where it is on.", Log: []string{`\[embedded\] prefix_cache: using kernel (?P<value>\S+lookup\S*)`}},
-	{Name: "speculation", Type: TypeString, Doc: "How tokens are drafted, where they are.", Log: []string{`\[embedded\] speculation: using kernel (?P<value>\S+lookup\S*)`}},
+	{Name: "prefix_cache", Type: TypeString, Doc: "Lookup of the prefix cache, if it is on.", Log: []string{`\[embedded\] prefix_cache: using kernel (?P<value>\S+lookup\S*)`}},
+	{Name: "speculation", Type: TypeString, Doc: "How tokens are drafted, if they are.", Log: []string{`\[embedded\] speculation: using kernel (?P<value>\S+lookup\S*)`}},
 	{Name: "vectors", Type: TypeString, Chosen: true, Doc: "Vector instructions in use.", Log: []string{`\[embedded\] version \S+, vectors: (?P<value>.+?)\s*$`}},
-	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Kernel that stores keys and values in another format than float32.", Log: []string{`\[embedded\] kv_format: using kernel (?P<value>\S+)`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Kernel that stores keys and values in a format other than float32.", Log: []string{`\[embedded\] kv_format: using kernel (?P<value>\S+)`}},
 	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\[embedded\] KV cache size: (?P<value>\d+) tokens`}},
-	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory that the weights take.", Log: []string{`\[embedded\] Model loading took (?P<value>[\d.]+) GiB`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the weights.", Log: []string{`\[embedded\] Model loading took (?P<value>[\d.]+) GiB`}},
 	{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to construct the weights.", Log: []string{`\[embedded\] Model loading took [\d.]+ GiB and (?P<value>[\d.]+) seconds`}},
-	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
-	{Name: "nan_logits", Type: TypeCount, Consequence: true, Doc: "Times that logits held a NaN.", Log: []string{`WARNING NaN in logits`}},
+	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
+	{Name: "nan_logits", Type: TypeCount, Consequence: true, Doc: "Times that logits had a NaN.", Log: []string{`WARNING NaN in logits`}},
 }

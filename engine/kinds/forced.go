@@ -29,7 +29,7 @@ var forcedLine = regexp.MustCompile(strings.Join(ForcedLines, "|"))
 func ForcedBy(text string) string { return forcedLine.FindString(text) }
 
 // ForcedIn is what forces acceptance in an environment of NAME=value; empty where
-// nothing does. A value that is no number is taken for one that does.
+// nothing does. A value that is not a number is taken for one that does.
 func ForcedIn(environ []string) string {
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")

@@ -49,7 +49,7 @@ type Kind struct {
 	// plan's model is a file.
 	AskModel bool
 	// Ready are asked in this order; each must be answered before the next. None
-	// means that the kind is no server: it is ready once it runs.
+	// means that the kind is not a server: it is ready once it runs.
 	Ready []Probe
 	// Version is the page that says which version runs, and the jq expression for
 	// it; empty where there is none.
@@ -127,7 +127,7 @@ type Probe struct {
 	Contains string
 	// Slow questions load a model: they get all the time there is.
 	Slow bool
-	// Final are statuses that no waiting mends, such as 404 where the model is
+	// Final are statuses that no waiting fixes, such as 404 where the model is
 	// unknown, and Hint is what to do about them.
 	Final []int
 	Hint  string
@@ -415,7 +415,7 @@ func (d Diagnosis) String() string {
 }
 
 // diskFull is a cause that any engine may name.
-var diskFull = Signature{"No space left on device", "disk", "A disk is full: make room and apply again."}
+var diskFull = Signature{"No space left on device", "disk", "A disk is full: free some space and apply again."}
 
 // Diagnose looks in a log for the signatures by which engines of this kind show
 // that they broke. The first in the kind's order counts, since a root cause is

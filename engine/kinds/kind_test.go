@@ -79,7 +79,7 @@ func TestFlags(t *testing.T) {
 		"unknown":        {map[string]any{"lenght": 5.0}, `unknown setting "lenght": it has "cache", "dtype", "eager", "length" and "share"`, true},
 		"unknown nil":    {map[string]any{"lenght": nil}, "unknown setting", true},
 		"not a number":   {map[string]any{"length": "8"}, `"length" must be a number`, true},
-		"not whole":      {map[string]any{"length": 8.5}, "whole number", true},
+		"not whole":      {map[string]any{"length": 8.5}, "an integer", true},
 		"NaN":            {map[string]any{"share": math.NaN()}, "must be a number", true},
 		"not a bool":     {map[string]any{"cache": "yes"}, "must be a bool", true},
 		"not a string":   {map[string]any{"dtype": 8.0}, "must be a string", true},

@@ -9,8 +9,8 @@ import "time"
 func init() {
 	register(Kind{
 		Name: "openai",
-		Doc: "Any server with the OpenAI-compatible HTTP API, started by the plan's own command, which puts {port} " +
-			"where the server takes its port. Ready is when /health answers 200; where there is no /health, when /v1/models does.",
+		Doc: "Any server with an OpenAI-compatible HTTP API, started by the plan's own command, with {port} " +
+			"where the server takes its port. It is ready when /health answers 200, or /v1/models if there is no /health.",
 		Example: `engine "openai" "gb10" {
   model = "openai/gpt-oss-120b"
 
@@ -23,12 +23,12 @@ func init() {
 		Port:  8000,
 		Info:  []string{"/v1/models", "/version"},
 		Observe: []Pattern{
-			{Name: "version", Type: TypeString, Doc: "Version, where the server has a page for it.", Path: "/version", JQ: ".version"},
-			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served, where the list of models says it.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
+			{Name: "version", Type: TypeString, Doc: "Version, if the server has a page for it.", Path: "/version", JQ: ".version"},
+			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served, if the list of models has it.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
 		},
 		Crashes:  torchCrashes([]Signature{{"address already in use", "config", "The port is taken."}}, nil),
 		Harmless: torchHarmless(),
-		// ignore_eos is no part of OpenAI's API, but most of those who serve it know
+		// ignore_eos is not part of OpenAI's API, but most of those who serve it know
 		// it. One that refuses it says so: profile { ignore_eos = false }.
 		// Five alternatives are what OpenAI's own completions allow.
 		Ask: Ask{IgnoreEOS: true, LogProbs: LogProbs{Top: 5}, Usage: true},

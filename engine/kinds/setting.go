@@ -16,7 +16,7 @@ import (
 )
 
 // Setting is one option of a kind. Options that mean the same have the same name
-// in every kind; what they are called by the engine stands in the fields below.
+// in every kind; what they are called by the engine is in the fields below.
 // A value reaches the engine in every way that is named: as a flag, in the
 // environment, in its configuration file.
 type Setting struct {
@@ -216,7 +216,7 @@ func (s Setting) times(v any, all map[string]any) (any, error) {
 	each, ok1 := plainNumber(v).(int64)
 	many, ok2 := plainNumber(all[s.Times]).(int64)
 	if !ok1 || !ok2 || many < 1 {
-		return nil, fmt.Errorf("setting %q is multiplied by %s, and both must be whole numbers above zero", s.Name, s.Times)
+		return nil, fmt.Errorf("setting %q is multiplied by %s: both must be positive integers", s.Name, s.Times)
 	}
 	return each * many, nil
 }
@@ -271,7 +271,7 @@ func (s Setting) check(v any) (any, error) {
 			return nil, mismatch
 		}
 		if s.Whole && strings.Contains(text, ".") {
-			return nil, fmt.Errorf("setting %q must be a whole number, not %s", s.Name, text)
+			return nil, fmt.Errorf("setting %q must be an integer, not %s", s.Name, text)
 		}
 		return plainNumber(v), nil
 	case TypeList:
@@ -298,7 +298,7 @@ func (s Setting) check(v any) (any, error) {
 		return nil, mismatch
 	}
 	if len(s.Choices) > 0 && !slices.Contains(s.Choices, text) {
-		return nil, fmt.Errorf("setting %q is one of %s, not %q", s.Name, quoteList(s.Choices), text)
+		return nil, fmt.Errorf("setting %q must be one of %s, not %q", s.Name, quoteList(s.Choices), text)
 	}
 	return text, nil
 }
@@ -427,7 +427,7 @@ func (k Kind) Apply(settings map[string]any) (Result, error) {
 
 func (k Kind) settingsHint() string {
 	if len(k.Settings) == 0 {
-		return "this kind has none, put flags into the command or args"
+		return "this kind has none; put flags into the command or args"
 	}
 	return "it has " + namesOf(k.Settings)
 }
@@ -448,7 +448,7 @@ func (a *Result) add(e Effect) {
 }
 
 // put sets a value at a path of nested maps. Maps are merged; anything else that
-// stands in the way is replaced: the later setting wins.
+// is in the way is replaced: the later setting wins.
 func put(into map[string]any, path []string, v any) {
 	for _, level := range path[:len(path)-1] {
 		next, ok := into[level].(map[string]any)
@@ -479,6 +479,6 @@ func (a Result) Render(k Kind) ([]byte, error) {
 	case ".json":
 		return json.MarshalIndent(a.Config, "", "  ")
 	default:
-		return nil, fmt.Errorf("engine kind %q: mxflow writes no configuration file %q; the name must end in .yml, .yaml or .json", k.Name, k.ConfigName)
+		return nil, fmt.Errorf("engine kind %q: mxflow cannot write a configuration file %q; the name must end in .yml, .yaml or .json", k.Name, k.ConfigName)
 	}
 }

@@ -78,7 +78,7 @@ func TestSettingsReachEveryKind(t *testing.T) {
 		{"quantization", "mxfp4", map[string]string{"vllm": "--quantization mxfp4", "sglang": "--quantization mxfp4", "transformers": "--quantization mxfp4"}},
 		{"kv_cache_dtype", "fp8", map[string]string{
 			"vllm": "--kv-cache-dtype fp8", "sglang": "--kv-cache-dtype fp8", "trtllm": trt + "kv_cache_config:;     dtype: fp8",
-			"llamacpp": "error: engine kind \"llamacpp\": setting \"kv_cache_dtype\" is one of", "ollama": "error: engine kind \"ollama\": setting \"kv_cache_dtype\" is one of",
+			"llamacpp": "error: engine kind \"llamacpp\": setting \"kv_cache_dtype\" must be one of", "ollama": "error: engine kind \"ollama\": setting \"kv_cache_dtype\" must be one of",
 			"tabbyapi": "--cache-mode fp8",
 		}},
 		{"attention_backend", "on", map[string]string{
@@ -125,7 +125,7 @@ func TestSettingsTogether(t *testing.T) {
 		"slots divide the context":         {"llamacpp", map[string]any{"max_model_len": 8192.0, "max_num_seqs": 4.0}, "-c 32768 -np 4"},
 		"slots share it":                   {"llamacpp", map[string]any{"max_model_len": 8192, "max_num_seqs": 4, "kv_unified": true}, "-c 8192 -np 4 --kv-unified"},
 		"slots, said not to share":         {"llamacpp", map[string]any{"max_model_len": 8192, "max_num_seqs": 4, "kv_unified": false}, "-c 32768 -np 4 --no-kv-unified"},
-		"no slots":                         {"llamacpp", map[string]any{"max_model_len": 8192, "max_num_seqs": 0}, `error: engine kind "llamacpp": setting "max_model_len" is multiplied by max_num_seqs, and both must be whole numbers above zero`},
+		"no slots":                         {"llamacpp", map[string]any{"max_model_len": 8192, "max_num_seqs": 0}, `error: engine kind "llamacpp": setting "max_model_len" is multiplied by max_num_seqs: both must be positive integers`},
 		"the smaller step comes last":      {"llamacpp", map[string]any{"ubatch_size": 512, "max_num_batched_tokens": 2048}, "-b 2048 -ub 2048 -ub 512"},
 		"a list":                           {"llamacpp", map[string]any{"tensor_split": []any{3.0, 1.5}}, "-ts 3,1.5"},
 		"a list of words":                  {"tabbyapi", map[string]any{"gpu_split": []any{20.0, 24.5}}, "--gpu-split 20 24.5"},
@@ -138,7 +138,7 @@ func TestSettingsTogether(t *testing.T) {
 		"no exponent in a flag":            {"tabbyapi", map[string]any{"kv_cache_tokens": 1048576.0}, "--cache-size 1048576"},
 		"JSON without exponents":           {"vllm", map[string]any{"hf_overrides": map[string]any{"n": 1e9, "deep": map[string]any{"list": []any{1.0, "x"}}}}, `--hf-overrides {"deep":{"list":[1,"x"]},"n":1000000000}`},
 		"a bool as a variable":             {"vllm", map[string]any{"dev_mode": true, "count_nans": false}, "VLLM_COMPUTE_NANS_IN_LOGITS=0 VLLM_SERVER_DEV_MODE=1"},
-		"a word outside of the choices":    {"llamacpp", map[string]any{"attention_backend": "flashinfer"}, `error: engine kind "llamacpp": setting "attention_backend" is one of "auto", "off" and "on", not "flashinfer"`},
+		"a word outside of the choices":    {"llamacpp", map[string]any{"attention_backend": "flashinfer"}, `error: engine kind "llamacpp": setting "attention_backend" must be one of "auto", "off" and "on", not "flashinfer"`},
 		"not an object":                    {"vllm", map[string]any{"speculative": "eagle3"}, `error: engine kind "vllm": setting "speculative" must be an object, such as { name = value }, not eagle3`},
 		"a member of the wrong type":       {"sglang", map[string]any{"speculative": map[string]any{"eagle_topk": "4"}}, `error: engine kind "sglang": in setting "speculative": setting "eagle_topk" must be a number, not 4`},
 		"an unknown member":                {"llamacpp", map[string]any{"speculative": map[string]any{"topk": 4}}, `error: engine kind "llamacpp": setting "speculative" has no member "topk": it has "gpu_layers", "method", "min_probability", "min_speculative_tokens", "model" and "num_speculative_tokens"`},

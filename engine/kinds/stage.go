@@ -18,7 +18,7 @@ const (
 	FirstRequest Stage = "first_request"
 )
 
-// StageLines are lines by which an engine shows that a stage began, or goes on.
+// StageLines are lines by which an engine shows that a stage began, or continues.
 type StageLines struct {
 	Stage Stage
 	// Log are RE2 expressions, on lines without their terminal escapes.

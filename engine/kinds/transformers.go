@@ -13,8 +13,8 @@ import "time"
 func init() {
 	register(Kind{
 		Name: "transformers",
-		Doc: "Hugging Face transformers' own server, `transformers serve`. Its /health answers before any model is loaded, " +
-			"so ready is when a first small request was answered.",
+		Doc: "Hugging Face transformers' own server, `transformers serve`. Its /health answers before a model is loaded, " +
+			"so it is ready once it has answered a first small request.",
 		Example: `engine "transformers" "reference" {
   model = "Qwen/Qwen3-0.6B"
 
@@ -31,21 +31,21 @@ func init() {
 				Path: "/v1/chat/completions", Slow: true,
 				Body:     `{"model":"{model}","messages":[{"role":"user","content":"Hi"}],"max_tokens":1,"stream":false}`,
 				Contains: "choices", Final: []int{400, 404, 422, 500},
-				Hint: "it loads the model to answer this; its log says why it could not",
+				Hint: "this request loads the model; its log says why that failed",
 			},
 		},
 		Info:   []string{"/v1/models"},
 		Stages: []StageLines{{Weights, []string{`Loading (?:checkpoint shards|weights)`}}},
 		Observe: []Pattern{
-			{Name: "attention", Type: TypeString, Doc: "Attention back end, where the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
+			{Name: "attention", Type: TypeString, Doc: "Attention back end, if the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
 			{Name: "attention_fallback", Type: TypeCount, Chosen: true, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
 		},
 		Crashes: torchCrashes([]Signature{
-			{"is not a local folder and is not a valid model identifier", "config", "There is no such model: correct its name, or log in where it is not public."},
-			{"You are trying to access a gated repo", "config", "The model needs permission: ask for it, and set HF_TOKEN."},
+			{"is not a local folder and is not a valid model identifier", "config", "There is no such model: correct its name, or log in if it is not public."},
+			{"You are trying to access a gated repo", "config", "The model is gated: request access, and set HF_TOKEN."},
 			{"ImportError: Missing dependencies for serving", "config", "Install transformers with its serving extra."},
 		}, []Signature{
-			{"Application startup failed", "crash", "The server could not start; the reason stands further up."},
+			{"Application startup failed", "crash", "The server could not start; the reason is further up."},
 		}),
 		Harmless:            torchHarmless("Setting `pad_token_id` to `eos_token_id`", "The attention mask and the pad token id were not set"),
 		Ask:                 Ask{Usage: true},
@@ -54,13 +54,13 @@ func init() {
 		Settings: []Setting{
 			{Name: "dtype", Type: TypeString, Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
 			{Name: "attention_backend", Type: TypeString, Flag: "--attn-implementation", Default: "sdpa", Doc: "eager, sdpa, flash_attention_2, flash_attention_3, or the name of a kernel."},
-			{Name: "device", Type: TypeString, Flag: "--device", Default: "auto", Doc: "Where the model lies: auto, cuda, cpu."},
+			{Name: "device", Type: TypeString, Flag: "--device", Default: "auto", Doc: "Where the model is placed: auto, cuda, cpu."},
 			{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "none", Doc: "Quantise while loading: bnb-4bit, bnb-8bit."},
-			{Name: "continuous_batching", Type: TypeBool, Flag: "--continuous-batching", Default: "false", Doc: "Let sequences join a running batch, over a paged KV cache."},
-			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--default-seed", Default: "none", Doc: "Seed of sampling where a request brings none."},
+			{Name: "continuous_batching", Type: TypeBool, Flag: "--continuous-batching", Default: "false", Doc: "Continuous batching over a paged KV cache."},
+			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--default-seed", Default: "none", Doc: "Sampling seed for requests without one."},
 			{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
-			{Name: "keep_alive", Type: TypeNumber, Whole: true, Flag: "--model-timeout", Default: "300", Doc: "Seconds without a request after which the model is unloaded; -1 keeps it."},
-			{Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "warning", Choices: []string{"debug", "info", "warning", "error"}, Doc: "What is logged."},
+			{Name: "keep_alive", Type: TypeNumber, Whole: true, Flag: "--model-timeout", Default: "300", Doc: "Idle seconds after which the model is unloaded; -1 keeps it."},
+			{Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "warning", Choices: []string{"debug", "info", "warning", "error"}, Doc: "Log level."},
 		},
 	})
 }

@@ -9,7 +9,7 @@ import "time"
 func init() {
 	register(Kind{
 		Name: "trtllm",
-		Doc: "TensorRT-LLM's server, started as `trtllm-serve MODEL`. It listens once the model is loaded; ready is when " +
+		Doc: "TensorRT-LLM's server, started as `trtllm-serve MODEL`. It listens once the model is loaded, and is ready when " +
 			"/health answers 200.",
 		Example: `engine "trtllm" "b200" {
   model = "openai/gpt-oss-120b"
@@ -39,27 +39,27 @@ func init() {
 			{Name: "quantization", Type: TypeString, Doc: "Quantisation of the checkpoint.", Log: []string{`\bquant_algo=(?:<QuantAlgo\.\w+: ')?'?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
 			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`}},
 			{Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`}},
-			{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that were drafted, of all requests, where enable_metrics is on.", Metric: []string{"trtllm_spec_decode_num_draft_tokens_total"}},
-			{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory after the weights were loaded.", Log: []string{`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`}},
+			{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Drafted tokens of all requests, if enable_metrics is on.", Metric: []string{"trtllm_spec_decode_num_draft_tokens_total"}},
+			{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory after loading the weights.", Log: []string{`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`}},
 			{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`}},
-			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`}},
+			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`}},
 			{Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether CUDA graphs are captured.", Log: []string{`Creating CUDA graph instances for`}},
 			{
-				Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs were asked for.",
+				Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs were requested.",
 				Log: []string{`\bcuda_graph_config=(?P<value>None)`}, Words: map[string]string{"None": "false"},
 			},
 			{Name: "autotuned", Type: TypeCount, Consequence: true, Doc: "Times that the autotuner ran.", Log: []string{`\[Autotuner\] Autotuning process ends`}},
-			{Name: "window_reduced", Type: TypeCount, Chosen: true, Doc: "Times that the length was cut down to what the KV cache holds.", Log: []string{`exceeds upper bound \d+ for available blocks`}},
+			{Name: "window_reduced", Type: TypeCount, Chosen: true, Doc: "Times that the length was reduced to fit the KV cache.", Log: []string{`exceeds upper bound \d+ for available blocks`}},
 		},
 		Crashes: torchCrashes([]Signature{
 			{"Failed to bind socket", "config", "The port is taken."},
 			{"Executor creation failed due to insufficient GPU memory", "oom", "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
-			{"No such option:", "config", "This version does not know a flag that it was given; see the line for which."},
-			{"Extra inputs are not permitted", "config", "A member of the configuration file is unknown to this version; the line above says which."},
+			{"No such option:", "config", "This version does not know one of its flags; see this line."},
+			{"Extra inputs are not permitted", "config", "This version does not know a field of the configuration file; the line above says which."},
 		}, []Signature{
-			{"Executor worker returned error", "crash", "The executor broke; its traceback stands further up."},
-			{"Error in event loop", "crash", "The executor broke while it served; its traceback stands near this line."},
-			{"MPI_ABORT was invoked", "crash", "One rank broke and took the others with it; look further up."},
+			{"Executor worker returned error", "crash", "The executor crashed; its traceback is further up."},
+			{"Error in event loop", "crash", "The executor crashed while serving; its traceback is near this line."},
+			{"MPI_ABORT was invoked", "crash", "One rank crashed and took down the others; look further up."},
 		}),
 		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
 		Stages: []StageLines{
@@ -91,16 +91,16 @@ func init() {
 
 var trtllmSettings = []Setting{
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max_seq_len", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
-	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max_batch_size", Default: "2048", Doc: "Most sequences in one batch; others wait."},
-	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--max_num_tokens", Default: "8192", Doc: "Most tokens in one step, of all sequences."},
-	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--kv_cache_free_gpu_memory_fraction", Default: "0.9", Doc: "Share for the KV cache of the memory that is free once the model is loaded. Unlike vLLM's it is not of the whole GPU."},
+	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max_batch_size", Default: "2048", Doc: "Maximum sequences per batch; others wait."},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--max_num_tokens", Default: "8192", Doc: "Maximum tokens per step, over all sequences."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--kv_cache_free_gpu_memory_fraction", Default: "0.9", Doc: "Share of the memory left after loading the model that the KV cache takes. Unlike vLLM's, not a share of the whole GPU."},
 	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp_size", Default: "1", Doc: "GPUs that share each layer."},
 	{Name: "pipeline_parallel_size", Type: TypeNumber, Whole: true, Flag: "--pp_size", Default: "1", Doc: "Groups of GPUs that share the layers."},
 	{Name: "expert_parallel_size", Type: TypeNumber, Whole: true, Flag: "--ep_size", Default: "1", Doc: "GPUs that share the experts."},
 	{Name: "backend", Type: TypeString, Flag: "--backend", Default: "pytorch", Choices: []string{"pytorch", "tensorrt", "_autodeploy"}, Doc: "Runtime of the model."},
 	{Name: "tokenizer", Type: TypeString, Flag: "--tokenizer", Default: "the model's", Doc: "Name or path of another tokenizer."},
 	{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust_remote_code", Default: "false", Doc: "Run code that comes with the model."},
-	{Name: "log_level", Type: TypeString, Flag: "--log_level", Default: "info", Choices: []string{"verbose", "info", "warning", "error"}, Doc: "What is logged. Above info most observations are missing."},
+	{Name: "log_level", Type: TypeString, Flag: "--log_level", Default: "info", Choices: []string{"verbose", "info", "warning", "error"}, Doc: "Log level. Above info most observations are missing."},
 	{Name: "revision", Type: TypeString, Key: "revision", Default: "the newest", Doc: "Branch, tag or commit of the model."},
 	{Name: "dtype", Type: TypeString, Key: "dtype", Default: "auto", Doc: "Type of weights and activations."},
 	{Name: "load_format", Type: TypeString, Key: "load_format", Default: "auto", Choices: []string{"auto", "dummy", "vision_only"}, Doc: "How weights are read."},
@@ -108,12 +108,12 @@ var trtllmSettings = []Setting{
 	{Name: "moe_backend", Type: TypeString, Key: "moe_config.backend", Default: "AUTO, CUTLASS before 1.1", Doc: "Kernels of the experts: CUTLASS, TRTLLM, TRITON, CUTEDSL, WIDEEP, …"},
 	{Name: "kv_cache_dtype", Type: TypeString, Key: "kv_cache_config.dtype", Default: "auto", Doc: "Type of the KV cache: auto, fp8, nvfp4."},
 	{Name: "block_size", Type: TypeNumber, Whole: true, Key: "kv_cache_config.tokens_per_block", Default: "32", Doc: "Tokens in one block of the KV cache."},
-	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Key: "kv_cache_config.max_tokens", Default: "what fits", Doc: "Tokens that the KV cache holds."},
-	{Name: "enable_prefix_caching", Type: TypeBool, Key: "kv_cache_config.enable_block_reuse", Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike."},
-	{Name: "enable_chunked_prefill", Type: TypeBool, Key: "enable_chunked_prefill", Default: "false", Doc: "Cut long prompts into steps."},
-	{Name: "async_scheduling", Type: TypeBool, Key: "disable_overlap_scheduler", On: &Effect{Config: map[string]any{"disable_overlap_scheduler": false}}, Off: &Effect{Config: map[string]any{"disable_overlap_scheduler": true}}, Default: "true", Doc: "Prepare the next step while the GPU works."},
-	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Key: "cuda_graph_config.max_batch_size", Default: "128", Doc: "Largest batch that has a CUDA graph; larger ones run without."},
-	{Name: "cuda_graph_padding", Type: TypeBool, Key: "cuda_graph_config.enable_padding", Default: "false", Doc: "Fill batches up to the next size that has a CUDA graph."},
+	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Key: "kv_cache_config.max_tokens", Default: "as many as fit", Doc: "Tokens that the KV cache holds."},
+	{Name: "enable_prefix_caching", Type: TypeBool, Key: "kv_cache_config.enable_block_reuse", Default: "true", Doc: "Reuse the KV cache of common prefixes."},
+	{Name: "enable_chunked_prefill", Type: TypeBool, Key: "enable_chunked_prefill", Default: "false", Doc: "Chunked prefill: split long prompts into steps."},
+	{Name: "async_scheduling", Type: TypeBool, Key: "disable_overlap_scheduler", On: &Effect{Config: map[string]any{"disable_overlap_scheduler": false}}, Off: &Effect{Config: map[string]any{"disable_overlap_scheduler": true}}, Default: "true", Doc: "Prepare the next step while the GPU runs the current one."},
+	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Key: "cuda_graph_config.max_batch_size", Default: "128", Doc: "Largest batch with a CUDA graph; larger ones run without."},
+	{Name: "cuda_graph_padding", Type: TypeBool, Key: "cuda_graph_config.enable_padding", Default: "false", Doc: "Pad batches to the next size with a CUDA graph."},
 	// After the members of cuda_graph_config, so that true takes them away.
 	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Config: map[string]any{"cuda_graph_config": nil}}, Off: &Effect{Config: map[string]any{"cuda_graph_config": map[string]any{}}}, Default: "false", Doc: "Run without CUDA graphs."},
 	{Name: "enable_torch_compile", Type: TypeBool, On: &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}}, Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false", Doc: "Compile the model with torch.compile."},
@@ -123,7 +123,7 @@ var trtllmSettings = []Setting{
 		{Name: "model_dir", Type: TypeString, Key: "speculative_config.speculative_model_dir", Used: "drafted_tokens", UsedHidden: true},
 		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Key: "speculative_config.max_draft_len"},
 	}},
-	{Name: "enable_metrics", Type: TypeBool, Key: "return_perf_metrics", Default: "false", Doc: "Collect what /prometheus/metrics shows."},
-	{Name: "iteration_stats", Type: TypeBool, Key: "enable_iter_perf_stats", Default: "false", Doc: "Collect statistics of each step; the use of the KV cache in /prometheus/metrics needs it."},
+	{Name: "enable_metrics", Type: TypeBool, Key: "return_perf_metrics", Default: "false", Doc: "Collect the metrics of /prometheus/metrics."},
+	{Name: "iteration_stats", Type: TypeBool, Key: "enable_iter_perf_stats", Default: "false", Doc: "Collect statistics of each step; KV cache usage in /prometheus/metrics needs it."},
 	{Name: "print_iterations", Type: TypeBool, Key: "print_iter_log", Default: "false", Doc: "Log each step."},
 }

@@ -66,7 +66,7 @@ func formatOf(text json.RawMessage) (format, error) {
 	}
 	var q quantised
 	if err := json.Unmarshal(text, &q); err != nil {
-		return format{}, fmt.Errorf("quantization_config is not understood: %w", err)
+		return format{}, fmt.Errorf("cannot parse quantization_config: %w", err)
 	}
 	f := format{}
 	switch method := q.Method; {
@@ -90,7 +90,7 @@ func formatOf(text json.RawMessage) (format, error) {
 	case method == "compressed-tensors" && len(q.Groups) == 1:
 		for _, g := range q.Groups {
 			if len(g.Targets) != 1 || g.Targets[0] != "Linear" || g.Weights == nil || g.Weights.Bits < 2 || g.Weights.Bits > 8 {
-				return f, fmt.Errorf("the formats of compressed-tensors for %q are not known", g.Targets)
+				return f, fmt.Errorf("unknown compressed-tensors formats for %q", g.Targets)
 			}
 			scale := 16
 			if g.Weights.Type == "float" && g.Weights.Bits == 4 {
@@ -99,7 +99,7 @@ func formatOf(text json.RawMessage) (format, error) {
 			f.bits = float64(g.Weights.Bits) + perGroup(scale, g.Weights.Group)
 		}
 	default:
-		return f, fmt.Errorf("the format %q of quantization_config is not known", strings.TrimSpace(q.Method+" "+q.Algorithm))
+		return f, fmt.Errorf("unknown format %q in quantization_config", strings.TrimSpace(q.Method+" "+q.Algorithm))
 	}
 	if q.Method != "compressed-tensors" {
 		f.kept = append(f.kept, regexp.MustCompile("^lm_head$")) // as they all have it, whether they say so or not
@@ -115,7 +115,7 @@ func formatOf(text json.RawMessage) (format, error) {
 		}
 		compiled, err := regexp.Compile(pattern)
 		if err != nil {
-			return f, fmt.Errorf("what quantization_config ignores is not understood: %w", err)
+			return f, fmt.Errorf("cannot parse the ignore list of quantization_config: %w", err)
 		}
 		f.kept = append(f.kept, compiled)
 	}

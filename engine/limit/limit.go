@@ -27,7 +27,7 @@ func Of(names []string) (m Machine, err error) {
 	for _, name := range names {
 		g, known := gpus[name]
 		if !known {
-			return Machine{}, fmt.Errorf("the data sheet of a GPU %q is not known", name)
+			return Machine{}, fmt.Errorf("no data sheet for GPU %q", name)
 		}
 		m.GPUs = append(m.GPUs, g)
 	}

@@ -25,7 +25,7 @@ type Model struct {
 	Windows map[int]Look
 }
 
-// Look is what a token that an answer or a prompt goes on with takes for each token before
+// Look is what a token that an answer or a prompt continues with takes for each token before
 // it: the bytes of KV cache that it reads and the operations.
 type Look struct{ Bytes, FLOPs float64 }
 
@@ -110,7 +110,7 @@ type family struct {
 
 func noExperts(*config) int { return 0 }
 
-// families are the architectures whose matrices are known; of others nothing is said.
+// families are the architectures whose matrices are known.
 var families = map[string]family{
 	"llama":       {noExperts, "mlp", "", false},
 	"mistral":     {noExperts, "mlp", "", false},
@@ -128,11 +128,11 @@ var families = map[string]family{
 func Read(text []byte) (*Model, error) {
 	var c config
 	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("config.json is not understood: %w", err)
+		return nil, fmt.Errorf("cannot parse config.json: %w", err)
 	}
 	f, known := families[c.Type]
 	if !known {
-		return nil, fmt.Errorf("the matrices of model_type %q are not known", c.Type)
+		return nil, fmt.Errorf("unknown model_type %q", c.Type)
 	}
 	if err := c.check(f); err != nil {
 		return nil, fmt.Errorf("config.json: %w", err)
@@ -166,7 +166,7 @@ func (c *config) check(f family) error {
 	if n := f.experts(c); f.router != "" {
 		needed["the number of experts"], needed["num_experts_per_tok"], needed["moe_intermediate_size"] = n, c.Used, c.ExpertInner
 		if c.Used > n {
-			return fmt.Errorf("a token uses %d experts of %d", c.Used, n)
+			return fmt.Errorf("%d experts per token, out of %d", c.Used, n)
 		}
 	}
 	if f.latent {

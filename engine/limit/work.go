@@ -79,7 +79,7 @@ func (m *Model) of(all ...Work) (has []Work) {
 	return has
 }
 
-// total is all of it together, with no width of its own.
+// total is the sum, without a width of its own.
 func total(all []Work) (sum Work) {
 	for _, w := range all {
 		sum.Bytes += w.Bytes

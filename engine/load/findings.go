@@ -241,7 +241,7 @@ type Contamination struct {
 
 // Contaminated finds measured requests of which more was cached than was put into
 // the cache on purpose: a context that was sent alone before, and the earlier
-// turns of a conversation. What all prompts begin with may be cached as well:
+// turns of a conversation. What all prompts start with may be cached as well:
 // template tokens of a chat template, and a system prompt of so many tokens.
 func Contaminated(samples []measure.Sample, template, system int) Contamination {
 	var found Contamination

@@ -63,7 +63,7 @@ type Plan struct {
 	IgnoreEOS bool
 	// RequestTimeout limits a request, StallTimeout the wait between its events.
 	// FirstTimeout replaces both for the first request of a fresh engine, where
-	// it is longer: kernels may be compiled then. Zero is no limit.
+	// it is longer: kernels may be compiled then. Zero is not a limit.
 	RequestTimeout, FirstTimeout, StallTimeout time.Duration
 	// Fresh says that the engine has answered no request of a workload since its
 	// start. It has answered one for a single token, but the shapes of this one
@@ -83,11 +83,11 @@ func (p Plan) check() error {
 	case p.Cell == "":
 		return fmt.Errorf("a plan needs a cell")
 	case p.Requests < 1 || p.Warmup < 0:
-		return fmt.Errorf("cell %s: %d requests and %d warm-ups: at least 1 and 0 are needed", p.Cell, p.Requests, p.Warmup)
+		return fmt.Errorf("cell %s: %d requests and %d warm-ups, required ≥ 1 and ≥ 0", p.Cell, p.Requests, p.Warmup)
 	case p.OutputTokens < 0 || p.Retries < 0 || p.MaxErrors < 0:
-		return fmt.Errorf("cell %s: an output of %d tokens, %d retries, %d errors: none may be negative", p.Cell, p.OutputTokens, p.Retries, p.MaxErrors)
+		return fmt.Errorf("cell %s: output of %d tokens, %d retries, %d errors: must not be negative", p.Cell, p.OutputTokens, p.Retries, p.MaxErrors)
 	case len(p.Prompts.Measured) < p.Requests || len(p.Prompts.Warmup) < p.Warmup:
-		return fmt.Errorf("cell %s: %d prompts and %d for warm-up: %d and %d are needed, since a prompt sent twice may be answered from a cache",
+		return fmt.Errorf("cell %s: %d prompts and %d for warm-up, required %d and %d: a prompt sent twice could be answered from a cache",
 			p.Cell, len(p.Prompts.Measured), len(p.Prompts.Warmup), p.Requests, p.Warmup)
 	}
 	if err := p.Pace.check(); err != nil {
@@ -106,7 +106,7 @@ func (p Plan) checkPrompts(name string, prompts []prompt.Prompt) error {
 		}
 		for turn := &prompts[i]; turn != nil; turn = turn.Next {
 			if p.output(turn) < 1 {
-				return fmt.Errorf("cell %s, %s %d: an output of %d tokens: at least 1 is needed", p.Cell, name, i, p.output(turn))
+				return fmt.Errorf("cell %s, %s %d: output of %d tokens, required ≥ 1", p.Cell, name, i, p.output(turn))
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (p Plan) arrivals() ([]time.Duration, error) {
 		var last time.Duration
 		for i, one := range p.Prompts.Measured[:p.Requests] {
 			if one.At < last || one.At > maxArrival {
-				return nil, fmt.Errorf("cell %s, prompt %d: its trace sends it at %v, after one at %v: times must not fall, and end within %v", p.Cell, i, one.At, last, maxArrival)
+				return nil, fmt.Errorf("cell %s, prompt %d: its trace sends it at %v, after one at %v: times must not decrease, and must end within %v", p.Cell, i, one.At, last, maxArrival)
 			}
 			last = one.At
 			at = append(at, last)
@@ -177,7 +177,7 @@ func (p Plan) arrivals() ([]time.Duration, error) {
 	}
 	within, _ := slices.BinarySearch(at, p.Pace.Duration)
 	if within == 0 {
-		return nil, fmt.Errorf("cell %s: the first request is scheduled at %v, and the duration is %v: nothing would be sent", p.Cell, at[0], p.Pace.Duration)
+		return nil, fmt.Errorf("cell %s: the first request is scheduled at %v, after the duration of %v: nothing would be sent", p.Cell, at[0], p.Pace.Duration)
 	}
 	return at[:within], nil
 }
@@ -243,19 +243,19 @@ func (p Pace) check() error {
 	inside := func(x, least, most float64) bool { return x >= least && x <= most } // false for NaN
 	switch {
 	case p.Concurrency < 0 || p.MaxConcurrency < 0 || p.Duration < 0:
-		return fmt.Errorf("a pace of concurrency %d, at most %d, for %v: none may be negative", p.Concurrency, p.MaxConcurrency, p.Duration)
+		return fmt.Errorf("concurrency %d, max_concurrency %d, duration %v: must not be negative", p.Concurrency, p.MaxConcurrency, p.Duration)
 	case !p.Open() && (p.Rate != 0 || p.RateTo != 0):
-		return fmt.Errorf("a rate of %v requests a second needs an arrival: constant, poisson, gamma or trace", max(p.Rate, p.RateTo))
+		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant, poisson, gamma or trace", max(p.Rate, p.RateTo))
 	case !p.Open() || p.Arrival == Trace:
 		return nil
 	case p.Arrival != Constant && p.Arrival != Poisson && p.Arrival != Gamma:
 		return fmt.Errorf("unknown arrival %q: use constant, poisson, gamma or trace", p.Arrival)
 	case !inside(p.Rate, math.SmallestNonzeroFloat64, maxRate):
-		return fmt.Errorf("a rate of %v requests a second: more than 0 and at most %g are possible", p.Rate, maxRate)
+		return fmt.Errorf("rate of %v requests per second, required > 0 and ≤ %g", p.Rate, maxRate)
 	case p.RateTo != 0 && !inside(p.RateTo, math.SmallestNonzeroFloat64, maxRate):
-		return fmt.Errorf("a rate that goes to %v requests a second: more than 0 and at most %g are possible", p.RateTo, maxRate)
+		return fmt.Errorf("rate_to of %v requests per second, required > 0 and ≤ %g", p.RateTo, maxRate)
 	case p.Arrival == Gamma && !inside(p.Burstiness, minBurstiness, 1/minBurstiness):
-		return fmt.Errorf("a burstiness of %v: %g to %g are possible, and 1 is poisson", p.Burstiness, minBurstiness, 1/minBurstiness)
+		return fmt.Errorf("burstiness of %v, required %g to %g (1 is poisson)", p.Burstiness, minBurstiness, 1/minBurstiness)
 	}
 	return nil
 }
@@ -287,7 +287,7 @@ func (p Pace) arrivals(n int) ([]time.Duration, error) {
 		}
 		seconds := p.when(passed, n)
 		if !(seconds < maxArrival.Seconds()) {
-			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate or send fewer", i, n, maxArrival)
+			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer", i, n, maxArrival)
 		}
 		// Whole microseconds: finer than any engine, and the same wherever the last
 		// bits of floating point differ.

@@ -28,7 +28,7 @@ type Result struct {
 
 // Run sends a plan's requests at its pace: warm-ups, then what is measured. The
 // first request of a fresh engine goes alone, whichever it is, because kernels
-// may be compiled for it; a measured phase that begins with it goes on at its
+// may be compiled for it; a measured phase that starts with it continues at its
 // pace when it has been answered.
 //
 // A request that fails beyond MaxErrors ends the run, because an engine that
@@ -303,7 +303,7 @@ func (r *runner) send(list []job, atOnce int, at []time.Time) {
 	}
 }
 
-// over reports whether the time of a closed loop is over, which begins with its
+// over reports whether the time of a closed loop is over, which starts with its
 // first measured request that does not go alone.
 func (r *runner) over(j job, closed bool) bool {
 	if j.warmup || j.context || j.alone || r.plan.Pace.Duration == 0 {
@@ -403,7 +403,7 @@ func startOf(s measure.Sample, before time.Time) time.Time {
 	return before
 }
 
-// keep takes in one request. It reports whether its conversation may go on.
+// keep takes in one request. It reports whether its conversation may continue.
 func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,7 +46,7 @@ type Token struct {
 	Top []Alternative `json:"top,omitzero"`
 }
 
-// Alternative is a token that could have stood at a position.
+// Alternative is a token that was possible at a position.
 type Alternative struct {
 	Text    string `json:"text"`
 	ID      int    `json:"id"` // below 0 where it is not known
@@ -117,13 +117,13 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 		case "-inf", "-infinity":
 			*v = Of(math.Inf(-1))
 		default:
-			return fmt.Errorf("%q is no log-probability: a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", word)
+			return fmt.Errorf("%q is not a log-probability: expected a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", word)
 		}
 		return nil
 	}
 	var number float64
 	if err := json.Unmarshal(text, &number); err != nil {
-		return fmt.Errorf("%s is no log-probability: a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", text)
+		return fmt.Errorf("%s is not a log-probability: expected a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", text)
 	}
 	*v = Of(number)
 	return nil

@@ -49,7 +49,7 @@ type Side struct {
 // Flaws count what no distribution has. A position with any of them is not compared.
 type Flaws struct {
 	// NaN and Inf count values: -Inf, a probability of 0, is a flaw only of a token that
-	// stands in the answer.
+	// is in the answer.
 	NaN int `json:"nan"`
 	Inf int `json:"inf"`
 	// Above counts probabilities above 1, Sums lists whose probabilities come to more.
@@ -127,9 +127,9 @@ type OtherPromptError struct {
 
 func (e *OtherPromptError) Error() string {
 	if e.Position < 0 {
-		return fmt.Sprintf("answer %d and its reference are to different requests: record the reference anew", e.Pair+1)
+		return fmt.Sprintf("answer %d and its reference belong to different requests: record the reference again", e.Pair+1)
 	}
-	return fmt.Sprintf("answer %d and its reference are to different prompts, from token %d on: record the reference anew", e.Pair+1, e.Position+1)
+	return fmt.Sprintf("answer %d and its reference have different prompts, from token %d on: record the reference again", e.Pair+1, e.Position+1)
 }
 
 // LengthError says that the engines were not asked for as much.
@@ -141,9 +141,9 @@ type LengthError struct {
 
 func (e *LengthError) Error() string {
 	if e.Pair < 0 {
-		return fmt.Sprintf("%d answers beside %d of the reference: compare answers to the same prompts", e.Got, e.Reference)
+		return fmt.Sprintf("%d answers, but %d in the reference: compare answers to the same prompts", e.Got, e.Reference)
 	}
-	return fmt.Sprintf("answer %d was cut off at a limit of %d tokens, and the other has %d: ask both for the same length",
+	return fmt.Sprintf("answer %d was cut off at a limit of %d tokens, but the other has %d: request the same length from both",
 		e.Pair+1, min(e.Reference, e.Got), max(e.Reference, e.Got))
 }
 
@@ -155,7 +155,7 @@ type NamesError struct {
 }
 
 func (e *NamesError) Error() string {
-	return fmt.Sprintf("answer %d and its reference have no names of tokens in common, ids alone here and texts alone there: record the reference with the same kind of engine", e.Pair+1)
+	return fmt.Sprintf("answer %d and its reference name tokens differently, one by IDs and one by text: record the reference with the same kind of engine", e.Pair+1)
 }
 
 // MissingError says where log-probabilities are missing or are none.

@@ -26,7 +26,7 @@ type list struct {
 type entry struct {
 	logProb, p float64
 	id         int
-	// at is where it stands in Top, below 0 for the token of the position where its
+	// at is where it is in Top, below 0 for the token of the position where its
 	// list lacks it.
 	at      int32
 	matched bool
@@ -277,7 +277,7 @@ func kl(p, q *list, floor Value) (low, high float64) {
 	return low, max(low, high)
 }
 
-// find looks for an entry of another list, first at the place where it stands there.
+// find looks for an entry of another list, first at the place where it is there.
 func (l *list) find(other *list, x *entry, at int) *entry {
 	if at < len(l.entries) && other.same(x, l, &l.entries[at]) {
 		return &l.entries[at]

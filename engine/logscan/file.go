@@ -22,7 +22,7 @@ const (
 	keptTail = 1 << 20
 )
 
-// logCutMark is the line that stands where the middle of a log was dropped, and
+// logCutMark is the line in place of the dropped middle of a log, and
 // logCutWords what scans know it by.
 const (
 	logCutWords = "[mxflow] log limit reached: "
@@ -47,7 +47,7 @@ type File struct {
 // 256 MiB; the lines of evidence stay where the middle is dropped.
 func Open(path string, limit int64, evidence Evidence) (*File, error) {
 	if path == "" {
-		return nil, errors.New("no log file was named")
+		return nil, errors.New("no log file given")
 	}
 	if limit <= 0 {
 		limit = defaultLogLimit
@@ -80,7 +80,7 @@ func (l *File) Bound() {
 	head, size := l.lineBefore(l.limit/2), info.Size()
 	end := make([]byte, min(keptTail, l.limit/4))
 	from := head
-	// Looking through the middle takes a while, in which the log goes on growing;
+	// Looking through the middle takes a while, in which the log continues growing;
 	// what has come to be dropped too is looked at in further rounds.
 	for range 4 {
 		to := size - int64(len(end))
@@ -227,7 +227,7 @@ func (k *lineKeeper) read(r io.Reader) error {
 }
 
 // lines are what is to be kept, in the order of the log, each with its \n. The
-// keeper begins anew.
+// keeper begins again.
 func (k *lineKeeper) lines() []byte {
 	if k == nil {
 		return nil

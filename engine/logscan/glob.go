@@ -33,7 +33,7 @@ func ParseGlob(pattern string) (Glob, error) {
 			}
 		}
 		if len(pieces) == 0 {
-			return Glob{}, fmt.Errorf("pattern %q matches every line: it needs some text to look for", one)
+			return Glob{}, fmt.Errorf("pattern %q matches every line: add some text", one)
 		}
 		g.alternatives = append(g.alternatives, pieces)
 	}
@@ -60,8 +60,8 @@ func (g Glob) matchFolded(text []byte) bool {
 	})
 }
 
-// Names reports whether the pattern is about what stands in a line from at to to, and
-// not only about the same line: one of its pieces lies there. Of a line that is not
+// Names reports whether the pattern is about what is in a line from at to to, and
+// not only about the same line: one of its pieces is there. Of a line that is not
 // whole, other pieces may be in what was cut off.
 func (g Glob) Names(line string, at, to int, whole bool) bool {
 	if at < 0 || at >= to || to > len(line) || whole && !g.Match(line) {

@@ -27,7 +27,7 @@ const maxShortBytes = 160
 // direction), and the line is cut to maxLineBytes.
 //
 // Secrets go before anything is cut, since no later look finds the rest of one; and
-// again when all is clean, since an escape may have stood in one.
+// again when all is clean, since an escape may have been in one.
 func Clean[T ~string | ~[]byte](text T) string { return CleanTo(text, maxLineBytes) }
 
 // CleanTo is Clean with another length.

@@ -27,7 +27,7 @@ type automaton struct {
 	hit     uint32
 	reports [][]int
 	// foreign is the state after a byte outside ASCII: it reports nothing and
-	// goes on like the root.
+	// continues like the root.
 	foreign uint32
 }
 
@@ -168,7 +168,7 @@ const (
 	maxAlternatives = 64
 )
 
-// literalsOf are texts in lower case ASCII, one of which stands in the folded
+// literalsOf are texts in lower case ASCII, one of which is in the folded
 // form of every line that the expression matches; nil where none can be told,
 // as for ^\d+$. Caseless says that the expression ignores case, so that a
 // letter may also match one outside ASCII (s matches U+017F), which folding

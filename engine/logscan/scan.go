@@ -62,7 +62,7 @@ type Scan struct {
 // New compiles the globs; see Glob for what they mean.
 func New(globs []string) (*Scan, error) {
 	s := &Scan{trie: newTrie()}
-	// What stands where a log was cut is looked for in every log.
+	// The marks of a cut log are looked for in every log.
 	s.add(pattern{cut: true, glob: mustGlob(logCutWords)}, mustGlob(logCutWords).literals())
 	for _, p := range globs {
 		if err := s.addGlob(p); err != nil {

@@ -96,7 +96,7 @@ const leastPerToken = 0.05
 
 // catalogue holds every metric in the order in which docs list them. Lookup
 // finds the first of a name, so what is addressed below a workload or engine
-// stands before what a GPU or the host calls the same.
+// is before what a GPU or the host calls the same.
 var catalogue = slices.Concat(requestMetrics, cellMetrics, acceptPositions(), launchMetrics, gpuMetrics, hostMetrics)
 
 // Catalogue returns every metric, in the order in which docs list them. The
@@ -189,17 +189,17 @@ var requestMetrics = []Metric{
 	},
 	{
 		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText, OfText: true,
-		Evidence: "the server's number of prompt tokens and a text event; behind a context that may have been cached, the server's number of cached tokens too",
-		Definition: "Prefill speed: prompt tokens, less those the server says it had cached, divided by the time from the send to the first text event, in an open loop too. " +
-			"No latency is subtracted: the time holds the network and the first decode step too. " +
-			"The tokens of a context that was not cached are computed, and count: only behind a cached context is the depth left out. " +
-			"A request that was sent again has none, since nobody knows when its prefill began.",
+		Evidence: "the server's number of prompt tokens and a text event; after a context that may be cached, also the server's number of cached tokens",
+		Definition: "Prefill speed: prompt tokens, less those the server reports as cached, divided by the time from the send to the first text event, also in an open loop. " +
+			"No latency is subtracted: the time includes the network and the first decode step. " +
+			"Tokens of a context that was not cached count, because they are computed: only after a cached context is the depth excluded. " +
+			"A request that was resent has none, because the start of its prefill is unknown.",
 	},
 	{
 		Name: "pp_corrected", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText,
-		Evidence: "the evidence of pp, and a workload that asks for a latency correction",
-		Definition: "pp with the measured latency subtracted from its time: of a request that does nothing (api) or of one that generates one token (generation). " +
-			"It is absent where the latency is not smaller than the time. Numbers of different corrections are not comparable.",
+		Evidence: "the evidence of pp, and a workload with a latency correction",
+		Definition: "pp with a measured latency subtracted from its time: that of a request that does nothing (api), or generates one token (generation). " +
+			"Absent if the latency is not smaller than the time. Numbers with different corrections are not comparable.",
 	},
 	{
 		Name: "ttfr", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
@@ -209,17 +209,17 @@ var requestMetrics = []Metric{
 	{
 		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
 		Evidence:   "a text event",
-		Definition: "Time to first token: from the send to the first event with generated text in which there is something to see, reasoning and tool calls included; spaces, line breaks and characters of no width at the beginning are not text." + sinceScheduled,
+		Definition: "Time to first token: from the send to the first event with visible generated text, including reasoning and tool calls; leading spaces, line breaks and zero-width characters do not count as text." + sinceScheduled,
 	},
 	{
 		Name: "ttst", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
 		Evidence:   "at least two text events",
-		Definition: "Time to second token: from the send to the token event after the first event with generated text. First text that came early while the rest is as late as before does not make it less." + sinceScheduled,
+		Definition: "Time to second token: from the send to the token event after the first event with generated text. Sending only the first text early does not reduce it." + sinceScheduled,
 	},
 	{
 		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
-		Evidence:   "the evidence of ttft, and a workload that asks for a latency correction",
-		Definition: "ttft less the measured latency, as in pp_corrected. It is absent where the latency is not smaller than the time from the send to the first text event.",
+		Evidence:   "the evidence of ttft, and a workload with a latency correction",
+		Definition: "ttft less the measured latency, as in pp_corrected. Absent if the latency is not smaller than the time from the send to the first text event.",
 	},
 	{
 		Name: "ttft_reasoning", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
@@ -228,8 +228,8 @@ var requestMetrics = []Metric{
 	},
 	{
 		Name: "ttft_answer", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
-		Evidence:   "an event with text of the answer or of a tool call",
-		Definition: "From the send to the first event with generated text that is not reasoning: what a reader of the answer waits for." + sinceScheduled,
+		Evidence:   "an event with text of the answer or a tool call",
+		Definition: "From the send to the first event with generated text that is not reasoning: how long a reader waits for the answer." + sinceScheduled,
 	},
 	{
 		Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, Facet: OfDecode,
@@ -238,9 +238,9 @@ var requestMetrics = []Metric{
 	},
 	{
 		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, Facet: OfDecode, OfText: true,
-		Evidence: "at least two text events, and how many tokens each holds",
-		Definition: "Inter-token latency, one value a token: an event of k tokens that comes a gap after the token event before it gives k values of gap/k. " +
-			"Without per-event counts it exists only where the counts show that every text event held one token.",
+		Evidence: "at least two text events, and the number of tokens of each",
+		Definition: "Inter-token latency, one value per token: an event of k tokens that follows the previous token event after a gap gives k values of gap/k. " +
+			"Without per-event counts, it only exists if the totals show that every text event held one token.",
 	},
 	{
 		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfWhole, OfText: true,
@@ -250,42 +250,42 @@ var requestMetrics = []Metric{
 	{
 		Name: "schedule_lag", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
-		Definition: "How much later than it could be sent the request was sent: the client's own delay. It is part of the latencies of an open loop.",
+		Definition: "How much later the request was sent than it could have been: the client's own delay. Part of the latencies of an open loop.",
 	},
 	{
 		Name: "queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
-		Definition: "How long the request was held back by the cap on concurrency, from when it was scheduled until it could be sent. It is part of the latencies of an open loop.",
+		Definition: "How long the cap on concurrency held the request back, from its scheduled time until it could be sent. Part of the latencies of an open loop.",
 	},
 	{
 		Name: "prompt_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "the server's usage",
-		Definition: "Tokens of the prompt as the server counted them, context and cached ones included.",
+		Definition: "Prompt tokens as counted by the server, including context and cached ones.",
 	},
 	{
 		Name: "context_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
-		Definition: "Tokens that were to come before the prompt: depth, earlier turns, a shared system prompt. 0 where there were none.",
+		Definition: "Intended tokens before the prompt: depth, earlier turns, a shared system prompt. 0 if there are none.",
 	},
 	{
 		Name: "output_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
-		Evidence:   "the server's usage; without it, text events are counted and the sample's token source says so",
-		Definition: "Tokens generated, reasoning included.",
+		Evidence:   "the server's usage; without it, text events are counted, as the sample's token source says",
+		Definition: "Generated tokens, including reasoning.",
 	},
 	{
 		Name: "cached_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "the server's prompt token details",
-		Definition: "Tokens of the prompt that the server says it had cached. More than were meant to be contaminate a measurement.",
+		Definition: "Prompt tokens that the server reports as cached. More than intended contaminate a measurement.",
 	},
 	{
 		Name: "shortfall", Unit: "tokens", Whole: true, Better: Lower, Scope: PerRequest,
-		Evidence:   "the number of output tokens, and a workload that enforces the length of answers",
-		Definition: "Tokens that were asked for and not generated, at least 0.",
+		Evidence:   "the number of output tokens, and a workload that enforces answer length",
+		Definition: "Requested tokens that were not generated, at least 0.",
 	},
 	{
 		Name: "retries", Unit: "count", Whole: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
-		Definition: "How often the request was sent again because the engine put it off (429, or 503 with Retry-After). All waiting is part of its latencies.",
+		Definition: "How often the request was resent because the engine deferred it (429, or 503 with Retry-After). All waiting is part of its latencies.",
 	},
 }
 
@@ -295,57 +295,57 @@ const sinceScheduled = " In an open loop it counts from the schedule."
 // its last one had ended. What counts up in the engine (tokens, drafts) is the
 // difference between the last reading at or before the window's beginning and
 // the first at or after its end, neither further away than 2 s; where the counter
-// fell in between, the engine began to count anew and there is no difference.
+// fell in between, the engine began to count again and there is no difference.
 var cellMetrics = []Metric{
 	{
 		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the window of the cell, and the number of output tokens of every answered request",
-		Definition: "Output tokens of all measured requests that were answered, divided by the length of the window: from when the first was due until the last had ended, so filling up and running empty count.",
+		Evidence:   "the window of the cell, and the output token count of every answered request",
+		Definition: "Output tokens of all answered measured requests, divided by the length of the window: from when the first was due until the last ended, including ramp-up and drain.",
 	},
 	{
 		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the evidence of tg_total, of prompt tokens; behind a context that may have been cached, the server's number of cached tokens too",
-		Definition: "Prompt tokens that the server computed (those it says it had cached are left out) for all measured requests that were answered, divided by the length of the window. It is a rate of work, not the speed of prefilling: see pp.",
+		Evidence:   "the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of cached tokens",
+		Definition: "Prompt tokens that the server computed (without those reported as cached) for all answered measured requests, divided by the length of the window. A rate of work, not prefill speed: see pp.",
 	},
 	{
 		Name: "tg_total_decoding", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "when each answered request was sent, its text events and the number of its output tokens",
-		Definition: "Output tokens behind the first of each answered request, divided by the time from the first token of any of them to the last: llama-benchy's t/s (total). tg_total counts the time before the first token too, and each request's first token.",
+		Evidence:   "the send time, text events and output token count of each answered request",
+		Definition: "Output tokens after the first of each answered request, divided by the time from the first token of any of them to the last: llama-benchy's t/s (total). tg_total also counts the time before the first token, and each request's first token.",
 	},
 	{
 		Name: "pp_total_prefilling", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the evidence of pp_total, and when the first text of each answered request came",
-		Definition: "Prompt tokens as pp_total counts them, divided by the time from the first send to the last request's first token: llama-benchy's t/s (total) of pp. Where requests follow each other it is a rate of work like pp_total; where all are sent at once, the speed of prefilling them together.",
+		Evidence:   "the evidence of pp_total, and the time of the first text of each answered request",
+		Definition: "Prompt tokens as in pp_total, divided by the time from the first send to the last request's first token: llama-benchy's t/s (total) of pp. With sequential requests it is a rate of work like pp_total; if all are sent at once, the speed of prefilling them together.",
 	},
 	{
 		Name: "tg_peak", Unit: "tok/s", Better: Higher, Scope: PerCell,
-		Evidence:   "a window of 1 s or more, and how many tokens every event holds",
-		Definition: "The most output tokens of measured requests that arrived within any one second, its end excluded. An event of k tokens counts k at the time of its arrival.",
+		Evidence:   "a window of 1 s or more, and the number of tokens of every event",
+		Definition: "Maximum output tokens of measured requests within any one second, excluding its end. An event of k tokens counts k when it arrives.",
 	},
 	{
 		Name: "requests_per_s", Unit: "req/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
 		Evidence:   "the window of the cell",
-		Definition: "Measured requests that were answered, divided by the length of the window.",
+		Definition: "Answered measured requests, divided by the length of the window.",
 	},
 	{
 		Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Scope: PerCell, Facet: OfGoals,
 		Evidence:   "the window of the cell, and a workload with limits (slo)",
-		Definition: "Measured requests that were answered within every limit of the workload, divided by the length of the window. Of itl every value has to keep its limit. A request without evidence for a limit is not good.",
+		Definition: "Measured requests answered within every limit of the workload, divided by the length of the window. Every itl value must be within its limit. A request without evidence for a limit is not good.",
 	},
 	{
 		Name: "slo_attainment", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfGoals,
 		Evidence:   "a measured request, and a workload with limits (slo)",
-		Definition: "The share of all measured requests, failed ones included, that were good as goodput has it.",
+		Definition: "Share of all measured requests, including failed ones, that are good as in goodput.",
 	},
 	{
 		Name: "duration_s", Unit: "s", Better: Neither, Scope: PerCell,
 		Evidence:   "the window of the cell",
-		Definition: "Length of the window: from when the first measured request was due until the last had ended.",
+		Definition: "Length of the window: from when the first measured request was due until the last ended.",
 	},
 	{
 		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell, Facet: OfErrors,
 		Evidence:   "a measured request",
-		Definition: "Measured requests that failed, or whose events contradict each other, so nothing was derived from them.",
+		Definition: "Measured requests that failed, or whose events are contradictory, so nothing was derived from them.",
 	},
 	{
 		Name: "error_rate", Unit: "share", Better: Lower, Scope: PerCell, Facet: OfErrors,
@@ -355,59 +355,59 @@ var cellMetrics = []Metric{
 	{
 		Name: "retry_count", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
 		Evidence:   "a recording that says when each request was sent",
-		Definition: "How often measured requests, failed ones included, were sent again because the engine put them off.",
+		Definition: "How often measured requests, including failed ones, were resent because the engine deferred them.",
 	},
 	{
 		Name: "reached_concurrency", Unit: "requests", Whole: true, Better: Neither, Scope: PerCell,
 		Evidence:   "readings of the engine's number of running requests within the window, while requests were in flight",
-		Definition: "Median of the number of requests that the engine itself said were running, over the readings within the window at which the client had requests in flight; of several engines behind one address the sum.",
+		Definition: "Median number of running requests reported by the engine, over the readings within the window while the client had requests in flight; summed over several engines behind one address.",
 	},
 	{
 		Name: "waiting", Unit: "requests", Better: Lower, Scope: PerCell, Facet: OfWaiting,
 		Evidence:   "readings of the engine's number of waiting requests within the window",
-		Definition: "Mean of the number of requests that waited inside the engine, over the readings within the window.",
+		Definition: "Mean number of requests waiting in the engine, over the readings within the window.",
 	},
 	{
 		Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerCell, Facet: OfWaiting,
 		Evidence:   "the engine's sum and count of queue times at both edges of the window",
-		Definition: "Mean time that requests waited inside the engine before they were first scheduled, as the engine counts it, over the requests that it scheduled in the window.",
+		Definition: "Mean time that requests waited in the engine before they were first scheduled, by its own count, over the requests that it scheduled in the window.",
 	},
 	{
 		Name: "tg_of_limit", Unit: "share", Better: Higher, Scope: PerCell,
-		Evidence: "tg, a model whose config.json is known, and GPUs whose data sheet is; a closed loop; with several tokens an event, accept_length",
-		Definition: "Decode speed as a share of what memory bandwidth allows: the median of tg, divided by accept_length where there is one, as a share of the steps a second at which the GPUs can read the weights and the KV cache that a step takes. " +
-			"Weights count in the formats of config.json, the KV cache in 16 bits, and of experts as many as the requests at once use on average. More than 1 is possible where the engine reads smaller formats than the config names.",
+		Evidence: "tg, a model with known config.json, and GPUs with a known data sheet; a closed loop; with several tokens per event, accept_length",
+		Definition: "Decode speed as a share of what memory bandwidth allows: the median of tg, divided by accept_length if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV cache. " +
+			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than those of the config.",
 	},
 	{
 		Name: "pp_of_limit", Unit: "share", Better: Higher, Scope: PerCell,
 		Evidence:   "pp, model and GPUs as for tg_of_limit, and one request at a time",
-		Definition: "Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations for each parameter that a token of a prompt is multiplied with.",
+		Definition: "Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with.",
 	},
 	{
 		Name: "accept_rate", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfDrafts,
 		Evidence:   "the engine's counts of accepted and of drafted tokens at both edges of the window",
-		Definition: "Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates that an engine publishes ready-made are not used: SGLang's has counted the step's own token in some versions.",
+		Definition: "Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates published by an engine are not used: SGLang's has counted the step's own token in some versions.",
 	},
 	{
 		Name: "accept_length", Unit: "tokens", Better: Higher, Scope: PerCell, Facet: OfDrafts,
 		Evidence: "the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
-		Definition: "Speculative decoding: tokens gained by a step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. " +
-			"Of an engine that counts no drafts but publishes this length as a gauge (SGLang) it is the mean of the readings within the window.",
+		Definition: "Speculative decoding: tokens per step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. " +
+			"For an engine that does not count drafts but publishes this length as a gauge (SGLang), the mean of the readings within the window.",
 	},
 	{
 		Name: "prefix_hit_rate", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfPrefixes,
 		Evidence:   "the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
-		Definition: "Share of the looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only put a context there are looked up too.",
+		Definition: "Share of looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only cache a context are looked up too.",
 	},
 	{
 		Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Scope: PerCell, Facet: OfPreempted,
 		Evidence:   "the engine's count of preemptions at both edges of the window",
-		Definition: "Requests that the engine interrupted within the window to make room for others.",
+		Definition: "Requests that the engine preempted within the window.",
 	},
 	{
 		Name: "kv_cache_usage", Unit: "share", Better: Lower, Scope: PerCell,
-		Evidence:   "readings of the engine's KV cache usage within the window, while requests were in flight, and none within the window that is no share (0 to 1)",
-		Definition: "Highest share of the KV cache in use, over the readings within the window at which the client had requests in flight; of several caches the fullest.",
+		Evidence:   "readings of the engine's KV cache usage within the window, while requests were in flight, all of them shares (0 to 1)",
+		Definition: "Highest share of the KV cache in use, over the readings within the window while the client had requests in flight; of several caches, the fullest.",
 	},
 	{
 		Name: "power_w", Unit: "W", Better: Lower, Scope: PerCell,
@@ -418,32 +418,32 @@ var cellMetrics = []Metric{
 		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerCell, Facet: OfEnergy,
 		Evidence: "readings of the power of every GPU in use that reach beyond both edges of the window, with no gap over 2 s",
 		Definition: "Energy of the GPUs over the window, idle power included, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
-			"Instantaneous power is taken where the driver has it, else its average.",
+			"Uses instantaneous power if the driver reports it, otherwise its average.",
 	},
 	{
 		Name: "joules_per_token", Unit: "J/tok", Better: Lower, Scope: PerCell, Facet: OfEnergy,
 		Evidence:   "the evidence of energy_j and tg_total",
-		Definition: "energy_j divided by the output tokens that tg_total counts. Prefilling is part of the energy.",
+		Definition: "energy_j divided by the output tokens of tg_total. The energy includes prefill.",
 	},
 	{
 		Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Scope: PerCell, Facet: OfEnergy,
 		Evidence:   "the evidence of energy_j and tg_total",
-		Definition: "Output tokens that tg_total counts, divided by energy_j.",
+		Definition: "Output tokens of tg_total, divided by energy_j.",
 	},
 	{
 		Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
 		Evidence:   "readings of the memory in use of every GPU within the window",
-		Definition: "Peak memory in use on the GPUs within the window, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
+		Definition: "Peak memory in use on the GPUs within the window, by any process, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
 	},
 	{
 		Name: "gpu_memory_in_use_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
-		Evidence:   "readings within the window of the memory in use of every GPU, or of the host's where a GPU shares it",
-		Definition: "Peak of the memory that the GPUs work in, whoever uses it, within the window, in units of 1e9 bytes: gpu_memory_gb, and where a GPU has no memory of its own (unified memory, as of GB10) what is taken of the host's.",
+		Evidence:   "readings within the window of the memory in use of every GPU, or of the host's if a GPU shares it",
+		Definition: "Peak of the memory that the GPUs work in, by any process, within the window, in units of 1e9 bytes: gpu_memory_gb, or the host memory in use if a GPU has none of its own (unified memory, as on GB10).",
 	},
 	{
 		Name: "gpu_process_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
-		Evidence:   "readings within the window of what the engine's processes hold of every GPU",
-		Definition: "Peak memory that the engine's processes held on the GPUs within the window: the sum of the GPUs' own peaks.",
+		Evidence:   "readings within the window of the memory of the engine's processes on every GPU",
+		Definition: "Peak memory of the engine's processes on the GPUs within the window: the sum of the GPUs' own peaks.",
 	},
 	{
 		Name: "engine_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
@@ -453,7 +453,7 @@ var cellMetrics = []Metric{
 	{
 		Name: "container_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
 		Evidence:   "readings of the memory of the engine's control group within the window",
-		Definition: "Peak memory of the engine's container within the window, in units of 1e9 bytes, without files that are only kept in memory because nobody else needs it. It is host memory.",
+		Definition: "Peak memory of the engine's container within the window, in units of 1e9 bytes, without inactive page cache. It is host memory.",
 	},
 }
 
@@ -468,7 +468,7 @@ func acceptPositions() []Metric {
 		all = append(all, Metric{
 			Name: fmt.Sprintf("accept_pos%d", i), Unit: "share", Better: Higher, Scope: PerCell,
 			Evidence:   "the engine's count of accepted tokens by position and of drafts at both edges of the window",
-			Definition: fmt.Sprintf("Speculative decoding: share of the drafts of which the token at position %d was accepted, counting from 0, as differences of the engine's counts over the window.", i),
+			Definition: fmt.Sprintf("Speculative decoding: share of drafts whose token at position %d, counting from 0, was accepted, as differences of the engine's counts over the window.", i),
 		})
 	}
 	return all
@@ -480,7 +480,7 @@ var gpuMetrics = []Metric{
 	{
 		Name: "idle_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
 		Evidence:   "readings of the power of every GPU in use over at least 1 s before the first request",
-		Definition: "Power of the GPUs with the engine loaded and nothing asked of it: the lowest mean over any second of the last 5 s before the first request (warm-ups included) was sent, summed over GPUs.",
+		Definition: "Power of the GPUs with the engine loaded and idle: the lowest mean over any second of the last 5 s before the first request (including warm-ups), summed over GPUs.",
 	},
 	{
 		Name: "power_w", Unit: "W", Better: Lower, Scope: PerGPU,
@@ -490,33 +490,33 @@ var gpuMetrics = []Metric{
 	{
 		Name: "peak_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
 		Evidence:   "readings of the power of every GPU in use within the windows",
-		Definition: "Highest reading of power within the windows of all cells: the sum of the GPUs' own peaks, which need not have come at once.",
+		Definition: "Highest reading of power within the windows of all cells: the sum of the GPUs' own peaks, which can occur at different times.",
 	},
 	{
 		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerGPU,
 		Evidence: "readings of the power of every GPU in use that reach beyond the edges of every window, with no gap over 2 s",
 		Definition: "Energy over the windows of all cells, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
-			"Instantaneous power is taken where the driver has it, else its average.",
+			"Uses instantaneous power if the driver reports it, otherwise its average.",
 	},
 	{
 		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
 		Evidence:   "readings of the memory in use of every GPU within the windows",
-		Definition: "Peak memory in use within the windows of all cells, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
+		Definition: "Peak memory in use within the windows of all cells, by any process, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
 	},
 	{
 		Name: "memory_in_use_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings within the windows of the memory in use of every GPU, or of the host's where a GPU shares it",
-		Definition: "Peak of the memory that the GPUs work in, whoever uses it, within the windows of all cells, in units of 1e9 bytes: gpu.memory_gb, and where a GPU has no memory of its own (unified memory, as of GB10) what is taken of the host's, total less available, counted once. It is there on both kinds of machine; what the engine alone holds is process_memory_gb.",
+		Evidence:   "readings within the windows of the memory in use of every GPU, or of the host's if a GPU shares it",
+		Definition: "Peak of the memory that the GPUs work in, by any process, within the windows of all cells, in units of 1e9 bytes: gpu.memory_gb, or, if a GPU has none of its own (unified memory, as on GB10), the host memory in use, total less available, counted once. Available on both kinds of machine; process_memory_gb is that of the engine alone.",
 	},
 	{
 		Name: "process_memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings within the windows of what the engine's processes hold of every GPU",
-		Definition: "Peak memory that the engine's processes held on the GPUs within the windows of all cells, as nvidia-smi lists processes: the sum of the GPUs' own peaks. It is there with unified memory too, and absent in a container that does not see the processes of the machine.",
+		Evidence:   "readings within the windows of the memory of the engine's processes on every GPU",
+		Definition: "Peak memory of the engine's processes on the GPUs within the windows of all cells, as listed by nvidia-smi: the sum of the GPUs' own peaks. Also available with unified memory; absent in a container that does not see the machine's processes.",
 	},
 	{
 		Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither, Scope: PerGPU,
 		Evidence:   "readings of the SM clock of every GPU within the windows",
-		Definition: "Median of the SM clock over the readings within the windows of all cells; of several GPUs the lowest.",
+		Definition: "Median SM clock over the readings within the windows of all cells; of several GPUs, the lowest.",
 	},
 	{
 		Name: "temperature_c", Unit: "°C", Whole: true, Better: Lower, Scope: PerGPU,
@@ -526,17 +526,17 @@ var gpuMetrics = []Metric{
 	{
 		Name: "utilization", Unit: "share", Better: Neither, Scope: PerGPU,
 		Evidence:   "readings of the utilisation of every GPU within the windows",
-		Definition: "Share of the time in which a kernel ran, as the driver says: the mean of the readings within the windows of all cells, then over GPUs. It does not say how much of a GPU was busy.",
+		Definition: "Share of time in which a kernel ran, as reported by the driver: the mean of the readings within the windows of all cells, then over GPUs. It does not show how much of a GPU was busy.",
 	},
 	{
 		Name: "throttled_share", Unit: "share", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings of the reasons that keep clocks down, of every GPU, over the whole of the windows",
-		Definition: "Share of the windows of all cells in which heat, a power brake, a hardware slowdown or an unknown reason kept the clocks of a GPU down; of several GPUs the largest. Each reading stands until the next.",
+		Evidence:   "readings of the throttle reasons of every GPU, over the entire windows",
+		Definition: "Share of the windows of all cells in which a GPU was throttled by heat, a power brake, a hardware slowdown or an unknown reason; of several GPUs, the largest. Each reading holds until the next.",
 	},
 	{
 		Name: "power_capped_share", Unit: "share", Better: Lower, Scope: PerGPU,
 		Evidence:   "the evidence of throttled_share",
-		Definition: "Share of the windows of all cells in which the power limit kept the clocks of a GPU down; of several GPUs the largest. That is how a GPU at full load keeps to its limit, and makes no measurement invalid.",
+		Definition: "Share of the windows of all cells in which a GPU was throttled by its power limit; of several GPUs, the largest. This is normal at full load and invalidates no measurement.",
 	},
 }
 
@@ -544,12 +544,12 @@ var hostMetrics = []Metric{
 	{
 		Name: "cpu_share", Unit: "share", Better: Lower, Scope: PerHost,
 		Evidence:   "readings of the host's processors within the windows",
-		Definition: "Share of all processor cores of the host in use, by whomever, the measuring client included: the mean of the readings within the windows of all cells.",
+		Definition: "Share of the host's processor cores in use, by any process including the measuring client: the mean of the readings within the windows of all cells.",
 	},
 	{
 		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerHost,
 		Evidence:   "readings of the host's memory within the windows",
-		Definition: "Peak memory of the host in use, by whomever, within the windows of all cells, in units of 1e9 bytes.",
+		Definition: "Peak host memory in use, by any process, within the windows of all cells, in units of 1e9 bytes.",
 	},
 	{
 		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerHost,
@@ -569,26 +569,26 @@ var launchMetrics = []Metric{
 	{
 		Name: "first_request_s", Unit: "s", Better: Lower, Scope: PerLaunch,
 		Evidence:   "a server that became ready and answered a request for one token",
-		Definition: "Time of the first request after the start, for one token, which compiles what is compiled just in time. It is sent before anything else and is part of no other metric.",
+		Definition: "Time of the first request after the start, for one token, including just-in-time compilation. It is sent before anything else and is not part of any other metric.",
 	},
 	{
 		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerLaunch,
 		Evidence:   "the resident set of the engine's process group, watched while it ran",
-		Definition: "Peak resident set of the engine's process group, in units of 1e9 bytes. It is host memory, and not what a GPU holds.",
+		Definition: "Peak resident set of the engine's process group, in units of 1e9 bytes. It is host memory, not GPU memory.",
 	},
 	{
 		Name: "crashes", Unit: "count", Whole: true, Better: Lower, Scope: PerLaunch,
 		Evidence:   "a launch",
-		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch counts, besides itself, what crashed of its variant on this machine since the last launch that counted, also in qualification or in a session that was left.",
+		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch also counts crashes of its variant on this machine since the last valid launch, including in qualification or an abandoned session.",
 	},
 	{
 		Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Scope: PerLaunch, Observed: true,
 		Evidence:   "the observation kv_capacity_tokens",
-		Definition: "Tokens that the KV cache holds, as the engine says.",
+		Definition: "Tokens that the KV cache holds, as reported by the engine.",
 	},
 	{
 		Name: "weights_gb", Unit: "GB", Better: Lower, Scope: PerLaunch, Observed: true,
 		Evidence:   "the observation weights_gb",
-		Definition: "Memory that the model's weights take, in units of 1e9 bytes, as the engine says.",
+		Definition: "Memory of the model's weights, in units of 1e9 bytes, as reported by the engine.",
 	},
 }

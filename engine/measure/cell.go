@@ -130,7 +130,7 @@ func peakTokens(c CellRun, all []answer) (most float64, known bool) {
 	return float64(best), best > 0
 }
 
-// engineSeries is what the name of a series begins with that comes from the
+// engineSeries is the prefix of the name of a series from the
 // engine's own metrics.
 const engineSeries = "engine."
 

@@ -307,7 +307,7 @@ func TestDeriveInCell(t *testing.T) {
 func TestDeriveRefusesSchedules(t *testing.T) {
 	s := sample(1, 1, text(1, 1))
 	for _, bad := range []Sample{sent(s, 10, 5, 20), sent(s, 10, 20, 15), sent(s, -1, 1, 1)} {
-		if v, err := Derive(bad); err == nil || v != nil || !strings.Contains(err.Error(), "run backwards") {
+		if v, err := Derive(bad); err == nil || v != nil || !strings.Contains(err.Error(), "go backwards") {
 			t.Errorf("scheduled %v, due %v, sent %v: %v, %v", bad.Scheduled, bad.Due, bad.Start, v, err)
 		}
 	}

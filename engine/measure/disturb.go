@@ -94,7 +94,7 @@ type Disturbance struct {
 type DisturbanceCode string
 
 const (
-	// Damaged: readings that would tell are damaged or there twice.
+	// Damaged: the readings needed are damaged or duplicated.
 	Damaged DisturbanceCode = "damaged"
 	// Slowed: a GPU was slowed down; Shared: others were on it; Wandered: its clock did
 	// not stand still.

@@ -107,7 +107,7 @@ type Sample struct {
 	RequestedOutput, RequestedPrompt, ContextTokens int
 	// PromptBytes is the text that was sent, PromptSum tells prompts apart (the first
 	// 64 bits of their SHA-256, in hex), and EchoedBytes is how much of the answer
-	// stands in the prompt too (engine/load/work). 0 and empty where nobody looked.
+	// is in the prompt too (engine/load/work). 0 and empty where nobody looked.
 	PromptBytes, EchoedBytes int
 	PromptSum                string
 	// TokenSource says who counted OutputTokens.
@@ -342,7 +342,7 @@ func check(s Sample) error {
 		return errors.New("sample has no events")
 	}
 	if s.recorded() && (s.Scheduled < 0 || s.Due < s.Scheduled || s.Start < s.Due) {
-		return fmt.Errorf("scheduled at %v, due at %v and sent at %v: these times run backwards", s.Scheduled, s.Due, s.Start)
+		return fmt.Errorf("scheduled at %v, due at %v, sent at %v: times go backwards", s.Scheduled, s.Due, s.Start)
 	}
 	var last time.Duration
 	count := 0
@@ -351,7 +351,7 @@ func check(s Sample) error {
 			return fmt.Errorf("event %d has a negative time (%v)", i, e.At)
 		}
 		if e.At < last {
-			return fmt.Errorf("event %d at %v comes before the event that precedes it, at %v", i, e.At, last)
+			return fmt.Errorf("event %d at %v is earlier than the event before it, at %v", i, e.At, last)
 		}
 		last = e.At
 		if e.Tokens < 0 {
@@ -361,7 +361,7 @@ func check(s Sample) error {
 			return fmt.Errorf("the server's token count falls from %d to %d at event %d", count, e.Tokens, i)
 		}
 		if e.Tokens > mostTokens(s) {
-			return fmt.Errorf("event %d claims %d tokens, and %d were asked for", i, e.Tokens, s.RequestedOutput)
+			return fmt.Errorf("event %d claims %d tokens, but %d were requested", i, e.Tokens, s.RequestedOutput)
 		}
 		count = e.Tokens
 	}

@@ -139,7 +139,7 @@ func (s Series) covers(w window) (first, last int, ok bool) {
 
 // difference is how much a counter grew over a window, between the readings at
 // its edges. It is not known when there are none, and when the counter fell:
-// then the engine began to count anew.
+// then the engine began to count again.
 func (s Series) difference(w window) (float64, bool) {
 	i, j, ok := s.edges(w)
 	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
@@ -189,7 +189,7 @@ func (s Series) value(at time.Duration, next int) float64 {
 	return s.Value[next-1] + float64((s.Value[next]-s.Value[next-1])*part)
 }
 
-// standing is for how long of a window readings stood that bad says so of: each
+// standing is how long readings for which bad holds lasted within a window: each
 // until the next, the last to the end.
 func (s Series) standing(w window, bad func(i int) bool) time.Duration {
 	var sum time.Duration
@@ -205,7 +205,7 @@ func (s Series) standing(w window, bad func(i int) bool) time.Duration {
 	return sum
 }
 
-// over adds up windows, which all have to be known.
+// over adds up windows, which all must be known.
 func (s Series) over(windows []window, of func(Series, window) (float64, bool)) (total float64, known bool) {
 	for _, w := range windows {
 		x, ok := of(s, w)
@@ -217,7 +217,7 @@ func (s Series) over(windows []window, of func(Series, window) (float64, bool)) 
 	return total, len(windows) > 0
 }
 
-// share is the part of all windows in which readings stood that bad says so of.
+// share is the part of all windows in which readings for which bad holds lasted.
 func (s Series) share(windows []window, bad func(Series, int) bool) (float64, bool) {
 	var sum, length time.Duration
 	for _, w := range windows {

@@ -85,7 +85,7 @@ func summarize(answers []answer, cell CellRun) map[string]Summary {
 }
 
 // SummaryOf gives the statistics of one metric over values of one launch, in
-// the catalogue's unit. It reports false for a name that is no metric, for no
+// the catalogue's unit. It reports false for a name that is not a metric, for no
 // values, and when a value is not finite: such a value is a broken measurement,
 // and leaving it out would hide that.
 func SummaryOf(name string, values []float64) (Summary, bool) {

@@ -43,7 +43,7 @@ func newWatched(all []Series) seriesSet {
 	return w
 }
 
-// gpuSeries is what the names of series begin with that there is one of for each
+// gpuSeries is what the names of series start with that there is one of for each
 // GPU.
 const gpuSeries = "gpu."
 
@@ -55,7 +55,7 @@ func (w seriesSet) whole(name string) []Series {
 	return w.by[name]
 }
 
-// sum adds one number of each series of that name, which all have to be known.
+// sum adds one number of each series of that name, which all must be known.
 func (w seriesSet) sum(name string, of func(Series) (float64, bool)) (float64, bool) {
 	return addUp(w.whole(name), of)
 }
@@ -140,7 +140,7 @@ func (w seriesSet) energy(windows []window) (float64, bool) {
 	return w.powered(func(s Series) (float64, bool) { return s.over(windows, Series.integral) })
 }
 
-// powered adds up one number of the power of each GPU, which all have to be
+// powered adds up one number of the power of each GPU, which all must be
 // known. Instantaneous power comes first: the other is the driver's average over
 // the last second, which smears what came before a window into it.
 func (w seriesSet) powered(of func(Series) (float64, bool)) (total float64, known bool) {
@@ -219,7 +219,7 @@ func (w seriesSet) idle(first time.Duration) (float64, bool) {
 	})
 }
 
-// each is one number of every series of a name, which all have to be known.
+// each is one number of every series of a name, which all must be known.
 func (w seriesSet) each(name string, of func(Series) (float64, bool)) (out []float64, known bool) {
 	for _, s := range w.whole(name) {
 		x, ok := of(s)

@@ -91,7 +91,7 @@ func (c *Collector) Collect(ctx context.Context, q Request, d *Document) {
 	}
 	c.hardware(ctx, &q, d)
 	if q.Engine == nil && (len(q.Repos) > 0 || len(q.Commands) > 0 || q.Packages) {
-		d.Lack("engine", "no command can be run where the engine lives")
+		d.Lack("engine", "no command can be run on the engine's host")
 	}
 	if q.Packages && q.Engine != nil {
 		c.python(ctx, &q, d)
@@ -128,13 +128,13 @@ func (c *Collector) hardware(ctx context.Context, q *Request, d *Document) {
 		if words, ok := g.Throttled(); ok {
 			one.Throttled = words
 		} else {
-			d.Lack("throttle state of GPU "+g.UUID, "the driver does not tell")
+			d.Lack("throttle state of GPU "+g.UUID, "the driver does not report it")
 		}
 		d.GPUs = append(d.GPUs, one)
 		d.software("driver", g.Driver)
 	}
 	if len(list) == 0 {
-		d.Lack("gpus", "there is no nvidia-smi, or it shows none")
+		d.Lack("gpus", "nvidia-smi is missing or shows none")
 	} else {
 		version, _ := remembered(c, "driver cuda", true, func() (string, error) { return gpu.DriverCUDA(ctx), nil })
 		d.software("driver_cuda", version)
@@ -168,7 +168,7 @@ const (
 
 // digest covers files by name and content. Of large files it covers the blob
 // name where a cache has one, else size, time of change and head: reading
-// hundreds of gigabytes at every launch is no option, and would empty the page
+// hundreds of gigabytes at every launch is not an option, and would empty the page
 // cache that the engine loads from.
 func (c *Collector) digest(ctx context.Context, t tree, files []file, whole bool) (sum, covers string, err error) {
 	h := sha256.New()
@@ -257,11 +257,11 @@ func (c *Collector) python(ctx context.Context, q *Request, d *Document) {
 	d.Packages = found.Packages
 	d.software("python", found.Python)
 	if !slices.ContainsFunc(found.Packages, func(p string) bool { return strings.HasPrefix(p, "torch==") || strings.HasPrefix(p, "torch @") }) {
-		d.Lack("torch", "it is not installed where the engine lives")
+		d.Lack("torch", "it is not installed on the engine's host")
 		return
 	}
 	if found.Executable == "" {
-		d.Lack("torch", "no interpreter to ask")
+		d.Lack("torch", "no Python interpreter")
 		return
 	}
 	versions, err := c.torch(ctx, q, found)
@@ -315,7 +315,7 @@ func (c *Collector) torch(ctx context.Context, q *Request, found packageList) (m
 		}
 		versions := map[string]string{}
 		if err := json.Unmarshal([]byte(last(out)), &versions); err != nil {
-			return nil, fmt.Errorf("its answer is not understood: %w", err)
+			return nil, fmt.Errorf("cannot parse its answer: %w", err)
 		}
 		return versions, nil
 	})
@@ -348,7 +348,7 @@ const maxOutput = 64 << 10
 // text runs a command for at most limit and returns what it printed.
 func (run Run) text(ctx context.Context, limit time.Duration, argv ...string) (string, error) {
 	if run == nil {
-		return "", errors.New("no command can be run where the engine lives")
+		return "", errors.New("no command can be run on the engine's host")
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

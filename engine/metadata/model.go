@@ -20,7 +20,7 @@ var repoID = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[\w.-]+$`)
 // model finds the files that the engine serves, and digests them.
 func (c *Collector) model(ctx context.Context, q *Request, d *Document) {
 	if q.Model == "" {
-		d.Lack("model", "neither the plan's model nor the command names one")
+		d.Lack("model", "neither the plan nor the command has a model")
 		return
 	}
 	d.Model = &Model{Name: q.Model}
@@ -32,10 +32,10 @@ func (c *Collector) model(ctx context.Context, q *Request, d *Document) {
 	d.Model.Path, d.Model.Revision = path, revision
 	files, err := t.list(ctx, path)
 	if err == nil && len(files) == 0 {
-		err = errors.New("there are no files in it")
+		err = errors.New("it has no files")
 	}
 	if err != nil {
-		d.Lack("model.digest", fmt.Sprintf("%s cannot be listed: %v", path, err))
+		d.Lack("model.digest", fmt.Sprintf("cannot list %s: %v", path, err))
 		return
 	}
 	d.Model.Files = len(files)
@@ -94,7 +94,7 @@ func (q *Request) findModel(ctx context.Context) (t tree, path, revision string,
 		return engineTree{q.Engine}, q.Model, "", nil
 	}
 	if !repoID.MatchString(q.Model) {
-		return nil, "", "", fmt.Errorf("%q is no path that can be read, and no name of a model on the Hugging Face hub", q.Model)
+		return nil, "", "", fmt.Errorf("%q is neither a readable path nor the name of a model on the Hugging Face Hub", q.Model)
 	}
 	folder := "models--" + strings.ReplaceAll(q.Model, "/", "--")
 	for _, cache := range q.hostCaches() {
@@ -163,7 +163,7 @@ exit 1`
 	}
 	out, err := q.Engine.text(ctx, 10*time.Second, "sh", "-c", script, "sh", folder, revision)
 	if err != nil {
-		return nil, "", "", fmt.Errorf("%s is in no Hugging Face cache that can be seen: %w", q.Model, err)
+		return nil, "", "", fmt.Errorf("%s is in no visible Hugging Face cache: %w", q.Model, err)
 	}
 	path := strings.TrimSpace(out)
 	return engineTree{q.Engine}, path, path[strings.LastIndexByte(path, '/')+1:], nil

@@ -79,7 +79,7 @@ func (o *observer) one(ctx context.Context, i int, p kinds.Pattern) Observation 
 	case len(p.Metric) > 0:
 		return o.fromMetric(ctx, p)
 	}
-	return missing(p, "the pattern names no source")
+	return missing(p, "the pattern has no source")
 }
 
 // scanLog reads the log once for all patterns.
@@ -104,22 +104,22 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 		return
 	}
 	if o.inst.LogPath() == "" {
-		o.unread = errors.New("the engine runs at an endpoint, and log_file names none")
+		o.unread = errors.New("the engine runs at an endpoint without log_file")
 		return
 	}
 	o.scan, o.unread = scan, scan.File(o.inst.LogPath())
 }
 
-// fromLog is what the log says. Where its middle was dropped, what is seen no
-// more may have stood there: the last word is not known, nor is a count.
+// fromLog is what the log reports. Where its middle was dropped, what is not in it
+// may have been there: neither the last value nor a count is known.
 func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 	switch {
 	case o.wrong[i] != nil:
 		return missing(p, "%v", o.wrong[i])
 	case o.unread != nil:
-		return missing(p, "the log cannot be read: %v", o.unread)
+		return missing(p, "cannot read the log: %v", o.unread)
 	case o.scan.Cut() && (p.Type == kinds.TypeCount || !o.scan.Kept()):
-		return missing(p, "the middle of the log was dropped, and what the engine said there is not known")
+		return missing(p, "the middle of the log was dropped")
 	case o.scan.Lines() == 0:
 		return missing(p, "the engine logged nothing")
 	}
@@ -128,7 +128,7 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 		return observed(p, found.Count, fmt.Sprintf("%d lines of the log", found.Count))
 	}
 	if found.Count == 0 {
-		return missing(p, "no line of the log says it")
+		return missing(p, "no line of the log matches")
 	}
 	var said any = true
 	if found.Grouped {
@@ -145,7 +145,7 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 // for each rank.
 func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation {
 	if o.metrics == "" {
-		return missing(p, "this kind of engine has no page of metrics")
+		return missing(p, "this kind of engine has no metrics page")
 	}
 	if o.series == nil {
 		o.series = &seriesPage{}
@@ -169,7 +169,7 @@ func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation 
 			}
 		}
 		if len(fit) == 0 {
-			return missing(p, "none of the %d series of metric %s has the labels %s", len(all), name, labelText(p.Labels))
+			return missing(p, "none of the %d series of metric %s has labels %s", len(all), name, labelText(p.Labels))
 		}
 		for _, s := range fit {
 			if math.IsNaN(s.value) || math.IsInf(s.value, 0) {
@@ -180,7 +180,7 @@ func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation 
 		}
 		for _, s := range fit[1:] {
 			if s.value != fit[0].value {
-				found := missing(p, "metric %s has %d series that differ (%s is %v, %s is %v): choose one with labels",
+				found := missing(p, "metric %s has %d different series (%s is %v, %s is %v): choose one with labels",
 					name, len(fit), labelText(fit[0].labels), fit[0].value, labelText(s.labels), s.value)
 				found.Ambiguous = true
 				return found
@@ -214,7 +214,7 @@ func (o *observer) file(ctx context.Context, path string) *page {
 		switch {
 		case errors.Is(p.err, engine.ErrElsewhere):
 		case p.err != nil:
-			p.err = fmt.Errorf("it cannot be read: %w", p.err)
+			p.err = fmt.Errorf("cannot read it: %w", p.err)
 		case len(p.text) > maxPage:
 			p.err = fmt.Errorf("it is larger than %d MiB", maxPage>>20)
 		}
@@ -247,7 +247,7 @@ type Observation struct {
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string
 	// Line is the line of the log that says so, safe to print, and LineNo its number;
-	// empty and 0 elsewhere. The value stands in it from At to To; Whole says that
+	// empty and 0 elsewhere. The value is in it from At to To; Whole says that
 	// nothing was cut off. Shows says that it shows what is, whenever it was logged.
 	Line   string
 	LineNo int

@@ -97,7 +97,7 @@ func TestObserve(t *testing.T) {
 		"bool of a group":   {log(kinds.TypeBool, `flag: (\w+)`), false, "log line 8"},
 		"count":             {log(kinds.TypeCount, `^fallback$`), 2.0, "2 lines of the log"},
 		"count of none":     {log(kinds.TypeCount, `no such line`), 0.0, "0 lines of the log"},
-		"not in the log":    {log(kinds.TypeString, `Chose (\w+)`), nil, "no line of the log says it"},
+		"not in the log":    {log(kinds.TypeString, `Chose (\w+)`), nil, "no line of the log matches"},
 		"not a number":      {log(kinds.TypeNumber, `Using (.*)`), nil, "is not a number"},
 		"expression broken": {log(kinds.TypeString, `(`), nil, "log expression"},
 		"page":              {kinds.Pattern{Type: kinds.TypeString, Path: "/version", JQ: ".version"}, "0.14.0", "GET /version"},
@@ -116,18 +116,18 @@ func TestObserve(t *testing.T) {
 		"jq piles up":       {page("null | .[100000000] = 1 | . as $x | last(range(1e18)) | $x"), nil, "needs more than 1 GiB"},
 		"jq sees no env":    {typed(page("env.HOME"), kinds.TypeString), nil, "there is no such value"},
 		"missing page":      {kinds.Pattern{Type: kinds.TypeString, Path: "/nowhere", JQ: "."}, nil, "GET /nowhere: it answered 404"},
-		"no json":           {kinds.Pattern{Type: kinds.TypeString, Path: "/text", JQ: "."}, nil, `it begins with "not json"`},
+		"no json":           {kinds.Pattern{Type: kinds.TypeString, Path: "/text", JQ: "."}, nil, `it starts with "not json"`},
 		"huge page":         {kinds.Pattern{Type: kinds.TypeString, Path: "/huge", JQ: "."}, nil, "larger than 8 MiB"},
 		"file":              {kinds.Pattern{Type: kinds.TypeString, File: file, JQ: ".tactic.tile"}, "64x128", "file " + file},
-		"missing file":      {kinds.Pattern{Type: kinds.TypeString, File: file + "x", JQ: "."}, nil, "it cannot be read"},
+		"missing file":      {kinds.Pattern{Type: kinds.TypeString, File: file + "x", JQ: "."}, nil, "cannot read it"},
 		"gauge of ranks":    {metric("vllm:new_name", "vllm:num_requests_running"), 2.0, "metric vllm:num_requests_running"},
-		"series differ":     {metric("vllm:tokens_total"), nil, "2 series that differ"},
+		"series differ":     {metric("vllm:tokens_total"), nil, "2 different series"},
 		"labels":            {kinds.Pattern{Type: kinds.TypeNumber, Metric: []string{"vllm:tokens_total"}, Labels: map[string]string{"engine": "1"}}, 714.0, "metric vllm:tokens_total"},
 		"no such labels":    {kinds.Pattern{Type: kinds.TypeNumber, Metric: []string{"vllm:tokens_total"}, Labels: map[string]string{"engine": "7"}}, nil, `none of the 2 series`},
 		"never a prefix":    {metric("vllm:tokens"), nil, "has no metric vllm:tokens"},
 		"histogram":         {metric("vllm:latency_count"), 3.0, "metric vllm:latency_count"},
 		"not finite":        {metric("vllm:bad"), nil, "not a finite number"},
-		"no source":         {kinds.Pattern{Type: kinds.TypeString}, nil, "names no source"},
+		"no source":         {kinds.Pattern{Type: kinds.TypeString}, nil, "has no source"},
 	}
 	var patterns []kinds.Pattern
 	for name, tc := range tests {
@@ -161,7 +161,7 @@ func TestObserveAlternatives(t *testing.T) {
 		return kinds.Pattern{Name: name, Type: kinds.TypeNumber, Log: []string{expr}}
 	}
 	got := All(t.Context(), inst, "", []kinds.Pattern{of("x", `c: (\d)`), of("y", `c: (\d)`), of("x", `b: (\d)`), of("x", `a: (\d)`), {Name: "m", Type: kinds.TypeNumber, Metric: []string{"m"}}})
-	if len(got) != 3 || got[0].Value != 2.0 || got[1].Missing == "" || !strings.Contains(got[2].Missing, "no page of metrics") {
+	if len(got) != 3 || got[0].Value != 2.0 || got[1].Missing == "" || !strings.Contains(got[2].Missing, "no metrics page") {
 		t.Errorf("got %+v", got)
 	}
 	kind := kinds.Kind{Version: kinds.Pattern{Path: "/version", JQ: ".version"}, Observe: []kinds.Pattern{of("x", "a"), of("y", "b"), of("x", "c")}}
@@ -181,7 +181,7 @@ func TestObserveWithoutALog(t *testing.T) {
 		t.Errorf("an empty log: %+v", o)
 	}
 	inst.log += ".none"
-	if o := All(t.Context(), inst, "", count)[0]; o.Value != nil || !strings.Contains(o.Missing, "cannot be read") {
+	if o := All(t.Context(), inst, "", count)[0]; o.Value != nil || !strings.Contains(o.Missing, "cannot read the log") {
 		t.Errorf("no log: %+v", o)
 	}
 	inst.log = writeLog(t, "x\n\n[mxflow] log limit reached: about 12 bytes were dropped here\nx\n")

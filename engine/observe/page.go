@@ -61,7 +61,7 @@ func Page(ctx context.Context, access engine.Access, path string) ([]byte, error
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	if err != nil {
-		return nil, fmt.Errorf("it broke off: %w", err)
+		return nil, fmt.Errorf("connection broken: %w", err)
 	}
 	if len(text) > maxPage {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxPage>>20)
@@ -76,7 +76,7 @@ func (p *page) json() (any, error) {
 	}
 	if !p.decoded {
 		if err := json.Unmarshal(p.text, &p.value); err != nil {
-			p.err = fmt.Errorf("it is not JSON: it begins with %q", logscan.CleanTo(p.text, 60))
+			p.err = fmt.Errorf("it is not JSON: it starts with %q", logscan.CleanTo(p.text, 60))
 			return nil, p.err
 		}
 		p.decoded = true

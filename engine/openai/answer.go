@@ -40,9 +40,9 @@ const (
 	NoLogProbs AnswerErrorKind = "no log-probabilities"
 	// Uneven: there are more positions than tokens, or lists of one answer of which one
 	// is longer than another.
-	Uneven AnswerErrorKind = "log-probabilities do not fit the tokens"
+	Uneven AnswerErrorKind = "log-probabilities do not match the tokens"
 	// TooManyAlternatives: a position lists more than was asked for.
-	TooManyAlternatives AnswerErrorKind = "more alternatives than asked for"
+	TooManyAlternatives AnswerErrorKind = "more alternatives than requested"
 	// Unreadable: the answer is not of a form that engines have.
 	Unreadable AnswerErrorKind = "unreadable answer"
 )
@@ -214,7 +214,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	case start == nil:
 		return nil
 	case start != json.Delim('{'):
-		return fmt.Errorf("%s where an object is expected", quoted(text))
+		return fmt.Errorf("%s instead of an object", quoted(text))
 	}
 	for d.More() {
 		name, err := d.Token()
@@ -268,7 +268,7 @@ func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
 		if how.Prompt == "echo" {
 			n := whole.Usage.Prompt
 			if n == nil || *n < 1 || *n > len(answer.Tokens) {
-				return answer, &AnswerError{NoLogProbs, true, "the answer does not begin with the tokens of the prompt"}
+				return answer, &AnswerError{NoLogProbs, true, "the answer does not start with the tokens of the prompt"}
 			}
 			answer.Prompt, answer.Tokens = answer.Tokens[:*n:*n], answer.Tokens[*n:]
 			answer.Text = strings.TrimPrefix(answer.Text, r.Prompt)
@@ -281,12 +281,12 @@ func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
 	}
 	if counted := whole.Usage.Completion; counted != nil && r.LogProbs > 0 {
 		if *counted < len(answer.Tokens) {
-			return answer, &AnswerError{Kind: Uneven, Detail: fmt.Sprintf("%d positions, and %d tokens are counted", len(answer.Tokens), *counted)}
+			return answer, &AnswerError{Kind: Uneven, Detail: fmt.Sprintf("%d positions, but %d tokens counted", len(answer.Tokens), *counted)}
 		}
 		answer.Unlisted = *counted - len(answer.Tokens)
 	}
 	if answer.Text != "" && r.LogProbs > 0 && len(answer.Tokens) == 0 {
-		return answer, &AnswerError{Kind: NoLogProbs, Detail: "a text, and no position"}
+		return answer, &AnswerError{Kind: NoLogProbs, Detail: "a text without positions"}
 	}
 	return answer, nil
 }
@@ -336,7 +336,7 @@ func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
 		return nil, &AnswerError{Kind: NoLogProbs, Prompt: true}
 	}
 	if s.PromptTokenIDs != nil && len(s.PromptTokenIDs) != len(s.PromptLogProbs) {
-		return nil, &AnswerError{Uneven, true, fmt.Sprintf("%d positions, and %d tokens", len(s.PromptLogProbs), len(s.PromptTokenIDs))}
+		return nil, &AnswerError{Uneven, true, fmt.Sprintf("%d positions, but %d tokens", len(s.PromptLogProbs), len(s.PromptTokenIDs))}
 	}
 	tokens := make([]logprob.Token, len(s.PromptLogProbs))
 	for i, said := range s.PromptLogProbs {
@@ -351,7 +351,7 @@ func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
 		for at, other := range said {
 			id, err := strconv.Atoi(other.name)
 			if err != nil || id < 0 {
-				return nil, &AnswerError{Kind: Unreadable, Prompt: true, Detail: fmt.Sprintf("position %d of prompt_logprobs is of token %s, which is no id", i+1, quoted([]byte(other.name)))}
+				return nil, &AnswerError{Kind: Unreadable, Prompt: true, Detail: fmt.Sprintf("position %d of prompt_logprobs has token %s, which is not an ID", i+1, quoted([]byte(other.name)))}
 			}
 			if at == 0 && s.PromptTokenIDs == nil {
 				t.ID = id
@@ -370,7 +370,7 @@ func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
 // token itself where it is none of them.
 func fewEnough(n, asked, position int, prompt bool) error {
 	if n > asked+1 {
-		return &AnswerError{TooManyAlternatives, prompt, fmt.Sprintf("%d at position %d, where %d were asked for", n, position+1, asked)}
+		return &AnswerError{TooManyAlternatives, prompt, fmt.Sprintf("%d at position %d, requested %d", n, position+1, asked)}
 	}
 	return nil
 }

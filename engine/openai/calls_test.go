@@ -216,7 +216,7 @@ func TestTokenizeElsewhere(t *testing.T) {
 	}{
 		"a length":        {`{"length":3,"tokens":[1,2,3]}`, 3, ""},
 		"other tokens":    {`{"length":2,"tokens":[[1,"a"],[2,"b"]]}`, 2, ""},
-		"nothing counted": {`{"length":0}`, 0, "no tokens for a text"},
+		"nothing counted": {`{"length":0}`, 0, "no tokens for a non-empty text"},
 		"no length":       {`{"tokens":[1]}`, 0, "there is none"},
 		"no JSON":         {`<html>`, 0, "<html>"},
 	} {

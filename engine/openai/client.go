@@ -142,14 +142,14 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// checkName refuses what is no name of a model or a version: it is shown on terminals and
-// stands in tables and files.
+// checkName refuses what is not a name of a model or a version: it is shown on terminals and
+// is in tables and files.
 func checkName(name string) error {
 	if len(name) > maxName {
-		return fmt.Errorf("a name of %d bytes, and %d are allowed: %s", len(name), maxName, quoted([]byte(name)))
+		return fmt.Errorf("a name of %d bytes, limit %d: %s", len(name), maxName, quoted([]byte(name)))
 	}
 	if printable(name) != name || strings.ContainsAny(name, "\n\t") {
-		return fmt.Errorf("a name with control characters, or that is no UTF-8: %s", quoted([]byte(name)))
+		return fmt.Errorf("a name with control characters or invalid UTF-8: %s", quoted([]byte(name)))
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (c *Client) model(ctx context.Context) (string, error) {
 		name = models[0].ID
 	case errors.As(err, &status) && status.Status == http.StatusNotFound:
 	default:
-		return "", fmt.Errorf("asking for the model's name: %w", err)
+		return "", fmt.Errorf("reading the model's name: %w", err)
 	}
 	c.listed.Store(&name)
 	return name, nil
@@ -486,7 +486,7 @@ func (c *Client) Latency(ctx context.Context, mode LatencyMode, n int) (mean tim
 		return 0, nil, fmt.Errorf("unknown latency mode %q: use %q, %q or %q", string(mode), LatencyNone, LatencyAPI, LatencyGeneration)
 	}
 	if n < 1 {
-		return 0, nil, fmt.Errorf("%d latency probes: at least 1 is needed", n)
+		return 0, nil, fmt.Errorf("%d latency probes, required ≥ 1", n)
 	}
 	var sum time.Duration
 	for i := range n + 1 {
@@ -566,7 +566,7 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	}
 	switch {
 	case count == 0 && text != "":
-		return 0, nil, fmt.Errorf("POST %s: no tokens for a text that is not empty", path)
+		return 0, nil, fmt.Errorf("POST %s: no tokens for a non-empty text", path)
 	case count < 0 || count > perByte*len(text)+around:
 		return 0, nil, fmt.Errorf("POST %s: %d tokens for a text of %d bytes", path, count, len(text))
 	}
@@ -587,7 +587,7 @@ func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int
 			count = *answer.Count
 		}
 		if answer.Count != nil && *answer.Count != count {
-			return 0, nil, fmt.Errorf("a count of %d beside %d tokens", *answer.Count, count)
+			return 0, nil, fmt.Errorf("a count of %d with %d tokens", *answer.Count, count)
 		}
 		if wrong != nil {
 			return 0, nil, fmt.Errorf("%w in %s", wrong, quoted(text))
@@ -610,9 +610,9 @@ func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int
 func (c *Client) encode(r Request, all []member) ([]byte, error) {
 	switch {
 	case r.API == Chat && len(r.Tokens) > 0:
-		return nil, errors.New("token ids cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
+		return nil, errors.New("token IDs cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
 	case r.API != Chat && len(r.Before) > 0:
-		return nil, errors.New("messages before the prompt cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
+		return nil, errors.New("earlier messages cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
 	}
 	for i, m := range all {
 		if name, ok := c.Rename[m.name]; ok {
@@ -622,7 +622,7 @@ func (c *Client) encode(r Request, all []member) ([]byte, error) {
 	for _, extra := range []map[string]any{c.Extra, r.Extra} {
 		for _, name := range slices.Sorted(maps.Keys(extra)) {
 			if slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
-				return nil, fmt.Errorf("the field %q is set by mxflow itself, or twice: leave it out of the further fields of a request", name)
+				return nil, fmt.Errorf("the field %q is set by mxflow or set twice: remove it from the extra request fields", name)
 			}
 			all = append(all, member{name, extra[name], true})
 		}
@@ -634,7 +634,7 @@ func (c *Client) encode(r Request, all []member) ([]byte, error) {
 		}
 		value, err := json.Marshal(m.value)
 		if err != nil {
-			return nil, fmt.Errorf("the field %q of a request cannot be written as JSON: %w", m.name, err)
+			return nil, fmt.Errorf("cannot write the request field %q as JSON: %w", m.name, err)
 		}
 		name, err := json.Marshal(m.name)
 		if err != nil {

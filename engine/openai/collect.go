@@ -115,7 +115,7 @@ func (c *collector) bytes() int { return len(c.text) + len(c.reasoning) + len(c.
 
 // size says how much of an answer has come.
 func (c *collector) size() string {
-	return fmt.Sprintf("%d bytes of text where %d tokens were asked for", c.bytes(), c.s.RequestedOutput)
+	return fmt.Sprintf("%d bytes of text, for %d requested tokens", c.bytes(), c.s.RequestedOutput)
 }
 
 // sample returns the sample as far as it came.
@@ -169,7 +169,7 @@ func (d *doubts) see(e *event, c *collector) {
 	case e.hasChoice && e.completion > 0:
 		d.last = e.completion
 	case e.hasUsage && !e.hasChoice && counting && d.last > 0 && e.completion > d.last:
-		d.final = fmt.Sprintf("%d output tokens were counted at the end, and %d with the last event before", e.completion, d.last)
+		d.final = fmt.Sprintf("%d output tokens at the end, but %d at the last event before", e.completion, d.last)
 	}
 	if e.prompt > 0 {
 		if d.prompt > 0 && e.prompt != d.prompt && d.moved == "" {
@@ -193,12 +193,12 @@ func (d *doubts) said(c *collector) string {
 	add(d.fell != "", "%s", d.fell)
 	add(d.final != "", "%s", d.final)
 	add(d.moved != "", "%s", d.moved)
-	add(s.OutputTokens >= 0 && s.OutputTokens < c.said, "%d output tokens were counted, and text came in %d events", s.OutputTokens, c.said)
-	add(s.RequestedOutput > 0 && s.OutputTokens > s.RequestedOutput, "%d output tokens were counted, and at most %d were asked for", s.OutputTokens, s.RequestedOutput)
-	add(s.PromptTokens >= 0 && s.CachedTokens > s.PromptTokens, "%d cached tokens were counted in a prompt of %d", s.CachedTokens, s.PromptTokens)
-	add(d.choices, "there was more than one choice, and only the first is kept as text")
-	add(d.again == 1, "the request was sent again, because the server closed the connection before it answered")
-	add(d.again > 1, "the request was sent again %d times, because the server closed the connection before it answered", d.again)
+	add(s.OutputTokens >= 0 && s.OutputTokens < c.said, "%d output tokens, but text in %d events", s.OutputTokens, c.said)
+	add(s.RequestedOutput > 0 && s.OutputTokens > s.RequestedOutput, "%d output tokens, but at most %d were requested", s.OutputTokens, s.RequestedOutput)
+	add(s.PromptTokens >= 0 && s.CachedTokens > s.PromptTokens, "%d cached tokens in a prompt of %d", s.CachedTokens, s.PromptTokens)
+	add(d.choices, "more than one choice; only the text of the first is kept")
+	add(d.again == 1, "the request was resent because the server closed the connection before answering")
+	add(d.again > 1, "the request was resent %d times because the server closed the connection before answering", d.again)
 	add(d.ends > 0, "[DONE] came %d times", d.ends+1)
 	add(d.after > 0, "%d events came after [DONE] and were not measured", d.after)
 	return strings.Join(all, "; ")

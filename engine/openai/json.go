@@ -29,7 +29,7 @@ const (
 	inOldCall
 )
 
-// span is where a value lies in the text; to is 0 where it is absent, since no
+// span is where a value is in the text; to is 0 where it is absent, since no
 // value ends there. An event has fewer than 2³¹ bytes (maxEvent).
 type span struct{ from, to int32 }
 
@@ -429,7 +429,7 @@ func (s *scanner) isError(at span) bool {
 	return string(s.key) == "error"
 }
 
-// is reports whether the value is there and begins with c, which tells its type.
+// is reports whether the value is there and starts with c, which tells its type.
 func (s *scanner) is(at span, c byte) bool { return at.to > 0 && s.b[at.from] == c }
 
 // empty reports whether the value is anything but a string with content.

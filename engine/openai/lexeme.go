@@ -66,7 +66,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-// scanString scans the string whose quote stands at i and returns the index
+// scanString scans the string whose quote is at i and returns the index
 // behind its closing quote, or -1. Plain strings are ASCII without escapes.
 //
 // Eight bytes are looked at together: for a byte x, (x − 1) &^ x has the high

@@ -86,7 +86,7 @@ func TestRequestThatWentOutAgainIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatalf("request %d: %v", i+1, err)
 		}
-		if again := i == 1; (s.Retries == 1) != again || strings.Contains(s.Doubts, "sent again") != again {
+		if again := i == 1; (s.Retries == 1) != again || strings.Contains(s.Doubts, "resent") != again {
 			t.Errorf("request %d: %d retries, %q", i+1, s.Retries, s.Doubts)
 		}
 	}

@@ -56,7 +56,7 @@ type Request struct {
 	Extra map[string]any
 	// Seed of the sampling; nil sends none.
 	Seed *int64
-	// IgnoreEOS goes on after the end-of-text token. An engine that does not
+	// IgnoreEOS continues after the end-of-text token. An engine that does not
 	// know it answers with an error, or ignores it, and the output falls short.
 	IgnoreEOS bool
 	// MinTokens is sent when positive. Some engines enforce it by a processor
@@ -78,7 +78,7 @@ type Request struct {
 	PromptLogProbs bool
 }
 
-// Timeouts limit how long a request may take. Zero is no limit.
+// Timeouts limit how long a request may take. Zero is not a limit.
 type Timeouts struct {
 	// Total limits the time from the send to the end of the answer.
 	Total time.Duration
@@ -172,7 +172,7 @@ func (p *payload) open() (io.ReadCloser, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.text == nil {
-		return nil, errors.New("the request cannot be sent again: its answer has begun")
+		return nil, errors.New("the request cannot be resent: its answer has started")
 	}
 	return &sending{payload: p, r: bytes.NewReader(p.text)}, nil
 }

@@ -78,14 +78,14 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 		r    Request
 		says string
 	}{
-		{Request{API: Chat, Tokens: []int{1}}, "token ids cannot be sent to /v1/chat/completions"},
-		{Request{Before: []Message{{"user", "x"}}}, "messages before the prompt cannot be sent to /v1/completions"},
-		{Request{Extra: map[string]any{"temperature": 1}}, `"temperature" is set by mxflow itself`},
-		{Request{Extra: map[string]any{"min_tokens": 1}}, `"min_tokens" is set by mxflow itself`},
+		{Request{API: Chat, Tokens: []int{1}}, "token IDs cannot be sent to /v1/chat/completions"},
+		{Request{Before: []Message{{"user", "x"}}}, "earlier messages cannot be sent to /v1/completions"},
+		{Request{Extra: map[string]any{"temperature": 1}}, `"temperature" is set by mxflow`},
+		{Request{Extra: map[string]any{"min_tokens": 1}}, `"min_tokens" is set by mxflow`},
 		{Request{Extra: map[string]any{"cache_prompt": true}}, `"cache_prompt"`},
 		{Request{Extra: map[string]any{"messages": nil}}, `"messages"`},
-		{Request{Extra: map[string]any{"n": math.NaN()}}, `"n" of a request cannot be written`},
-		{Request{TopP: math.Inf(1)}, `"top_p" of a request cannot be written`},
+		{Request{Extra: map[string]any{"n": math.NaN()}}, `cannot write the request field "n"`},
+		{Request{TopP: math.Inf(1)}, `cannot write the request field "top_p"`},
 		{Request{API: "images"}, "unknown API"},
 	} {
 		s, err := c.Stream(t.Context(), tt.r)

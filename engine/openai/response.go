@@ -51,7 +51,7 @@ func checkEncoding(resp *http.Response) error {
 	for _, coding := range resp.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") && coding != "" {
 			return &StreamError{Kind: Compressed, Detail: "content encoding " + quoted([]byte(coding)) +
-				" although \"identity\" was asked for: switch compression off in the server, or in the proxy before it"}
+				" although \"identity\" was requested: turn off compression in the server, or in the proxy in front of it"}
 		}
 	}
 	return nil
@@ -126,13 +126,13 @@ func hint(err error) string {
 	said := fmt.Sprint(err)
 	switch {
 	case strings.Contains(said, `malformed HTTP response "\x00\x00`):
-		return "the server seems to speak HTTP/2 only, without TLS, and mxflow speaks HTTP/1.1: let the server speak it too"
+		return "the server seems to speak only HTTP/2 without TLS, but mxflow speaks HTTP/1.1: enable HTTP/1.1 in the server"
 	case strings.Contains(said, "server gave HTTP response to HTTPS client"):
-		return "the server speaks no TLS: its address begins with http://"
+		return "the server does not speak TLS: use http:// in its address"
 	case strings.Contains(said, `malformed HTTP response "\x15\x03`):
-		return "the server speaks TLS: its address begins with https://"
+		return "the server speaks TLS: use https:// in its address"
 	case strings.Contains(said, "too many open files"):
-		return "each request in flight has a connection: allow more open files (ulimit -n), or ask for fewer at once"
+		return "each request in flight needs a connection: allow more open files (ulimit -n), or lower the concurrency"
 	}
 	return ""
 }
@@ -154,7 +154,7 @@ type StatusError struct {
 func (e *StatusError) Error() string {
 	said := fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.Path, e.Status)
 	if e.Location != "" {
-		said += " (a redirect to " + quoted([]byte(e.Location)) + ", which is not followed since its time would count as the engine's: give the address that answers itself)"
+		said += " (a redirect to " + quoted([]byte(e.Location)) + ", which is not followed because its time would count as the engine's: use that address)"
 	}
 	if e.RetryAfter > 0 {
 		said += fmt.Sprintf(" (try again in %v)", e.RetryAfter)

@@ -20,7 +20,7 @@ const (
 // cut anywhere; the events do not depend on the cuts. It follows the event
 // stream grammar of the HTML standard (section 9.2.6): lines end in CR, LF or
 // both, a blank line ends an event, several data lines are joined by LF, a
-// line that begins with a colon is a comment, a byte order mark may come first.
+// line that starts with a colon is a comment, a byte order mark may come first.
 //
 //	p.push(chunk)
 //	for p.next() {
@@ -37,7 +37,7 @@ type parser struct {
 
 	limit int
 	// chunk is what next reads, pos how far it got; lf is the index of the next
-	// LF at or after pos, so that lines that end in CR do not search for it anew.
+	// LF at or after pos, so that lines that end in CR do not search for it again.
 	chunk   []byte
 	pos, lf int
 	// line is the unfinished line that the chunks before ended in.
@@ -108,7 +108,7 @@ func (p *parser) next() bool {
 	return false
 }
 
-// resume goes on after [DONE].
+// resume continues after [DONE].
 func (p *parser) resume() { p.ev.done, p.line = false, p.line[:0] }
 
 // nextLine returns the next whole line without its end. The rest of the chunk,
@@ -323,7 +323,7 @@ func atEvent(err error, events int) error {
 	return err
 }
 
-// nothing adds to the error of a stream what stood in it instead of events.
+// nothing adds to the error of a stream what it had instead of events.
 func (p *parser) nothing(e *StreamError) error {
 	stray := p.stray
 	if stray == nil {
@@ -335,7 +335,7 @@ func (p *parser) nothing(e *StreamError) error {
 	if e.Detail != "" {
 		e.Detail += "; "
 	}
-	e.Detail += "a line is no field of an event stream: " + quoted(stray)
+	e.Detail += "a line is not a field of an event stream: " + quoted(stray)
 	return e
 }
 

@@ -88,27 +88,27 @@ func TestStream(t *testing.T) {
 				`data: {"choices":[{"index":0,"text":"a"}]}` + "\n\n", `data: {"choices":[{"index":1,"text":"A","finish_reason":"stop"}]}` + "\n\n",
 				`data: {"choices":[{"index":0,"text":"b","finish_reason":"length"},{"index":1,"text":"B"}]}` + "\n\n", end,
 			},
-			`text/-1/1 other/-1/0 text/-1/1 done/-1/0 prompt=-1 output=2 cached=-1 of=3 events finish="length" text="ab" reasoning="" doubts="there was more than one choice, and only the first is kept as text"`,
+			`text/-1/1 other/-1/0 text/-1/1 done/-1/0 prompt=-1 output=2 cached=-1 of=3 events finish="length" text="ab" reasoning="" doubts="more than one choice; only the text of the first is kept"`,
 		},
 		{
 			"fewer tokens counted than events with text",
 			[]string{completion("a", ""), completion("b", ""), completion("c", ""), completion("d", ""), finalUsage, end},
-			`text/-1/1 text/-1/1 text/-1/1 text/-1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=4 of=3 usage finish="" text="abcd" reasoning="" doubts="3 output tokens were counted, and text came in 4 events"`,
+			`text/-1/1 text/-1/1 text/-1/1 text/-1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=4 of=3 usage finish="" text="abcd" reasoning="" doubts="3 output tokens, but text in 4 events"`,
 		},
 		{
 			"more tokens than were asked for, and more cached than there were",
 			[]string{completion("a", counted(7)), `data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":12}}}` + "\n\n", end},
-			`text/7/1 usage/7/0 done/-1/0 prompt=11 output=7 cached=12 of=3 continuous_usage finish="" text="a" reasoning="" doubts="7 output tokens were counted, and at most 3 were asked for; 12 cached tokens were counted in a prompt of 11"`,
+			`text/7/1 usage/7/0 done/-1/0 prompt=11 output=7 cached=12 of=3 continuous_usage finish="" text="a" reasoning="" doubts="7 output tokens, but at most 3 were requested; 12 cached tokens in a prompt of 11"`,
 		},
 		{
 			"a count that falls",
 			[]string{completion("a", counted(2)), completion("b", counted(3)), completion("c", counted(1)), end},
-			`text/2/1 text/3/1 text/1/1 done/-1/0 prompt=11 output=1 cached=-1 of=3 continuous_usage finish="" text="abc" reasoning="" doubts="the count of output tokens falls from 3 to 1 at event 3; 1 output tokens were counted, and text came in 3 events"`,
+			`text/2/1 text/3/1 text/1/1 done/-1/0 prompt=11 output=1 cached=-1 of=3 continuous_usage finish="" text="abc" reasoning="" doubts="the count of output tokens falls from 3 to 1 at event 3; 1 output tokens, but text in 3 events"`,
 		},
 		{
 			"a count at the end that is another",
 			[]string{completion("a", counted(1)), `data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3}}` + "\n\n", end},
-			`text/1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=-1 of=3 continuous_usage finish="" text="a" reasoning="" doubts="3 output tokens were counted at the end, and 1 with the last event before"`,
+			`text/1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=-1 of=3 continuous_usage finish="" text="a" reasoning="" doubts="3 output tokens at the end, but 1 at the last event before"`,
 		},
 		{
 			"a prompt that changes its length",
@@ -205,7 +205,7 @@ func TestStreamErrors(t *testing.T) {
 			_, _ = io.WriteString(z, first+end)
 			_ = z.Close()
 		}, Compressed, "gzip", 0},
-		{"no end of text", script(strings.Repeat(completion(strings.Repeat("x", maxText/64), ""), 70), end), Endless, "bytes of text where 0 tokens", 65},
+		{"no end of text", script(strings.Repeat(completion(strings.Repeat("x", maxText/64), ""), 70), end), Endless, "bytes of text, for 0 requested tokens", 65},
 		{"wrong content type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"choices":[]}`)

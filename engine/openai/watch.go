@@ -27,7 +27,7 @@ type watch struct {
 	first *time.Timer
 	began bool
 	// since is when the wait that Stall limits began, in ns since the send, plus
-	// one; 0 while there is none. Its timer is not set anew for each event, of
+	// one; 0 while there is none. Its timer is not set again for each event, of
 	// which there are thousands a second: it looks here when it fires, and fires
 	// again when the wait could then be over.
 	since atomic.Int64

@@ -43,7 +43,7 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, engine.StartFailure(err, "the path of the running program is unknown: %v", err)
+		return nil, engine.StartFailure(err, "cannot find the path of the running program: %v", err)
 	}
 	config, failure := writeConfig(spec, l)
 	if failure != nil {
@@ -97,11 +97,11 @@ func checkDir(dir string) *engine.Failure {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return engine.StartFailure(err, "the folder %q to start it in does not exist: create it, or correct dir", dir)
+		return engine.StartFailure(err, "its working directory %q does not exist: create it, or correct dir", dir)
 	case err != nil:
-		return engine.StartFailure(err, "the folder %q to start it in cannot be used: %v", dir, err)
+		return engine.StartFailure(err, "cannot use its working directory %q: %v", dir, err)
 	case !info.IsDir():
-		return engine.StartFailure(nil, "%q is not a folder: dir must name the folder to start it in", dir)
+		return engine.StartFailure(nil, "its working directory %q is not a folder: correct dir", dir)
 	}
 	return nil
 }
@@ -115,18 +115,18 @@ func writeConfig(spec engine.Spec, l engine.Launch) (string, *engine.Failure) {
 	}
 	name := filepath.Base(spec.ConfigName)
 	if spec.ConfigName == "" || name != spec.ConfigName {
-		return "", engine.StartFailure(nil, "its configuration file has the name %q, which is no plain file name", spec.ConfigName)
+		return "", engine.StartFailure(nil, "the name of its configuration file, %q, is not a plain file name", spec.ConfigName)
 	}
 	path, err := filepath.Abs(strings.TrimSuffix(l.LogPath, ".log") + "." + name)
 	if err != nil {
 		return "", engine.StartFailure(err, "its configuration file has no path: %v", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", engine.StartFailure(err, "there is no folder for its configuration file: %v", err)
+		return "", engine.StartFailure(err, "cannot create a folder for its configuration file: %v", err)
 	}
 	// It may hold keys.
 	if err := os.WriteFile(path, spec.Config, 0o600); err != nil {
-		return "", engine.StartFailure(err, "its configuration file cannot be written: %v", err)
+		return "", engine.StartFailure(err, "cannot write its configuration file: %v", err)
 	}
 	return path, nil
 }
@@ -142,7 +142,7 @@ func checkModel(spec engine.Spec) *engine.Failure {
 	}
 	if _, err := os.Stat(path); err != nil {
 		shown, _ := filepath.Abs(path)
-		return engine.StartFailure(err, "the model %q cannot be read (%v): correct model, or put the file there; relative paths start at the folder it is started in", shown, unwrapPath(err))
+		return engine.StartFailure(err, "cannot read the model %q (%v): correct model, or put the file there; relative paths start at its working directory", shown, unwrapPath(err))
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func findProgram(name, dir string, env []string) (string, *engine.Failure) {
 		case errors.Is(err, fs.ErrNotExist):
 			return "", engine.StartFailure(err, "program %q does not exist: correct the command, or install it there", name)
 		case err != nil:
-			return "", engine.StartFailure(err, "program %q cannot be executed: %v", name, err)
+			return "", engine.StartFailure(err, "cannot execute program %q: %v", name, err)
 		}
 		return path, nil
 	}
@@ -196,11 +196,11 @@ func findProgram(name, dir string, env []string) (string, *engine.Failure) {
 	if blocked != nil {
 		return "", blocked
 	}
-	return "", engine.StartFailure(exec.ErrNotFound, "program %q is in no folder of PATH: install it, "+
+	return "", engine.StartFailure(exec.ErrNotFound, "program %q is not in PATH: install it, "+
 		"give its full path in the command, or set PATH in its env", name)
 }
 
-var errNotExecutable = errors.New("it is not marked as executable (chmod +x)")
+var errNotExecutable = errors.New("it is not executable (chmod +x)")
 
 func executable(path string) error {
 	info, err := os.Stat(path)
@@ -235,16 +235,16 @@ func explainStart(cmd *exec.Cmd, err error) *engine.Failure {
 		case syscall.ENOEXEC:
 			why = "it is not a program for this machine (another architecture, or a script without a #! line)"
 		case syscall.ENOENT:
-			why = "the interpreter or loader that it asks for is missing (look at its #! line)"
+			why = "its interpreter or loader is missing (check its #! line)"
 		case syscall.EACCES:
 			why = "permission denied"
 		case syscall.E2BIG:
-			why = "its arguments and environment are too long"
+			why = "its arguments or environment are too long"
 		default:
 			why = errno.Error()
 		}
 	}
-	return engine.StartFailure(err, "program %q (%s) could not be started: %s", cmd.Args[0], cmd.Path, why)
+	return engine.StartFailure(err, "cannot start program %q (%s): %s", cmd.Args[0], cmd.Path, why)
 }
 
 // signalName is "SIGSEGV", or "signal 35" for one without a name.
@@ -262,7 +262,7 @@ func signalName(sig syscall.Signal) string {
 func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Failure {
 	argv := spec.Endpoint.Restart
 	if argv[0] == "" {
-		return engine.StartFailure(nil, "its restart command names no program")
+		return engine.StartFailure(nil, "its restart command has no program")
 	}
 	if failure := checkDir(spec.Dir); failure != nil {
 		return failure
@@ -280,7 +280,7 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 	}
 	said, err := logscan.Open(l.LogPath+".restart", 0, logscan.Evidence{})
 	if err != nil {
-		return engine.StartFailure(err, "the output of its restart command cannot be written: %v", err)
+		return engine.StartFailure(err, "cannot write the output of its restart command: %v", err)
 	}
 	defer os.Remove(said.Path) // it may hold what the plan wants hidden
 	defer said.Close()
@@ -298,12 +298,12 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 	if err == nil {
 		return nil
 	}
-	f := engine.StartFailure(err, "its restart command %q failed (%v): the server may be in any state", strings.Join(argv, " "), err)
+	f := engine.StartFailure(err, "its restart command %q failed (%v): the state of the server is unknown", strings.Join(argv, " "), err)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		f.Reason = fmt.Sprintf("its restart command %q did not end within ", strings.Join(argv, " ")) + engine.Brief(spec.ReadyTimeout) +
-			": it must return once the server was started, and leave it running"
+			": it must return once the server is started, and leave it running"
 	case ctx.Err() != nil:
 		f.Err = ctx.Err()
 	case errors.As(err, &exit) && exit.ExitCode() == 255 && strings.HasSuffix(argv[0], "ssh"):

@@ -17,13 +17,13 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// A guard stands between mxflow and what a launch starts: a process of this same
+// A guard is between mxflow and what a launch starts: a process of this same
 // program, the parent of the engine and a child subreaper, so that whatever the engine
 // ever forks descends from it, whatever session, environment or parent that gives up.
 // It reads a pipe that ends with mxflow, and then ends all below it.
 //
 // guardName is its first argument, which makes this program one, and what ps shows. It
-// is no part of "mxflow": who ends all processes of that name is to spare what cleans up
+// is not part of "mxflow": who ends all processes of that name is to spare what cleans up
 // behind them.
 const (
 	guardName = "mx-guard"

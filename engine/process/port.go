@@ -21,7 +21,7 @@ var ports = struct {
 
 // freePort reserves a loopback port that nobody listens on. Any program can
 // still take it before the engine does; then the engine ends and says so in its
-// log. To make that rare the port lies below the range from which the kernel
+// log. To make that rare the port is below the range from which the kernel
 // takes the local end of outgoing connections: a large model loads for minutes,
 // and meanwhile our own polling of that very port opens connections by the
 // hundred.
@@ -68,12 +68,12 @@ func portFor(spec engine.Spec) (int, *engine.Failure) {
 	for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
 		l, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(spec.Port)))
 		if err != nil {
-			return 0, engine.StartFailure(err, "port %d, on which it listens, cannot be used (%v): stop whoever listens there, or let it listen on another port", spec.Port, bareCause(err))
+			return 0, engine.StartFailure(err, "cannot use its port %d (%v): stop what listens there, or choose another port", spec.Port, bareCause(err))
 		}
 		l.Close()
 	}
 	if ports.taken[spec.Port] {
-		return 0, engine.StartFailure(nil, "port %d is that of another engine of this mxflow, which still runs", spec.Port)
+		return 0, engine.StartFailure(nil, "port %d is in use by another engine of this mxflow", spec.Port)
 	}
 	ports.taken[spec.Port] = true
 	return spec.Port, nil

@@ -17,7 +17,7 @@ func TestFixedPort(t *testing.T) {
 		t.Skipf("no loopback: %v", err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	if _, failure := portFor(engine.Spec{Port: port}); failure == nil || !strings.Contains(failure.Error(), "port "+strconv.Itoa(port)+", on which it listens, cannot be used (address already in use)") {
+	if _, failure := portFor(engine.Spec{Port: port}); failure == nil || !strings.Contains(failure.Error(), "cannot use its port "+strconv.Itoa(port)+" (address already in use)") {
 		t.Errorf("a port in use: %v", failure)
 	}
 	l.Close()

@@ -209,17 +209,17 @@ func startOn(cmd *exec.Cmd, cpus []int) error {
 	}
 	var before, own unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return fmt.Errorf("the CPUs that mxflow may use are not known: %w", err)
+		return fmt.Errorf("cannot read mxflow's CPU affinity: %w", err)
 	}
 	for _, cpu := range cpus {
 		own.Set(cpu)
 	}
 	if err := unix.SchedSetaffinity(0, &own); err != nil {
-		return fmt.Errorf("it cannot be bound to the CPUs %v: %w", cpus, err)
+		return fmt.Errorf("cannot bind it to CPUs %v: %w", cpus, err)
 	}
 	err := cmd.Start()
 	if back := unix.SchedSetaffinity(0, &before); err == nil && back != nil {
-		err = fmt.Errorf("the CPUs that mxflow may use cannot be set back: %w", back)
+		err = fmt.Errorf("cannot restore mxflow's CPU affinity: %w", back)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ var _ engine.Launcher = Launcher{}
 // Launch implements Launcher.
 func (p Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (engine.Instance, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, engine.StartFailure(err, "it was cancelled before it began")
+		return nil, engine.StartFailure(err, "it was cancelled before it started")
 	}
 	kind, failure := spec.Prepare()
 	if failure != nil {
@@ -98,7 +98,7 @@ func (p Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch)
 func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engine.Launch) (*process, *engine.Failure) {
 	log, err := logscan.Open(l.LogPath, p.LogLimit, l.Evidence)
 	if err != nil {
-		return nil, engine.StartFailure(err, "its log cannot be written: %v", err)
+		return nil, engine.StartFailure(err, "cannot write its log: %v", err)
 	}
 	// One file description for both, so that the order of arrival is kept, and
 	// no pipe through mxflow: a busy or stuck mxflow never slows the engine.
@@ -107,7 +107,7 @@ func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engi
 		out, err := os.OpenFile(l.OutPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			log.Close()
-			return nil, engine.StartFailure(err, "its output cannot be written: %v", err)
+			return nil, engine.StartFailure(err, "cannot write its output: %v", err)
 		}
 		defer out.Close()
 		cmd.Stdout = out

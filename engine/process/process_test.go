@@ -68,7 +68,7 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		want string
 	}{
 		"nothing":           {engine.Spec{}, "no command"},
-		"unknown in PATH":   {engine.Spec{Command: []string{"no-such-engine"}}, `"no-such-engine" is in no folder of PATH`},
+		"unknown in PATH":   {engine.Spec{Command: []string{"no-such-engine"}}, `"no-such-engine" is not in PATH`},
 		"unknown path":      {engine.Spec{Command: []string{"/no/such/engine"}}, "does not exist"},
 		"relative to dir":   {engine.Spec{Command: []string{"./plain"}, Dir: dir}, "chmod +x"},
 		"PATH of the plan":  {engine.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir}}, "chmod +x"},
@@ -78,7 +78,7 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		"missing dir":       {engine.Spec{Command: []string{"sh"}, Dir: "/no/such/dir"}, `"/no/such/dir"`},
 		"dir is a file":     {engine.Spec{Command: []string{"sh"}, Dir: filepath.Join(dir, "plain")}, "not a folder"},
 		"bad env":           {engine.Spec{Command: []string{"sh"}, Env: map[string]string{"A=B": "1"}}, `"A=B"`},
-		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `known are "command", "embedded"`},
+		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `expected one of "command", "embedded"`},
 		"arguments too big": {engine.Spec{Command: []string{"sh", strings.Repeat("x", 8<<20)}}, "too long"},
 	}
 	for name, tc := range tests {
@@ -282,7 +282,7 @@ func TestTheConfigurationFileLiesBesideTheLog(t *testing.T) {
 		t.Error(err)
 	}
 	spec.ConfigName = "../llm_args.yaml"
-	if _, err := enginetest.Launch(t, process.Launcher{}, spec); err == nil || !strings.Contains(err.Error(), "no plain file name") {
+	if _, err := enginetest.Launch(t, process.Launcher{}, spec); err == nil || !strings.Contains(err.Error(), "not a plain file name") {
 		t.Errorf("a path as the name: %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func Sweep(owner string) ([]Leftover, error) {
 			})
 		}
 		if time.Now().After(limit) {
-			return sorted(swept), fmt.Errorf("left behind by an earlier run and not to be ended within %s of SIGKILL: %s",
+			return sorted(swept), fmt.Errorf("processes of an earlier run did not end within %s of SIGKILL: %s",
 				engine.Brief(killWait), describePIDs(stuck))
 		}
 		time.Sleep(wait)

@@ -43,7 +43,7 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 	// Kind is the format: torch, nsys, nsys-csv, ncu-csv, kernel-summary.
 	Kind string `json:"kind"`
-	// Processes are those of which there are kernels, by their names where they have one.
+	// Processes are those that have kernels, by their names where they have one.
 	Processes []string `json:"processes,omitempty"`
 	// Hidden is how many launches of CUDA graphs there are whose kernels the profile does
 	// not name.

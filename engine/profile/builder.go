@@ -15,10 +15,10 @@ import (
 
 // What a profile can lack. An analysis of nothing is never handed out.
 var (
-	ErrNoKernels    = errors.New("no kernels ran while it was recorded")
+	ErrNoKernels    = errors.New("no kernels ran during the recording")
 	ErrHidden       = errors.New("all kernels are hidden in CUDA graphs")
-	ErrOtherProcess = errors.New("all kernels are of other processes")
-	ErrNoSteps      = errors.New("no kernels ran within the steps that it names")
+	ErrOtherProcess = errors.New("all kernels belong to other processes")
+	ErrNoSteps      = errors.New("no kernels ran within its named steps")
 )
 
 // Options say what a profile does not say itself.
@@ -165,7 +165,7 @@ func (b *Builder) newName(name, category string) Name {
 // Unnamed is the name of all kernels whose own are too many to keep.
 func (b *Builder) Unnamed() Name {
 	if b.unnamed == 0 {
-		b.more = b.newName("kernels of more names than are kept", symbol.Other)
+		b.more = b.newName("too many different kernel names", symbol.Other)
 	}
 	b.unnamed++
 	return b.more
@@ -215,7 +215,7 @@ func (b *Builder) outside(at int64) bool {
 func (b *Builder) Activity(start, end int64, on Lane, name Name, correlation uint32) error {
 	switch {
 	case end < start:
-		return fmt.Errorf("kernel %s ends %d ns before it starts: the clock ran backwards", symbol.Short(b.names[name]), start-end)
+		return fmt.Errorf("kernel %s ends %d ns before it starts: the clock went backwards", symbol.Short(b.names[name]), start-end)
 	case end-start > maxLong:
 		return fmt.Errorf("kernel %s runs for %d s", symbol.Short(b.names[name]), (end-start)/1e9)
 	case b.outside(start):

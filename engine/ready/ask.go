@@ -78,7 +78,7 @@ func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe,
 }
 
 // client asks without a proxy, since HTTP_PROXY is for the world outside, and
-// keeps no connection, so that measuring begins with none of ours open.
+// keeps no connection, so that measuring starts with none of ours open.
 func (w Waiter) client() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: w.Access.TLS},
@@ -112,26 +112,26 @@ func unreachable(err error) (says string, definite bool) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused", false
 	case errors.As(err, &unknown):
-		return "its certificate is signed by an authority that this machine does not know" + issuer(unknown.Cert) +
-			": name the authority's certificate with ca_file, or, where nobody needs to check it, set insecure = true", true
+		return "its certificate is signed by an unknown authority" + issuer(unknown.Cert) +
+			": set ca_file to the authority's certificate, or insecure = true to skip the check", true
 	case errors.As(err, &host):
 		return "its certificate is for another host (" + certificateNames(host.Certificate) + "), not for " + host.Host +
-			": use a name of the certificate in url", true
+			": use a host of the certificate in url", true
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Sprintf("its certificate is not valid now: it holds from %s to %s; renew it, or correct the clock of this machine",
+		return fmt.Sprintf("its certificate is only valid from %s to %s: renew it, or correct this machine's clock",
 			invalid.Cert.NotBefore.Format("2006-01-02"), invalid.Cert.NotAfter.Format("2006-01-02")), true
 	case errors.As(err, &invalid):
 		return "its certificate cannot be trusted: " + invalid.Error(), true
 	case errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &notTLS):
-		return "it speaks plain HTTP and not TLS: write http:// in url", true
+		return "it speaks plain HTTP, not TLS: use http:// in url", true
 	case strings.Contains(text, `malformed HTTP response "\x15\x03`):
-		return "it speaks TLS and not plain HTTP: write https:// in url", true
+		return "it speaks TLS, not plain HTTP: use https:// in url", true
 	case strings.Contains(text, "malformed HTTP"):
-		return "what answers there does not speak HTTP: " + logscan.Clean(text), true
+		return "the server there does not speak HTTP: " + logscan.Clean(text), true
 	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"), strings.Contains(text, "tls: unknown certificate"):
-		return "it asks for a client certificate and takes none or not this one: set client_cert and client_key", true
+		return "it requires a valid client certificate: set client_cert and client_key", true
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("there is no host %q: correct the name in url, or look at the name service of this machine", dns.Name), true
+		return fmt.Sprintf("unknown host %q: correct the name in url, or check this machine's DNS", dns.Name), true
 	case errors.As(err, &timedOut) && timedOut.Timeout():
 		return noAnswer, false
 	}
@@ -163,11 +163,11 @@ func (w Waiter) wrongAnswer(a answer) string {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
 		return w.refused(a)
 	case a.location != "":
-		return fmt.Sprintf("it answers with a redirect to %s, which is not followed, since it would be measured too: write that address into url", logscan.Clean(a.location))
+		return fmt.Sprintf("it redirects to %s, which is not followed because it would be measured too: use that address in url", logscan.Clean(a.location))
 	case a.status == http.StatusBadRequest && strings.Contains(a.body, "HTTPS"):
-		return "it speaks TLS and not plain HTTP: write https:// in url"
+		return "it speaks TLS, not plain HTTP: use https:// in url"
 	case a.status == http.StatusOK && a.html():
-		return fmt.Sprintf("it answers with a web page%s, as a proxy or a log-in page does and no engine: correct the address", title(a.body))
+		return fmt.Sprintf("it answers with a web page%s, such as that of a proxy or login: correct the address", title(a.body))
 	}
 	return ""
 }
@@ -176,12 +176,12 @@ func (w Waiter) wrongAnswer(a answer) string {
 func (w Waiter) refused(a answer) string {
 	key := w.Key
 	if key == "" {
-		key = "flag that gives it a key, since an engine that mxflow starts is asked without one"
+		key = "flag that sets its key, because mxflow sends none to an engine that it starts"
 	}
 	if w.Access.Header.Get("Authorization") == "" {
-		return fmt.Sprintf("it asks for a key, and none was sent: look at the %s (%s)", key, a.says)
+		return fmt.Sprintf("it requires a key, but none was sent: check the %s (%s)", key, a.says)
 	}
-	return fmt.Sprintf("it refuses the key that was sent: look at the %s (%s)", key, a.says)
+	return fmt.Sprintf("it refused the key: check the %s (%s)", key, a.says)
 }
 
 // html reports a web page, whatever the server calls it.
@@ -204,7 +204,7 @@ func title(page string) string {
 	return fmt.Sprintf(" (%q)", text)
 }
 
-// portTaken reports whether an engine's last words are that somebody else
+// portTaken reports whether an engine's last log lines say that another process
 // listens on its port: as uvicorn, Go, libc and llama.cpp say it.
 func portTaken(tail []string) bool {
 	for _, line := range tail {

@@ -72,7 +72,7 @@ func (w Waiter) stranger(l looks) string {
 	if _, known := kinds.Lookup(w.Kind.Name); !known {
 		return "" // a kind of the plan's own
 	}
-	return fmt.Sprintf("what answers there is an engine of kind %s (%s), and the plan says %s: correct the kind, or the address", l.kind, l.by, w.Kind.Name)
+	return fmt.Sprintf("the engine there is of kind %s (%s), but the plan says %s: correct the kind, or the address", l.kind, l.by, w.Kind.Name)
 }
 
 // unknownPage says what follows from a readiness page that the server does not
@@ -85,7 +85,7 @@ func (w Waiter) unknownPage(ctx context.Context, a answer) string {
 	if !w.Settled || ctx.Err() != nil {
 		return ""
 	}
-	return fmt.Sprintf("it does not know the page by which an engine of kind %s shows that it is ready (%s): correct the path in url, or the kind", w.Kind.Name, a.says)
+	return fmt.Sprintf("it lacks the readiness page of kind %s (%s): correct the path in url, or the kind", w.Kind.Name, a.says)
 }
 
 // recognised are pages by which a running server shows what kind it is, in the

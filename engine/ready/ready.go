@@ -146,14 +146,14 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 		}
 		f := w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
 		if portTaken(f.LogTail) {
-			f.Reason += "; its port was taken by another program before it could listen, so it only has to be started again, unless its command names a port itself and not {port}"
+			f.Reason += "; another program took its port before it could listen: start it again, and use {port} in its command"
 		}
 		return f
 	}
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return w.Failure("become ready", err, "waiting was cancelled %s after its start; last answer: %s", after, last)
 	} else if err != nil {
-		return w.Failure("become ready", err, "the time given to it was over %s after its start; last answer: %s", after, last)
+		return w.Failure("become ready", err, "its time limit was reached %s after its start; last answer: %s", after, last)
 	}
 	return w.Failure("become ready", context.DeadlineExceeded,
 		"it did not become ready within %s; last answer: %s", engine.Brief(w.Limit), last)

@@ -36,7 +36,7 @@ type Bound struct {
 	Idle          Span `json:"idle"`
 	Communication Span `json:"communication"`
 	// Memory and Compute are kernels that the memory's bandwidth or the matrix units bound,
-	// and Rest those of which nothing is known.
+	// and Rest those about which nothing is known.
 	Memory  Span `json:"memory"`
 	Compute Span `json:"compute"`
 	Rest    Span `json:"rest"`

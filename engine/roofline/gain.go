@@ -5,7 +5,7 @@ package roofline
 type Gain struct {
 	// Saved is how many µs the kernels take less.
 	Saved float64 `json:"saved_us"`
-	// Most is the gain where all of it is saved from end to end: the step is as short as
+	// Most is the gain if everything possible is saved: the step is as short as
 	// it can be without the profiler, and nothing else changes. Open says that nothing
 	// bounds the gain: nothing of the step would be left, as where streams overlap.
 	Most float64 `json:"most"`

@@ -113,9 +113,9 @@ func (r *Roofline) took(category string) (took float64, known bool) {
 
 // Reasons why a part cannot be laid out by steps.
 var (
-	ErrWhole   = errors.New("the profile does not tell prefill from decode")
-	ErrNoSteps = errors.New("the profile does not say how many steps there were")
-	ErrTimes   = errors.New("its times contradict each other")
+	ErrWhole   = errors.New("the profile does not separate prefill from decode")
+	ErrNoSteps = errors.New("the profile does not have the number of steps")
+	ErrTimes   = errors.New("its times are contradictory")
 )
 
 // stretch is by how much a profiler lengthens a step at most. One that traces CUDA graphs
@@ -144,11 +144,11 @@ func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	}
 	for _, x := range least {
 		if !(x > 0) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("%w: a GPU works %g µs, at something for %g µs of %g µs", ErrTimes, p.GPU, p.Busy, p.Wall)
+			return nil, fmt.Errorf("%w: a GPU is busy for %g µs, with activities for %g µs, of %g µs", ErrTimes, p.GPU, p.Busy, p.Wall)
 		}
 	}
 	if r.Step.Low > r.Step.High || !(r.Step.Low >= 0) || math.IsInf(r.Step.High, 0) {
-		return nil, fmt.Errorf("%w: a GPU works for %g µs of %g µs", ErrTimes, p.Busy, p.Wall)
+		return nil, fmt.Errorf("%w: a GPU is busy for %g µs of %g µs", ErrTimes, p.Busy, p.Wall)
 	}
 	for _, t := range p.Threads {
 		r.host = max(r.host, t.Total/steps)

@@ -31,12 +31,12 @@ type gpuWatch struct {
 func newGPUWatch(r *Recorder, s *gpu.Stream) *gpuWatch {
 	w := &gpuWatch{Recorder: r, source: s, restarts: 5, pause: time.Second, look: time.Second, used: map[string]float64{}, unified: map[string]bool{}}
 	if !s.Has("power.draw.instant") {
-		r.tape.tell("instant", "this driver knows no instantaneous power: energy is integrated from its averages, which on Ampere and newer GPUs lag by about half a second")
+		r.tape.tell("instant", "this driver does not report instantaneous power: energy is integrated from its averages, which lag by about half a second on Ampere and newer GPUs")
 	}
 	for _, g := range s.First {
 		if g.Unified() {
 			w.unified[g.UUID] = true
-			r.tape.tell("unified "+g.UUID, "%s has no memory of its own but shares the host's: there is no %s of it; gpu.memory_in_use_gb is the host's, %s what the engine's processes hold",
+			r.tape.tell("unified "+g.UUID, "%s shares the host's memory, so it has no %s; gpu.memory_in_use_gb is the host's, %s that of the engine's processes",
 				g.UUID, measure.GPUMemory, measure.GPUProcessMemory)
 		}
 	}
@@ -69,7 +69,7 @@ func (w *gpuWatch) stream(ctx context.Context) {
 	for n := 0; ; n++ {
 		err := w.source.Run(ctx, every, func(r gpu.Reading, err error) {
 			if err != nil {
-				w.tape.tell("line", "nvidia-smi printed a line that is no reading, which was left out: %v", err)
+				w.tape.tell("line", "skipped a line of nvidia-smi that is not a reading: %v", err)
 				return
 			}
 			w.record(r)
@@ -79,10 +79,10 @@ func (w *gpuWatch) stream(ctx context.Context) {
 		}
 		at := time.Since(w.config.Zero).Seconds()
 		if n == w.restarts {
-			w.tape.tell("gone", "the GPUs were not watched any more from %.1f s on: %v, for the %dth time", at, err, n+1)
+			w.tape.tell("gone", "stopped monitoring the GPUs at %.1f s, after failure %[3]d: %[2]v", at, err, n+1)
 			return
 		}
-		w.tape.tell("ended", "values of the GPUs are missing for a while from %.1f s on: %v; it was started again", at, err)
+		w.tape.tell("ended", "GPU values are missing for a while from %.1f s on: %v; restarted", at, err)
 		if !sleep(ctx, w.pause) {
 			return
 		}
@@ -148,7 +148,7 @@ func (w *gpuWatch) processes(ctx context.Context) {
 			}
 		})
 		if ctx.Err() == nil {
-			w.tape.tell("followed", "processes on the GPUs were asked for one by one from %.1f s on: %v", time.Since(w.config.Zero).Seconds(), err)
+			w.tape.tell("followed", "from %.1f s on, processes were queried GPU by GPU: %v", time.Since(w.config.Zero).Seconds(), err)
 		}
 	})
 	first := make(chan struct{}, 1)
@@ -170,7 +170,7 @@ func (w *gpuWatch) processes(ctx context.Context) {
 			var err error
 			if s.list, err = ask(ctx); err != nil {
 				if ctx.Err() == nil {
-					w.tape.tell("processes", "who is on the GPUs could not be seen at %.1f s: %v", s.at.Sub(w.config.Zero).Seconds(), err)
+					w.tape.tell("processes", "cannot list the processes on the GPUs at %.1f s: %v", s.at.Sub(w.config.Zero).Seconds(), err)
 				}
 				continue
 			}
@@ -200,10 +200,10 @@ func (w *gpuWatch) put(at time.Time, views map[string]view) {
 			w.tape.untell("hidden " + uuid) // it was so before the engine was there
 		}
 		for _, who := range v.who {
-			w.tape.tell("foreign "+uuid, "on %s was, besides the engine: %s, first seen at %.1f s", uuid, who, at.Sub(w.config.Zero).Seconds())
+			w.tape.tell("foreign "+uuid, "another process on %s: %s, first seen at %.1f s", uuid, who, at.Sub(w.config.Zero).Seconds())
 		}
 		if v.why != "" {
-			w.tape.tell("hidden "+uuid, "whether others were on %s is not known from %.1f s on: %s", uuid, at.Sub(w.config.Zero).Seconds(), v.why)
+			w.tape.tell("hidden "+uuid, "cannot tell from %[2].1f s on if other processes used %[1]s: %[3]s", uuid, at.Sub(w.config.Zero).Seconds(), v.why)
 		}
 	}
 }
@@ -227,7 +227,7 @@ type Calm struct {
 // does not tell is an error at once.
 func Settle(ctx context.Context, gpus []string, want Calm) error {
 	if len(gpus) == 0 {
-		return errors.New("no GPU is named to wait for")
+		return errors.New("no GPUs to wait for")
 	}
 	if want.Every <= 0 {
 		want.Every = time.Second
@@ -240,7 +240,7 @@ func Settle(ctx context.Context, gpus []string, want Calm) error {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			return fmt.Errorf("the GPUs cannot be waited for: %w", err)
+			return fmt.Errorf("cannot wait for the GPUs: %w", err)
 		}
 		rest, err := want.look(all, gpus)
 		if err != nil || rest == "" {
@@ -253,7 +253,7 @@ func Settle(ctx context.Context, gpus []string, want Calm) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-limit.C:
-			return fmt.Errorf("after %s of waiting, %s", want.Timeout, rest)
+			return fmt.Errorf("after waiting for %s, %s", want.Timeout, rest)
 		case <-time.After(want.Every):
 		}
 	}
@@ -270,9 +270,9 @@ func (want Calm) look(all []gpu.GPU, uuids []string) (rest string, err error) {
 		g, ok := byUUID[uuid]
 		if !ok {
 			if len(all) == 0 {
-				return "", fmt.Errorf("GPU %s cannot be waited for: %w", uuid, gpu.ErrNone)
+				return "", fmt.Errorf("cannot wait for GPU %s: %w", uuid, gpu.ErrNone)
 			}
-			return "", fmt.Errorf("GPU %s cannot be waited for: nvidia-smi does not show it", uuid)
+			return "", fmt.Errorf("cannot wait for GPU %s: nvidia-smi does not show it", uuid)
 		}
 		for _, limit := range []struct {
 			field, what, unit string
@@ -288,11 +288,11 @@ func (want Calm) look(all []gpu.GPU, uuids []string) (rest string, err error) {
 			n, ok := g.Number(limit.field)
 			switch {
 			case !ok:
-				return "", fmt.Errorf("the %s of %s cannot be waited for: its driver does not tell it", limit.what, g)
+				return "", fmt.Errorf("cannot wait for the %s of %s: the driver does not report it", limit.what, g)
 			case limit.high > 0 && n > limit.high:
-				words = append(words, fmt.Sprintf("the %s of %s is %g %s, to be at most %g", limit.what, g, n, limit.unit, limit.high))
+				words = append(words, fmt.Sprintf("the %s of %s is %g %s (required ≤ %g)", limit.what, g, n, limit.unit, limit.high))
 			case n < limit.low:
-				words = append(words, fmt.Sprintf("the %s of %s is %g %s, to be at least %g", limit.what, g, n, limit.unit, limit.low))
+				words = append(words, fmt.Sprintf("the %s of %s is %g %s (required ≥ %g)", limit.what, g, n, limit.unit, limit.low))
 			}
 		}
 	}

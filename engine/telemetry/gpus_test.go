@@ -79,7 +79,7 @@ func TestOtherDrivers(t *testing.T) {
 	if s := find(series, measure.GPUPowerInstant, "GPU-a"); len(s.At) != 0 {
 		t.Errorf("instantaneous power is %v", s.Value)
 	}
-	if !strings.Contains(strings.Join(notes, "\n"), "no instantaneous power") {
+	if !strings.Contains(strings.Join(notes, "\n"), "does not report instantaneous power") {
 		t.Errorf("notes: %q", notes)
 	}
 
@@ -100,7 +100,7 @@ func TestOtherDrivers(t *testing.T) {
 	if s := find(series, measure.GPUHostMemory, "GPU-a"); len(s.Value) == 0 || s.Value[0] <= 0 || s.Unit != "GB" {
 		t.Errorf("the host's memory is %+v", s)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "no memory of its own") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "shares the host's memory") {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -123,7 +123,7 @@ func TestStreamBreaks(t *testing.T) {
 	}
 	// The other GPU was not asked for: its lines are left out.
 	told := strings.Join(notes, "\n")
-	for _, want := range []string{"are missing for a while from ", "exit status 255; it was started again (and 1 times more)", "not watched any more", "for the 3th time", "no reading, which was left out: no GPU that was asked for", "(and 5 times more)"} {
+	for _, want := range []string{"are missing for a while from ", "exit status 255; restarted (and 1 times more)", "stopped monitoring the GPUs", "after failure 3", "not a reading: not a requested GPU", "(and 5 times more)"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no %q in:\n%s", want, told)
 		}
@@ -145,7 +145,7 @@ func TestNoSuchGPU(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Start(context.Background(), Config{GPUs: []string{"GPU-a"}}); err == nil || !strings.Contains(err.Error(), "the GPUs cannot be watched") {
+	if _, err := Start(context.Background(), Config{GPUs: []string{"GPU-a"}}); err == nil || !strings.Contains(err.Error(), "cannot monitor the GPUs") {
 		t.Errorf("without nvidia-smi: %v", err)
 	}
 	r := begin(t, Config{})
@@ -172,7 +172,7 @@ func TestForeignProcess(t *testing.T) {
 	if m := find(series, measure.GPUProcessMemory, "GPU-a"); m.Value[len(m.Value)-1] != 512/mibPerGB {
 		t.Errorf("the engine's memory is %v", m.Value)
 	}
-	if told := strings.Join(notes, "\n"); !strings.Contains(told, "besides the engine: process 1 (/usr/bin/python3) holds 512 MiB") {
+	if told := strings.Join(notes, "\n"); !strings.Contains(told, "another process on GPU-a: process 1 (/usr/bin/python3) holds 512 MiB") {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -189,7 +189,7 @@ func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 	r := begin(t, Config{GPUs: []string{"GPU-a"}})
 	until(t, r, func() bool { _, err := os.Stat(filepath.Join(dir, "streams")); return err == nil })
 	_, notes := r.Stop()
-	if !slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "no reading of GPU GPU-a") }) {
+	if !slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "no readings of GPU GPU-a") }) {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -205,15 +205,15 @@ func TestCalm(t *testing.T) {
 		rest, failed string
 	}{
 		{Calm{MaxTemperature: 70}, "GPU-a GPU-b", "", ""},
-		{Calm{MaxTemperature: 50}, "GPU-a GPU-b", "the temperature of GPU 0 (A, GPU-a) is 70 °C, to be at most 50", ""},
+		{Calm{MaxTemperature: 50}, "GPU-a GPU-b", "the temperature of GPU 0 (A, GPU-a) is 70 °C (required ≤ 50)", ""},
 		{Calm{MaxTemperature: 30}, "GPU-a GPU-b", "; the temperature of GPU 1", ""},
-		{Calm{MaxPower: 300}, "GPU-a", "the power draw of GPU 0 (A, GPU-a) is 300.5 W, to be at most 300", ""},
-		{Calm{MinClock: 1000}, "GPU-a", "the SM clock of GPU 0 (A, GPU-a) is 345 MHz, to be at least 1000", ""},
+		{Calm{MaxPower: 300}, "GPU-a", "the power draw of GPU 0 (A, GPU-a) is 300.5 W (required ≤ 300)", ""},
+		{Calm{MinClock: 1000}, "GPU-a", "the SM clock of GPU 0 (A, GPU-a) is 345 MHz (required ≥ 1000)", ""},
 		{Calm{MinClock: 345, MaxClock: 345}, "GPU-a", "", ""},
-		{Calm{MaxClock: 300}, "GPU-a", "to be at most 300", ""},
+		{Calm{MaxClock: 300}, "GPU-a", "(required ≤ 300)", ""},
 		{Calm{}, "GPU-a", "", ""},
-		{Calm{MaxTemperature: 90}, "GPU-c", "", "GPU GPU-c cannot be waited for: nvidia-smi does not show it"},
-		{Calm{MaxPower: 90}, "GPU-b", "", "the power draw of GPU 1 (B, GPU-b) cannot be waited for: its driver does not tell it"},
+		{Calm{MaxTemperature: 90}, "GPU-c", "", "cannot wait for GPU GPU-c: nvidia-smi does not show it"},
+		{Calm{MaxPower: 90}, "GPU-b", "", "cannot wait for the power draw of GPU 1 (B, GPU-b): the driver does not report it"},
 	} {
 		rest, err := test.want.look(all, strings.Fields(test.uuids))
 		if test.failed != "" {
@@ -242,7 +242,7 @@ func TestSettle(t *testing.T) {
 	hot := strings.ReplaceAll(machineList, "HOT", "71")
 	machine{stream: hot}.use(t)
 	err := Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50})
-	if err == nil || !strings.Contains(err.Error(), "after 0s of waiting, the temperature of GPU 0 (NVIDIA A, GPU-a) is 71 °C, to be at most 50") {
+	if err == nil || !strings.Contains(err.Error(), "after waiting for 0s, the temperature of GPU 0 (NVIDIA A, GPU-a) is 71 °C (required ≤ 50)") {
 		t.Errorf("too hot: %v", err)
 	}
 	var told string

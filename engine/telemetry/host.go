@@ -151,9 +151,9 @@ func newRAPL(root string, t *tape) *rapl {
 		z := &zone{path: filepath.Join(path, "energy_uj")}
 		if z.last, err = number(z.path); err != nil {
 			if denied(err) {
-				t.tell("rapl", "the host's energy was not recorded: only root may read %s", z.path)
+				t.tell("rapl", "host energy was not recorded: only root can read %s", z.path)
 			} else {
-				t.tell("rapl", "the host's energy was not recorded: %v", err)
+				t.tell("rapl", "host energy was not recorded: %v", err)
 			}
 			return &rapl{}
 		}
@@ -173,7 +173,7 @@ func (r *rapl) sample(t *tape) {
 	for _, z := range r.zones {
 		n, err := number(z.path)
 		if err != nil || (n < z.last && z.limit < z.last) {
-			t.tell("rapl", "the host's energy was not recorded any more from %.1f s on: %s cannot be followed", now.Sub(t.zero).Seconds(), z.path)
+			t.tell("rapl", "host energy was not recorded from %.1f s on: cannot follow %s", now.Sub(t.zero).Seconds(), z.path)
 			r.zones = nil
 			return
 		}

@@ -107,7 +107,7 @@ func TestRAPLTrouble(t *testing.T) {
 	r.sample(tp)
 	r.sample(tp)
 	series, notes := tp.done()
-	if e := find(series, measure.HostEnergy, ""); len(e.At) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "cannot be followed") {
+	if e := find(series, measure.HostEnergy, ""); len(e.At) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "cannot follow ") {
 		t.Errorf("%v, %q", e, notes)
 	}
 	if os.Getuid() == 0 {
@@ -119,7 +119,7 @@ func TestRAPLTrouble(t *testing.T) {
 	}
 	tp = newTape(time.Now())
 	newRAPL(root, tp).sample(tp)
-	if series, notes := tp.done(); len(series) != 0 || len(notes) != 1 || !strings.Contains(notes[0], "only root may read") {
+	if series, notes := tp.done(); len(series) != 0 || len(notes) != 1 || !strings.Contains(notes[0], "only root can read") {
 		t.Errorf("%v, %q", series, notes)
 	}
 }

@@ -99,7 +99,7 @@ func (p *pageReader) gone() bool {
 }
 
 // read takes one reading, after one that is under way, and returns how long it
-// took. What stood on the page is taken to have been so in the middle of that
+// took. The page's values are taken to be those in the middle of that
 // time.
 func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -130,16 +130,16 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duratio
 	case errors.Is(ctx.Err(), context.Canceled): // watching has ended
 	case errors.As(err, &none) && p.pages == 0:
 		p.absent = true
-		text := "the engine has no page of metrics: " + p.path() + " answered " + none.status
+		text := "the engine has no metrics page: " + p.path() + " answered " + none.status
 		if len(p.Needs) > 0 {
-			text += "; it has one when it is started with " + strings.Join(p.Needs, " ")
+			text += "; to get one, start it with " + strings.Join(p.Needs, " ")
 		}
 		p.tape.tell("page", "%s", text)
 	default:
 		if ctx.Err() != nil {
 			err = fmt.Errorf("no answer within %s", limit)
 		}
-		p.tape.tell("page", "the engine's page of metrics could not be read at %.1f s: GET %s: %v", start.Sub(p.tape.zero).Seconds(), p.URL, err)
+		p.tape.tell("page", "cannot read the engine's metrics page at %.1f s: GET %s: %v", start.Sub(p.tape.zero).Seconds(), p.URL, err)
 	}
 	return took
 }
@@ -175,7 +175,7 @@ func (p *pageReader) get(ctx context.Context) ([]byte, error) {
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answered %s", resp.Status)
 	case err != nil:
-		return nil, fmt.Errorf("it broke off: %w", err)
+		return nil, fmt.Errorf("connection broken: %w", err)
 	case len(text) > maxPage:
 		return nil, fmt.Errorf("it is larger than %d MiB", maxPage>>20)
 	}
@@ -189,7 +189,7 @@ func (p *pageReader) finish() {
 	p.client.CloseIdleConnections()
 	p.found.put(p.tape)
 	if names := p.found.absent(); p.pages > 0 && len(names) > 0 {
-		p.tape.tell("absent", "the engine's page of metrics never had: %s", strings.Join(names, ", "))
+		p.tape.tell("absent", "the engine's metrics page never had: %s", strings.Join(names, ", "))
 	}
 }
 
@@ -275,7 +275,7 @@ func (p *pageLines) read(page []byte) ([]pageLine, error) {
 		if metrics || len(bytes.TrimSpace(page)) == 0 {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has none that is known: it begins with %q", logscan.CleanTo(page, 60))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has no known ones: it starts with %q", logscan.CleanTo(page, 60))
 	}
 	few.WriteByte('\n')
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -330,7 +330,7 @@ func (p *pageLines) keep(at time.Time, lines []pageLine) {
 func (p *pageLines) put(t *tape) {
 	for ours, lines := range p.values {
 		if p.crowded[ours] {
-			t.tell("crowded", "the engine's page of metrics has more than %d different lines of %s, which is left out", maxLines, ours)
+			t.tell("crowded", "the engine's metrics page has more than %d different lines of %s, which were skipped", maxLines, ours)
 			continue
 		}
 		all := slices.Collect(maps.Values(lines))

@@ -71,7 +71,7 @@ func TestNoPage(t *testing.T) {
 		}
 		_, notes := r.Stop()
 		s.Close()
-		want := fmt.Sprintf("the engine has no page of metrics: /metrics answered %d %s; it has one when it is started with --metrics", status, http.StatusText(status))
+		want := fmt.Sprintf("the engine has no metrics page: /metrics answered %d %s; to get one, start it with --metrics", status, http.StatusText(status))
 		if len(notes) != 1 || notes[0] != want || asked.Load() != 1 {
 			t.Errorf("asked %d times: %q, want %q", asked.Load(), notes, want)
 		}
@@ -107,7 +107,7 @@ func TestPageTrouble(t *testing.T) {
 	defer close(release)
 	for kind, want := range map[string]string{
 		"slow": "no answer within 50ms", "refuses": "503", "redirects": "302", "html": "is not a page of Prometheus metrics",
-		"huge": "larger than 8 MiB", "breaks": "broke off", "nothing known": "never had: count",
+		"huge": "larger than 8 MiB", "breaks": "connection broken", "nothing known": "never had: count",
 	} {
 		mode.Store(kind)
 		tp := newTape(time.Now())

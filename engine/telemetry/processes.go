@@ -204,11 +204,11 @@ func (c *containerUse) find(id string, own []int) bool {
 			}
 		}
 	}
-	c.tape.tell("container", "the memory of the container is not known: there is no control group of it below /sys/fs/cgroup")
+	c.tape.tell("container", "the memory of the container is unknown: it has no control group in /sys/fs/cgroup")
 	return false
 }
 
-// upTo cuts a path after the element that has the ID: what lies below is only a
+// upTo cuts a path after the element that has the ID: what is below is only a
 // part of the container.
 func upTo(path, id string) string {
 	at := strings.Index(path, id)
@@ -309,12 +309,12 @@ func (o *occupants) look(list []gpu.Process, own []int, container string, used m
 			v.foreign += gone
 			if hidden && o.strangers[key] {
 				v.foreign++
-				v.who = append(v.who, fmt.Sprintf("%.0f MiB that no process accounts for, such as of one in another container", total-shown))
+				v.who = append(v.who, fmt.Sprintf("%.0f MiB not attributed to any process, such as one in another container", total-shown))
 			}
 		case v.foreign > 0: // at least those
 		case known && !hidden && gone == 0:
 		default:
-			v = view{foreign: -1, why: "nvidia-smi shows none of the engine's own processes there, as in a container of its own"}
+			v = view{foreign: -1, why: "nvidia-smi shows none of the engine's processes there, as for an engine in its own container"}
 		}
 		views[uuid] = v
 	}

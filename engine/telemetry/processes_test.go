@@ -40,11 +40,11 @@ func TestOccupants(t *testing.T) {
 		{"about to be gone", [][]gpu.Process{{engine, worker, holds(99, "a", 1, "x")}}, false, nil, 0, 0, ""},
 		{"in another container", [][]gpu.Process{{engine, worker, holds(99, "a", 1, "x")}, {engine, worker, holds(99, "a", 1, "x")}}, false, nil, 1, 0, "does not exist where mxflow runs"},
 		{"memory for a moment", [][]gpu.Process{{engine, worker}}, false, map[string]float64{"a": 9000, "b": 4000}, 0, 0, ""},
-		{"memory of nobody", [][]gpu.Process{{engine, worker}, {engine, worker}}, false, map[string]float64{"a": 9000, "b": 4000}, 1, 0, "6000 MiB that no process accounts for"},
+		{"memory of nobody", [][]gpu.Process{{engine, worker}, {engine, worker}}, false, map[string]float64{"a": 9000, "b": 4000}, 1, 0, "6000 MiB not attributed to any process"},
 		{"before the engine is there", [][]gpu.Process{nil}, false, map[string]float64{"a": 3, "b": 3}, 0, 0, ""},
-		{"nothing is shown", [][]gpu.Process{nil}, false, map[string]float64{"a": 9000, "b": 3}, -1, 0, "none of the engine's own"},
-		{"nothing is shown of shared memory", [][]gpu.Process{nil}, false, nil, -1, -1, "none of the engine's own"},
-		{"other numbers are shown", [][]gpu.Process{{holds(99, "a", 3000, "x")}, {holds(99, "a", 3000, "x")}}, false, map[string]float64{"a": 3100, "b": 0}, -1, 0, "none of the engine's own"},
+		{"nothing is shown", [][]gpu.Process{nil}, false, map[string]float64{"a": 9000, "b": 3}, -1, 0, "none of the engine's processes"},
+		{"nothing is shown of shared memory", [][]gpu.Process{nil}, false, nil, -1, -1, "none of the engine's processes"},
+		{"other numbers are shown", [][]gpu.Process{{holds(99, "a", 3000, "x")}, {holds(99, "a", 3000, "x")}}, false, map[string]float64{"a": 3100, "b": 0}, -1, 0, "none of the engine's processes"},
 		{"nobody knows the engine", [][]gpu.Process{{engine, holds(20, "a", 1, "x")}}, true, nil, -2, -2, ""},
 	} {
 		own := []int{10, 11}

@@ -93,7 +93,7 @@ func Start(ctx context.Context, c Config) (*Recorder, error) {
 		stream, err := gpu.NewStream(ctx, c.GPUs)
 		if err != nil {
 			r.cancel()
-			return nil, fmt.Errorf("the GPUs cannot be watched: %w", err)
+			return nil, fmt.Errorf("cannot monitor the GPUs: %w", err)
 		}
 		w := newGPUWatch(r, stream)
 		r.running.Go(func() { w.stream(r.ctx) })
@@ -174,7 +174,7 @@ func (r *Recorder) unseen() {
 			seen = seen || r.tape.has(q.series, uuid)
 		}
 		if !seen {
-			r.tape.tell("unseen "+uuid, "nvidia-smi printed no reading of GPU %s while it was watched: its power, memory, clocks and throttling are not known", uuid)
+			r.tape.tell("unseen "+uuid, "nvidia-smi printed no readings of GPU %s: its power, memory, clocks and throttling are unknown", uuid)
 		}
 	}
 }
@@ -220,7 +220,7 @@ type note struct {
 
 func newTape(zero time.Time) *tape { return &tape{zero: zero, series: map[track]*measure.Series{}} }
 
-// add takes one value. One that is no finite number, that lies before the
+// add takes one value. One that is no finite number, that is before the
 // recording's zero, or is not later than the last of its series, is left out.
 func (t *tape) add(name, source, unit string, at time.Time, v float64) {
 	after := at.Sub(t.zero)

@@ -61,7 +61,7 @@ func TestLevelsAndSteps(t *testing.T) {
 		"the log proves the value of 1 knob":                                             verdict.New(code.Proved, num("knobs", 1), text("by", "log")),
 		"what the engine reports proves the value of 2 knobs":                            verdict.New(code.Proved, num("knobs", 2), text("by", "engine")),
 		`moe = "on": seen "*x*" (line 7: it is x)`:                                       verdict.New(code.Seen, value, text("glob", "*x*"), num("line_no", 7), text("line", "it is x")).On("moe"),
-		`moe = "on" is unproven: tactic was not observed: no line of the log says it`:    verdict.New(code.NotObserved, value, text("name", "tactic")).On("moe").From(verdict.New(code.Unobserved, text("why", "no line of the log says it"))),
+		`moe = "on" is unproven: tactic was not observed: no line of the log matches`:    verdict.New(code.NotObserved, value, text("name", "tactic")).On("moe").From(verdict.New(code.Unobserved, text("why", "no line of the log matches"))),
 		"tg: 3 values, median 57.85 tok/s":                                               verdict.New(code.MetricValues, num("values", 3), verdict.Num("median", 57.85, "tok/s")).On("tg"),
 
 		"timed out after 30m0s":                                                       verdict.New(code.TimedOut, verdict.Dur("limit", 30*time.Minute)),

@@ -30,7 +30,7 @@ func Words(text string) ([]string, error) {
 			end()
 		case c == '\\':
 			if i++; i == len(text) {
-				return nil, fmt.Errorf("it ends with a backslash, which has nothing to quote")
+				return nil, fmt.Errorf("it ends with a backslash that quotes nothing")
 			}
 			if text[i] != '\n' {
 				word.WriteByte(text[i])
@@ -100,7 +100,7 @@ func (e *NeedsShell) Error() string {
 		'$': "a variable or a command's output", '`': "a command's output", '*': "a pattern of file names", '?': "a pattern of file names",
 		'[': "a pattern of file names", '#': "a comment", '~': "a home folder", '\n': "a new line",
 	}[e.char]
-	return fmt.Sprintf("%q is %s, which takes a shell", string(e.char), what)
+	return fmt.Sprintf("%q is %s, which needs a shell", string(e.char), what)
 }
 
 // plainWord needs no quotes in any place of a command behind its first word.

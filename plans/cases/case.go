@@ -189,7 +189,7 @@ func WarnUntested(r *load.Result, found *lang.Findings, cases []*Case) {
 		at := lang.HCL(ph.Gate.Range)
 		found.Diagnostics = append(found.Diagnostics, &hcl.Diagnostic{
 			Severity: hcl.DiagWarning, Extra: lang.Coded("gate-not-tested"), Summary: "Gate is not tested",
-			Detail:  fmt.Sprintf("There is %s for the gate of phase %q, so it is not shown to be able to do both. Write gate = phase.%s in a case beside the plan; mxflow test --print prints what is missing.", lacks, ph.Name, ph.Name),
+			Detail:  fmt.Sprintf("There is %s for the gate of phase %q, so nothing shows that it can pass and can fail. Write gate = phase.%s in a case beside the plan; mxflow test --print prints the missing cases.", lacks, ph.Name, ph.Name),
 			Subject: &at,
 		})
 	}

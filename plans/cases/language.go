@@ -34,20 +34,20 @@ func JSONSchema() ([]byte, error) {
 
 var caseFileDoc = &lang.BlockDoc{
 	Times:  plans.Once,
-	Doc:    "Cases for the rules of the plan beside it: given these measurements, this verdict is expected.",
+	Doc:    "Tests of the rules of the plan in the same folder: given these measurements, expect this verdict.",
 	Blocks: []*lang.BlockDoc{caseDoc},
 }
 
 var caseDoc = &lang.BlockDoc{
 	Type: "case", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What is shown, as a phrase of one line. Unique beside the plan."}},
-	Doc:    "One test of a gate or of a feature's criteria. What it does not give is missing, as in life.",
+	Labels: []lang.Label{{Name: "name", Doc: "What the case shows, as a one-line phrase. Unique among the plan's cases."}},
+	Doc:    "One test of a gate or of a feature's criteria. Values that it does not give are missing, as in a real run.",
 	Attrs: append([]plans.Attr{
-		{Name: "feature", Type: plans.Reference, Ref: "feature", Doc: "The feature whose criteria are decided. This, or `gate`."},
-		{Name: "gate", Type: plans.Reference, Ref: "phase", Doc: "The phase whose gate is decided. This, or `feature`."},
-		{Name: "expect", Type: plans.String, OneOf: caseVerdicts, Doc: "The verdict of the whole: of the gate, or of the feature with its levels."},
-		{Name: "expect_rules", Type: verdicts, Doc: "Verdicts of single rules or criteria by name, where they matter."},
-		{Name: "expect_chosen", Type: plans.String, Doc: "The value that should win, of a feature that chooses among several."},
+		{Name: "feature", Type: plans.Reference, Ref: "feature", Doc: "The feature whose criteria are decided. Either this or `gate`."},
+		{Name: "gate", Type: plans.Reference, Ref: "phase", Doc: "The phase whose gate is decided. Either this or `feature`."},
+		{Name: "expect", Type: plans.String, OneOf: caseVerdicts, Doc: "The overall verdict: of the gate, or of the feature with its levels."},
+		{Name: "expect_rules", Type: verdicts, Doc: "Verdicts of single rules or criteria, by name."},
+		{Name: "expect_chosen", Type: plans.String, Doc: "The value that should win, for a feature that chooses among several."},
 	}, givenAttrs...),
 	Blocks: []*lang.BlockDoc{givenDoc},
 	Example: `case "a clear gain passes" {
@@ -69,8 +69,8 @@ case "kernels that were not proven" {
 
 var givenDoc = &lang.BlockDoc{
 	Type: "given", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "feature", Doc: "Whose: a feature that the gate decides over or reads, or what a feature is decided from: `spec[short]` for an alternative, `gemm@production` for a confirmation."}},
-	Doc:    "What was measured of one feature, where there are several. A case about one feature writes the same attributes without the block.",
+	Labels: []lang.Label{{Name: "feature", Doc: "The feature: one that the gate decides on or reads, or a part of the decided one: `spec[short]` for an alternative, `gemm@production` for a confirmation."}},
+	Doc:    "Measurements of one feature, if there are several. A case about one feature writes the same attributes without the block.",
 	Attrs:  givenAttrs,
 	Example: `given "gemm" {
   launches = { "chat.tg" = { gain = 0.2 } }
@@ -79,12 +79,12 @@ var givenDoc = &lang.BlockDoc{
 }
 
 var givenAttrs = []plans.Attr{
-	{Name: "launches", Type: measurements, Doc: "What each launch measured, by metric address, in the metric's own unit. An address without statistic is the median within a launch. See below."},
-	{Name: "levels", Type: verdicts, Doc: "Verdicts of the protocol's levels. One that is not `pass` makes what was measured invalid (broken, where it is `error`)."},
-	{Name: "broken", Type: plans.String, Doc: "The level that failed: those before it passed, those after it are invalid, and no measurement counts."},
-	{Name: "knobs", Type: plans.Choices, Doc: "Knob values of the candidate where they differ from what the plan sets."},
-	{Name: "observed", Type: plans.Values, Doc: "Words and truths that the engine says of itself in every launch of the candidate. Numbers stand in `launches`, as `engine.observed.<name>`."},
-	{Name: "verdict", Type: plans.String, OneOf: caseVerdicts, Doc: "How the feature itself came out, for gates that read it."},
-	{Name: "accepted", Type: plans.Bool, Doc: "Whether it entered the stack. Without it, whether the verdict is `pass`."},
-	{Name: "noise", Type: noiseRecords, Doc: "Launch noise that was recorded before, as in `{ \"chat.tg\" = { sd = 0.004, df = 9 } }`: the standard deviation of the logs of launches. From 8 degrees of freedom on, rules are looked at from 3 launches."},
+	{Name: "launches", Type: measurements, Doc: "The value of each launch, by metric address, in the metric's unit. An address without a statistic is the median within a launch. See below."},
+	{Name: "levels", Type: verdicts, Doc: "Verdicts of the protocol's levels. One that is not `pass` makes the measurements invalid (or an error, if it is `error`)."},
+	{Name: "broken", Type: plans.String, Doc: "The level that failed: levels before it passed, levels after it are invalid, and no measurement counts."},
+	{Name: "knobs", Type: plans.Choices, Doc: "Knob values of the candidate that differ from those that the plan sets."},
+	{Name: "observed", Type: plans.Values, Doc: "Text and boolean observations of the engine, the same in every launch of the candidate. Numbers go into `launches`, as `engine.observed.<name>`."},
+	{Name: "verdict", Type: plans.String, OneOf: caseVerdicts, Doc: "The feature's own verdict, for gates that read it."},
+	{Name: "accepted", Type: plans.Bool, Doc: "Whether it entered the stack. By default, if the verdict is `pass`."},
+	{Name: "noise", Type: noiseRecords, Doc: "Launch-to-launch variance recorded earlier, as in `{ \"chat.tg\" = { sd = 0.004, df = 9 } }`: the standard deviation of the logs of launches. With 8 degrees of freedom or more, the first look is at 3 launches."},
 }

@@ -31,8 +31,8 @@ var (
 type measurement struct {
 	eval.Pair
 	in *plans.Input
-	// lists are the arms whose launches are written out, means those of which only
-	// the mean is; made is how the candidate is made from the base.
+	// lists are the arms whose launches are written out, means those with only a
+	// mean; made is how the candidate is made from the base.
 	lists map[string][]*float64
 	means map[string]float64
 	made  string
@@ -61,7 +61,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 		}
 		key := in.LaunchAddress() + "." + stat
 		if first, twice := seen[key]; twice {
-			l.Fail(p.KeyAt, "given-twice", "Metric given twice", "%q is what %q says already. Remove one.", p.Key, first)
+			l.Fail(p.KeyAt, "given-twice", "Metric given twice", "%q is the same metric as %q. Remove one.", p.Key, first)
 			continue
 		}
 		seen[key] = p.Key
@@ -76,7 +76,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 	}
 	l.shareRequests(all)
 	if _, ok := f.Value("launches"); ok && len(all) == 0 && len(l.Diags) == before {
-		l.Fail(f.At("launches"), "case-says-nothing", "Empty launches", `The map is empty, and without launches nothing is measured. Write a metric, as in { "chat.tg" = { gain = 0.2 } }, or leave it out.`)
+		l.Fail(f.At("launches"), "case-says-nothing", "Empty launches", `The map is empty. Add a metric, as in { "chat.tg" = { gain = 0.2 } }, or leave it out.`)
 	}
 	if len(l.Diags) > before && l.Diags[before:].HasErrors() {
 		return nil
@@ -110,7 +110,7 @@ func (l *caseLoader) decodeMeasurement(p eval.Pair, in *plans.Input, ft *plans.F
 			l.decodeArm(m, e)
 		case slices.Contains(madeFrom, e.Key):
 			if m.made != "" {
-				l.Fail(e.KeyAt, "given-twice", "Candidate given twice", "%s says already what the candidate is. Remove one.", m.made)
+				l.Fail(e.KeyAt, "given-twice", "Candidate given twice", "%s already gives the candidate. Remove one.", m.made)
 				continue
 			}
 			m.made = e.Key
@@ -135,7 +135,7 @@ func (l *caseLoader) decodeMeasurement(p eval.Pair, in *plans.Input, ft *plans.F
 			}
 		default:
 			names := append(append([]string(nil), armNames...), append(madeFrom, "spread", "launches", "requests")...)
-			l.Fail(e.KeyAt, "unknown-reference", "Unknown name in launches", "A metric of launches has no %q.%s", e.Key, l.DidYouMean(e.Key, names))
+			l.Fail(e.KeyAt, "unknown-reference", "Unknown name in launches", "A metric in launches has no %q.%s", e.Key, l.DidYouMean(e.Key, names))
 		}
 	}
 	l.checkMeasurement(m, ft)
@@ -154,7 +154,7 @@ func (l *caseLoader) decodeArm(m *measurement, e eval.Pair) {
 		return
 	}
 	if len(elems) == 0 || len(elems) > mostGiven {
-		l.Fail(e.At, "case-says-nothing", "Empty launches", "An arm has 1 to %d launches, and this lists %d. Leave %s out where nothing was launched.", mostGiven, len(elems), e.Key)
+		l.Fail(e.At, "case-says-nothing", "Empty launches", "An arm has 1 to %d launches, but this lists %d. Leave %s out if it was not launched.", mostGiven, len(elems), e.Key)
 		return
 	}
 	list := make([]*float64, len(elems))
@@ -191,7 +191,7 @@ func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 		_, list := m.lists[arm]
 		_, mean := m.means[arm]
 		if arm == "candidate" && m.made != "" && (list || mean) {
-			l.Fail(m.at[m.made], "given-twice", "Candidate given twice", "candidate and %s both say what the candidate is. Remove one.", m.made)
+			l.Fail(m.at[m.made], "given-twice", "Candidate given twice", "candidate and %s both give the candidate. Remove one.", m.made)
 		}
 		if arm == "root" && (list || mean) && ft.BuildsOn.Kind == plans.OnBaseline {
 			l.Fail(m.at[arm], "given-twice", "Baseline given twice", "%s builds on the baseline, so base and root are the same launches. Remove root.", ft.Name)
@@ -200,23 +200,23 @@ func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 	made := len(m.means) > 0 || m.made != ""
 	for _, name := range []string{"spread", "launches"} {
 		if at, written := m.at[name]; written && !made {
-			l.Fail(at, "case-says-nothing", "Nothing is made here", "%s says how launches are made from a mean or a gain, and here each is written out. Remove it.", name)
+			l.Fail(at, "case-says-nothing", "Launches are listed already", "%s generates launches from a mean or a gain, but here all are listed. Remove it.", name)
 		}
 	}
 	switch {
 	case len(m.at) == 0:
-		l.Fail(m.Pair.At, "case-says-nothing", "Empty launches", "Nothing is said of %s. Write { base = […], candidate = […] }, or { gain = 0.2 }.", m.Key)
+		l.Fail(m.Pair.At, "case-says-nothing", "Empty launches", "%s has no values. Write { base = […], candidate = […] }, or { gain = 0.2 }.", m.Key)
 	case !made && len(m.lists) == 0 && !l.Diags.HasErrors():
-		l.Fail(m.Pair.At, "case-says-nothing", "Empty launches", "No arm has %s here. Write base and candidate, or a gain, change or delta.", m.Key)
+		l.Fail(m.Pair.At, "case-says-nothing", "Empty launches", "No arm has values of %s. Write base and candidate, or a gain, change or delta.", m.Key)
 	case m.made == "gain" && in.Better == string(measure.Neither):
-		l.Fail(m.at["gain"], "invalid-address", "No better direction", "%s has no better direction, so there is no gain; write change or delta.", m.Key)
+		l.Fail(m.at["gain"], "invalid-address", "No better direction", "%s has no better direction, so it has no gain; write change or delta.", m.Key)
 	case m.made == "gain" && in.Better == string(measure.Lower) && m.by >= 1:
-		l.Fail(m.at["gain"], "invalid-value", "Invalid gain", "Of %s less is better, and a gain of %v would leave nothing of it. A gain is less than 1.", m.Key, m.by)
+		l.Fail(m.at["gain"], "invalid-value", "Invalid gain", "Lower is better for %s, and a gain of %v leaves nothing of it. The gain must be less than 1.", m.Key, m.by)
 	case (m.made == "gain" && in.Better == string(measure.Higher) || m.made == "change") && m.by <= -1:
-		l.Fail(m.at[m.made], "invalid-value", "Invalid "+m.made, "A %s of %v leaves nothing of %s. It is more than -1; -0.1 is 10 %% less.", m.made, m.by, m.Key)
+		l.Fail(m.at[m.made], "invalid-value", "Invalid "+m.made, "A %s of %v leaves nothing of %s. It must be more than -1; -0.1 is 10%% less.", m.made, m.by, m.Key)
 	}
 	if at, written := m.at["requests"]; written && l.requestsOf(in) == 0 {
-		l.Fail(at, "invalid-address", "One value a launch", "A launch has one %s, which comes from no number of requests. Remove requests.", m.Key)
+		l.Fail(at, "invalid-address", "One value per launch", "A launch has one %s, which does not depend on a number of requests. Remove requests.", m.Key)
 	}
 }
 
@@ -262,7 +262,7 @@ func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
 	candidate := base + m.by
 	if m.made != "delta" {
 		if !(base > 0) {
-			l.Fail(m.at[m.made], "not-measured-so", "Base is not above zero", "There is no %s against a base of %v. Write delta, or candidate.", m.made, base)
+			l.Fail(m.at[m.made], "not-measured-so", "Base is not above zero", "%s is undefined for a base of %v. Write delta, or candidate.", m.made, base)
 			return out, false
 		}
 		if candidate = base * (1 + m.by); m.made == "gain" && in.Better == string(measure.Lower) {
@@ -366,19 +366,19 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *
 	case in.Kind == plans.InputLevel:
 		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is the verdict of a level. Write levels = { %s = \"pass\" }.", address, in.Name))
 	case in.Kind == plans.InputObserved:
-		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is a word or a truth. Write observed = { %s = … }.", address, in.Name))
+		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is a word or a boolean. Write observed = { %s = … }.", address, in.Name))
 	case in.Kind == plans.InputKnob:
 		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is the value of a knob. Write knobs = { %s = \"…\" }.", address, in.Name))
 	case in.Kind != plans.InputMetric && in.Kind != plans.InputFound:
-		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%q is no metric of launches. Write a workload and a metric, such as \"chat.tg\".", address))
+		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%q is not a metric of launches. Write a workload and a metric, such as \"chat.tg\".", address))
 	case in.Relation != plans.Own:
 		metric := in.LaunchAddress()
 		if in.Stat != "median" {
 			metric += "." + in.Stat
 		}
-		return refuse(rules.Wrong("not-measured-so", "Not what a launch measures", "%s comes from two arms, and a launch measures %s. Write %q = { base = […], candidate = […] }, or { gain = 0.2 }.", address, metric, metric))
+		return refuse(rules.Wrong("not-measured-so", "Not measured by one launch", "%s compares two arms; a launch measures %s. Write %q = { base = […], candidate = […] }, or { gain = 0.2 }.", address, metric, metric))
 	case in.Counts():
-		return refuse(rules.Wrong("not-measured-so", "Not what a launch measures", "%s is counted from what the case gives: its launches, and their requests.", address))
+		return refuse(rules.Wrong("not-measured-so", "Not measured by one launch", "%s is counted from the launches of the case and their requests. Remove it.", address))
 	}
 	return in
 }
@@ -390,23 +390,23 @@ func notNumber(v cty.Value, what, unit string) string {
 		in = " in " + unit
 	}
 	if v.IsNull() || v.Type() != cty.String {
-		return fmt.Sprintf("%s takes a number%s; this is %s.", what, in, lang.Describe(v))
+		return fmt.Sprintf("%s must be a number%s, not %s.", what, in, lang.Describe(v))
 	}
 	text := strings.TrimSpace(v.AsString())
 	if n, percent, ok := rules.NumberIn(text); ok && percent && !rules.IsShare(unit) {
-		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Per cent of what? Write the number itself, without quotes; of a comparison with the base, { gain = %g }.", what, in, text, n)
+		return fmt.Sprintf("%s must be a number%s, not the text %q. Write the number itself, without quotes, or a change from the base as { gain = %g }.", what, in, text, n)
 	} else if ok && percent {
-		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Ratios are fractions: write %g, without quotes.", what, in, text, n)
+		return fmt.Sprintf("%s must be a number%s, not the text %q. Ratios are fractions: write %g, without quotes.", what, in, text, n)
 	}
 	number, word, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && word != "" {
-		return fmt.Sprintf("%s takes a plain number%s, and this is the text %q. Write it in that unit, without the unit and without quotes.", what, in, text)
+		return fmt.Sprintf("%s must be a plain number%s, not the text %q. Write it without unit and quotes.", what, in, text)
 	}
 	switch strings.ToLower(strings.TrimLeft(text, "+-.")) {
 	case "nan", "inf", "infinity":
-		return fmt.Sprintf("%s takes a number%s; %q is none, and no launch counts with it. Write null for a launch that does not have the metric.", what, in, text)
+		return fmt.Sprintf("%s must be a number%s, not %q. Write null for a launch without the metric.", what, in, text)
 	}
-	return fmt.Sprintf("%s takes a number%s; this is the text %q. Write it without quotes.", what, in, text)
+	return fmt.Sprintf("%s must be a number%s, not the text %q. Write it without quotes.", what, in, text)
 }
 
 // requestsOf is how many requests a launch's number comes from by the plan; 0 for
@@ -433,8 +433,8 @@ func (l *caseLoader) cellOf(in *plans.Input) *plans.Cell {
 	return nil
 }
 
-// evenArms refuses lists of different lengths: which launch is missing would be
-// anybody's guess.
+// evenArms refuses lists of different lengths: which launch is missing would be a
+// guess.
 func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 	if len(all) != len(list) {
 		return // reported
@@ -454,7 +454,7 @@ func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 				if !ok {
 					at = all[i].Pair.At
 				}
-				l.Fail(at, "unequal-launches", "Unequal launches", "%s has %d launches, and %s has %d. Launches of one place in the lists stood beside each other: write null for one that was not made, or does not have the metric.", first, n, what, len(values))
+				l.Fail(at, "unequal-launches", "Unequal launches", "%s has %d launches, but %s has %d. Launches at the same position ran in the same round: write null for one that was not made or lacks the metric.", first, n, what, len(values))
 				return
 			}
 		}
@@ -464,7 +464,7 @@ func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 // shareRequests gives all statistics of one metric the number of requests that one
 // of them says: they come from the same requests of a launch. Otherwise a p95 of 58
 // requests would count as one of as many as the workload sends, because the median
-// stands beside it.
+// is beside it.
 func (l *caseLoader) shareRequests(all []*measurement) {
 	said := map[string]*measurement{}
 	for _, m := range all {
@@ -477,7 +477,7 @@ func (l *caseLoader) shareRequests(all []*measurement) {
 		case first == nil:
 			said[m.in.LaunchAddress()] = m
 		case first.requests != m.requests:
-			l.Fail(at, "given-twice", "Metric given twice", "%s is of %d requests here, and %s of %d. Statistics of one metric come from the same requests of a launch: write one number.", m.Key, m.requests, first.Key, first.requests)
+			l.Fail(at, "given-twice", "Metric given twice", "%s has %d requests, but %s has %d. Statistics of one metric come from the same requests of a launch: write one number.", m.Key, m.requests, first.Key, first.requests)
 		}
 	}
 	for _, m := range all {

@@ -61,7 +61,7 @@ func (c *caseLoader) file(name string, text []byte) {
 	c.At("the text of "+name, hcl.Range{Filename: name})
 	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))) == 0 {
 		c.Sources[name] = &lang.Source{Name: name, Text: text}
-		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `There is nothing in the file. A case begins with: case "what is shown" { feature = feature.name }, and mxflow test --write writes starter cases.`)
+		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `The file is empty. A case starts with: case "what it shows" { feature = feature.name }; mxflow test --write writes starter cases.`)
 		return
 	}
 	s, diags := lang.Parse(name, text)
@@ -77,7 +77,7 @@ func (c *caseLoader) file(name string, text []byte) {
 		}
 	}
 	if len(content.Blocks) == 0 && !diags.HasErrors() && !c.Diags.HasErrors() {
-		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `There is no case in the file. One begins with: case "what is shown" { feature = feature.name }.`)
+		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `The file has no case. A case starts with: case "what it shows" { feature = feature.name }.`)
 	}
 }
 
@@ -102,7 +102,7 @@ func (l *caseLoader) decodeCase(b *hcl.Block) *Case {
 	c.ExpectRules = l.decodeExpected(f, rules)
 	c.ExpectChosen = l.decodeChosen(f, c)
 	if f.Absent("expect") && f.Absent("expect_rules") && f.Absent("expect_chosen") {
-		l.Fail(b.DefRange, "case-says-nothing", "Case expects nothing", `Say what should come out: expect = "pass", or expect_rules = { %q = "fail" } for single rules.`, rules[0].Name)
+		l.Fail(b.DefRange, "case-says-nothing", "Case expects nothing", `Add the expected verdict: expect = "pass", or expect_rules = { %q = "fail" } for single rules.`, rules[0].Name)
 	}
 	return c
 }
@@ -110,12 +110,12 @@ func (l *caseLoader) decodeCase(b *hcl.Block) *Case {
 func (l *caseLoader) checkCaseName(b *hcl.Block, name string) {
 	at := b.LabelRanges[0]
 	if strings.TrimSpace(name) != name || name == "" || len(name) > load.MaxRuleName || strings.ContainsAny(name, "\n\r") {
-		l.Fail(at, "invalid-value", "Invalid case name", "A case is named by a phrase of one line and up to %d characters, with no space around it.", load.MaxRuleName)
+		l.Fail(at, "invalid-value", "Invalid case name", "The name of a case is a one-line phrase of up to %d characters, without surrounding spaces.", load.MaxRuleName)
 	}
 	if first, twice := l.named[name]; twice {
-		l.Fail(at, "duplicate-name", "Duplicate case", "There is a case %q already %s. Say in the name what is different here.", name, lang.SeenAt(first, at))
+		l.Fail(at, "duplicate-name", "Duplicate case", "Case %q is already declared %s. Choose a name that says what is different here.", name, lang.SeenAt(first, at))
 	} else if len(l.named) == maxCases {
-		l.Fail(at, "too-many-cases", "Too many cases", "There may be up to %d cases beside a plan.", maxCases)
+		l.Fail(at, "too-many-cases", "Too many cases", "A plan may have up to %d cases.", maxCases)
 	}
 	l.named[name] = at
 }
@@ -127,10 +127,10 @@ func (l *caseLoader) subject(f *eval.Body, c *Case) (rules []*plans.Rule, visibl
 	onFeature, onGate := !f.Absent("feature"), !f.Absent("gate")
 	switch {
 	case onFeature && onGate:
-		l.Fail(f.At("gate"), "case-says-nothing", "Case about two things", "A case decides the criteria of a feature, or the gate of a phase. Make two cases of it.")
+		l.Fail(f.At("gate"), "case-says-nothing", "Case about two things", "A case decides either the criteria of a feature or the gate of a phase. Split it into two cases.")
 		return nil, nil, nil
 	case !onFeature && !onGate:
-		l.Fail(f.Def, "case-says-nothing", "Case about nothing", "Say what is decided: feature = feature.%s for its criteria, or gate = phase.%s for a gate.", lang.OrElse(l.anyOf("feature"), "name"), lang.OrElse(l.anyOf("phase"), "name"))
+		l.Fail(f.Def, "case-says-nothing", "Case about nothing", "Name what the case decides: feature = feature.%s for its criteria, or gate = phase.%s for a gate.", lang.OrElse(l.anyOf("feature"), "name"), lang.OrElse(l.anyOf("phase"), "name"))
 		return nil, nil, nil
 	case onFeature:
 		r := f.Ref("feature", "feature")
@@ -151,7 +151,7 @@ func (l *caseLoader) subject(f *eval.Body, c *Case) (rules []*plans.Rule, visibl
 	}
 	ph := l.ns.Phases[r.Key]
 	if ph.Gate == nil {
-		l.Fail(r.At, "case-says-nothing", "Phase has no gate", "Phase %q has no gate, so there is nothing to decide: it passes when its steps and features do. Add a gate to it, or test a feature.", ph.Name)
+		l.Fail(r.At, "case-says-nothing", "Phase has no gate", "Phase %q has no gate: it passes when its steps and features do. Add a gate to it, or test a feature.", ph.Name)
 		return nil, nil, nil
 	}
 	c.Phase = ph.Name
@@ -194,7 +194,7 @@ func (l *caseLoader) decodeChosen(f *eval.Body, c *Case) string {
 	ft := l.ns.Features[c.Feature]
 	switch {
 	case ft == nil || ft.Choose == nil:
-		l.Fail(f.At("expect_chosen"), "case-not-read", "Nothing is chosen here", "%s does not choose among alternatives. Remove expect_chosen.", lang.OrElse(c.Of(), "This"))
+		l.Fail(f.At("expect_chosen"), "case-not-read", "Feature without alternatives", "%s does not choose among alternatives. Remove expect_chosen.", lang.OrElse(c.Of(), "This"))
 	case !slices.Contains(ft.Choose.Values, value):
 		l.Fail(f.At("expect_chosen"), "unknown-reference", "Unknown alternative", "Feature %q does not try %q.%s", ft.Name, value, l.DidYouMean(value, ft.Choose.Values))
 	}
@@ -210,7 +210,7 @@ func (l *caseLoader) decodeExpected(f *eval.Body, rules []*plans.Rule) map[strin
 			l.Fail(p.KeyAt, "unknown-reference", "Unknown rule", "There is no rule %q here.%s", p.Key, l.DidYouMean(p.Key, names))
 			continue
 		}
-		if word, ok := l.asVerdict(p.V, p.At, "What is expected of a rule"); ok {
+		if word, ok := l.asVerdict(p.V, p.At, "The expected verdict of a rule"); ok {
 			out[p.Key] = word
 		}
 	}
@@ -231,7 +231,7 @@ func (l *caseLoader) decodeOwn(f *eval.Body, c *Case, own *plans.Feature, visibl
 	switch {
 	case first == "":
 	case own == nil:
-		l.Fail(f.At(first), "whose-value", "Whose value?", "This case is decided from %s. Say whose %s it is, on lines of its own: given %q { %s = … }.", lang.OrNothing(namesOf(visible)), first, nameOrNone(visible), first)
+		l.Fail(f.At(first), "whose-value", "Whose value?", "This case reads several features: %s. Put %s into a block for one of them, on separate lines: given %q { %s = … }.", lang.OrNothing(namesOf(visible)), first, nameOrNone(visible), first)
 	default:
 		c.Given[own.Name] = l.decodeGiven(f, own, c.Feature != "")
 	}
@@ -243,13 +243,13 @@ func (l *caseLoader) decodeNamed(b *hcl.Block, c *Case, visible []*plans.Feature
 	ft := plans.Find(visible, func(f *plans.Feature) bool { return f.Name == name })
 	switch {
 	case ft == nil && l.ns.Features[name] != nil:
-		l.Fail(b.LabelRanges[0], "case-not-read", "Feature is not read here", "Nothing that this case decides is read of feature %q. There is: %s.", name, lang.OrNothing(namesOf(visible)))
+		l.Fail(b.LabelRanges[0], "case-not-read", "Feature is not read here", "This case does not read feature %q. It reads %s.", name, lang.OrNothing(namesOf(visible)))
 		return
 	case ft == nil:
-		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown feature", "There is no feature %q that this case could be decided from.%s", name, l.DidYouMean(name, namesOf(visible)))
+		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown feature", "This case cannot read a feature %q.%s", name, l.DidYouMean(name, namesOf(visible)))
 		return
 	case c.Given[name] != nil:
-		l.Fail(b.DefRange, "duplicate-name", "Duplicate given", "It is said already what was measured of %s. Write it in one place.", name)
+		l.Fail(b.DefRange, "duplicate-name", "Duplicate given", "Feature %s already has a given block. Merge them.", name)
 		return
 	}
 	c.Given[name] = l.decodeGiven(l.Fields(b, givenDoc), ft, c.Feature != "")
@@ -277,7 +277,7 @@ func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) 
 	l.decodeNoise(f, g, ft)
 	for _, name := range []string{"verdict", "accepted"} {
 		if decided && !f.Absent(name) {
-			l.Fail(f.At(name), "case-not-read", "Outcome of what is decided", "%s is what comes out here, and %s is what the case is about. Remove it; expect says what should come out.", name, ft.Name)
+			l.Fail(f.At(name), "case-not-read", "Result is given", "%s is the result of this case, which decides %s. Remove it; write the expected result in expect.", name, ft.Name)
 			return g
 		}
 	}
@@ -312,7 +312,7 @@ func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]ve
 		}
 	} else if !f.Absent("broken") && name == "" {
 		if _, ok := f.Value("broken"); ok {
-			l.Fail(f.At("broken"), "empty-value", "Empty broken", "broken names the level that failed: %s.", lang.OrNothing(order))
+			l.Fail(f.At("broken"), "empty-value", "Empty broken", "Name the level that failed: %s.", lang.OrNothing(order))
 		}
 	}
 	for _, p := range f.Pairs("levels") {
@@ -321,7 +321,7 @@ func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]ve
 		}
 		word, ok := l.asVerdict(p.V, p.At, "The verdict of a level")
 		if was := out[p.Key]; ok && was != "" && was != word {
-			l.Fail(p.At, "given-twice", "Level given twice", "By broken, level %s is %s. Remove one of the two.", p.Key, was)
+			l.Fail(p.At, "given-twice", "Level given twice", "broken already makes level %s %s. Remove one of the two.", p.Key, was)
 			continue
 		}
 		if ok {
@@ -349,11 +349,11 @@ func (l *caseLoader) asVerdict(v cty.Value, at hcl.Range, what string) (verdict.
 	case slices.Contains(caseVerdicts, word):
 		return verdict.Verdict(word), true
 	case word == string(verdict.Waived):
-		l.Fail(at, "unknown-verdict", "Unknown verdict", "Nobody waives a case: a waiver is of what was recorded. Write one of %s.", plans.OrList(caseVerdicts))
+		l.Fail(at, "unknown-verdict", "Unknown verdict", "A case cannot be waived; only recorded verdicts can. Write one of %s.", plans.OrList(caseVerdicts))
 	case strings.EqualFold(word, "failed"), strings.EqualFold(word, "passed"):
-		l.Fail(at, "unknown-verdict", "Unknown verdict", "A verdict is one of %s; this is %q. Did you mean %q?", plans.OrList(caseVerdicts), word, strings.ToLower(word[:4]))
+		l.Fail(at, "unknown-verdict", "Unknown verdict", "A verdict must be one of %s, not %q. Did you mean %q?", plans.OrList(caseVerdicts), word, strings.ToLower(word[:4]))
 	default:
-		l.Fail(at, "unknown-verdict", "Unknown verdict", "A verdict is one of %s; this is %q.%s", plans.OrList(caseVerdicts), word, l.DidYouMean(word, caseVerdicts))
+		l.Fail(at, "unknown-verdict", "Unknown verdict", "A verdict must be one of %s, not %q.%s", plans.OrList(caseVerdicts), word, l.DidYouMean(word, caseVerdicts))
 	}
 	return "", false
 }
@@ -378,12 +378,12 @@ func (l *caseLoader) decodeSaid(f *eval.Body, g *GivenFeature) {
 	e := l.plan.UnderTest()
 	for _, p := range f.Pairs("observed") {
 		if e == nil {
-			l.Fail(p.KeyAt, "unknown-reference", "Unknown observation", "observed is what the baseline's engine says of itself, and the plan has no baseline.")
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown observation", "observed gives observations of the baseline's engine, but the plan has no baseline.")
 			return
 		}
 		o, names, ok := plans.FindObserved(e.Observed, p.Key)
 		if !ok {
-			l.Fail(p.KeyAt, "unknown-reference", "Unknown observation", "Nothing called %q is observed of engine.%s.%s.%s", p.Key, e.Kind, e.Name, l.DidYouMean(p.Key, names))
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown observation", "engine.%[2]s.%[3]s has no observation %[1]q.%[4]s", p.Key, e.Kind, e.Name, l.DidYouMean(p.Key, names))
 			continue
 		}
 		ty := rules.InputType(o.Type)
@@ -391,9 +391,9 @@ func (l *caseLoader) decodeSaid(f *eval.Body, g *GivenFeature) {
 		switch {
 		case p.V.IsNull(): // which is what nobody said
 		case ty == plans.NumberInput:
-			l.Fail(p.At, "not-measured-so", "Observation is a number", "%s is a number, in which launches may differ. Write it in launches: \"engine.observed.%s\" = { candidate = %s }.", p.Key, p.Key, lang.OrElse(plainNumber(p.V), "1"))
+			l.Fail(p.At, "not-measured-so", "Observation is a number", "%s is a number, which can differ between launches. Write it in launches: \"engine.observed.%s\" = { candidate = %s }.", p.Key, p.Key, lang.OrElse(plainNumber(p.V), "1"))
 		case p.V.Type() != want:
-			l.Fail(p.At, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", p.Key, o.Type, lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for observed", "%s must be a %s, not %s.", p.Key, o.Type, lang.Describe(p.V))
 		default:
 			g.Observed[p.Key] = lang.Plain(p.V)
 		}
@@ -415,7 +415,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 			continue
 		}
 		if !in.Positive() || in.Once() {
-			l.Fail(p.KeyAt, "not-measured-so", "No noise of this metric", "Launch noise is kept of logs, for what a t-test decides. There is none of %s.", p.Key)
+			l.Fail(p.KeyAt, "not-measured-so", "Metric has no noise", "Launch-to-launch variance is only recorded for positive metrics that a t-test decides, on a log scale. %s is not one.", p.Key)
 			continue
 		}
 		var n givenNoise
@@ -429,7 +429,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 				into, i, most = &n.DF, 1, 1e6
 			case "sd":
 			default:
-				l.Fail(e.KeyAt, "unknown-reference", "Unknown name in noise", "noise has sd, the standard deviation of the logs of launches, and df, its degrees of freedom; there is no %q.", e.Key)
+				l.Fail(e.KeyAt, "unknown-reference", "Unknown name in noise", "noise has sd, the standard deviation of the logs of launches, and df, its degrees of freedom, but no %q.", e.Key)
 				continue
 			}
 			var v any
@@ -439,7 +439,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 		}
 		if !has[0] || !has[1] {
 			if ok && len(entries) < 2 {
-				l.Fail(p.At, "not-measured-so", "Missing sd or df", "Noise is a standard deviation and its degrees of freedom: { sd = 0.004, df = 9 }.")
+				l.Fail(p.At, "not-measured-so", "Missing sd or df", "Write a standard deviation and its degrees of freedom: { sd = 0.004, df = 9 }.")
 			}
 			continue
 		}
@@ -458,7 +458,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 func (l *caseLoader) entries(p eval.Pair, attr, example string) (pairs []eval.Pair, ok bool) {
 	pairs, ok = l.Pairs(l.ValueAt(p), p.V)
 	if !ok {
-		l.Fail(p.At, "wrong-type", "Wrong type for "+attr, "%s takes a map, such as %s; this is %s.", p.Key, example, lang.Describe(p.V))
+		l.Fail(p.At, "wrong-type", "Wrong type for "+attr, "%s must be a map, such as %s, not %s.", p.Key, example, lang.Describe(p.V))
 	}
 	return pairs, ok
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// ToYAML writes a plan file in HCL anew in YAML. It works on the text: nothing
+// ToYAML writes a plan file in HCL again in YAML. It works on the text: nothing
 // is evaluated, expressions are kept, and so are comments, beside what they
-// stand at. The text has to be free of syntax errors, but need not be a valid
+// stand at. The text must be free of syntax errors, but need not be a valid
 // plan; otherwise the result is nil and the diagnostics say where.
 func ToYAML(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Findings) {
 	if _, diag := lang.CheckSource(filename, src); diag != nil {
@@ -36,7 +36,7 @@ func ToYAML(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Fin
 	return out, nil
 }
 
-// ToHCL writes a plan file in YAML anew in HCL, as ToYAML does the other way.
+// ToHCL writes a plan file in YAML again in HCL, as ToYAML does the other way.
 // What aliases and merges name is written out.
 func ToHCL(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Findings) {
 	s := &lang.Source{Name: filename, Text: src}
@@ -131,7 +131,7 @@ func blocksNode(list []*item) *yaml.Node {
 	return seq
 }
 
-// grouped reports whether the blocks can stand below their labels: each group of
+// grouped reports whether the blocks can be below their labels: each group of
 // equal labels is in one place, and none is there twice.
 func grouped(list []*item) bool {
 	seen := map[string]bool{}

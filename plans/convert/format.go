@@ -104,12 +104,12 @@ func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
 	}
 	return nil, problems(filename, src, &hcl.Diagnostic{
 		Severity: hcl.DiagError, Extra: lang.Coded("cannot-convert"), Summary: "Cannot format this YAML",
-		Detail:  "Laid out anew, the file would mean something else. It is left as it is.",
+		Detail:  "Formatting would change the meaning of the file, so it was left unchanged.",
 		Subject: lang.StartOf(filename).Ptr(),
 	})
 }
 
-// settledYAML writes text anew until that changes nothing any more: comments in
+// settledYAML writes text again until that changes nothing any more: comments in
 // odd places move once or twice before they have found theirs.
 func settledYAML(text []byte, doc *yaml.Node, prepare func([]byte) []byte) ([]byte, bool) {
 	const most = 8
@@ -142,7 +142,7 @@ func oneDocument(src []byte) (*yaml.Node, error) {
 	return nil, errors.New("several documents")
 }
 
-// reencode writes src anew, and reports whether it still says what want says.
+// reencode writes src again, and reports whether it still says what want says.
 func reencode(src []byte, want *yaml.Node) ([]byte, bool) {
 	doc, err := oneDocument(src)
 	if err != nil || doc == nil {

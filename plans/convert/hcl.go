@@ -53,7 +53,7 @@ func (w *hclWriter) body(n *yamlbody.Node, doc *lang.BlockDoc) {
 			continue
 		}
 		if !hclsyntax.ValidIdentifier(e.Key.Text) {
-			w.fail(e.Key.Range, "cannot-convert", "Cannot write this in HCL", "The name of an argument has letters, digits, underscores and hyphens only, and begins with a letter.")
+			w.fail(e.Key.Range, "cannot-convert", "Cannot write this in HCL", "The name of an argument may only have letters, digits, underscores and hyphens, and starts with a letter.")
 			continue
 		}
 		w.comment(e.Comments.Head)
@@ -69,7 +69,7 @@ func (w *hclWriter) body(n *yamlbody.Node, doc *lang.BlockDoc) {
 	}
 }
 
-// headerOf is the header of a type of block that may stand in a body.
+// headerOf is the header of a type of block that may be in a body.
 func headerOf(doc *lang.BlockDoc, key string) *hcl.BlockHeaderSchema {
 	if doc == nil {
 		return nil
@@ -286,7 +286,7 @@ func (w *hclWriter) template(text string) string {
 	return "<<" + mark + "\n" + text + mark
 }
 
-// plainLines reports whether a text can stand in a heredoc, where nothing is
+// plainLines reports whether a text can be in a heredoc, where nothing is
 // escaped.
 func plainLines(text string) bool {
 	for _, c := range text {
@@ -330,7 +330,7 @@ func quotedTemplate(text string) string {
 
 func quotedText(s string) string { return `"` + escaped(s) + `"` }
 
-// escaped is text as it stands in quotes in HCL.
+// escaped is text as it is in quotes in HCL.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, c := range s {

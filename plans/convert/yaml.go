@@ -43,7 +43,7 @@ func (w *yamlWriter) file(body *hclsyntax.Body, doc *lang.BlockDoc) ([]byte, err
 			return spaced(b.Bytes()), nil
 		}
 	}
-	return nil, errors.New("the YAML package cannot write one of its texts so that it reads it again")
+	return nil, errors.New("one of its texts cannot be written as YAML that reads back the same")
 }
 
 // withoutComments takes the comments from what stands deeper than keep levels.
@@ -114,7 +114,7 @@ func (w *yamlWriter) body(body *hclsyntax.Body, doc *lang.BlockDoc, end int) *ya
 		if key := node.Content[n]; node.Content[n+1] == nil {
 			list := blocks[key.Value]
 			if len(list) == 1 || n == 0 {
-				// What stands before the only one, or begins the file, is about
+				// What is before the only one, or begins the file, is about
 				// all of them.
 				key.HeadComment, list[0].head = list[0].head, ""
 			}
@@ -250,7 +250,7 @@ func literalNode(v cty.Value) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 }
 
-// bareNode is an expression that stood without quotes. Quotes would say that
+// bareNode is an expression without quotes. Quotes would say that
 // text is meant, so where YAML cannot read it without, it becomes a block of
 // text.
 func bareNode(text string) *yaml.Node {
@@ -543,7 +543,7 @@ func (w *yamlWriter) before(offset int) string {
 	return strings.Join(lines, "\n")
 }
 
-// behind takes the comment that stands behind something on its last line.
+// behind takes the comment that follows something on its last line.
 func (w *yamlWriter) behind(end hcl.Pos) string {
 	if len(w.comments) == 0 {
 		return ""

@@ -52,7 +52,7 @@ type Design struct {
 type TooManyError struct{ Cells float64 }
 
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%.4g cells, of which there can be %d", e.Cells, MaxCells)
+	return fmt.Sprintf("%.4g cells, more than the limit of %d", e.Cells, MaxCells)
 }
 
 // Product is how many combinations there are, before any is left out.

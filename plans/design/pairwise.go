@@ -184,8 +184,8 @@ func (c *covering) row() Cell {
 	return row
 }
 
-// forced is a cell with one of the open pairs, found by trying all that may stand beside
-// it; nil where the pair stands in no cell and is given up.
+// forced is a cell with one of the open pairs, found by trying all that may be beside
+// it; nil where the pair is in no cell and is given up.
 func (c *covering) forced() Cell {
 	for f := range c.Factors {
 		for g := f + 1; g < len(c.Factors); g++ {
@@ -232,5 +232,5 @@ func (c *covering) complete(row Cell, f int, steps *int) bool {
 	return false
 }
 
-// empty is a cell of which nothing is chosen.
+// empty is a cell in which nothing is chosen.
 func (c *covering) empty() Cell { return slices.Repeat(Cell{-1}, len(c.Factors)) }

@@ -25,7 +25,7 @@ type Body struct {
 	Def    hcl.Range
 	Attrs  hcl.Attributes
 	Blocks hcl.Blocks
-	// doc describes what may stand in it.
+	// doc describes what may be in it.
 	doc *lang.BlockDoc
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
@@ -116,9 +116,9 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 	d.Detail = fmt.Sprintf("%q is not expected here.", word)
 	switch {
 	case attribute:
-		d.Detail += fmt.Sprintf(" It is an argument, which is written with an equals sign: %s = ….", word)
+		d.Detail += fmt.Sprintf(" It is an argument: write %s = ….", word)
 	case hasBlock(schema, word):
-		d.Detail += fmt.Sprintf(" It is a block, which is written without an equals sign: %s { … }.", word)
+		d.Detail += fmt.Sprintf(" It is a block: write %s { … }.", word)
 	default:
 		if l.Suggestions--; l.Suggestions >= 0 {
 			best = lang.Nearest(word, names)
@@ -131,7 +131,7 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 		} else {
 			d.Detail += " " + accepts(what, schema)
 			if blocks := l.Whole.Having(word); len(blocks) > 0 && len(blocks) <= mostBlocks {
-				d.Detail += fmt.Sprintf(" %s stands in: %s.", word, strings.Join(blocks, ", "))
+				d.Detail += fmt.Sprintf(" %s belongs in %s.", word, strings.Join(blocks, ", "))
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func accepts(what string, schema *hcl.BodySchema) string {
 	if len(words) == 0 {
 		return "Nothing can be set in " + what + "."
 	}
-	return "In " + what + " there can be: " + strings.Join(words, ", ") + "."
+	return "Expected in " + what + ": " + strings.Join(words, ", ") + "."
 }
 
 // Single is the one block of its type; more than one is an error at the second.
@@ -175,7 +175,7 @@ func (l *Scope) Single(blocks hcl.Blocks) *hcl.Block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "There can be one %s block here; the first is %s. Merge them.", b.Type, lang.SeenAt(blocks[0].DefRange, b.DefRange))
+		l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "Only one %s block is allowed here; the first is %s. Merge them.", b.Type, lang.SeenAt(blocks[0].DefRange, b.DefRange))
 	}
 	return blocks[0]
 }
@@ -238,7 +238,7 @@ func (f *Body) WrongType(name, want string, v cty.Value) {
 	f.Scope.WrongType(f.At(name), name, want, v)
 }
 
-// NeedText is text that has to be there and has to say something.
+// NeedText is text that must be there and has to say something.
 func (f *Body) NeedText(name, why string) string { return f.NeedTextAs("empty-value", name, why) }
 
 // NeedTextAs is NeedText with a code of its own for text that says nothing.
@@ -319,7 +319,7 @@ func (l *Scope) AsRefs(v cty.Value, expr hcl.Expression, name, block string) (li
 	for _, e := range elems {
 		r, fine := l.AsRef(e.V, e.At, name, block)
 		if fine && slices.ContainsFunc(list, func(o Ref) bool { return o.Key == r.Key }) {
-			l.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s is in %s already. Remove one.", r, name)
+			l.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s is already in %s. Remove one.", r, name)
 			fine = false
 		}
 		if ok = ok && fine; fine {

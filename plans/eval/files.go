@@ -23,7 +23,7 @@ const maxFile = 512 << 10
 
 func (o *outside) envFunc() function.Function {
 	return function.New(&function.Spec{
-		Description: "An environment variable, or the second argument where it is not set.",
+		Description: "An environment variable, or the second argument if it is not set.",
 		Params:      []function.Parameter{{Name: "name", Type: cty.String}},
 		VarParam:    &function.Parameter{Name: "default", Type: cty.String, AllowNull: true},
 		Type:        function.StaticReturnType(cty.String),
@@ -33,7 +33,7 @@ func (o *outside) envFunc() function.Function {
 			}
 			if text, ok := o.Lookup(args[0].AsString()); ok {
 				if !utf8.ValidString(text) {
-					return cty.NilVal, fmt.Errorf("environment variable %s holds no UTF-8 text", args[0].AsString())
+					return cty.NilVal, fmt.Errorf("environment variable %s is not valid UTF-8", args[0].AsString())
 				}
 				o.Env[args[0].AsString()] = text
 				return cty.StringVal(text), nil
@@ -65,39 +65,39 @@ func (o *outside) readBelow(path string) (string, error) {
 		return text, nil
 	}
 	if filepath.IsAbs(path) {
-		return "", fmt.Errorf("%q is an absolute path; file reads below the plan's folder, by paths relative to it", path)
+		return "", fmt.Errorf("%q is an absolute path; use a path relative to the plan's folder", path)
 	}
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
-		return "", fmt.Errorf("the plan's folder cannot be read: %v", lang.Reason(err))
+		return "", fmt.Errorf("cannot read the plan's folder: %v", lang.Reason(err))
 	}
 	defer root.Close()
 	info, err := root.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.Replays:
-		return "", fmt.Errorf("the run kept no file %q: what holds a secret, or may, is in no record", path)
+		return "", fmt.Errorf("the run kept no file %q: files that hold or may hold secrets are not recorded", path)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no file %q in the plan's folder", path)
 	case err != nil:
-		return "", fmt.Errorf("%q cannot be read: %v; only files below the plan's folder can", path, lang.Reason(err))
+		return "", fmt.Errorf("cannot read %q: %v; only files in the plan's folder can be read", path, lang.Reason(err))
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%q is no regular file", path)
+		return "", fmt.Errorf("%q is not a regular file", path)
 	case info.Size() > maxFile:
 		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
 	}
 	f, err := root.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("%q cannot be read: %v", path, lang.Reason(err))
+		return "", fmt.Errorf("cannot read %q: %v", path, lang.Reason(err))
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%q cannot be read: %v", path, lang.Reason(err))
+		return "", fmt.Errorf("cannot read %q: %v", path, lang.Reason(err))
 	case len(data) > maxFile:
 		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
 	case !utf8.Valid(data):
-		return "", fmt.Errorf("%q is no UTF-8 text", path)
+		return "", fmt.Errorf("%q is not valid UTF-8", path)
 	}
 	o.Read[path] = string(data)
 	return string(data), nil
@@ -123,7 +123,7 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	if !vars.Type().IsObjectType() && !vars.Type().IsMapType() {
-		return cty.NilVal, fmt.Errorf("the second argument is a map of what the template uses; this is %s", lang.Describe(vars))
+		return cty.NilVal, fmt.Errorf("the second argument must be a map of the template's variables, not %s", lang.Describe(vars))
 	}
 	if strings.TrimSpace(text) == "" {
 		return cty.StringVal(text), nil
@@ -137,7 +137,7 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	}
 	size, _ := SizeOf(vars)
 	if cost := size + len(text); len(loops) > 0 && cost > MaxLooped || cost > MaxValue {
-		return cty.NilVal, fmt.Errorf("%s: the template can grow too large (32 KiB with a for in it, with what it uses)", path)
+		return cty.NilVal, fmt.Errorf("%s: the template with its variables exceeds the limit of 1 MiB, or of 32 KiB if it has a for", path)
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(text), path, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -145,7 +145,7 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	}
 	for _, t := range expr.Variables() {
 		if !vars.Type().IsMapType() && !vars.Type().HasAttribute(t.RootName()) {
-			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is not in the map it was given", path, t.SourceRange().Start.Line, t.RootName())
+			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is missing in the map", path, t.SourceRange().Start.Line, t.RootName())
 		}
 	}
 	before := l.Budget.Looping
@@ -162,7 +162,7 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 		return cty.NilVal, at(Explained(diags))
 	}
 	if plain, _ := v.Unmark(); plain.IsNull() || plain.Type() != cty.String {
-		return cty.NilVal, fmt.Errorf("%s: a template makes text, and this one is %s", path, lang.Describe(plain))
+		return cty.NilVal, fmt.Errorf("%s: a template must produce text, not %s", path, lang.Describe(plain))
 	}
 	return v, nil
 }

@@ -147,16 +147,16 @@ func onTexts(doc, second string, do func(a, b string) bool) function.Function {
 }
 
 var (
-	startsWithFunc = onTexts("Whether a text begins with another.", "prefix", strings.HasPrefix)
+	startsWithFunc = onTexts("Whether a text starts with another.", "prefix", strings.HasPrefix)
 	endsWithFunc   = onTexts("Whether a text ends with another.", "suffix", strings.HasSuffix)
 
-	base64EncodeFunc = onText("A text in base64.", func(s string) (string, error) {
+	base64EncodeFunc = onText("Encodes a text in base64.", func(s string) (string, error) {
 		return base64.StdEncoding.EncodeToString([]byte(s)), nil
 	})
-	base64DecodeFunc = onText("The text that is written in base64.", func(s string) (string, error) {
+	base64DecodeFunc = onText("Decodes a text from base64.", func(s string) (string, error) {
 		b, err := base64.StdEncoding.DecodeString(s)
 		if err == nil && !utf8.Valid(b) {
-			err = errors.New("the result is no text")
+			err = errors.New("the result is not text")
 		}
 		return string(b), err
 	})
@@ -164,7 +164,7 @@ var (
 		sum := sha256.Sum256([]byte(s))
 		return hex.EncodeToString(sum[:]), nil
 	})
-	urlEncodeFunc = onText("A text as part of a URL's query.", func(s string) (string, error) {
+	urlEncodeFunc = onText("Escapes a text for a URL's query.", func(s string) (string, error) {
 		return url.QueryEscape(s), nil
 	})
 )
@@ -191,7 +191,7 @@ var replaceFunc = function.New(&function.Spec{
 
 // lengthFunc is the length of a list or map, or of a text in characters.
 var lengthFunc = function.New(&function.Spec{
-	Description: "How many elements a list or map has, or characters a text.",
+	Description: "The number of elements of a list or map, or of characters of a text.",
 	Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
 	Type:        function.StaticReturnType(cty.Number),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
@@ -289,7 +289,7 @@ var (
 // sensitiveFunc marks a value that is a secret, such as one from env().
 func (s *secrets) sensitiveFunc() function.Function {
 	return function.New(&function.Spec{
-		Description: "Marks a value as secret: it is kept out of all that is shown or recorded.",
+		Description: "Marks a value as secret: it is never shown or recorded.",
 		Params:      anything,
 		Type:        func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
@@ -303,7 +303,7 @@ func (s *secrets) sensitiveFunc() function.Function {
 
 // nonsensitiveFunc takes the mark off a value that gives nothing away.
 var nonsensitiveFunc = function.New(&function.Spec{
-	Description: "Says that a value which was computed from a secret is none.",
+	Description: "Declares that a value computed from a secret is not secret.",
 	Params:      anything,
 	Type: func(args []cty.Value) (cty.Type, error) {
 		v, _ := args[0].UnmarkDeep()
@@ -321,15 +321,15 @@ var anything = []function.Parameter{{
 
 // unoffered are functions that people look for, and why there are none.
 var unoffered = map[string]string{
-	"timestamp":     "a plan that reads the clock would be another plan at every load, and nothing measured before could be kept",
-	"plantimestamp": "a plan that reads the clock would be another plan at every load, and nothing measured before could be kept",
-	"now":           "a plan that reads the clock would be another plan at every load, and nothing measured before could be kept",
-	"uuid":          "a plan that is random would be another plan at every load, and nothing measured before could be kept",
-	"bcrypt":        "its result is another one every time, and nothing measured before could be kept",
-	"filesha256":    "sha256(file(path)) does the same for text files",
-	"fileexists":    "try(file(path), …) gives what is to stand for a missing file",
-	"getenv":        "it is called env: env(\"NAME\", \"default\")",
-	"one":           "try(list[0], null) does the same",
+	"timestamp":     "a plan that reads the clock would differ at every load, and no earlier measurement could be reused",
+	"plantimestamp": "a plan that reads the clock would differ at every load, and no earlier measurement could be reused",
+	"now":           "a plan that reads the clock would differ at every load, and no earlier measurement could be reused",
+	"uuid":          "a random plan would differ at every load, and no earlier measurement could be reused",
+	"bcrypt":        "its result differs every time, and no earlier measurement could be reused",
+	"filesha256":    "use sha256(file(path)) for text files",
+	"fileexists":    "use try(file(path), …) with a fallback for a missing file",
+	"getenv":        "use env(\"NAME\", \"default\")",
+	"one":           "use try(list[0], null)",
 }
 
 // Explained adds to the evaluator's own messages what it does not know.
@@ -339,7 +339,7 @@ func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 			d.Detail = fmt.Sprintf("There is no function %q: %s.", call.CalledFunctionName(), unoffered[call.CalledFunctionName()])
 		}
 		if lang.CodeOf(d) == "no-such-member" && shadowed(d) {
-			d.Detail += " Within a dynamic block this name is its iterator, with key and value. Call the iterator something else: iterator = item."
+			d.Detail += " Within a dynamic block this name is its iterator, with key and value. Rename the iterator: iterator = item."
 		}
 		if d.Subject == nil && d.Context != nil {
 			d.Subject = d.Context

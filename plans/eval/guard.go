@@ -53,11 +53,11 @@ func (g *Guard) Watch(l *Scope) (stop func()) {
 			case time.Since(began) > g.Time:
 				limit = fmt.Sprintf("took longer than %v", g.Time)
 			case heapBytes() > before+g.Heap:
-				limit = fmt.Sprintf("took more than %d MB of memory", g.Heap>>20)
+				limit = fmt.Sprintf("used more than %d MB of memory", g.Heap>>20)
 			default:
 				continue
 			}
-			g.Exceeded(fmt.Sprintf("loading the plan %s and was stopped, while it evaluated %s. Make this simpler, or give it less data.", limit, l.busy.Load()))
+			g.Exceeded(fmt.Sprintf("loading the plan %s and was stopped while evaluating %s. Simplify it, or give it less data.", limit, l.busy.Load()))
 			return
 		}
 	}()

@@ -61,15 +61,15 @@ func (b *budget) fits(name string, args []cty.Value) error {
 		return err
 	}
 	if name == "pow" && (number(args, 1) > maxExponent || number(args, 0) > MaxValue) {
-		return errors.New("a number has to fit a 64-bit float")
+		return errors.New("a number must fit a 64-bit float")
 	}
 	if expected := expectedSize(name, args, total); expected > b.mostSize() {
-		return fmt.Errorf("the result would be larger than %d bytes", b.mostSize())
+		return fmt.Errorf("the result would exceed %d bytes", b.mostSize())
 	}
 	if name == "distinct" || name == "contains" || name == "setproduct" {
 		for _, a := range args {
 			if a, _ := a.Unmark(); a.IsKnown() && !a.IsNull() && a.CanIterateElements() && a.LengthInt() > maxCompared {
-				return fmt.Errorf("a list has up to %d elements here", maxCompared)
+				return fmt.Errorf("a list may have at most %d elements here", maxCompared)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (b *budget) mostSize() int {
 
 func (b *budget) spend(size int) error {
 	if b.Work += size; size > b.mostSize() || b.Work > maxWork {
-		return fmt.Errorf("this is more than a plan may evaluate to (1 MiB a value, 32 KiB within a for expression, 64 MiB in all)")
+		return fmt.Errorf("this exceeds what a plan may evaluate to (1 MiB per value, 32 KiB within a for expression, 64 MiB in total)")
 	}
 	return nil
 }

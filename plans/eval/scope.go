@@ -49,7 +49,7 @@ type Scope struct {
 	Sizes map[string]int
 	// callable are the functions that expressions may call.
 	callable map[string]function.Function
-	// busy is what the load is doing, where somebody watches.
+	// busy is what the load is doing, if it is watched.
 	busy *atomic.Pointer[Place]
 }
 
@@ -105,7 +105,7 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	size, finite := SizeOf(v)
 	switch {
 	case !finite:
-		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number has to fit a 64-bit float.")
+		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number must fit a 64-bit float.")
 		return cty.DynamicVal, false
 	case size > MaxValue:
 		l.tooMuch(expr)
@@ -144,7 +144,7 @@ func (l *Scope) Affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
 }
 
 func (l *Scope) tooMuch(expr hcl.Expression) {
-	l.Fail(expr.Range(), "evaluates-to-too-much", "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 32 KiB that a for expression goes over, 64 MiB in all). Make it smaller.")
+	l.Fail(expr.Range(), "evaluates-to-too-much", "Plan evaluates to too much", "This expression, with the variables and locals it uses, can exceed the limits of a plan: 1 MiB per value, 32 KiB iterated by a for expression, 64 MiB in total. Make it smaller.")
 }
 
 // SizeOf is the memory that a value stands for, roughly, and whether its

@@ -92,7 +92,7 @@ func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 	if !l.Secrets.Hidden(v) {
 		return v, true
 	}
-	l.Fail(at, "sensitive", "Sensitive value is not allowed here", "%s would show up in reports and in what is recorded, so it cannot come from a sensitive value. Sensitive values may be used in env, settings, args, command and other text that only a program gets to see. If the value is no secret, say so with nonsensitive(…).", what)
+	l.Fail(at, "sensitive", "Sensitive value is not allowed here", "%s appears in reports and records, so it cannot come from a sensitive value. Use sensitive values in env, settings, args, command and other text that is only passed to a program. If the value is not secret, wrap it in nonsensitive(…).", what)
 	return cty.DynamicVal, false
 }
 
@@ -107,20 +107,20 @@ func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 		text, ok := secretText(leaf)
 		switch {
 		case !ok:
-			why = "true and false are in everything"
+			why = "true and false occur everywhere"
 		case text != "" && len(text) < redact.MinLength:
-			why = fmt.Sprintf("a text of fewer than %d characters is in everything", redact.MinLength)
+			why = fmt.Sprintf("a text of fewer than %d characters occurs everywhere", redact.MinLength)
 		}
 	})
 	v, _ = v.UnmarkDeep()
 	if why == "" {
 		return v, true
 	}
-	l.Fail(at, "sensitive", "Sensitive value cannot be hidden", "What is sensitive is taken out of logs and records by its text, and %s. Use a longer value, or say with nonsensitive(…) that it is no secret.", why)
+	l.Fail(at, "sensitive", "Sensitive value cannot be hidden", "Sensitive values are redacted in logs and records by their text, and %s. Use a longer value, or wrap it in nonsensitive(…) if it is not secret.", why)
 	return cty.DynamicVal, false
 }
 
-// unknownOrigin is the origin of a value of which it cannot be told.
+// unknownOrigin is the origin of a value whose origin is unknown.
 const unknownOrigin = "*"
 
 // trace notes what a sensitive value was made of: a variable that is not sensitive

@@ -178,7 +178,7 @@ func (n *names) checkRepeated(t hcl.Traversal) bool {
 	root := t.RootName()
 	if _, here := n.words[root]; !here {
 		word := map[string]string{"each": "for_each", "count": "count"}[root]
-		n.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "%s has a meaning in a block that has %s. Add it to the block, or remove this.", root, word)
+		n.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "%s is only defined in a block with %s. Add it to the block, or remove the reference.", root, word)
 		return false
 	}
 	return true
@@ -215,7 +215,7 @@ func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 		if made := n.Groups.instanceNames(g.Kind, g.Key); len(made) > 0 {
 			hint = " There is " + plans.OrList(made[:min(len(made), 6)]) + "."
 		}
-		n.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is made by for_each or count, and this is none of what it made.%s", g.Kind, g.Key, hint)
+		n.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is repeated by for_each or count, and has no instance with this key.%s", g.Kind, g.Key, hint)
 		return false
 	}
 	return n.checkMember(t, last+1+depth)
@@ -268,7 +268,7 @@ func (n *names) anInstance(v cty.Value) string {
 	return kind + "." + name
 }
 
-// checkMember looks at what stands behind a reference to a block, which has a
+// checkMember looks at what follows a reference to a block, which has a
 // name and nothing else that is known before it is measured.
 func (n *names) checkMember(t hcl.Traversal, i int) bool {
 	name, static := lang.StepName(t, i)
@@ -284,12 +284,12 @@ func (n *names) checkMember(t hcl.Traversal, i int) bool {
 		}
 	}
 	at := t.SourceRange()
-	n.Fail(at, "reference-member", "A reference has no attributes", "A reference says which block is meant, it does not lead to what is in it: there is no %q to be read here. Put the value into a local or variable, and use that in both places.", name)
+	n.Fail(at, "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places.", name)
 	return false
 }
 
 func (n *names) measured(t hcl.Traversal, name string) {
-	n.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is measured, or decided, when the plan runs; expressions are evaluated before that. Write it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
+	n.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is only known after the plan has run; expressions are evaluated before. Use it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
 }
 
 // measuredWords are what addresses in rules are made of, besides metrics.
@@ -335,7 +335,7 @@ func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 		example += ".kind"
 	}
 	if !v.Type().Equals(lang.ReferenceType) || v.IsNull() {
-		detail := fmt.Sprintf("%s takes a reference, such as %s.name; this is %s.", attr, example, lang.Describe(v))
+		detail := fmt.Sprintf("%s takes a reference, such as %s.name, not %s.", attr, example, lang.Describe(v))
 		if v.Type() == cty.String && !v.IsNull() {
 			for _, block := range want {
 				if block == v.AsString() && (block == "accepted" || block == "baseline") {
@@ -347,7 +347,7 @@ func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 		}
 		if list, ok := references(v); ok && len(list) > 0 {
 			first := list[0]
-			detail = fmt.Sprintf("%s takes one reference, and this is all that for_each or count made of a block. Choose one of them, such as %s.", attr, n.anInstance(first))
+			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one, such as %s.", attr, n.anInstance(first))
 		}
 		n.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false

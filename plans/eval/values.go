@@ -86,7 +86,7 @@ func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 		}
 		key := k.AsString()
 		if first, twice := placed[key]; twice {
-			l.Fail(kv.Key.Range(), "attribute-twice", "Duplicate key", "%q is set already on line %d. Remove one.", key, first.Key.Range().Start.Line)
+			l.Fail(kv.Key.Range(), "attribute-twice", "Duplicate key", "%q is already set on line %d. Remove one.", key, first.Key.Range().Start.Line)
 		}
 		placed[key] = kv
 	}
@@ -137,7 +137,7 @@ func (l *Scope) AsText(v cty.Value, at hcl.Range, what string) (string, bool) {
 		if !v.IsNull() && v.Type().IsPrimitiveType() {
 			hint = " Write it in quotes, or use tostring(…)."
 		}
-		l.Fail(at, "wrong-type", "Not text", "%s is text; this is %s.%s", what, lang.Describe(v), hint)
+		l.Fail(at, "wrong-type", "Not text", "%s must be text, not %s.%s", what, lang.Describe(v), hint)
 		return "", false
 	}
 	return v.AsString(), true
@@ -228,14 +228,14 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	case plans.Duration:
 		d, err := time.ParseDuration(v.AsString())
 		if err != nil || d <= 0 {
-			l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, a.Name, v.AsString())
+			l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m", not %q.`, a.Name, v.AsString())
 			return nil, false
 		}
 		return d, true
 	case plans.String, plans.RuleText:
 		s := v.AsString()
 		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
-			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, lang.DidYouMean(s, a.OneOf))
+			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be one of %s, not %q.%s", a.Name, plans.OrList(a.OneOf), s, lang.DidYouMean(s, a.OneOf))
 			return nil, false
 		}
 		return s, true
@@ -244,7 +244,7 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if whole := n == math.Trunc(n) && math.Abs(n) <= 1<<53; a.Type == plans.Int && !whole || a.MinSet && n < a.Min || a.Max != 0 && n > a.Max {
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is %s%s; this is %v.", a.Name, want.words, bounds(a), n)
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %v.", a.Name, want.words, bounds(a), n)
 		return nil, false
 	}
 	return n, true
@@ -266,7 +266,7 @@ func bounds(a plans.Attr) string {
 
 // WrongType reports a value of another type than name takes.
 func (l *Scope) WrongType(at hcl.Range, name, want string, v cty.Value) {
-	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes %s; this is %s.", name, want, lang.Describe(v))
+	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s must be %s, not %s.", name, want, lang.Describe(v))
 }
 
 // maxElements bounds lists of numbers: each element makes cells.
@@ -310,14 +310,14 @@ func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T
 	case len(elems) == 0:
 		f.Scope.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
 	case len(elems) > maxElements:
-		f.Scope.Fail(f.At(name), "too-many", "Too many values in "+name, "A list has up to %d numbers.", maxElements)
+		f.Scope.Fail(f.At(name), "too-many", "Too many values in "+name, "A list may have at most %d numbers.", maxElements)
 		return nil, true
 	}
 	seen := map[T]bool{}
 	for _, e := range elems {
 		n, ok := read(e.V, e.At)
 		if ok && seen[n] {
-			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%v is in the list already. Remove one.", n)
+			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%v is already in the list. Remove one.", n)
 		}
 		if ok && !seen[n] {
 			seen[n] = true
@@ -328,7 +328,7 @@ func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T
 }
 
 // ValueAt is the expression of a map's value where it is written out, for the
-// places of what stands in it; otherwise an expression that is as a whole where
+// places of what is in it; otherwise an expression that is as a whole where
 // the value comes from.
 func (l *Scope) ValueAt(p Pair) hcl.Expression {
 	if p.expr != nil {

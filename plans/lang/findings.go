@@ -124,7 +124,7 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 		rest := &hcl.Diagnostic{
 			Severity: hcl.DiagWarning,
 			Extra:    Coded("too-many-errors"), Summary: "Too many warnings",
-			Detail:  fmt.Sprintf("%d more were found. Mend these first.", n-maxDiagnostics),
+			Detail:  fmt.Sprintf("%d more were found. Fix these first.", n-maxDiagnostics),
 			Subject: kept[maxDiagnostics].Subject,
 		}
 		if kept[maxDiagnostics:].HasErrors() {
@@ -135,7 +135,7 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 	return kept
 }
 
-// MaxShown is how many diagnostics are printed: whoever has more mends those
+// MaxShown is how many diagnostics are printed: whoever has more fixes those
 // first, and most of the rest often follows from them.
 const MaxShown = 20
 
@@ -171,11 +171,11 @@ func (r *Findings) first(most int) (shown hcl.Diagnostics, more string) {
 			words = append(words, fmt.Sprintf("%d more %ss", n, of.word))
 		}
 	}
-	return shown, "… and " + strings.Join(words, " and ") + ". Mend these first; mxflow validate --json has all of them."
+	return shown, "… and " + strings.Join(words, " and ") + ". Fix these first; mxflow validate --json lists them all."
 }
 
 // WriteDiagnostics prints the diagnostics for people: what is wrong, the line
-// with carets under the place, and how to mend it, wrapped at width columns (0
+// with carets under the place, and how to fix it, wrapped at width columns (0
 // does not wrap).
 func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	lines := r.lines()

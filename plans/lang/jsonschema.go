@@ -19,7 +19,7 @@ func JSONSchema(d *BlockDoc, title string) Object {
 	w := &schemaWriter{defs: Object{
 		"template": Object{
 			"type": "string", "pattern": `[$%]\{`,
-			"description": "A text with ${ } in it, which is evaluated. One that is nothing but ${ } may have any type.",
+			"description": "A template with ${ }. If it is nothing but one ${ }, it may have any type.",
 		},
 	}}
 	root := w.body("", d)
@@ -34,7 +34,7 @@ type schemaWriter struct{ defs Object }
 
 func refTo(name string) Object { return Object{"$ref": "#/$defs/" + name} }
 
-// body is the schema of what stands in a block.
+// body is the schema of what is in a block.
 func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	properties, required := Object{}, []string{}
 	for _, a := range d.Attrs {
@@ -260,7 +260,7 @@ func openSettings(list []plans.Attr) Object {
 }
 
 // chooseSettings makes s, the body of d, accept the settings of the kind alone
-// unless a block stands in it that adds others, or may be made by a dynamic one.
+// unless a block is in it that adds others, or may be made by a dynamic one.
 func (w *schemaWriter) chooseSettings(s Object, d *BlockDoc) {
 	a := d.Attr("settings")
 	var adding []any

@@ -49,22 +49,22 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	name, at := b.Labels[label], b.LabelRanges[label]
 	switch {
 	case name == "":
-		l.Fail(at, "invalid-name", "Missing name", "A %s needs a name between the quotes.", b.Type)
+		l.Fail(at, "invalid-name", "Missing name", "A %s needs a name in the quotes.", b.Type)
 	case len(name) > maxName:
-		l.Fail(at, "invalid-name", "Name too long", "A name has up to %d characters.", maxName)
+		l.Fail(at, "invalid-name", "Name too long", "A name may have up to %d characters.", maxName)
 	case identifier.MatchString(name):
 		switch {
 		case use&InRules != 0 && ruleWords[name]:
 			l.Fail(at, "invalid-name", "Reserved name", "%q is a word of the rule language. Choose another name for this %s.", name, b.Type)
 		case use&FirstInRules != 0 && ruleRoots[name]:
-			l.Fail(at, "invalid-name", "Reserved name", "In a rule, %q at the start of an address means something else. Choose another name for this %s.", name, b.Type)
+			l.Fail(at, "invalid-name", "Reserved name", "%q has a meaning of its own at the start of a rule's address. Choose another name for this %s.", name, b.Type)
 		}
 	case strings.Contains(name, "-"):
 		l.Fail(at, "invalid-name", "Name is not an identifier", "A rule would read %q as a subtraction. Write %q.", name, strings.ReplaceAll(name, "-", "_"))
 	case name[0] >= '0' && name[0] <= '9':
-		l.Fail(at, "invalid-name", "Name is not an identifier", "A name cannot begin with a digit, since rules and references use it as one word. Write %q.", "_"+name)
+		l.Fail(at, "invalid-name", "Name is not an identifier", "A name cannot start with a digit, because rules and references use it as an identifier. Write %q.", "_"+name)
 	default:
-		l.Fail(at, "invalid-name", "Name is not an identifier", "Rules and references use %q as one word, so it has letters, digits and underscores only.", name)
+		l.Fail(at, "invalid-name", "Name is not an identifier", "Rules and references use %q as an identifier, so it may only have letters, digits and underscores.", name)
 	}
 }
 
@@ -73,7 +73,7 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 func (l *Report) Twice(lines map[string]int, b *hcl.Block, label int) bool {
 	name := b.Labels[label]
 	if line := lines[name]; line > 0 {
-		l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+b.Type, "There is a %s %q already, on line %d. Rename or remove one.", b.Type, name, line)
+		l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+b.Type, "The %s %q is already declared on line %d. Rename or remove one.", b.Type, name, line)
 		return true
 	}
 	lines[name] = b.DefRange.Start.Line
@@ -103,7 +103,7 @@ func Suggest(given string, candidates []string) string {
 	if len(list) > most {
 		list, more = list[:most], ", …"
 	}
-	return " There is: " + strings.Join(list, ", ") + more + "."
+	return " Available: " + strings.Join(list, ", ") + more + "."
 }
 
 // DidYouMean is Suggest that stops after many: comparing every word with every name
@@ -115,7 +115,7 @@ func (l *Report) DidYouMean(given string, candidates []string) string {
 	return Suggest(given, candidates)
 }
 
-// Nearest is the candidate that somebody who wrote given most likely meant; empty
+// Nearest is the candidate that was most likely meant by given; empty
 // where none is close.
 func Nearest(given string, candidates []string) string {
 	if given == "" || len(given) > maxName || len(candidates)*len(given)*len(given) > maxComparing {

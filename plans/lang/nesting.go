@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxNesting is how deep brackets, strings and blocks may stand in each
+	// MaxNesting is how deep brackets, strings and blocks may be in each
 	// other.
 	MaxNesting = 100
 	// maxOperators is how many operators, calls and dots one expression may
@@ -29,7 +29,7 @@ const (
 //
 // The count is an upper bound of the depth: an operator counts until its
 // expression ends (comma, or end of line where that ends one), also when the
-// brackets that it stands in have been closed since.
+// brackets that it is in have been closed since.
 //
 // It returns the offsets of all for expressions: what they cost to evaluate is
 // another matter (see affordable).
@@ -58,7 +58,7 @@ type frame struct {
 	// loops is how many %{ for } are open in a template.
 	loops int
 	// conditions is how many %{ if } a template has had, parts how many pieces:
-	// lines, and what stands between ${ and }.
+	// lines, and what is between ${ and }.
 	conditions, parts int
 }
 
@@ -74,12 +74,12 @@ func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (code, summary
 	closer, opens := closerOf[t.Type]
 	if top.text {
 		if top.parts++; top.parts > maxParts {
-			return "nested-too-deeply", "Text too long", fmt.Sprintf("A text has up to %d lines and ${ } sequences. Keep it in a file of its own.", maxParts)
+			return "nested-too-deeply", "Text too long", fmt.Sprintf("A text may have up to %d lines and ${ } sequences. Move it to a file.", maxParts)
 		}
 	}
 	switch {
 	case t.Type == hclsyntax.TokenNumberLit && HugeNumber(t.Bytes):
-		return "invalid-value", "Number too large", fmt.Sprintf("A number has up to %d characters and an exponent of up to three digits.", MaxNumber)
+		return "invalid-value", "Number too large", fmt.Sprintf("A number may have up to %d characters and an exponent of up to three digits.", MaxNumber)
 	case opens:
 		return n.open(t, closer, rest)
 	case len(n.frames) > 1 && t.Type == top.closer:
@@ -99,7 +99,7 @@ func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (code, summary
 
 func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsyntax.Tokens) (code, summary, detail string) {
 	if len(n.frames) > MaxNesting {
-		return "nested-too-deeply", "Nested too deep", fmt.Sprintf("Brackets, strings and blocks stand in each other up to %d deep. Break this up; locals help.", MaxNesting)
+		return "nested-too-deeply", "Nested too deep", fmt.Sprintf("Brackets, strings and blocks may be nested up to %d deep. Split this up; use locals.", MaxNesting)
 	}
 	word := firstWord(rest)
 	f := frame{closer: closer}
@@ -125,7 +125,7 @@ func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsy
 			top.conditions++
 		}
 		if top.conditions > MaxNesting {
-			return "nested-too-deeply", "Nested too deep", fmt.Sprintf("A text has up to %d %%{ if } sequences.", MaxNesting)
+			return "nested-too-deeply", "Nested too deep", fmt.Sprintf("A text may have up to %d %%{ if } sequences.", MaxNesting)
 		}
 	}
 	if f.loop {
@@ -133,7 +133,7 @@ func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsy
 		n.found = append(n.found, t.Range.Start.Byte)
 	}
 	if n.loops > 1 {
-		return "nested-too-deeply", "Loop within a loop", "A for expression cannot stand within another one: a few characters would keep the machine busy for hours. Use a local for the inner one."
+		return "nested-too-deeply", "Loop within a loop", "A for expression cannot contain another: a few characters could run for hours. Use a local for the inner one."
 	}
 	n.frames = append(n.frames, f)
 	return n.long()
@@ -166,7 +166,7 @@ func (n *nesting) long() (code, summary, detail string) {
 	if sum <= maxOperators {
 		return "", "", ""
 	}
-	return "nested-too-deeply", "Expression too long", fmt.Sprintf("One expression has up to %d operators, dots and brackets. Break it up; locals help.", maxOperators)
+	return "nested-too-deeply", "Expression too long", fmt.Sprintf("An expression may have up to %d operators, dots and brackets. Split it up; use locals.", maxOperators)
 }
 
 // closerOf is the token that closes what one opens.
@@ -187,7 +187,7 @@ var passive = map[hclsyntax.TokenType]bool{
 	hclsyntax.TokenEOF: true, hclsyntax.TokenColon: true, hclsyntax.TokenFatArrow: true,
 }
 
-// firstWord is the identifier that the tokens begin with.
+// firstWord is the identifier that the tokens start with.
 func firstWord(tokens hclsyntax.Tokens) string {
 	for _, t := range tokens {
 		switch t.Type {

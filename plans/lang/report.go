@@ -21,7 +21,7 @@ type Report struct {
 	Suggestions int
 }
 
-// Fail reports an error: what is wrong in a few words, then how to mend it.
+// Fail reports an error: what is wrong in a few words, then how to fix it.
 func (l *Report) Fail(at hcl.Range, code, summary, format string, args ...any) {
 	l.note(hcl.DiagError, at, code, summary, format, args...)
 }
@@ -122,7 +122,7 @@ func (l *Report) Remember(expr hcl.Expression, ctx *hcl.EvalContext) {
 	l.Evaluated[expr.Range()] = Evaluated{expr, ctx, e.several || again && e.ctx != ctx}
 }
 
-// explain adds to a diagnostic the expression that stands at its place, in the scope
+// explain adds to a diagnostic the expression that is at its place, in the scope
 // of the instance that it was found in. Where that is not known, what differs between
 // instances is left out.
 func (e Evaluated) explain(d *hcl.Diagnostic) {

@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// DynamicType is the block that makes other blocks; it may stand in any.
+// DynamicType is the block that makes other blocks; it may be in any.
 const DynamicType = "dynamic"
 
 // BlockDoc describes one block of the plan language as data. It is declared in
@@ -40,7 +40,7 @@ type BlockDoc struct {
 	Kinds map[string]*BlockDoc
 	// Settings are what the settings attribute accepts; nil is anything.
 	Settings []plans.Attr
-	// AddsSettings says that the block makes the engine that it stands in accept
+	// AddsSettings says that the block makes the engine that it is in accept
 	// further settings.
 	AddsSettings bool
 	// Example is a snippet that is valid where the block may stand.
@@ -87,14 +87,14 @@ func padDynamic(block *hclsyntax.Block, n int) {
 
 // repeatAttrs are the attributes of a block that Repeats, beside its own.
 var repeatAttrs = []plans.Attr{
-	{Name: "for_each", Type: plans.Anything, Doc: "A map, or a list of texts: one block is made for each element, with `each.key` and `each.value` in it."},
-	{Name: "count", Type: plans.Int, MinSet: true, Max: 1000, Doc: "How many blocks are made, with `count.index` in each."},
-	{Name: "name", Type: plans.String, Doc: "What each block is called, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
+	{Name: "for_each", Type: plans.Anything, Doc: "A map, or a list of texts: makes one block per element, with `each.key` and `each.value` in it."},
+	{Name: "count", Type: plans.Int, MinSet: true, Max: 1000, Doc: "The number of blocks to make, with `count.index` in each."},
+	{Name: "name", Type: plans.String, Doc: "Name of each block, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
 }
 
-// dynamicText describes dynamic blocks, which may stand in every block that has
+// dynamicText describes dynamic blocks, which may be in every block that has
 // blocks in it.
-const dynamicText = "Generates blocks inside another one: dynamic \"type\" { for_each = …, content { … } }. In content, `type.value` and `type.key` are the element."
+const dynamicText = "Generates nested blocks: dynamic \"type\" { for_each = …, content { … } }. In content, `type.value` and `type.key` are the element."
 
 // RepeatAttrs are the attributes that generate a block more than once; none
 // where it does not repeat.
@@ -224,7 +224,7 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	return &c
 }
 
-// hasLauncher reports whether one of the parts may stand in place of a process.
+// hasLauncher reports whether one of the parts may be in place of a process.
 func hasLauncher(parts map[string]plans.Part) bool {
 	for _, p := range parts {
 		if p.Launcher {

@@ -56,7 +56,7 @@ func (l *Texts) Files() map[string]*hcl.File {
 const (
 	// MaxSource is the largest plan file, in bytes.
 	MaxSource = 1 << 20
-	// MaxLine is the longest line: more is no text that a person wrote, and
+	// MaxLine is the longest line: more is not text that a person wrote, and
 	// each diagnostic would print it.
 	MaxLine = 16 << 10
 )
@@ -118,7 +118,7 @@ func (s *Source) clearer(d *hcl.Diagnostic) {
 		if m := quotesWithin.FindSubmatch(line); m != nil && bytes.Contains(m[1], []byte(`"`)) {
 			*d = hcl.Diagnostic{
 				Severity: d.Severity, Subject: d.Subject, Context: d.Context, Extra: Coded("invalid-definition"), Summary: "Quotes within quotes",
-				Detail: fmt.Sprintf(`The quote in front of %s ends the text. Write single quotes within: "%s".`, s.Text[d.Subject.Start.Byte:d.Subject.End.Byte], bytes.ReplaceAll(m[1], []byte(`"`), []byte("'"))),
+				Detail: fmt.Sprintf(`The quote before %s ends the text. Use single quotes inside: "%s".`, s.Text[d.Subject.Start.Byte:d.Subject.End.Byte], bytes.ReplaceAll(m[1], []byte(`"`), []byte("'"))),
 			}
 			return
 		}
@@ -126,7 +126,7 @@ func (s *Source) clearer(d *hcl.Diagnostic) {
 	// HCL's parser has no codes, and only its words tell this apart.
 	if strings.Contains(d.Detail, "ingle-line block") {
 		d.Extra, d.Summary = Coded("invalid-definition"), "Too much on one line"
-		d.Detail = "A block on one line holds one attribute and no block. Put each attribute, each block and the closing brace on a line of its own."
+		d.Detail = "A one-line block may have one attribute and no block. Put each attribute, each block and the closing brace on its own line."
 	}
 }
 
@@ -147,7 +147,7 @@ var fileCodesOf = map[string]struct{ missing, unreadable string }{
 }
 
 // ReadSource reads a file, with a message that says what to do about whatever
-// stands in its place. what is "plan" or "variables".
+// is in its place. what is "plan" or "variables".
 func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	bad := func(code, summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
 		return nil, SourceError(path, StartOf(path), code, summary, fmt.Sprintf(format, args...))
@@ -157,7 +157,7 @@ func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return bad(codes.missing, title+" file not found", "There is no file %q. Check the path and the folder you are in.", path)
+		return bad(codes.missing, title+" file not found", "File %q does not exist. Check the path and the current folder.", path)
 	case err != nil:
 		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
 	case info.IsDir():
@@ -191,8 +191,8 @@ func CheckVariables(filename string, src []byte) (loops []int, diag *hcl.Diagnos
 type textKind struct{ title, bound, tooLarge, notText, empty string }
 
 var (
-	planText      = textKind{"Plan", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.", "plan-too-large", "plan-not-text", "plan-empty"}
-	variablesText = textKind{"Variables file", "A file of variables has up to 1 MiB. Split it into several.", "variables-file", "variables-file", "variables-file"}
+	planText      = textKind{"Plan", "A plan file may have up to 1 MiB. Move data out of the plan, or split it into several plans.", "plan-too-large", "plan-not-text", "plan-empty"}
+	variablesText = textKind{"Variables file", "A variable file may have up to 1 MiB. Split it into several.", "variables-file", "variables-file", "variables-file"}
 )
 
 func (k textKind) check(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
@@ -217,7 +217,7 @@ func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
 		return bad(start, k.notText, k.title+" is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
-		return bad(start, k.empty, k.title+" is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
+		return bad(start, k.empty, k.title+" is empty", `The file is empty. A plan starts with: plan "name" { summary = "what it is for" }.`)
 	}
 	line, lineStart := 1, 0
 	for i := 0; i < len(src); {
@@ -234,11 +234,11 @@ func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 		case c == '\n':
 			line, lineStart = line+1, i+1
 		case c == utf8.RuneError && size == 1:
-			return bad(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
+			return bad(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
 		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
-			return bad(at(), k.notText, "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
+			return bad(at(), k.notText, "Control character in plan", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
 		case i-lineStart == MaxLine:
-			return bad(at(), k.tooLarge, "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", MaxLine))
+			return bad(at(), k.tooLarge, "Line too long", fmt.Sprintf("A line may have up to %d bytes. Split it.", MaxLine))
 		}
 		i += size
 	}
@@ -271,10 +271,10 @@ func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	base := filepath.Base(name)
 	base = strings.TrimSuffix(base, filepath.Ext(base)) + end
 	at := hcl.Range{Start: hcl.Pos{Line: number, Column: 1}, End: hcl.Pos{Line: number, Column: 1 + len([]rune(first))}}
-	return SourceError(name, at, "other-syntax", is+" in a file of "+says, fmt.Sprintf("This is written in %s, and the name of the file says that it is %s. Rename it to %s.", is, says, base))
+	return SourceError(name, at, "other-syntax", is+" in a file named as "+says, fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
 }
 
-// firstLine is the first line that is no comment, with its number.
+// firstLine is the first line that is not a comment, with its number.
 func firstLine(text string) (line string, number int) {
 	within := false
 	for i, line := range splitLines([]byte(text)) {
@@ -335,7 +335,7 @@ func IsYAML(filename string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// IsCaseFile reports whether a name is that of a file of cases, which is no part
+// IsCaseFile reports whether a name is that of a file of cases, which is not a part
 // of a plan.
 func IsCaseFile(name string) bool {
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
@@ -370,7 +370,7 @@ func FolderOf(plan string) string {
 	return filepath.Dir(plan)
 }
 
-// Loops reports whether a for expression stands in a range of the text.
+// Loops reports whether a for expression is in a range of the text.
 func (l *Texts) Loops(at hcl.Range) bool {
 	s := l.Sources[at.Filename]
 	if s == nil {

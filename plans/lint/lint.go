@@ -32,7 +32,7 @@ func (f *findings) refuse(at plans.Range, code, summary, format string, args ...
 	f.Fail(lang.HCL(at), code, summary, format, args...)
 }
 
-// planCheck looks at what stands in a plan beside its rules. Most of what it finds
+// planCheck looks at what is in a plan beside its rules. Most of what it finds
 // are warnings: the plan does what it says, but hardly what was meant.
 type planCheck struct {
 	*findings
@@ -97,11 +97,11 @@ func (c *planCheck) launches() {
 		at := b.Range
 		switch most {
 		case 1:
-			c.warn(at, "too-few-values", "Too few launches", "One launch of each arm says nothing of the noise between launches, so rules on numbers, such as %q, come out inconclusive at best, or fail where one launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "One launch per arm does not show launch-to-launch variance, so rules on numbers, such as %q, are inconclusive, or fail if the launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
 		case 2:
-			c.warn(at, "too-few-values", "Too few launches", "Two launches of each arm decide rules on numbers, such as %q, only where the effect is clear by launch-to-launch variance that was recorded in this environment before; otherwise they can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "Two launches per arm decide rules on numbers, such as %q, only if the effect is clear against launch-to-launch variance already recorded in this environment; otherwise they are inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
 		default:
-			c.warn(at, "too-few-values", "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch-to-launch variance was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "%d launches per arm decide rules on numbers, such as %q, only if launch-to-launch variance is already recorded in this environment; otherwise they are inconclusive, as the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (c *planCheck) hypothesis(f *plans.Feature) {
 			}
 		}
 	}
-	c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, and the criteria of feature %q read %s. Add a criterion on what is claimed, or claim what is tested.", h.Metric, f.Name, lang.OrNothing(read))
+	c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, but the criteria of feature %q read %s. Add a criterion on the claimed metric, or claim a tested one.", h.Metric, f.Name, lang.OrNothing(read))
 }
 
 // kernelsAsked warns of a gate that asks for levels before the kernels only, and
@@ -163,7 +163,7 @@ func (c *planCheck) kernelsAsked(ph *plans.Phase) {
 			}
 		}
 	}
-	c.warn(ph.Gate.Range, "gate-without-effect", "Gate does not ask for the kernels", "This gate reads nothing but levels that come before the kernels level, so it opens for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
+	c.warn(ph.Gate.Range, "gate-without-effect", "Gate does not check the kernels", "This gate only reads levels before the kernels level, so it passes for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
 }
 
 func (c *planCheck) protocolOf(feature string) string {
@@ -226,13 +226,13 @@ func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
 	for _, cell := range c.ns.Cells[w.Name] {
 		if least := float64(cell.Concurrency) * w.MinReached; !w.Open() {
 			if limit, known := c.mostOf(e, mostAtOnce); known && least > limit {
-				c.refuse(w.Range, "engine-limits", "More at once than the engine takes", "%s keeps %d requests in flight, and %s works on %g at once (%s), so this could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure requests that wait.",
+				c.refuse(w.Range, "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s), so the result could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure queued requests.",
 					cell.Address, cell.Concurrency, name, limit, mostAtOnce, mostAtOnce)
 				return
 			}
 		}
 		if limit, known := c.mostOf(e, mostTokens); known && float64(w.Longest(cell)) > limit {
-			c.refuse(w.Range, "engine-limits", "Longer than the engine takes", "Requests of %s have up to %d tokens, answers and what comes before the prompt included, and %s takes %g (%s). Make them shorter, or raise %s.",
+			c.refuse(w.Range, "engine-limits", "Requests above the engine's context length", "Requests of %s have up to %d tokens, including context and answer, but %s takes %g (%s). Shorten them, or raise %s.",
 				cell.Address, w.Longest(cell), name, limit, mostTokens, mostTokens)
 			return
 		}
@@ -244,7 +244,7 @@ func (c *planCheck) fitsLevels(e *plans.Engine, p *plans.Protocol, levels map[st
 	limit, known := c.mostOf(e, mostTokens)
 	for _, l := range p.Levels {
 		if longest := levels[l.Kind].Longest; known && longest != nil && float64(longest(l)) > limit {
-			c.refuse(l.Range, "engine-limits", "Longer than the engine takes", "Requests of level %q have up to %d tokens, answers included, and engine.%s.%s takes %g (%s). Make them shorter, or raise %s.",
+			c.refuse(l.Range, "engine-limits", "Requests above the engine's context length", "Requests of level %q have up to %d tokens, including the answer, but engine.%s.%s takes %g (%s). Shorten them, or raise %s.",
 				l.Kind, longest(l), e.Kind, e.Name, limit, mostTokens, mostTokens)
 		}
 	}
@@ -293,7 +293,7 @@ func (c *planCheck) gatesThatLockNothing() {
 	for i := len(c.plan.Phases) - 1; i >= 0; i-- {
 		ph := c.plan.Phases[i]
 		if ph.Gate != nil && !awaited[ph.Name] && adrift != nil {
-			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "No phase waits for phase %q, and phase %q, further down, waits for none: it starts even if this gate fails. Add after = [phase.%s] to it if it should not.", ph.Name, adrift.Name, ph.Name)
+			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "No phase comes after phase %q, and the later phase %q comes after none: it runs even if this gate fails. If it should not, add to it: after = [phase.%s].", ph.Name, adrift.Name, ph.Name)
 		}
 		if !c.waits(ph) {
 			adrift = ph
@@ -355,7 +355,7 @@ func (c *planCheck) warnRivals(rivals []*plans.Feature) {
 	if len(values) > plans.MostAlternatives {
 		most = fmt.Sprintf(" (at most %d of them)", plans.MostAlternatives)
 	}
-	c.warn(rivals[1].Range, "rivals-for-one-knob", "Rivals for one knob", "Features %s try values of knob %q on one parent. Each may pass by chance, and the last to pass overrides the others in the stack. Try them as one feature, which admits only the best: choose = { %s = [%s] }%s.",
+	c.warn(rivals[1].Range, "rivals-for-one-knob", "Rivals for one knob", "Features %s set knob %q on the same parent. Each may pass by chance, and the last to pass overrides the others in the stack. Make them one feature, which admits only the best: choose = { %s = [%s] }%s.",
 		verdict.And(names), knob, knob, strings.Join(values, ", "), most)
 }
 
@@ -373,7 +373,7 @@ func (c *planCheck) evidence() {
 	for _, k := range c.plan.Knobs {
 		for _, v := range k.Values {
 			if (!v.MustSee.Empty() || !v.MustNotSee.Empty()) && !c.included(k.Range) {
-				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never looked at", "Knob %q says what proves its values, and no protocol in use has a kernels level. Add to one: level \"kernels\" { from = [\"log\"] }.", k.Name)
+				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: level \"kernels\" { from = [\"log\"] }.", k.Name)
 				break
 			}
 		}
@@ -388,12 +388,12 @@ func (c *planCheck) configured() {
 		}
 		for _, v := range k.Values {
 			if v.MustSee.AtStart {
-				c.warn(v.Range, "rests-on-configuration", "Knob rests on configuration", "at_start lets lines prove %s = %q that repeat what was asked for, whatever the engine then did. Name a line or an observation of what it does while it answers.", k.Name, v.Name)
+				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "With at_start, lines that only repeat the configuration prove %s = %q, whatever the engine then does. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
 				continue
 			}
 			for _, name := range lang.KeysOf(v.MustSee.Observed) {
 				if c.asked(name) {
-					c.warn(v.Range, "rests-on-configuration", "Observation repeats what was asked for", "What is observed as %s is what the engine prints of its configuration, which does not prove %s = %q. Name a line or an observation of what it does while it answers, or take it as a weaker proof with at_start = true.", name, k.Name, v.Name)
+					c.warn(v.Range, "rests-on-configuration", "Observation only repeats the configuration", "%s is printed from the engine's configuration, which does not prove %s = %q. Name a line or an observation that shows what it does while answering, or accept this as weaker evidence with at_start = true.", name, k.Name, v.Name)
 				}
 			}
 		}
@@ -438,11 +438,11 @@ func (c *planCheck) unused() {
 }
 
 var unusedHints = map[string]string{
-	"engine":   "Name it in the baseline, or remove it.",
-	"knob":     "Set it in a feature, which puts it under test, or in the baseline, or remove it.",
+	"engine":   "Use it in the baseline, or remove it.",
+	"knob":     "Set it in a feature to test it, set it in the baseline, or remove it.",
 	"workload": "Send it in the benchmark of a protocol, or remove it.",
-	"protocol": "Name it in the baseline or in a feature, or remove it.",
-	"imported": "Compare with it in a rule, or remove it.",
+	"protocol": "Use it in the baseline or a feature, or remove it.",
+	"imported": "Use it in a rule, or remove it.",
 }
 
 // readsOf reports whether a rule holds something against an arm.
@@ -513,7 +513,7 @@ func (c *planCheck) qualified() {
 	used := c.used()
 	for _, p := range c.plan.Protocols {
 		if used[p.Name] && len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil && !c.included(p.Range) {
-			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures, so every variant passes as qualified although nothing shows that it answers sensibly or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
+			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestAllRivals(t *testing.T) {
 			details = append(details, d.Detail)
 		}
 	}
-	if len(details) != 1 || !strings.Contains(details[0], `Features "routed", "grouped" and "routed_again" try`) || !strings.HasSuffix(details[0], `choose = { moe = ["routed", "grouped"] }.`) {
+	if len(details) != 1 || !strings.Contains(details[0], `Features "routed", "grouped" and "routed_again" set knob`) || !strings.HasSuffix(details[0], `choose = { moe = ["routed", "grouped"] }.`) {
 		t.Errorf("%q", details)
 	}
 }
@@ -146,19 +146,19 @@ func slips(t *testing.T, criterion, expect string) (said []string) {
 
 func TestPassesOnlyWhenWorse(t *testing.T) {
 	for _, c := range []struct{ rule, says string }{
-		{"chat.ttft.gain <= -0.05", "chat.ttft is worse than that of its base, by at least 5%|A gain with a plus is better|become better, write chat.ttft.gain >= 0.05;|so much and no more, chat.ttft.gain >= -0.05.|write not (chat.ttft.gain > -0.05)"},
-		{"-0.05 > chat.ttft.gain", "write chat.ttft.gain >= 0.05;|no more, -0.05 < chat.ttft.gain."},
-		{"chat.e2e.change >= 0.1", "of e2e less is better|write chat.e2e.change <= -0.1;|no more, chat.e2e.change <= 0.1."},
+		{"chat.ttft.gain <= -0.05", "chat.ttft is worse than that of its base, by at least 5%|A positive gain is better|require an improvement, write chat.ttft.gain >= 0.05;|up to that much, chat.ttft.gain >= -0.05.|write not (chat.ttft.gain > -0.05)"},
+		{"-0.05 > chat.ttft.gain", "write chat.ttft.gain >= 0.05;|that much, -0.05 < chat.ttft.gain."},
+		{"chat.e2e.change >= 0.1", "for e2e less is better|write chat.e2e.change <= -0.1;|that much, chat.e2e.change <= 0.1."},
 		{"chat.e2e.change > 1", "write chat.e2e.change <= -0.5;"},
-		{"chat.ttft >= 1.1 * chat.ttft.base", "write chat.ttft.change <= -0.1;|no more, chat.ttft <= 1.1 * chat.ttft.base."},
-		{"chat.ttft.max >= 1.1 * chat.ttft.base.max", "worse by so much and no more, write chat.ttft.max <= 1.1 * chat.ttft.base.max."},
+		{"chat.ttft >= 1.1 * chat.ttft.base", "write chat.ttft.change <= -0.1;|that much, chat.ttft <= 1.1 * chat.ttft.base."},
+		{"chat.ttft.max >= 1.1 * chat.ttft.base.max", "up to that much, write chat.ttft.max <= 1.1 * chat.ttft.base.max."},
 		{"chat.ttft.delta >= 30", "by at least 30 ms|write chat.ttft.delta <= -30;"},
-		{"chat.tg <= 0.9 * chat.tg.base", "of tg more is better|write chat.tg.change >= 0.1;"},
+		{"chat.tg <= 0.9 * chat.tg.base", "for tg more is better|write chat.tg.change >= 0.1;"},
 		{"chat.tg.root.change <= -0.1", "than that of the root, by|write chat.tg.root.change >= 0.1;"},
-		{"chat.tg.gain < 0", "is worse than that of its base. A gain|become better, write chat.tg.gain > 0."},
-		{"chat.tg.gain <= 0", "become better, write chat.tg.gain >= 0."},
+		{"chat.tg.gain < 0", "is worse than that of its base. A positive gain|require an improvement, write chat.tg.gain > 0."},
+		{"chat.tg.gain <= 0", "require an improvement, write chat.tg.gain >= 0."},
 		{"engine.memory_gb.delta >= 1", "by at least 1 GB"},
-		{"chat.errors.delta == 1", "worse than that of its base, by at least 1|so much and no more, write chat.errors.delta <= 1.|write not (chat.errors.delta < 1)."},
+		{"chat.errors.delta == 1", "worse than that of its base, by at least 1|up to that much, write chat.errors.delta <= 1.|write not (chat.errors.delta < 1)."},
 		{"2 == chat.errors.delta", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 2)."},
 		{"chat.errors.delta in [2, 1]", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 1)."},
 		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},
@@ -192,9 +192,9 @@ func TestPassesOnlyWhenWorseSilent(t *testing.T) {
 // A hypothesis may foresee a loss where a criterion allows for it.
 func TestHypothesisExpectsALoss(t *testing.T) {
 	for _, c := range []struct{ rule, expect, says string }{
-		{"chat.ttft.gain >= 0.1", "+100%", `criterion "decode"|wants chat.ttft.gain >= 0.1|of ttft, + is worse|write "-50%"`},
+		{"chat.ttft.gain >= 0.1", "+100%", `criterion "decode"|requires chat.ttft.gain >= 0.1|for ttft, + is worse|write "-50%"`},
 		{"chat.ttft.change <= 0.05", "+20%", `write "-20%"`},
-		{"chat.tg.gain >= 0.1", "+20%", "no criterion allows for that loss"},
+		{"chat.tg.gain >= 0.1", "+20%", "no criterion allows that loss"},
 		{"chat.ttft.change <= 0.2", "+10%", ""},
 		{"chat.ttft <= 300", "+10%", ""},
 		{"not (chat.ttft.change < 0.1)", "+10%", ""},

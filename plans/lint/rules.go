@@ -45,7 +45,7 @@ func (c *ruleCheck) rules(kind string, rules []*plans.Rule) {
 		}
 		text := strings.Join(strings.Fields(r.Expr), " ")
 		if first := same[text]; first != nil {
-			c.warn(r.ExprRange, "same-rule-twice", "Same rule twice", "%q on line %d asks for the same. Remove one of them, or correct what was copied.", first.Name, first.Range.Start.Line)
+			c.warn(r.ExprRange, "same-rule-twice", "Same rule twice", "%q on line %d is the same. Remove one, or correct the copy.", first.Name, first.Range.Start.Line)
 			continue
 		}
 		same[text] = r
@@ -96,7 +96,7 @@ func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	case all.within(holds):
 		c.certain(r, leaf, true, in, all)
 	case leaf.Claim.Tested() && all.meets(holds).point():
-		c.leaf(r, leaf, hcl.DiagWarning, "only-inconclusive", "Can only be inconclusive", "%s is %s, and launches scatter, so none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
+		c.leaf(r, leaf, hcl.DiagWarning, "only-inconclusive", "Can only be inconclusive", "%s is %s, and with launch-to-launch variance no launches can show it to be exactly at that limit: this never passes. Allow a margin, or compare a count.", in.Path, all)
 	default:
 		return true
 	}
@@ -110,17 +110,17 @@ func (c *ruleCheck) notOwn(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) boo
 		return false
 	}
 	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
-	c.leaf(r, leaf, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so no launch here has %s, and the rule cannot pass. Read %s.%s, which is the host's memory on such a machine and the GPU's on others, or what the engine's processes hold: gpu.process_memory_gb.", in.Path, in.Cell, general)
+	c.leaf(r, leaf, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read %s.%s, which is host memory on such a machine and GPU memory on others, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
 	return true
 }
 
 // certain reports a comparison that comes out the same whatever is measured.
 func (c *ruleCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *plans.Input, all interval) {
 	if holds {
-		c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is %s, whatever is measured, so this decides nothing. Compare with the value that you would not accept.", in.Path, all)
+		c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is always %s, so this decides nothing. Compare with a value that you would not accept.", in.Path, all)
 		return
 	}
-	c.leaf(r, leaf, hcl.DiagWarning, "never-holds", "Comparison can never hold", "%s is %s, whatever is measured. Compare with a value that it can have.", in.Path, all)
+	c.leaf(r, leaf, hcl.DiagWarning, "never-holds", "Comparison can never hold", "%s is always %s. Compare with a value that it can have.", in.Path, all)
 }
 
 // words looks at a level or verdict that is compared with a list of all words.
@@ -139,7 +139,7 @@ func (c *ruleCheck) words(r *plans.Rule, leaf *plans.Leaf) {
 			return
 		}
 	}
-	c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is one of %s, whatever happens, so this decides nothing. Leave out what you would not accept.", in.Path, strings.Join(rules.DecidedWords, ", "))
+	c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is always one of %s, so this decides nothing. Leave out those that you would not accept.", in.Path, strings.Join(rules.DecidedWords, ", "))
 }
 
 // tooFew refuses a percentile of fewer values than it can be told from. Such a
@@ -169,7 +169,7 @@ func (c *ruleCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) boo
 	if w.Duration > 0 || w.Turns > 1 {
 		gives = "gives at most"
 	}
-	c.leaf(r, leaf, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values in each launch, and workload %q %s %d, so this rule could only ever be inconclusive. Set requests = %d, or read the median.", in.Path, least, w.Name, gives, values, need)
+	c.leaf(r, leaf, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q %s %d, so this rule could only be inconclusive. Set requests = %d, or use the median.", in.Path, least, w.Name, gives, values, need)
 	return true
 }
 
@@ -189,7 +189,7 @@ func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bo
 	if u == nil {
 		return false
 	}
-	why := fmt.Sprintf("suite %q was chosen, and it does not send workload %s", u.Suite, u.Workload)
+	why := fmt.Sprintf("suite %q does not send workload %s", u.Suite, u.Workload)
 	if u.Suite == "" {
 		why = fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s does", u.Protocol, u.Workload, plans.OrList(u.Suites))
 	}
@@ -246,7 +246,7 @@ func (f *fact) number() bool {
 	return true
 }
 
-// listed reads a count that may be one of several numbers, as what lies between the
+// listed reads a count that may be one of several numbers, as what is between the
 // least and the greatest of them.
 func (f *fact) listed() bool {
 	in, list := f.leaf.Left.Input, plans.AnyList(f.leaf.Right.Constant)
@@ -442,9 +442,9 @@ func Implausible(in *plans.Input, limit float64) string {
 	}
 	switch {
 	case size < low:
-		return fmt.Sprintf("%s is in %s, and %g %s is hardly ever reached. Did you mean %s? Then write %g.", in.Path, in.Unit, limit, in.Unit, u.belowName, limit*u.below)
+		return fmt.Sprintf("%s is in %s, and %g %s is implausibly small. If you meant %s, write %g.", in.Path, in.Unit, limit, in.Unit, u.belowName, limit*u.below)
 	case u.above > 0 && size > u.high:
-		return fmt.Sprintf("%s is in %s, and %g %s is more than it will be. Did you mean %s? Then write %.4g.", in.Path, in.Unit, limit, in.Unit, u.aboveName, limit*u.above)
+		return fmt.Sprintf("%s is in %s, and %g %s is implausibly large. If you meant %s, write %.4g.", in.Path, in.Unit, limit, in.Unit, u.aboveName, limit*u.above)
 	}
 	return ""
 }

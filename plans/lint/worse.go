@@ -41,7 +41,7 @@ func (f *fact) onlyWorse() bool {
 
 // worse warns of a condition that only a loss satisfies: the commonest slip is a
 // sign, or < for >, and such a rule passes exactly when it must not. What a not
-// stands in front of was turned with care, and is how a loss that is meant is
+// is in front of was turned with care, and is how a loss that is meant is
 // written.
 func (c *ruleCheck) worse(f *fact) {
 	if f.leaf.Negated || !f.onlyWorse() {
@@ -49,21 +49,21 @@ func (c *ruleCheck) worse(f *fact) {
 	}
 	in, size := f.written, math.Abs(f.limit())
 	metric := strings.TrimSuffix(strings.TrimSuffix(in.Path, "."+string(in.Relation)), in.Against.Suffix())
-	said := fmt.Sprintf("%s passes only where %s is worse than that of %s%s. %s ", f.text, metric, baseName(in), f.byAtLeast(), signOf(in))
+	said := fmt.Sprintf("%s passes only if %s is worse than that of %s%s. %s ", f.text, metric, baseName(in), f.byAtLeast(), signOf(in))
 	limit := f.leaf.Left.Text + " " + plans.Flipped[f.leaf.Op] + " " + f.leaf.Right.Text
 	loss := fmt.Sprintf("%s %s %s", f.leaf.Left.Text, plans.Denied[f.leaf.Op], f.leaf.Right.Text)
 	switch {
 	case plans.Flipped[f.leaf.Op] == "":
 		limit, loss = f.ordered()
-		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
+		said += fmt.Sprintf("To allow a loss of up to that much, write %s.", limit)
 	case size == 0:
-		said += fmt.Sprintf("If it has to become better, write %s.", limit)
+		said += fmt.Sprintf("To require an improvement, write %s.", limit)
 	case in.Var != "" || in.Stat == "median" || in.Stat == "p50":
-		said += fmt.Sprintf("If it has to become better, write %s; if it may become worse by so much and no more, %s.", f.mirrored(), limit)
+		said += fmt.Sprintf("To require an improvement, write %s; to allow a loss of up to that much, %s.", f.mirrored(), limit)
 	default:
-		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
+		said += fmt.Sprintf("To allow a loss of up to that much, write %s.", limit)
 	}
-	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s).", loss)
+	said += fmt.Sprintf(" To require the loss itself, write not (%s).", loss)
 	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s", said)
 }
 
@@ -111,7 +111,7 @@ func (c *ruleCheck) named(f *fact) string {
 	return fmt.Sprintf("%s %q (%s:%d)", f.kind, f.rule.Name, at.Filename, at.Start.Line)
 }
 
-// opposite is how much better the metric has to be where it was to be worse.
+// opposite is how much better the metric must be where it was to be worse.
 func (f *fact) opposite() float64 {
 	size := math.Abs(f.limit())
 	if f.in.Better == string(measure.Lower) && size >= 1 && f.in.Relation == plans.Change {
@@ -130,13 +130,13 @@ func baseName(in *plans.Input) string {
 // signOf says which sign is better.
 func signOf(in *plans.Input) string {
 	if in.Relation == plans.Gain {
-		return "A gain with a plus is better, of every metric."
+		return "A positive gain is better, for every metric."
 	}
 	less := "more"
 	if in.Better == string(measure.Lower) {
 		less = "less"
 	}
-	return fmt.Sprintf("A %s has the sign of the number, and of %s %s is better.", in.Relation, in.Metric, less)
+	return fmt.Sprintf("A %s has the sign of the number, and for %s %s is better.", in.Relation, in.Metric, less)
 }
 
 // expectsLoss warns of a hypothesis that only a loss confirms, unless a criterion
@@ -154,16 +154,16 @@ func (c *ruleCheck) expectsLoss(f *plans.Feature) {
 	if read && against == nil {
 		return
 	}
-	why := "no criterion allows for that loss"
+	why := "no criterion allows that loss"
 	if against != nil {
-		why = fmt.Sprintf("%s wants %s", c.named(against), against.text)
+		why = fmt.Sprintf("%s requires %s", c.named(against), against.text)
 	}
 	sign, meant := "+", "-"
 	if claim.in.Better == string(measure.Higher) {
 		sign, meant = "-", "+"
 	}
 	meant += fmt.Sprintf("%g%%", rules.Rounded(100*claim.opposite()))
-	c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only where %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: of %s, %s is worse. If it is to become better, write %q. If the loss is foreseen, say with a criterion how much of it you accept.",
+	c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: for %s, %s is worse. If you expect an improvement, write %q. If you expect the loss, add a criterion on how much of it you accept.",
 		h.Expect, h.Metric, why, claim.in.Metric, sign, meant)
 }
 

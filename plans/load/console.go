@@ -80,7 +80,7 @@ func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address boo
 	return rule, address, diags
 }
 
-// aside runs work with the scope of the load on a text that is no part of the plan, and
+// aside runs work with the scope of the load on a text that is not part of the plan, and
 // returns what it found wrong.
 func (r *Result) aside(src string, work func()) lang.Diagnostics {
 	found := r.Aside([]string{consoleFile}, func() {

@@ -83,7 +83,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 		"phase_order":         "Write phase.b, without quotes.",
 		"feature_unproven":    `cache = "on" (feature.cached) has none`,
 		"root_unknown_block":  `Did you mean "workload"?`,
-		"feature_criteria":    `In criterion "typo" there can be: rule.`,
+		"feature_criteria":    `Expected in criterion "typo": rule.`,
 	} {
 		res := Path("testdata/invalid/"+path+".hcl", planstest.Registry(), Options{})
 		var details string

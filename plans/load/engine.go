@@ -311,7 +311,7 @@ func overObserved(under, over []plans.Observed) (all []plans.Observed) {
 
 // checkUnknownSettings reports the settings of knobs that neither a kind nor a
 // block of an engine knows. It comes when all engines are decoded, since a knob
-// may stand before them.
+// may be before them.
 func (d *engineDecoder) checkUnknownSettings() {
 	for _, u := range d.unknown {
 		if !d.added[u.pair.Key] {

@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// mostSlots bounds the launches that go on at once.
+// mostSlots bounds the launches that run at once.
 const mostSlots = 64
 
 // usualCommands are those that executors start workers by.
@@ -125,7 +125,7 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	if kind == plans.KubernetesExecutor && len(l.Diags) == before {
 		var wrong string
 		if e.Job, wrong = readJob(e.Job); wrong != "" {
-			l.Fail(f.At("job"), "executor", "No Job of Kubernetes", "%s Give one Job (apiVersion: batch/v1, kind: Job) with a container in its template, such as job = file(\"job.yaml\").", wrong)
+			l.Fail(f.At("job"), "executor", "Not a Kubernetes Job", "%s Give one Job (apiVersion: batch/v1, kind: Job) with a container in its template, such as job = file(\"job.yaml\").", wrong)
 		}
 	}
 	if len(l.Diags) > before {
@@ -177,7 +177,7 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	l.plan.Executor = e
 }
 
-// readJob reads a Job of Kubernetes as JSON, or says what is wrong with it. All else about it is
+// readJob reads a Kubernetes Job as JSON, or says what is wrong with it. All else about it is
 // for the cluster to say.
 func readJob(text string) (job, wrong string) {
 	var o struct {
@@ -215,7 +215,7 @@ func readJob(text string) (job, wrong string) {
 	return string(encoded), ""
 }
 
-// checkExecutor looks whether engines can stand on several places: the one under test, and
+// checkExecutor looks whether engines can be on several places: the one under test, and
 // those that are compared, of which some may have one place.
 func (c *planCheck) checkExecutor() {
 	x, under := c.plan.Executor, c.plan.UnderTest()

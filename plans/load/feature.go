@@ -156,7 +156,7 @@ type featureNotes struct {
 func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
-			d.Fail(f.At("prefer"), "choice", "Nothing to prefer", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+			d.Fail(f.At("prefer"), "choice", "prefer without choose", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
 		}
 		return nil
 	}
@@ -165,7 +165,7 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		d.Fail(f.At("choose"), "choice", "Not one knob to choose", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives share goes into set.`, len(pairs))
+		d.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives share goes into set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]
@@ -185,7 +185,7 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 	notes.chooseAt = map[string]hcl.Range{}
 	values, complete := decodeAlternatives(d.Scope, p, k, notes.chooseAt)
 	if c.Values = values; complete && (len(values) < plans.LeastAlternatives || len(values) > plans.MostAlternatives) {
-		d.Fail(p.At, "choice", "Not several values to choose", "choose tries %d to %d values of a knob, but this names %d. For one value use set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
+		d.Fail(p.At, "choice", "Wrong number of values in choose", "choose tries %d to %d values of a knob, but this names %d. For one value use set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
 		return nil
 	}
 	if len(values) == 0 {
@@ -200,7 +200,7 @@ func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string
 	expr := s.ValueAt(p)
 	elems, ok := eval.Elements(expr, p.V)
 	if !ok {
-		s.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
+		s.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes a list of values to try, such as { %s = ["one", "other"] }, not %s.`, p.Key, lang.Describe(p.V))
 		return nil, false
 	}
 	complete = true
@@ -494,7 +494,7 @@ func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 		h.Metric = ""
 	}
 	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
-		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a bound to one, such as ">= -3%%", nor a level, such as ">= 32".`, h.Expect)
+		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is not an expectation. Write a signed change, such as "+10%%" or "-5%%", a bound on one, such as ">= -3%%", or a level, such as ">= 32".`, h.Expect)
 	}
 	return h
 }
@@ -509,7 +509,7 @@ func decodeFaster(f *eval.Body) map[string]float64 {
 		}
 		times, _ := n.(float64)
 		if times <= 1 {
-			f.Scope.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become, so it is greater than 1; this is %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
+			f.Scope.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become: it must be greater than 1, not %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
 			continue
 		}
 		faster[p.Key] = times

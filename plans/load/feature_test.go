@@ -286,8 +286,8 @@ func TestNamesOfOtherTools(t *testing.T) {
 		"workload \"w\" {\n pp = 1\n}\n":         `Did you mean "prompt_tokens"?`,
 		"workload \"w\" {\n tg = 1\n}\n":         `Did you mean "output_tokens"?`,
 		"phase \"p\" {\n depends_on = []\n}\n":   `Did you mean "after"?`,
-		"baseline {\n rule = \"x\"\n}\n":         "rule stands in: criterion, gate.",
-		"decision {\n builds_on = baseline\n}\n": "builds_on stands in: feature.",
+		"baseline {\n rule = \"x\"\n}\n":         "rule belongs in criterion, gate.",
+		"decision {\n builds_on = baseline\n}\n": "builds_on belongs in feature.",
 	} {
 		res := loadText("plan \"p\" {}\n" + body)
 		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, want) {

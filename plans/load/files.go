@@ -223,7 +223,7 @@ func (r *reader) severalPlans(folder string) {
 }
 
 // readNamed reads a file that the plan names, of at most so many bytes, with the
-// SHA-256 of its content in hexadecimal. Errors begin with the name and are put
+// SHA-256 of its content in hexadecimal. Errors start with the name and are put
 // into a sentence.
 func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest string, err error) {
 	path := p.PathOf(name)
@@ -232,21 +232,21 @@ func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest stri
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "", fmt.Errorf("%s does not exist: the path is relative to the plan's folder", name)
 	case err != nil:
-		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
+		return nil, "", fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
 	case !info.Mode().IsRegular():
 		return nil, "", fmt.Errorf("%s is not a regular file", name)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
+		return nil, "", fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
 	}
 	defer file.Close()
 	data, err = io.ReadAll(io.LimitReader(file, most+1))
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
+		return nil, "", fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
 	case int64(len(data)) > most:
-		return nil, "", fmt.Errorf("%s exceeds the limit of %d MiB: put what is needed into a smaller file", name, most>>20)
+		return nil, "", fmt.Errorf("%s exceeds the limit of %d MiB: use a smaller file", name, most>>20)
 	}
 	sum := sha256.Sum256(data)
 	return data, hex.EncodeToString(sum[:]), nil

@@ -71,15 +71,15 @@ func TestFunctions(t *testing.T) {
 	}
 	for expr, want := range map[string]string{
 		`templatefile("recursive.tmpl", {})`:         "unknown function",
-		`templatefile("greet.tmpl", { name = "x" })`: "the template uses list, which is not in the map it was given",
-		`templatefile("greet.tmpl", "x")`:            "the second argument is a map",
-		`file("..")`:                                 "only files below the plan's folder",
-		`file("sub")`:                                "no regular file",
+		`templatefile("greet.tmpl", { name = "x" })`: "the template uses list, which is missing in the map",
+		`templatefile("greet.tmpl", "x")`:            "the second argument must be a map",
+		`file("..")`:                                 "only files in the plan's folder",
+		`file("sub")`:                                "not a regular file",
 		`env("UNSET_VARIABLE")`:                      `write env("UNSET_VARIABLE", "default")`,
-		`timestamp()`:                                "another plan at every load",
-		`getenv("x")`:                                "it is called env",
+		`timestamp()`:                                "would differ at every load",
+		`getenv("x")`:                                "use env",
 		`sum([])`:                                    "an empty list has no sum",
-		`base64decode("/w==")`:                       "the result is no text",
+		`base64decode("/w==")`:                       "the result is not text",
 	} {
 		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
 		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(nil)})

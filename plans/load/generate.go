@@ -22,7 +22,7 @@ const (
 	maxGenerated = 10000
 )
 
-// keyForm is what may stand in an identifier, though not at its beginning.
+// keyForm is what may be in an identifier, though not at its beginning.
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
 var (
@@ -37,7 +37,7 @@ type repeat struct {
 }
 
 // instances are the blocks that b makes. outer is the phase that a feature
-// stands in.
+// is in.
 func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []*eval.Instance {
 	own := &eval.Instance{Block: b}
 	if outer != nil {
@@ -61,7 +61,7 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 	switch {
 	case each != nil && count != nil:
 		ok = false
-		s.Fail(count.NameRange, "repetition", "for_each and count", "A block is repeated by only one of them. Remove count or for_each.")
+		s.Fail(count.NameRange, "repetition", "for_each and count", "A block cannot have both. Remove count or for_each.")
 	case each != nil:
 		g.Empty = cty.MapValEmpty(lang.ReferenceType)
 		rounds, ok = s.forEach(each.Expr, own.Scope)
@@ -96,7 +96,7 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 		made = append(made, s.opened(i))
 	}
 	if s.made += len(made); s.made > maxGenerated {
-		s.Fail(b.DefRange, "repetition", "Too many blocks", "for_each and count make up to %d blocks in a plan. Split the effort into several plans.", maxGenerated)
+		s.Fail(b.DefRange, "repetition", "Too many blocks", "for_each and count may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
 		s.tooMany = true
 		s.Doubt(b.Type)
 		return nil
@@ -119,7 +119,7 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 	for _, k := range i.Keys {
 		key := eval.KeyText(k)
 		if !keyForm.MatchString(key) {
-			s.Fail(b.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier, which rules and references need. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
+			s.Fail(b.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
 			return "", false
 		}
 		text += "_" + key
@@ -130,7 +130,7 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 // forEach evaluates a for_each: a map, or different texts.
 func (s *settling) forEach(expr hcl.Expression, outer map[string]cty.Value) (rounds []repeat, ok bool) {
 	at := expr.Range()
-	v, ok := s.Value(expr, "What for_each goes over")
+	v, ok := s.Value(expr, "The value of for_each")
 	if !ok {
 		return nil, false
 	}
@@ -141,7 +141,7 @@ func (s *settling) forEach(expr hcl.Expression, outer map[string]cty.Value) (rou
 		return nil, false
 	}
 	if n := v.LengthInt(); n > maxInstances {
-		s.Fail(at, "repetition", "Too many blocks", "for_each makes up to %d blocks; here it would make %d.", maxInstances, n)
+		s.Fail(at, "repetition", "Too many blocks", "for_each may make up to %d blocks; this makes %d.", maxInstances, n)
 		return nil, false
 	}
 	seen := map[string]bool{}
@@ -230,10 +230,10 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 	}
 	size, _ := eval.SizeOf(v)
 	if size > eval.MaxLooped || v.LengthInt() > maxInstances {
-		return bad("repetition", "Too many blocks", "A dynamic block makes up to 1000 blocks, from up to 32 KiB of data.")
+		return bad("repetition", "Too many blocks", "A dynamic block may make up to 1000 blocks, from up to 32 KiB of data.")
 	}
 	if s.made += v.LengthInt(); s.made > maxGenerated {
-		return bad("repetition", "Too many blocks", "for_each, count and dynamic make up to 10000 blocks in a plan. Split the effort into several plans.")
+		return bad("repetition", "Too many blocks", "for_each, count and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
 	}
 	return nil
 }

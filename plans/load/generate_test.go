@@ -57,7 +57,7 @@ phase "p" {
   }
 }
 `)
-	if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, "Call the iterator something else: iterator = item.") {
+	if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, "Rename the iterator: iterator = item.") {
 		t.Error(text)
 	}
 }

@@ -104,7 +104,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	loops, diag := lang.CheckVariables(path, text)
 	if diag == nil && len(loops) > 0 {
 		at := lang.StartOf(path)
-		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a file of variables", Detail: "A variable file holds only values. Write them out, or use a local in the plan.", Subject: &at}
+		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a variable file", Detail: "A variable file holds only values. Write them out, or use a local in the plan.", Subject: &at}
 	}
 	if diag != nil {
 		vs.Diags = append(vs.Diags, diag)
@@ -138,7 +138,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 		if size, finite := eval.SizeOf(v); !diags.HasErrors() && finite && size <= eval.MaxValue {
 			vs.given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
 		} else if !diags.HasErrors() {
-			vs.Fail(a.Expr.Range(), "variables-file", "Value too large", "A variable has up to 1 MiB, and numbers fit a 64-bit float.")
+			vs.Fail(a.Expr.Range(), "variables-file", "Value too large", "A variable may have up to 1 MiB, and numbers must fit a 64-bit float.")
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 		unreadable = "invalid-variable-value"
 	}
 	if len(g.text) > eval.MaxValue {
-		return bad(unreadable, "Cannot read "+in.From, "The value of %q has more than 1 MiB.", in.Name)
+		return bad(unreadable, "Cannot read "+in.From, "The value of %q exceeds 1 MiB.", in.Name)
 	}
 	if in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType {
 		if in.ty == cty.Number && lang.HugeNumber([]byte(g.text)) {
@@ -271,7 +271,7 @@ func (vs *variables) asBefore() {
 // constant is a value from its text, as in a plan, and what is wrong with it.
 func constant(filename, text string) (cty.Value, string) {
 	if len(text) > eval.MaxValue {
-		return cty.DynamicVal, "It has more than 1 MiB."
+		return cty.DynamicVal, "It exceeds 1 MiB."
 	}
 	loops, diag := lang.CheckSource(filename, []byte(text))
 	if diag != nil {

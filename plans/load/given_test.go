@@ -248,7 +248,7 @@ variable "limit" {
 		{"f.mxvars", "threads = two\n", nil, "f.mxvars:1:11 Value is not constant | plan.hcl:2:1 Missing value for variable"},
 		{"f.mxvars", "threads = 2\nlocals {}\n", nil, "f.mxvars:2:1 Unexpected \"locals\" block"},
 		{"f.mxvars", "threads = \n", nil, "f.mxvars:1:11 Invalid expression | plan.hcl:2:1 Missing value for variable"},
-		{"f.mxvars", "threads = 2\nsizes = [for x in [1] : x]\n", nil, "f.mxvars:1:1 Loop in a file of variables | plan.hcl:2:1 Missing value for variable"},
+		{"f.mxvars", "threads = 2\nsizes = [for x in [1] : x]\n", nil, "f.mxvars:1:1 Loop in a variable file | plan.hcl:2:1 Missing value for variable"},
 		{"f.mxvars", "threads = 2\nthreads = 3\n", nil, "f.mxvars:2:1 Attribute redefined"},
 		{"f.mxvars", "threads = 2\nport = { least = 1 }\n", nil, "f.mxvars:2:8 Wrong type for variable"},
 	} {

@@ -99,8 +99,8 @@ func TestTheGuardEndsTheProcess(t *testing.T) {
 		os.Exit(0)
 	}
 	for mode, want := range map[string]string{
-		"time":   "loading the plan took longer than 200ms and was stopped, while it evaluated local.endless (plan.hcl:4).",
-		"memory": "loading the plan took more than 64 MB of memory and was stopped, while it evaluated local.endless (plan.hcl:4).",
+		"time":   "loading the plan took longer than 200ms and was stopped while evaluating local.endless (plan.hcl:4).",
+		"memory": "loading the plan used more than 64 MB of memory and was stopped while evaluating local.endless (plan.hcl:4).",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			child := exec.Command(os.Args[0], "-test.run=^TestTheGuardEndsTheProcess$")
@@ -180,11 +180,11 @@ func unknownRules(n int) string {
 func TestOneSlipOneMessage(t *testing.T) {
 	yaml := "# a comment\nplan:\n  p:\n    summary: x\nworkload:\n  chat:\n    prompt_tokens: 8\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"a.hcl", yaml, "YAML in a file of HCL"},
-		{"a.hcl", "---\n" + yaml, "YAML in a file of HCL"},
-		{"a.yaml", planstest.RulePlan, "HCL in a file of YAML"},
-		{"a.yaml", "/* what it\n is for */\nplan \"p\" {\n  summary = \"a: b\"\n}\n", "HCL in a file of YAML"},
-		{"a.yml", "include = [\"b.hcl\"]\nplan \"p\" {\n}\n", "HCL in a file of YAML"},
+		{"a.hcl", yaml, "YAML in a file named as HCL"},
+		{"a.hcl", "---\n" + yaml, "YAML in a file named as HCL"},
+		{"a.yaml", planstest.RulePlan, "HCL in a file named as YAML"},
+		{"a.yaml", "/* what it\n is for */\nplan \"p\" {\n  summary = \"a: b\"\n}\n", "HCL in a file named as YAML"},
+		{"a.yml", "include = [\"b.hcl\"]\nplan \"p\" {\n}\n", "HCL in a file named as YAML"},
 		{"a.hcl", strings.Replace(planstest.RulePlan, "workload \"chat\"", "workloads \"chat\"", 1), "Unsupported block type"},
 		{"a.hcl", "plan \"p\" {\n}\nload \"chat\" {\n  prompt_tokens = 8\n}\nprotocol \"p\" {\n  level \"benchmark\" {\n    workloads = [workload.chat]\n  }\n}\n", "Unsupported block type"},
 		{"a.hcl", strings.Replace(planstest.RulePlan, "\nbaseline {", "\nbaselines {", 1), "Unsupported block type"},

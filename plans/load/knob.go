@@ -111,7 +111,7 @@ func (d *knobDecoder) decode(b *hcl.Block) {
 func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	name := b.Labels[0]
 	if !knobValueName.MatchString(name) {
-		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
+		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value may have up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
 	}
 	f := d.Fields(b, d.withParts(knobValueDoc, d.reg.ValueParts))
 	v := d.decodeChange(f)
@@ -252,12 +252,12 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	f := d.Fields(b, evidenceDoc)
 	e.Observed = d.decodeObserved(f)
 	if a := f.Attrs["at_start"]; a != nil && b.Type != mustSeeDoc.Type {
-		d.Fail(a.NameRange, "evidence-proves-nothing", "Start of what must not be seen", "must_not_see holds at any time. Remove at_start.")
+		d.Fail(a.NameRange, "evidence-proves-nothing", "at_start in must_not_see", "must_not_see holds at any time. Remove at_start.")
 	}
 	e.AtStart = f.Truth("at_start")
 	for _, lb := range f.Blocks {
 		if b.Type != mustSeeDoc.Type {
-			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count of what must not be seen", "must_not_see allows none, so there is nothing to count. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
+			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count in must_not_see", "must_not_see allows none, so there is nothing to count. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
 			continue
 		}
 		doc, into := linesDoc, &e.Lines
@@ -332,7 +332,7 @@ func (d *knobDecoder) checkObserved() {
 		}
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
-			d.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
+			d.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s must be a %s, not %s.", n.name, o.Type, lang.Describe(n.value))
 		} else if want == cty.String && n.value != cty.NilVal && n.value.IsKnown() && strings.Contains(n.value.AsString(), "*") {
 			d.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "An observation is one value, compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
 		}
@@ -347,7 +347,7 @@ func (d *knobDecoder) decodeObserved(f *eval.Body) map[string]any {
 			continue
 		}
 		if !p.V.Type().IsPrimitiveType() {
-			d.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2; this is %s.", p.Key, lang.Describe(p.V))
+			d.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2, not %s.", p.Key, lang.Describe(p.V))
 			continue
 		}
 		d.observed = append(d.observed, observedName{p.Key, p.KeyAt, p.V, p.At})

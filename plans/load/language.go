@@ -7,7 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// fileDoc is what may stand at the top level of a plan.
+// fileDoc is what may be at the top level of a plan.
 var fileDoc = &lang.BlockDoc{
 	Times: plans.Once,
 	Doc:   "A plan of mxflow: which performance features are ported, how each is measured, and which rules decide.",

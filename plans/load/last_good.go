@@ -30,7 +30,7 @@ func (d *knobDecoder) decodeLastGood(blocks hcl.Blocks) {
 	d.plan.LastGood = v
 	sources := v.Parts["source"]
 	if v.Image == "" && len(v.Command) == 0 && len(sources) == 0 {
-		d.Fail(b.DefRange, "last-good", "No revision", `last_good names a revision of the engine that is known to be good. Add source "name" { ref = "…" }, image = "…", or command = ["…"] with the path of a binary.`)
+		d.Fail(b.DefRange, "last-good", "No revision", `last_good needs a revision of the engine that is known to be good. Add source "name" { ref = "…" }, image = "…", or command = ["…"] with the path of a binary.`)
 	}
 	if v.Image != "" && len(v.Command) > 0 {
 		d.Fail(f.At("command"), "last-good", "Image and command", "The baseline's engine runs in a container or as a process, so the last good one has either an image or a command. Remove one.")
@@ -53,7 +53,7 @@ func (c *planCheck) checkLastGood() {
 	}
 	switch {
 	case launcher == "endpoint":
-		fail(v.Range, "Revision of an endpoint", "Engine %s is not started by mxflow, so no other revision of it can be started. Remove last_good, or start the engine by %s.", c.plan.Baseline.Engine, plans.OrList(slices.DeleteFunc(c.engines.launchers(), func(l string) bool { return l == "endpoint" })))
+		fail(v.Range, "Revision of an endpoint", "Engine %s is not started by mxflow, so mxflow cannot start another revision of it. Remove last_good, or start the engine by %s.", c.plan.Baseline.Engine, plans.OrList(slices.DeleteFunc(c.engines.launchers(), func(l string) bool { return l == "endpoint" })))
 	case v.Image != "" && !slices.Contains([]string{"docker", "compose"}, launcher):
 		fail(v.Range, "Image of a process", "Engine %s is launched by %s, which has no image. Give last_good a command, or a source with its ref.", c.plan.Baseline.Engine, launcher)
 	case len(v.Command) > 0 && launcher != "process":

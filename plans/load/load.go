@@ -186,7 +186,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	return l
 }
 
-// load decodes in passes: labels, so that a reference may stand before what it
+// load decodes in passes: labels, so that a reference may be before what it
 // refers to; variables and locals, and which blocks for_each and count make, in
 // the order of what they need; bodies; then what needs the whole plan.
 func (l *loader) load() {

@@ -16,25 +16,25 @@ func (c *planCheck) checkPilot() {
 	}
 	at, x := lang.HCL(pilot.Range), c.plan.Executor
 	if c.plan.Baseline == nil {
-		c.Fail(at, "pilot", "Pilot without a baseline", "A pilot launches the baseline, alone and beside launches of the same. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.")
+		c.Fail(at, "pilot", "Pilot without a baseline", "A pilot launches the baseline, alone and with copies of itself as neighbours. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.")
 	}
 	switch {
 	case x == nil || x.Elsewhere():
-		c.Fail(at, "pilot", "Pilot of nothing", "A pilot finds out how many launches may stand side by side on this host, and no executor \"local\" divides it. Add: executor \"local\" { slots = 4 }, or remove the step.")
+		c.Fail(at, "pilot", "Pilot without a local executor", "A pilot finds out how many launches can run side by side on this host, which needs an executor. Add: executor \"local\" { slots = 4 }, or remove the step.")
 	case x.Slots < 2:
-		c.Fail(at, "pilot", "Pilot without neighbours", "The executor has one launch at a time, so that none has a neighbour. Raise slots, or remove the step.")
+		c.Fail(at, "pilot", "Pilot without neighbours", "The executor runs one launch at a time, so none has a neighbour. Raise slots, or remove the step.")
 	}
 	for _, ph := range c.plan.Phases {
 		for _, b := range ph.Steps {
 			switch {
 			case b.Kind == plans.PilotStep && b != pilot:
-				c.Fail(lang.HCL(b.Range), "pilot", "Second pilot", "Step pilot.%s of phase %s finds out how many launches may stand side by side, for the whole plan. Remove one.", pilot.Name, in.Name)
+				c.Fail(lang.HCL(b.Range), "pilot", "Second pilot", "Step pilot.%s of phase %s already finds the number of parallel launches for the whole plan. Remove one.", pilot.Name, in.Name)
 			case (b.Kind == plans.CompareStep || b.Kind == plans.MatrixStep) && !c.follows(ph, in, map[string]bool{}) && (ph != in || slices.Index(ph.Steps, b) < slices.Index(ph.Steps, pilot)):
-				c.Fail(lang.HCL(b.Range), "pilot", "Launches before the pilot", "Step %s.%s does not wait for step pilot.%s, which finds out how many of its launches may stand side by side. Put it behind that, or into a phase that comes after phase %s.", b.Kind, b.Name, pilot.Name, in.Name)
+				c.Fail(lang.HCL(b.Range), "pilot", "Launches before the pilot", "Step %s.%s does not wait for step pilot.%s, which finds out how many of its launches can run in parallel. Put it after the pilot, or into a phase that comes after phase %s.", b.Kind, b.Name, pilot.Name, in.Name)
 			}
 		}
 		if len(ph.Features) > 0 && ph != in && !c.follows(ph, in, map[string]bool{}) {
-			c.Fail(lang.HCL(ph.Range), "pilot", "Launches before the pilot", "Features of phase %s do not wait for step pilot.%s, which finds out how many of their launches may stand side by side. Add to the phase: after = [phase.%s].", ph.Name, pilot.Name, in.Name)
+			c.Fail(lang.HCL(ph.Range), "pilot", "Launches before the pilot", "Features of phase %s do not wait for step pilot.%s, which finds out how many of their launches can run in parallel. Add to the phase: after = [phase.%s].", ph.Name, pilot.Name, in.Name)
 		}
 	}
 }

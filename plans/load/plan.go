@@ -33,7 +33,7 @@ func decodePlan(s *eval.Scope, p *plans.Plan, blocks hcl.Blocks) {
 	b := s.Single(blocks)
 	name := b.Labels[0]
 	if !planName.MatchString(name) {
-		s.Fail(b.LabelRanges[0], "invalid-name", "Invalid plan name", "A plan's name has up to 64 letters, digits, underscores, hyphens and dots: it becomes part of file names.")
+		s.Fail(b.LabelRanges[0], "invalid-name", "Invalid plan name", "A plan's name becomes part of file names: up to 64 letters, digits, underscores, hyphens and dots.")
 	}
 	f := s.Fields(b, planDoc)
 	p.Name, p.Summary = name, f.Text("summary")

@@ -29,7 +29,7 @@ func (c *planCheck) checkProof() {
 	users = c.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
 	for _, key := range sortedUsers(users) {
 		if v := c.used(key); v != nil && (v.MustSee.Traced() || v.MustNotSee.Traced()) {
-			c.Fail(lang.HCL(v.Range), "trace-without-profile", "Nothing takes a profile", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
+			c.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
 		}
 	}
 }

@@ -234,7 +234,7 @@ func (s *settling) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 		return false
 	}
 	if limit := limits[kind]; limit > 0 && len(n.Order) == limit {
-		s.Fail(at, "too-many", "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
+		s.Fail(at, "too-many", "Too many of one kind", "A plan may have up to %d declarations of kind %s. Split it into several plans.", limit, kind)
 		s.tooMany = true
 	}
 	n.ByKey[key] = &eval.Symbol{At: at, Block: b}

@@ -65,7 +65,7 @@ func TestSuitesDecideWhatIsSent(t *testing.T) {
 func TestUnknownSuites(t *testing.T) {
 	for _, c := range []struct{ src, suite, want string }{
 		{suitePlan, "quik", `The plan declares no suite "quik". Did you mean "quick"?`},
-		{suitePlan, "nightly", `There is: "full", "quick".`},
+		{suitePlan, "nightly", `Available: "full", "quick".`},
 		{"plan \"p\" {}\n", "quick", `It declares none; add: suite "quick" {`},
 	} {
 		res := Bytes("plan.hcl", []byte(c.src), planstest.Registry(), Options{Suite: c.suite})

@@ -59,14 +59,14 @@ func (l *loader) targetMetrics(t *plans.Target, workload eval.Pair, metrics hcl.
 	}
 	pairs, ok := l.Pairs(expr, workload.V)
 	if !ok {
-		l.Fail(workload.At, "wrong-type", "Wrong type for metrics", "Each workload has a map of metrics, such as { tg = 57.85 }; this is %s.", lang.Describe(workload.V))
+		l.Fail(workload.At, "wrong-type", "Wrong type for metrics", "Each workload takes a map of metrics, such as { tg = 57.85 }, not %s.", lang.Describe(workload.V))
 		return nil
 	}
 	values := map[string]float64{}
 	for _, p := range pairs {
 		l.checks.targets = append(l.checks.targets, targetNote{t, workload.Key, p.Key, p.KeyAt})
 		if p.V.IsNull() || p.V.Type() != cty.Number {
-			l.Fail(p.At, "wrong-type", "Wrong type for "+p.Key, "%s takes a number; this is %s.", p.Key, lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for "+p.Key, "%s must be a number, not %s.", p.Key, lang.Describe(p.V))
 			continue
 		}
 		values[p.Key], _ = p.V.AsBigFloat().Float64()

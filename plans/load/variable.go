@@ -233,7 +233,7 @@ func (vs *variables) validate(in *input) {
 		}
 		v, _ = v.Unmark()
 		if v.IsNull() || v.Type() != cty.Bool {
-			vs.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition compares, such as var.%s > 0; this is %s.", in.Name, lang.Describe(v))
+			vs.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition must be true or false, such as var.%s > 0, not %s.", in.Name, lang.Describe(v))
 			continue
 		}
 		if v.False() {
@@ -244,20 +244,20 @@ func (vs *variables) validate(in *input) {
 
 // invalid reports a value that its variable refuses, where it was given.
 func (vs *variables) invalid(in *input, message hcl.Expression) {
-	text := "It does not meet the condition of the variable."
+	text := "It violates a validation of the variable."
 	v, ok := vs.Marked(message)
 	switch {
 	case !ok:
 		return
 	case vs.Secrets.Hidden(v):
-		text = "It does not meet the condition of the variable, whose message would show a sensitive value."
+		text = "It violates a validation of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
 		vs.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
 		return
 	default:
 		text = strings.TrimSpace(v.AsString())
 	}
-	vs.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is refused. %s", in.Name, in.From, text)
+	vs.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s", in.Name, in.From, text)
 }
 
 // onlyVariables refuses a condition that needs more than variables, which is

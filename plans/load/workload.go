@@ -18,7 +18,7 @@ import (
 var workloadDoc = &lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
 	Labels: []lang.Label{{Name: "name", Doc: "Its name in references and rules: `workload.<name>`, `<name>.tg.gain`."}},
-	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
+	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element per list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
 	Attrs: slices.Concat(
 		[]plans.Attr{{Name: "summary", Type: plans.String, Doc: "What it represents, in one sentence."}},
 		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
@@ -127,7 +127,7 @@ func decodeLengths(w *plans.Workload, f *eval.Body) {
 	oneLength(f, "prompt_tokens", "prompt_lengths", "how many tokens each prompt has, such as 2048.", w.Data != nil)
 	oneLength(f, "output_tokens", "output_lengths", "how many tokens are generated for each request, such as 32.", w.Data != nil)
 	if at := f.Given("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
-		f.Scope.Fail(f.Where(at), "workload-contradiction", "Two ways to say the same", "The prompts of a dataset have their own lengths. Remove %s, or the dataset.", at)
+		f.Scope.Fail(f.Where(at), "workload-contradiction", "Conflicting arguments", "The prompts of a dataset have their own lengths. Remove %s, or the dataset.", at)
 	}
 }
 
@@ -136,7 +136,7 @@ func oneLength(f *eval.Body, tokens, lengths, why string, optional bool) {
 	drawn := len(f.Blocks.OfType(lengths)) > 0
 	switch {
 	case drawn && !f.Absent(tokens):
-		f.Scope.Fail(f.At(tokens), "workload-contradiction", "Two ways to say the same", "%s has %s and %s. Keep one of them.", f.What, tokens, lengths)
+		f.Scope.Fail(f.At(tokens), "workload-contradiction", "Conflicting arguments", "%s has %s and %s. Keep one of them.", f.What, tokens, lengths)
 	case !drawn && !optional:
 		f.Required(tokens, why)
 	}
@@ -180,16 +180,16 @@ func lengths(f *eval.Body, word string) *plans.Lengths {
 func checkLengths(n *plans.Lengths, in *eval.Body) {
 	switch {
 	case n.Min > n.Max:
-		in.Scope.Fail(in.At("min"), "workload-contradiction", "Lengths contradict each other", "No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
+		in.Scope.Fail(in.At("min"), "workload-contradiction", "Contradictory lengths", "No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
 	case n.Distribution != "uniform" && n.Mean > 0 && (n.Mean < float64(n.Min) || n.Mean > float64(n.Max)):
-		in.Scope.Fail(in.At("mean"), "workload-contradiction", "Lengths contradict each other", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
+		in.Scope.Fail(in.At("mean"), "workload-contradiction", "Contradictory lengths", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
 	}
 }
 
 var paceAttrs = []plans.Attr{
 	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answer makes room for the next request. A list makes one cell per value."},
-	{Name: "rate", Type: plans.Numbers, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of `concurrency`."},
-	{Name: "rate_to", Type: plans.Number, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "The rate at the end of the cell, reached linearly."},
+	{Name: "rate", Type: plans.Numbers, Unit: "requests per second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of `concurrency`."},
+	{Name: "rate_to", Type: plans.Number, Unit: "requests per second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "The rate at the end of the cell, reached linearly."},
 	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: like many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
 	{Name: "burstiness", Type: plans.Number, Min: 0.01, MinSet: true, Max: 100, Doc: "Shape of gamma: 1 is poisson, below 1 is burstier, above 1 more even."},
 	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."},
@@ -227,7 +227,7 @@ func (ws *workloadDecoder) boundCells(w *plans.Workload, f *eval.Body) {
 	ws.cells += min(n, plans.MaxCells)
 	switch {
 	case n > plans.MaxCells:
-		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each of which is measured in every launch; there can be up to %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
+		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
 	case ws.cells <= plans.MaxAllCells:
 		return
 	case before <= plans.MaxAllCells: // said once
@@ -258,7 +258,7 @@ var samplingAttrs = []plans.Attr{
 	{Name: "min_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Sample from tokens with at least this share of the likeliest one's probability; 0 does not send it."},
 	{Name: "repetition_penalty", Type: plans.Number, Default: 0.0, MinSet: true, Max: 10, Doc: "Divides the score of tokens that came before; 1 changes nothing, 0 does not send it."},
 	{Name: "seed", Type: plans.Int, Default: 42.0, MinSet: true, Max: math.MaxInt32, Doc: "Seed of prompts, lengths, arrivals and sampling."},
-	{Name: "same_texts", Type: plans.Bool, Default: false, Doc: "Send all arms of a round the same texts, each after its own beginning: for what depends on the text, such as speculation. The price: an engine that remembers texts can gain by it. Without it, every launch has its own texts."},
+	{Name: "same_texts", Type: plans.Bool, Default: false, Doc: "Send all arms of a round the same texts, each after a unique prefix: for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."},
 	{Name: "ignore_eos", Type: plans.Bool, Default: true, Doc: "Continue past the end of text, which enforces the length of the answer."},
 }
 
@@ -387,7 +387,7 @@ func (ws *workloadDecoder) datasetOf(name string) (*plans.Dataset, error) {
 }
 
 // ReadDataset reads a file of prompts for a workload that no plan declares. What
-// it holds is for rows to say. Errors begin with the name.
+// it holds is for rows to say. Errors start with the name.
 func ReadDataset(name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
 	return dataset(new(plans.Plan), name, rows)
 }
@@ -419,7 +419,7 @@ func checkData(w *plans.Workload, f *eval.Body) {
 		return
 	}
 	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.Where(name), "no-use-in-workload", "No use in this workload", format, args...)
+		f.Scope.Fail(f.Where(name), "no-use-in-workload", "Argument has no effect", format, args...)
 	}
 	switch {
 	case w.Arrival == "trace" && !d.Trace:

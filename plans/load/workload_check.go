@@ -15,7 +15,7 @@ func checkWorkload(w *plans.Workload, f *eval.Body) {
 	checkRoom(w, f)
 	for _, c := range w.Concurrency {
 		if f.Given("requests") != "" && w.Requests < c {
-			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests are never %d at once. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
+			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
 			break
 		}
 	}
@@ -24,7 +24,7 @@ func checkWorkload(w *plans.Workload, f *eval.Body) {
 		value float64 // 0 is not sent
 	}{{"top_p", w.TopP}, {"top_k", float64(w.TopK)}, {"min_p", w.MinP}} {
 		if w.Temperature == 0 && of.value != 0 {
-			f.Scope.Warn(f.At(of.name), "no-use-in-workload", "Sampling has no effect", "With temperature 0 the likeliest token is taken, whatever %s is. Set a temperature, or remove %s.", of.name, of.name)
+			f.Scope.Warn(f.At(of.name), "no-use-in-workload", "Sampling has no effect", "At temperature 0 the likeliest token is always taken, whatever %s is. Set a temperature, or remove %s.", of.name, of.name)
 			break
 		}
 	}
@@ -36,18 +36,18 @@ const minDuration = time.Second
 
 func checkPace(w *plans.Workload, f *eval.Body) {
 	if w.Duration > 0 && w.Duration < minDuration {
-		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration below a second measures nothing, and this is %s. Set duration = \"30s\", or another of 1s or more, or replace it with requests.", w.Duration)
+		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration must be at least 1s, not %s. Set duration = \"30s\", or use requests instead.", w.Duration)
 	}
 	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.At(name), "no-use-in-workload", "No use in this workload", format, args...)
+		f.Scope.Fail(f.At(name), "no-use-in-workload", "Argument has no effect", format, args...)
 	}
 	if f.Given("concurrency") != "" && w.Open() {
 		other := f.Given("rate", "arrival")
-		f.Scope.Fail(f.At("concurrency"), "workload-contradiction", "Two ways to pace", "concurrency sends when an answer makes room, %s on schedule. Remove one of them; max_concurrency caps an open loop.", other)
+		f.Scope.Fail(f.At("concurrency"), "workload-contradiction", "Two ways to pace", "concurrency paces by answers (closed loop), %s by a schedule (open loop). Remove one; max_concurrency caps an open loop.", other)
 	}
 	if w.Arrival == "trace" {
 		if w.Data == nil {
-			noUse("arrival", "A trace sends at the times of a dataset. Add: dataset { file = \"trace.jsonl\" }, on lines of its own, or choose another arrival.")
+			noUse("arrival", "A trace sends at the times of a dataset. Add: dataset { file = \"trace.jsonl\" }, on separate lines, or choose another arrival.")
 		}
 		if name := f.Given("rate", "rate_to"); name != "" {
 			noUse(name, "A trace has its own times, so %s has no effect. Remove it, or choose another arrival.", name)
@@ -55,7 +55,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 	} else if len(w.Rate) == 0 {
 		for _, name := range []string{"rate_to", "arrival", "max_concurrency"} {
 			if !f.Absent(name) {
-				noUse(name, "%s is for requests sent on schedule. Add rate, the requests per second, or remove %s.", name, name)
+				noUse(name, "%s only applies to requests sent on schedule. Add rate, in requests per second, or remove %s.", name, name)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 
 func checkPrompts(w *plans.Workload, f *eval.Body) {
 	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.Where(name), "no-use-in-workload", "No use in this workload", format, args...)
+		f.Scope.Fail(f.Where(name), "no-use-in-workload", "Argument has no effect", format, args...)
 	}
 	if w.API == "completions" {
 		switch {
@@ -123,7 +123,7 @@ func checkRoom(w *plans.Workload, f *eval.Body) {
 	for _, cell := range w.Cells() {
 		n, turns := cell.Requests+cell.Warmup, max(1, w.Turns)
 		if n*turns > maxCellMessages {
-			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d requests, warm-up included, of up to %d turns each: %d messages. All of a cell are generated beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or turns.",
+			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d requests, warm-up included, of up to %d turns each: %d messages. All messages of a cell are generated in advance, at most %d. Lower requests (or the rate or duration that they follow from), or turns.",
 				cell.Address, n, turns, n*turns, maxCellMessages)
 			return
 		}
@@ -137,10 +137,10 @@ func checkRoom(w *plans.Workload, f *eval.Body) {
 		one := cell.Depth + w.SystemTokens + turns*prompt
 		switch {
 		case one > plans.MaxTokens:
-			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "A prompt of %s has %d tokens with what comes before it, but at most %d can be generated. Lower prompt_tokens, depth, system_tokens or turns.", cell.Address, one, plans.MaxTokens)
+			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "A prompt of %s has %d tokens including its context, but at most %d can be generated. Lower prompt_tokens, depth, system_tokens or turns.", cell.Address, one, plans.MaxTokens)
 			return
 		case n*one > maxCellTokens:
-			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d prompts, warm-up included, of %d tokens each with what comes before them: %d tokens. All of a cell are generated beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or the lengths.",
+			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d prompts, warm-up included, of %d tokens each, including their context: %d tokens. All prompts of a cell are generated in advance, at most %d. Lower requests (or the rate or duration that they follow from), or the lengths.",
 				cell.Address, n, one, n*one, maxCellTokens)
 			return
 		}

@@ -167,7 +167,7 @@ func TestShortDurations(t *testing.T) {
 	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {
 		for _, pace := range []string{"", "rate = 5\n"} {
 			res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), planstest.Registry(), Options{})
-			if res.OK() == refused || refused && !strings.Contains(planstest.Text(&res.Findings), "below a second measures nothing, and this is "+duration) {
+			if res.OK() == refused || refused && !strings.Contains(planstest.Text(&res.Findings), "must be at least 1s, not "+duration) {
 				t.Errorf("%s %s: %s", duration, pace, planstest.Text(&res.Findings))
 			}
 		}

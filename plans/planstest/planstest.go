@@ -165,7 +165,7 @@ func PlainPlan(n, rules int) []byte {
 var GeneratedPlan string
 
 // Hang is longer than any machine needs: what takes that long would not end. How
-// fast something is stands in benchmarks.
+// fast something is is in benchmarks.
 const Hang = time.Minute
 
 // Decoded is all that a plan came out as, but for where it stands.

@@ -21,7 +21,7 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands where a secret was.
+// Mark is where a secret was.
 const Mark = "[redacted]"
 
 // MinLength is the length, in bytes, from which a text can be a secret. A

@@ -16,7 +16,7 @@ import (
 func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	name := rest[0]
 	if e := ns.plan.CommandEngine(); e != nil {
-		return nil, Wrong("not-measured", "Workload is not measured", "engine.%s.%s is a command, which is sent no workload. Read one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name).about(AboutProtocol)
+		return nil, Wrong("not-measured", "Workload is not measured", "engine.%s.%s is a command, which receives no workload. Use one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name).about(AboutProtocol)
 	}
 	if sent := ns.measured[f.Protocol]; !slices.Contains(sent, name) {
 		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).about(AboutProtocol)
@@ -33,7 +33,7 @@ func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *
 		return nil, err
 	}
 	if len(cells) != 1 {
-		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; write one of %s in front of the metric.", name, addresses(cells))
+		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; put one of %s before the metric.", name, addresses(cells))
 	}
 	if err := lacks(ns.Workloads[name], m); err != nil {
 		return nil, err
@@ -41,9 +41,9 @@ func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *
 	return ns.metric(in, cells[0].Address, m, rest)
 }
 
-// Measured follows what stands behind a workload's name in an address: elements of a
+// Measured follows what follows a workload's name in an address: elements of a
 // cell's address, and a metric or the field's name for one (tg32). It returns the cells
-// that it may be of, the metric, and what stands behind it.
+// that it may be of, the metric, and what follows it.
 func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell, measure.Metric, []string, *Error) {
 	path := strings.Join(append([]string{workload}, rest...), ".")
 	cells, rest = narrow(cells, rest)
@@ -66,11 +66,11 @@ func lacks(w *plans.Workload, m measure.Metric) *Error {
 	switch m.Name {
 	case "goodput", "slo_attainment":
 		if len(w.SLO) == 0 {
-			return Wrong("not-measured", "Nothing to be good by", "%s counts requests that keep limits, and workload %q has none. Add to it: slo { ttft = \"300ms\" }, on lines of its own.", m.Name, w.Name)
+			return Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as slo { ttft = \"300ms\" }, on separate lines.", m.Name, w.Name)
 		}
 	case "ttft_corrected", "pp_corrected":
 		if w.LatencyCorrection == "none" {
-			return Wrong("not-measured", "Nothing is corrected", "Workload %q has no latency correction, so there is no %s of it. Read %s, or set latency_correction.", w.Name, m.Name, strings.TrimSuffix(m.Name, "_corrected"))
+			return Wrong("not-measured", "No latency correction", "Workload %q has no latency correction, so it has no %s. Use %s, or set latency_correction.", w.Name, m.Name, strings.TrimSuffix(m.Name, "_corrected"))
 		}
 	}
 	return nil
@@ -112,9 +112,9 @@ func notAMetric(workload, word string, cells []plans.Cell) *Error {
 	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "" {
 		hint := ""
 		if elementOf(cells, word) {
-			hint = " Elements stand in the order prompt, output, depth, concurrency, rate, and none is left out."
+			hint = " Write all elements, in the order prompt, output, depth, concurrency, rate."
 		}
-		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; there are %s.%s", workload, word, addresses(cells), hint)
+		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s.%s", workload, word, addresses(cells), hint)
 	}
 	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, workloadMetrics()))
 }
@@ -142,7 +142,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		against, named := plans.ReferenceOf(rest[0])
 		if named || rest[0] == string(plans.Base) {
 			if against == plans.LastGood && ns.plan.LastGood == nil {
-				return nil, Wrong("unknown-reference", "No last good engine", "%s reads last_good, and the plan does not say which that is. Add: last_good { image = \"…\" }, or command, or a source with its ref.", in.Path)
+				return nil, Wrong("unknown-reference", "No last good engine", "%s reads last_good, which the plan does not declare. Add last_good { image = \"…\" }, or one with a command or a source.", in.Path)
 			}
 			in.Against, in.Relation = against, plans.Base // until a comparison says otherwise
 			rest = rest[1:]
@@ -155,7 +155,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		if rest[0] != "median" && measure.IsStat(rest[0]) && in.Relation != plans.Base && slices.Contains([]string{"gain", "change", "delta"}, rest[1]) {
 			return nil, statisticOfBoth(in.Path, m, rest[0], rest[1])
 		}
-		return nil, Wrong("invalid-address", "Unknown address", "Nothing stands below %q; %q is too much.", rest[0], strings.Join(rest[1:], "."))
+		return nil, Wrong("invalid-address", "Unknown address", "%q has no members: remove %q.", rest[0], strings.Join(rest[1:], "."))
 	}
 	switch word := rest[0]; {
 	case word == "gain" || word == "change" || word == "delta":
@@ -167,7 +167,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		for _, against := range plans.References {
 			names = append(names, string(against))
 		}
-		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; there are %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
+		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; expected one of %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
 	}
 }
 
@@ -178,15 +178,15 @@ func statisticOfBoth(path string, m measure.Metric, stat, relation string) *Erro
 	if m.Better == measure.Lower {
 		op = "<="
 	}
-	return Wrong("invalid-address", "Unknown address", "Nothing stands below %q. Compare it with that of the base: %s.%s %s 1.05 * %s.base.%s.", stat, stem, stat, op, stem, stat)
+	return Wrong("invalid-address", "Unknown address", "%q has no members. Compare it with the base's: %s.%s %s 1.05 * %s.base.%s.", stat, stem, stat, op, stem, stat)
 }
 
 func (ns *Namespace) relation(in *plans.Input, m measure.Metric, rel plans.Relation) (*plans.Input, *Error) {
 	if in.Relation == plans.Base && in.Against == plans.Parent {
-		return nil, Wrong("invalid-address", "Unknown address", "base has statistics only; write .%s without base.", rel)
+		return nil, Wrong("invalid-address", "Unknown address", "base only has statistics; write .%s without base.", rel)
 	}
 	if rel == plans.Gain && m.Better == measure.Neither {
-		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so there is no gain; use .change or .delta.", m.Name)
+		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so it has no gain; use .change or .delta.", m.Name)
 	}
 	in.Relation = rel
 	if in.Ratio() {
@@ -196,14 +196,14 @@ func (ns *Namespace) relation(in *plans.Input, m measure.Metric, rel plans.Relat
 }
 
 func (ns *Namespace) statistic(in *plans.Input, m measure.Metric, stat string) (*plans.Input, *Error) {
-	// One value a launch has neither percentiles nor a spread nor requests: such
+	// One value per launch has neither percentiles nor a spread nor requests: such
 	// a rule could never be decided.
 	if m.Scope != measure.PerRequest && stat != "n" && (stat == "n_requests" || measure.LeastValues(stat) > 1) {
 		cell := in.Cell
 		if cell == "" {
 			cell = "engine"
 		}
-		return nil, Wrong("invalid-address", "One value a launch", "A launch has one %s, so there is no %s of it. Write %s.%s.", m.Name, stat, cell, m.Name)
+		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, cell, m.Name)
 	}
 	in.Stat = stat
 	switch stat {
@@ -234,7 +234,7 @@ func (ns *Namespace) property(in *plans.Input, rest []string, f *plans.Feature) 
 func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	names := ns.plan.Protocol(f.Protocol).LevelNames()
 	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, where <level> is one of %s.", strings.Join(names, ", "))
 	}
 	if !slices.Contains(names, rest[1]) {
 		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).about(AboutProtocol)
@@ -253,14 +253,14 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 	if at < 0 {
 		names := plans.Names(level.Finds, func(n plans.Found) string { return n.Name })
 		if len(names) == 0 {
-			return nil, Wrong("invalid-address", "Unknown address", "Level %q finds no numbers, so nothing stands below its verdict; %q is too much.", in.Name, rest[0])
+			return nil, Wrong("invalid-address", "Unknown address", "Level %q has a verdict but no numbers: remove %q.", in.Name, rest[0])
 		}
-		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q finds no %q; it finds %s.%s", in.Name, rest[0], listed(names), lang.DidYouMean(rest[0], names))
+		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q has no number %q; it has %s.%s", in.Name, rest[0], listed(names), lang.DidYouMean(rest[0], names))
 	}
 	n := level.Finds[at]
 	if n.Words != nil {
 		if len(rest) > 1 {
-			return nil, Wrong("invalid-address", "Unknown address", "%s is a word, so nothing stands below it; %q is too much.", in.Path, rest[1])
+			return nil, Wrong("invalid-address", "Unknown address", "%s is a word and has no members: remove %q.", in.Path, rest[1])
 		}
 		in.Kind, in.Name, in.Type, in.Words = plans.InputObserved, plans.FoundAddress(in.Name, n.Name), plans.WordInput, strings.Join(n.Words, ",")
 		return in, nil
@@ -270,17 +270,17 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 		return nil, err
 	}
 	if in.Against.Unqualified() {
-		return nil, Wrong("invalid-address", "Level of a reference", "Levels run on the candidate, its parent and the baseline, and not on %s. Read .root or the parent.", in.Against)
+		return nil, Wrong("invalid-address", "Level of a reference", "Levels run on the candidate, its parent and the baseline, not on %s. Use .root or the parent.", in.Against)
 	}
 	if in.Kind = plans.InputFound; in.Stat != "median" {
-		return nil, Wrong("invalid-address", "One value a launch", "A level finds one %s, in the one qualification launch, so there is no %s of it. Write levels.%s.%s.", n.Name, in.Stat, in.Name, n.Name)
+		return nil, Wrong("invalid-address", "One value per launch", "A level has one %s, from its single qualification launch, so it has no %s. Write levels.%s.%s.", n.Name, in.Stat, in.Name, n.Name)
 	}
 	return in, nil
 }
 
 func (ns *Namespace) knob(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	if len(rest) != 2 || ns.Knobs[rest[1]] == nil {
-		return nil, Wrong("unknown-reference", "Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(lang.KeysOf(ns.Knobs), ", "))
+		return nil, Wrong("unknown-reference", "Unknown knob", "Write knob.<name>, where <name> is one of %s.", strings.Join(lang.KeysOf(ns.Knobs), ", "))
 	}
 	in.Kind, in.Name, in.Type = plans.InputKnob, rest[1], plans.WordInput
 	return in, nil
@@ -288,7 +288,7 @@ func (ns *Namespace) knob(in *plans.Input, rest []string) (*plans.Input, *Error)
 
 func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.<metric>, with one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.<metric>, where <metric> is one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
 	}
 	if rest[1] == "observed" {
 		return ns.observed(in, rest[2:])
@@ -298,7 +298,7 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 		return nil, Wrong("unknown-metric", "Unknown metric", "engine.* has no metric %q.%s", rest[1], suggestMetric(rest[1], append(metricNames(measure.PerLaunch), "observed")))
 	}
 	if (m.Name == "startup_s" || m.Name == "first_request_s") && ns.plan.CommandEngine() != nil {
-		return nil, Wrong("unknown-metric", "Unknown metric", "A command does not become ready and is asked nothing, so it has no %s. Let it print the time that it needs, and declare it as a metric.", m.Name)
+		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", m.Name)
 	}
 	if err := ns.unobserved(m); err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 func (ns *Namespace) machine(in *plans.Input, rest []string, scope measure.Scope) (*plans.Input, *Error) {
 	names := metricNames(scope)
 	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(names, ", "))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, where <metric> is one of %s.", rest[0], strings.Join(names, ", "))
 	}
 	m, ok := measure.LookupIn(rest[1], scope)
 	if !ok {
@@ -348,7 +348,7 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 	}
 	hint := lang.Suggest(path[1], plans.Names(ns.plan.Targets, func(t *plans.Target) string { return t.Name }))
 	if hint == "" {
-		hint = " The plan declares none: target \"name\" { … } holds numbers to beat."
+		hint = " The plan declares none. Declare numbers to beat in target \"name\" { … }."
 	}
 	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
 }
@@ -367,7 +367,7 @@ func numbersOf(t *plans.Target) (list []string) {
 func (ns *Namespace) command(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	e := ns.plan.CommandEngine()
 	if e == nil {
-		return nil, Wrong("not-a-command", "Not a command", `command.* is what an engine of kind "command" prints, and the baseline's engine is none. Read a workload, as in chat.tg.gain.`)
+		return nil, Wrong("not-a-command", "Not a command", `command.* is printed by engines of kind "command"; the baseline's engine is of another kind. Use a workload, as in chat.tg.gain.`)
 	}
 	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
@@ -384,7 +384,7 @@ func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Er
 	name := path[strings.Index(path, plans.CommandKind+".")+len(plans.CommandKind)+1:]
 	word, _, _ := strings.Cut(name, ".")
 	if cells := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+word) }); len(cells) > 0 {
-		return Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels; write one of %s.", word, e.Kind, e.Name, listed(cells))
+		return Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels: write one of %s.", word, e.Kind, e.Name, listed(cells))
 	}
 	return Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, word, lang.Suggest(word, names))
 }
@@ -394,19 +394,19 @@ func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Er
 func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	e := ns.plan.UnderTest()
 	if e == nil {
-		return nil, Wrong("unknown-reference", "Unknown observation", "engine.observed is what the baseline's engine says of itself, and the plan has no baseline.")
+		return nil, Wrong("unknown-reference", "Unknown observation", "engine.observed reads observations of the baseline's engine, but the plan has no baseline.")
 	}
 	if len(rest) < 1 {
 		_, names, _ := plans.FindObserved(e.Observed, "")
-		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.observed.<name>, with one of %s.", lang.OrNothing(names))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.observed.<name>, where <name> is one of %s.", lang.OrNothing(names))
 	}
 	o, names, ok := plans.FindObserved(e.Observed, rest[0])
 	if !ok {
-		return nil, Wrong("unknown-reference", "Unknown observation", "Nothing called %q is observed of engine.%s.%s.%s To observe it, add to the engine: observe %q { log = \"…\" }.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
+		return nil, Wrong("unknown-reference", "Unknown observation", "No observation is called %q in engine.%s.%s.%s To observe it, add to the engine: observe %q { log = \"…\" }.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
 	}
 	if ty := InputType(o.Type); ty != plans.NumberInput {
 		if len(rest) > 1 {
-			return nil, Wrong("invalid-address", "Unknown address", "%s is a %s, so nothing stands below it; %q is too much.", in.Path, ty, rest[1])
+			return nil, Wrong("invalid-address", "Unknown address", "%s is a %s and has no members: remove %q.", in.Path, ty, rest[1])
 		}
 		in.Kind, in.Name, in.Type = plans.InputObserved, o.Name, ty
 		return in, nil
@@ -424,7 +424,7 @@ func (ns *Namespace) unobserved(m measure.Metric) *Error {
 	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit && InputType(o.Type) == plans.NumberInput {
 		return nil
 	}
-	return Wrong("not-measured", "Not observed", "engine.%s is what the engine says of itself, and nothing of that name is observed of engine.%s.%s in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
+	return Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each argument on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
 // InputType is what a rule sees of an observation.
@@ -441,7 +441,7 @@ func InputType(ty string) plans.InputType {
 // imported resolves imported.<name>.<cell>.<metric>[.<stat>].
 func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Error) {
 	if len(path) < 4 || len(path) > 5 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write imported.<name>.<cell>.<metric>.<stat>, as `mxflow import` shows them.")
+		return nil, Wrong("invalid-address", "Incomplete address", "Write imported.<name>.<cell>.<metric>.<stat>; `mxflow import` lists them.")
 	}
 	var names []string
 	for _, i := range ns.plan.Imported {
@@ -465,11 +465,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 		}
 	}
 	if metrics == nil {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; it has %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
 	}
 	m, ok := i.Result.Lookup(path[2], path[3])
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; it has %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
 	}
 	stats := m.StatNames()
 	stat := stats[0]
@@ -477,11 +477,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 	case len(path) == 5:
 		stat = path[4]
 	case len(stats) > 1:
-		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats))
+		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers: append one of %s.", in.Path, listed(stats))
 	}
 	v, ok := m.Stats[stat]
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
+		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; it has %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
 	}
 	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
 	if stat == "cv" {
@@ -520,7 +520,7 @@ func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Uns
 // printed.
 func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads a step", "A criterion judges its own feature. Numbers of a step are read by the gate of a phase: put this rule into one.")
+		return nil, Wrong("whose-value", "Criterion reads a step", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read steps.")
 	}
 	var names []string
 	var phase string
@@ -540,23 +540,23 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	}
 	switch {
 	case len(names) == 0:
-		return nil, Wrong("invalid-address", "Rule on a step", "Rules read what features measured, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), cells of a matrix (matrix.<step>.best.<workload>.tg.gain) and its counts, and numbers that a step \"exec\" prints for its metric blocks, of which none stands before this gate. A step that fails fails its phase by itself, so there is nothing to write. Remove the rule.").about(AboutName)
+		return nil, Wrong("invalid-address", "Rule on a step", "No step before this gate has numbers. Rules read features, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), cells of a matrix (matrix.<step>.best.<workload>.tg.gain) and its counts, and the metrics of a step \"exec\". A step that fails already fails its phase: remove the rule.").about(AboutName)
 	case step == nil:
 		given := ""
 		if len(path) > 1 {
 			given = path[1]
 		}
-		return nil, Wrong("unknown-reference", "Unknown step", "No step \"exec\" with metric blocks and no step \"matrix\" in this phase, or in one that it comes after, is called %q; there are %s.%s", given, strings.Join(names, ", "), lang.DidYouMean(given, names))
+		return nil, Wrong("unknown-reference", "Unknown step", "This phase and those before it have no step %q with numbers (an \"exec\" with metric blocks, or a \"matrix\"); they have %s.%s", given, strings.Join(names, ", "), lang.DidYouMean(given, names))
 	case len(path) < 3:
 		return nil, Wrong("invalid-address", "Incomplete address", "Write step.%s.%s.", step.Name, step.Finds[0].Name)
 	}
 	at := slices.IndexFunc(step.Finds, func(n plans.Found) bool { return n.Name == path[2] })
 	if at < 0 {
 		numbers := plans.Names(step.Finds, func(n plans.Found) string { return n.Name })
-		return nil, Wrong("unknown-metric", "Unknown metric", "Step %q finds no %q; it finds %s.%s", step.Name, path[2], strings.Join(numbers, ", "), lang.DidYouMean(path[2], numbers))
+		return nil, Wrong("unknown-metric", "Unknown metric", "Step %q has no number %q; it has %s.%s", step.Name, path[2], strings.Join(numbers, ", "), lang.DidYouMean(path[2], numbers))
 	}
 	if len(path) > 3 {
-		return nil, Wrong("invalid-address", "Unknown address", "A step runs once and is compared with nothing, so nothing stands below %q; %q is too much.", path[2], path[3])
+		return nil, Wrong("invalid-address", "Unknown address", "A step runs once and has nothing to compare with: %q has no members. Remove %q.", path[2], path[3])
 	}
 	n := step.Finds[at]
 	in.Row = &plans.Row{Phase: phase, Step: step.Name, Of: step.Kind}
@@ -569,20 +569,20 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 // found, by which a gate says whether a port is worth the work.
 func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion judges its own feature: write %s.base, or %s.root where its parent is another. The baseline's own numbers are read by gates.", strings.Join(rest, "."), strings.Join(rest, "."))
+		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion can only read its own feature: write %s.base, or %s.root if the baseline is not its parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."), strings.Join(rest, "."))
 	}
 	if ns.plan.Baseline == nil {
-		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline whose levels could find anything.")
+		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline.")
 	}
 	if len(rest) < 3 {
-		return nil, Wrong("invalid-address", "Incomplete address", "The baseline passes its levels before any gate is decided, so that their verdicts say nothing here. Write baseline.levels.<level>.<number>.")
+		return nil, Wrong("invalid-address", "Incomplete address", "The baseline always passes its levels before a gate is decided, so only their numbers can be read here. Write baseline.levels.<level>.<number>.")
 	}
 	in, err := ns.level(in, rest, &plans.Feature{Name: "baseline", Protocol: ns.plan.Baseline.Protocol})
 	switch {
 	case err != nil:
 		return nil, err
 	case in.Relation != plans.Own:
-		return nil, Wrong("invalid-address", "Unknown address", "The baseline is compared with nothing, so nothing stands below %q.", strings.Join(rest[:3], "."))
+		return nil, Wrong("invalid-address", "Unknown address", "The baseline has nothing to compare with: %q has no members.", strings.Join(rest[:3], "."))
 	}
 	row := plans.BaselineRow
 	in.Row, in.Feature = &row, row.Key()

@@ -91,7 +91,7 @@ func (f *claimed) read(op string) (*plans.Claim, *Error) {
 	}
 	c := &plans.Claim{Form: in.Form(limit), Input: in, More: more, Strict: strict, Threshold: limit}
 	if math.IsNaN(limit) || math.IsInf(limit, 0) {
-		return nil, Wrong("rule-type", "Not a number", "What %s is compared with in %s is not a finite number.", in.Path, f.leaf.Text)
+		return nil, Wrong("rule-type", "Not a number", "%s is not compared with a finite number in %s.", in.Path, f.leaf.Text)
 	}
 	return c, f.impossible(c)
 }
@@ -101,7 +101,7 @@ func (f *claimed) read(op string) (*plans.Claim, *Error) {
 func (f *claimed) number(sum linear) (in *plans.Input, factor, limit float64, err *Error) {
 	switch len(sum.terms) {
 	case 0:
-		return nil, 0, 0, Wrong("rule-reads-nothing", "Comparison reads nothing", "In %s what is measured cancels out. Compare a measured value, such as chat.tg.gain >= 0.10.", f.leaf.Text)
+		return nil, 0, 0, Wrong("rule-reads-nothing", "Comparison reads nothing", "The measured values in %s cancel out. Compare a measured value, such as chat.tg.gain >= 0.10.", f.leaf.Text)
 	case 1:
 		t := sum.terms[0]
 		return t.in, t.factor.value, Rounded(-sum.constant.value / t.factor.value), nil
@@ -205,7 +205,7 @@ func apart(delta *plans.Input) (own, base *plans.Input) {
 }
 
 // linear is a sum of inputs, each times a factor, and a constant: what one side
-// of a comparison has to be for statistics to decide it.
+// of a comparison must be for statistics to decide it.
 type linear struct {
 	terms    []term
 	constant amount
@@ -381,16 +381,16 @@ func (f *claimed) impossible(c *plans.Claim) *Error {
 	var limits string
 	switch {
 	case saved && c.Threshold >= 1:
-		limits = "less than 1, since no more than all of it can be saved"
+		limits = "always less than 1, as at most all of it can be saved"
 	case !saved && c.Threshold <= -1:
-		limits = "more than -1, since no more than all of it can be lost"
+		limits = "always more than -1, as at most all of it can be lost"
 	default:
 		return nil
 	}
 	if saved == c.More {
 		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, f.leaf.Text)
 	}
-	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
+	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with one that you would not accept, such as -0.03 for a loss of 3%%.", in.Path, limits, f.leaf.Text)
 }
 
 // joinLogic is a tree of op over two; nil where one of them is not known.

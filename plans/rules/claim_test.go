@@ -138,7 +138,7 @@ func TestNearestForms(t *testing.T) {
 		{"min(chat.ttft, chat.e2e) < 5", "Function of a measurement", "(chat.ttft < 5 or chat.e2e < 5)"},
 	} {
 		_, errs := r.compile(c.rule, "criterion")
-		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.HasSuffix(errs[0].Detail, " Write in its place: "+c.form+".") {
+		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.HasSuffix(errs[0].Detail, " Write instead: "+c.form+".") {
 			t.Errorf("%s: %v, want %s", c.rule, errs, c.form)
 			continue
 		}
@@ -159,14 +159,14 @@ func TestNextBestForms(t *testing.T) {
 		{"criterion", "chat.tg / chat.pp > 2", "Different measurements compared", "chat.tg.gain >= 0.05 and chat.pp.gain >= 0.05"},
 		{"criterion", "chat.prompt_tokens.cv > chat.tg.cv", "Different measurements compared", "chat.prompt_tokens.change >= 0.05 and chat.tg.gain >= 0.05"},
 		{"criterion", "chat.tg * chat.pp > 2", "Product of measurements", "chat.tg.gain >= 0.05 and chat.pp.gain >= 0.05"},
-		{"criterion", "chat.tg.gain * chat.tg.base >= 2", "Product of measurements", "chat.tg.gain >= 0.05, or with a number"},
+		{"criterion", "chat.tg.gain * chat.tg.base >= 2", "Product of measurements", "chat.tg.gain >= 0.05, or with a constant"},
 		{"criterion", "chat.tg / (1 - chat.error_rate) >= 30", "Product of measurements", "which may be zero"},
 		{"criterion", "min(chat.tg, 5) > 3", "Function of a measurement", "by itself"},
 		{"criterion", "chat.tg >= 0.9 * chat.tg.base + 5", "Relative and absolute in one comparison", "chat.tg.change >= -0.1, or with a number, as in chat.tg.delta >= 5"},
 		{"criterion", "chat.tg.base >= chat.tg.root", "Nothing of the candidate", "chat.tg.root.change, against its parent chat.tg.change"},
 		{"criterion", "chat.tg > 30 + engine.crashes * 0.5", "Units do not match", "count"},
-		{"criterion", "chat.errors / chat.tg.n_requests < 0.1 * chat.tg.n_requests", "One launch against all in one comparison", "error_rate"},
-		{"criterion", "chat.tg / (1 + engine.crashes) > 30", "Counted and measured in one comparison", "engine.crashes is counted"},
+		{"criterion", "chat.errors / chat.tg.n_requests < 0.1 * chat.tg.n_requests", "Per-launch and overall count in one comparison", "error_rate"},
+		{"criterion", "chat.tg / (1 + engine.crashes) > 30", "Count and measurement in one comparison", "engine.crashes is an exact count"},
 		{"three", `feature["first"].chat.tg > feature["second"].chat.tg`, "Features compared", `feature["first"].chat.tg.gain >= 0.05 and feature["second"].chat.tg.gain >= 0.05`},
 		{"criterion", "chat.tg.gain <= -1", "Comparison can never hold", "more than -1"},
 		{"criterion", "chat.ttft.gain >= 10", "Comparison can never hold", "less than 1"},
@@ -175,8 +175,8 @@ func TestNextBestForms(t *testing.T) {
 		{"criterion", "chat.tg.change > -2", "Comparison always holds", "more than -1"},
 		{"criterion", "chat.tg + chat.tg.base > 60", "Different measurements compared", "chat.tg.gain >= 0.05"},
 		{"criterion", "chat.tg > -2 * chat.tg.base", "Comparison always holds", "more than -1"},
-		{"criterion", "chat.tg - chat.tg > 2", "Comparison reads nothing", "cancels out"},
-		{"criterion", "0 * chat.tg > 2", "Comparison reads nothing", "cancels out"},
+		{"criterion", "chat.tg - chat.tg > 2", "Comparison reads nothing", "cancel out"},
+		{"criterion", "0 * chat.tg > 2", "Comparison reads nothing", "cancel out"},
 		{"criterion", "chat.tg / 0 > 2", "Not a number", "divides by zero"},
 	} {
 		_, errs := r.compile(c.rule, c.place)

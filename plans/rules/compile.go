@@ -39,7 +39,7 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 		return nil, r.errs
 	}
 	if !measures(r.p) {
-		r.refuse(tree.Node, "rule-reads-nothing", "Rule reads nothing", "This rule would say the same whatever is measured. Compare a metric, such as chat.tg.gain >= 0.10.")
+		r.refuse(tree.Node, "rule-reads-nothing", "Rule reads nothing", "This rule has the same result whatever is measured. Compare a metric, such as chat.tg.gain >= 0.10.")
 		return nil, r.errs
 	}
 	if err := assemble(r.p, tree); err != nil {
@@ -148,7 +148,7 @@ func (ns *Namespace) hypothesis(f *plans.Feature) hcl.Diagnostics {
 		at = h.ExpectRange
 	}
 	if err == nil {
-		err = Wrong("invalid-address", "Hypothesis without a metric", "%q is no metric. Write a workload and a metric, such as \"chat.tg\"; how much it changes is said by expect.", h.Metric)
+		err = Wrong("invalid-address", "Hypothesis without a metric", "%q is not a metric. Write a workload and a metric, such as \"chat.tg\"; expect says by how much it changes.", h.Metric)
 	}
 	err.At = -1 // it is about a rule that nobody wrote
 	return hcl.Diagnostics{err.Diagnostic(at, "", nil)}
@@ -211,7 +211,7 @@ func (ns *Namespace) preference(f *plans.Feature) hcl.Diagnostics {
 		}
 	}
 	if c.Prefer == "" {
-		return refuse(Wrong("choice", "No metric to choose by", "No criterion in accept compares a metric that has a better direction with the parent, so nothing says which alternative is the best of several that pass. Add prefer, such as prefer = \"chat.tg\"."))
+		return refuse(Wrong("choice", "No metric to choose by", "No criterion in accept compares a metric that has a better direction with the parent, so the best of several passing alternatives is undefined. Add prefer, such as prefer = \"chat.tg\"."))
 	}
 	expr := c.Prefer + ".gain > 0"
 	program, errs := ns.Compile(expr, &Scope{Own: f, Criterion: true})

@@ -34,7 +34,7 @@ func usualMetric(given string, names []string) string {
 	return fmt.Sprintf(" Did you mean %q? It is in %s.", name, m.Unit)
 }
 
-// headHint is a sentence for an address that begins with no name that a rule has:
+// headHint is a sentence for an address that starts with no name that a rule has:
 // with an arm, or with the metric.
 func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
 	head := rest[0]
@@ -44,12 +44,12 @@ func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
 		rel := cmp.Or(string(against), string(plans.Base))
 		example := ns.behindMetric(rest[1:], rel, f)
 		if example == "" {
-			return fmt.Sprintf(" The base's number stands behind the metric: put .%s there.", rel)
+			return fmt.Sprintf(" The base's value follows the metric: append .%s to it.", rel)
 		}
-		return fmt.Sprintf(" The base's number stands behind the metric: write %s.", example)
+		return fmt.Sprintf(" The base's value follows the metric: write %s.", example)
 	case head == "candidate":
 		if len(rest) > 1 {
-			return fmt.Sprintf(" The candidate's number has no word in front: write %s.", strings.Join(rest[1:], "."))
+			return fmt.Sprintf(" The candidate's value has no prefix: write %s.", strings.Join(rest[1:], "."))
 		}
 	}
 	written := strings.Join(rest, ".")
@@ -140,7 +140,7 @@ func suggestMetric(given string, names []string) string {
 		return hint
 	}
 	if len(names) <= most {
-		return " There is " + plans.OrList(names) + "."
+		return " Use " + plans.OrList(names) + "."
 	}
-	return " There is " + strings.Join(names[:most], ", ") + " and more: docs/metrics.md has them all."
+	return " Use " + strings.Join(names[:most], ", ") + ", …: docs/metrics.md lists them all."
 }

@@ -14,7 +14,7 @@ import (
 // matrix.<step>.effect["<knob>=<value>"].… of what a value does, or two do together.
 func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads a matrix", "A criterion judges its own feature. Cells of a matrix are read by the gate of a phase: put this rule into one.")
+		return nil, Wrong("whose-value", "Criterion reads a matrix", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read a matrix.")
 	}
 	ph, step, err := ns.comparison(plans.MatrixStep, "<knob>=<value>", path, sc)
 	if err != nil {
@@ -22,7 +22,7 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 	}
 	m := &plans.Matrix{}
 	if err := step.Decode(m); err != nil || ns.plan.Baseline == nil {
-		return nil, Wrong("invalid-address", "Matrix is broken", "Step %q is no matrix of this plan: mend it first.", step.Name)
+		return nil, Wrong("invalid-address", "Invalid matrix", "Step %q has errors: fix it first.", step.Name)
 	}
 	row := &plans.Row{Phase: ph.Name, Step: step.Name, Of: step.Kind}
 	rest := path[2:]
@@ -39,7 +39,7 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 		rest = rest[1:]
 	}
 	if len(rest) == 0 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write matrix.%[1]s.best.<workload>.tg.gain, or a cell or an effect in its place: matrix.%[1]s[\"<knob>=<value>\"], matrix.%[1]s.effect[\"<knob>=<value>\"].", step.Name)
+		return nil, Wrong("invalid-address", "Incomplete address", "Write matrix.%[1]s.best.<workload>.tg.gain, or with a cell or an effect in place of best: matrix.%[1]s[\"<knob>=<value>\"], matrix.%[1]s.effect[\"<knob>=<value>\"].", step.Name)
 	}
 	if err := decidable(step, m.Launches); err != nil {
 		return nil, err
@@ -51,14 +51,14 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 	better := measure.Better(in.Better)
 	switch {
 	case in.Against != plans.Parent:
-		return nil, Wrong("invalid-address", "No other arm in a matrix", "Cells of a matrix are against the baseline, which they share; leave out %s.", in.Against.Suffix())
+		return nil, Wrong("invalid-address", "No other arm in a matrix", "Cells of a matrix are always compared with the baseline; remove %s.", in.Against.Suffix())
 	case row.Pick == "":
 	case in.Exact() || in.Once() || better != measure.Higher && better != measure.Lower:
-		return nil, Wrong("undecidable-comparison", "Neither best nor effect of this", "The %s is of what launches measure, with noise and a better direction; %s lacks one. Read it of a cell: matrix.%s[\"<knob>=<value>\"].", row.Pick, in.LaunchAddress(), step.Name)
+		return nil, Wrong("undecidable-comparison", "Metric has no best and no effect", "The %s needs a metric with launch-to-launch variance and a better direction; %s lacks one. Read it from a cell: matrix.%s[\"<knob>=<value>\"].", row.Pick, in.LaunchAddress(), step.Name)
 	case row.Pick == plans.PickEffect && !in.Ratio():
-		return nil, Wrong("invalid-address", "Not a change", "An effect is a ratio: write .gain or .change behind %s.", in.Path)
+		return nil, Wrong("invalid-address", "Not a change", "An effect is a ratio: append .gain or .change to %s.", in.Path)
 	case in.Relation == plans.Base:
-		return nil, Wrong("rule-reads-nothing", "The baseline's own value", "The best cell's base is the baseline, whichever cell that is. Read .gain, or the cell's own value.")
+		return nil, Wrong("rule-reads-nothing", "The baseline's own value", "The base of every cell is the baseline. Use .gain, or the cell's own value.")
 	}
 	if row.Pick != "" {
 		if row.Address, row.Stat = in.LaunchAddress(), in.Stat; row.Stat == "p50" {
@@ -74,12 +74,12 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 func (ns *Namespace) cell(m *plans.Matrix, step *plans.Block, pick plans.Pick, given string) (string, *Error) {
 	cells, left, err := ns.plan.MatrixCells(m)
 	if err != nil {
-		return "", Wrong("invalid-address", "Matrix is broken", "Step %q: %v.", step.Name, err)
+		return "", Wrong("invalid-address", "Invalid matrix", "Step %q: %v.", step.Name, err)
 	}
 	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
 	set, ok := plans.SetOf(given)
 	if !ok {
-		return "", Wrong("unknown-reference", "Unknown cell", "A cell is called by its values, such as %q, in quotes and brackets; %q is none.", names[0], given)
+		return "", Wrong("unknown-reference", "Unknown cell", "A cell is named by its values, such as %q, in quotes and brackets; %q is not a cell.", names[0], given)
 	}
 	name := ns.plan.SetName(set)
 	if pick == plans.PickEffect && len(set) <= 2 && len(name) == len(given) {
@@ -96,16 +96,16 @@ func (ns *Namespace) cell(m *plans.Matrix, step *plans.Block, pick plans.Pick, g
 			}
 		}
 		slices.Sort(values)
-		return "", Wrong("unknown-reference", "Unknown effect", "No cell of step %q has %s: an effect is of one value that is not the baseline's, or of two that a cell has both; there are %s.", step.Name, given, strings.Join(slices.Compact(values), ", "))
+		return "", Wrong("unknown-reference", "Unknown effect", "No cell of step %q has %s. An effect is that of one value other than the baseline's, or of two that occur in one cell. Values: %s.", step.Name, given, strings.Join(slices.Compact(values), ", "))
 	}
 	if len(name) == len(given) && slices.Contains(names, name) {
 		return name, nil
 	}
 	hint := lang.DidYouMean(given, names)
 	if left > 0 {
-		hint += " max_launches leaves out some."
+		hint += " max_launches left out some cells."
 	}
-	return "", Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell names the values that are not the baseline's.%s", step.Name, given, listed(names), hint)
+	return "", Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name lists the values that differ from the baseline's.%s", step.Name, given, listed(names), hint)
 }
 
 // contains reports whether a combination has all of some values.

@@ -84,7 +84,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 		return ns.matrix(in, elements, sc)
 	}
 	if word := elements[0]; len(elements) == 1 && slices.Contains(DecidedWords, word) && ns.Workloads[word] == nil {
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word, and words stand in single quotes: '%s'.", word, word).about(AboutName)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", word, word).about(AboutName)
 	}
 	if elements[0] == "step" && ns.Workloads["step"] == nil {
 		return ns.stepNumber(in, elements, sc)
@@ -119,7 +119,7 @@ func (ns *Namespace) whose(path string, sc *Scope) *Error {
 	why := fmt.Sprintf("phase %q has no feature of its own", sc.phase.Name)
 	if n := len(readable); n > 0 {
 		names := plans.Names(readable, func(f *plans.Feature) string { return f.Name })
-		why = fmt.Sprintf("this gate decides over %d features (%s)", n, listed(names))
+		why = fmt.Sprintf("this gate decides on %d features (%s)", n, listed(names))
 	} else {
 		for _, f := range ns.plan.Features() {
 			if ns.decidedBefore(sc, f) {
@@ -128,9 +128,9 @@ func (ns *Namespace) whose(path string, sc *Scope) *Error {
 		}
 	}
 	if len(readable) == 0 {
-		return Wrong("whose-value", "Whose value?", "Rules read what features measured, and no feature is decided before this gate. A phase of steps needs no gate: it passes when they do. Remove the gate, or name in after the phases that come first.").about(AboutOwner)
+		return Wrong("whose-value", "Whose value?", "No feature is decided before this gate, so its rules have nothing to read. A phase of steps needs no gate: it passes when they do. Remove the gate, or list the earlier phases in after.").about(AboutOwner)
 	}
-	return Wrong("whose-value", "Whose value?", "%q needs a feature in front, because %s: write feature[%q].%s.", path, why, readable[0].Name, path).about(AboutOwner)
+	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why, readable[0].Name, path).about(AboutOwner)
 }
 
 func Wrong(code, summary, format string, args ...any) *Error {
@@ -140,7 +140,7 @@ func Wrong(code, summary, format string, args ...any) *Error {
 // feature resolves feature["name"].….
 func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads another feature", "A criterion judges its own feature and uses bare names; compare features in the phase's gate.")
+		return nil, Wrong("whose-value", "Criterion reads another feature", "A criterion can only read its own feature, by bare names; compare features in the phase's gate.")
 	}
 	if len(path) < 3 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Write feature[\"name\"].verdict, .accepted, .decided or a metric such as .chat.tg.gain.")
@@ -150,7 +150,7 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], plans.Names(ns.plan.Features(), func(f *plans.Feature) string { return f.Name })))
 	}
 	if !ns.decidedBefore(sc, f) {
-		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q stands in phase %q, which this phase does not come after. Add after = [phase.%s], or read it in a later gate.", f.Name, f.Phase, f.Phase)
+		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add after = [phase.%s], or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
 	}
 	return ns.OfFeature(in, path[2:], f)
 }
@@ -174,19 +174,19 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 	case "host":
 		return ns.machine(in, rest, measure.PerHost)
 	case "quality":
-		return nil, Wrong("invalid-address", "Unknown address", "What answers show against the parent's is found by level \"correctness\": write levels.correctness.kl, .argmax_match, .agreement or .perplexity.")
+		return nil, Wrong("invalid-address", "Unknown address", "Level \"correctness\" compares answers with the parent's: write levels.correctness.kl, .argmax_match, .agreement or .perplexity.")
 	case "kernels":
-		return nil, Wrong("not-measured", "Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Kernel proof is levels.kernels == 'pass'.", head)
+		return nil, Wrong("not-measured", "Not measured by this version", "This version does not measure %s.*, so a rule on it could never pass. To check the kernels, write levels.kernels == 'pass'.", head)
 	default:
 		if _, ok := ns.Cells[head]; ok {
 			return ns.workload(in, rest, f)
 		}
 		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each", "count"}, head) {
 			path := strings.Join(rest, ".")
-			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule names what is measured; what the plan says is put into its text: \"${%s}\" in place of %s.", path, path).about(AboutName)
+			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of %s.", path, path).about(AboutName)
 		}
 		if hint := ns.headHint(rest, f); hint != "" {
-			return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is no workload.%s", head, hint).about(AboutName)
+			return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is not a workload.%s", head, hint).about(AboutName)
 		}
 		names := append(WorkloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.CommandEngine() != nil {
@@ -232,7 +232,7 @@ func (ns *Namespace) GateScope(ph *plans.Phase) *Scope {
 // gate's phase or to one that this comes after, directly or not.
 func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool { return ns.before(sc, f.Phase) }
 
-// before reports whether what stands in a phase is decided when the gate is.
+// before reports whether what is in a phase is decided when the gate is.
 func (ns *Namespace) before(sc *Scope, phase string) bool {
 	if sc.phase == nil || phase == sc.phase.Name {
 		return true // without a phase a suggestion is tried

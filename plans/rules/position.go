@@ -58,7 +58,7 @@ func ByteOffset(s string, runes int) int {
 }
 
 // whereWritten is the range of a file that bytes from to to of a rule come from.
-// The rule is the value of an expression that stands at a place in the file;
+// The rule is the value of an expression that is at a place in the file;
 // escapes, ${ } and the indentation that a heredoc loses are in between.
 func whereWritten(file []byte, at plans.Range, rule string, from, to int) (start, end int, ok bool) {
 	written := string(file[at.Start.Byte:at.End.Byte])
@@ -87,7 +87,7 @@ func whereWritten(file []byte, at plans.Range, rule string, from, to int) (start
 
 // hclOffsets finds for each byte of a rule where in the written expression it
 // begins and ends. What ${ } filled in begins and ends where the ${ } does. It
-// returns nil for what is no text, such as a reference to a local.
+// returns nil for what is not text, such as a reference to a local.
 func hclOffsets(written, rule string) (begins, ends []int) {
 	// A heredoc ends with a line.
 	expr, diags := hclsyntax.ParseExpression([]byte(written+"\n"), "", hcl.Pos{Line: 1, Column: 1})

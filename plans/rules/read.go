@@ -76,10 +76,10 @@ func (r *reader) condition(n *ast.Node, negated bool) *plans.Logic {
 	switch {
 	case o == nil:
 	case o.Type != plans.BoolInput:
-		r.refuse(*n, "rule-type", "Not a yes or no", "%s is a %s. A rule must compare: write for example %s.", o.Text, o.Type, example(o))
+		r.refuse(*n, "rule-type", "Not a yes or no", "%s is a %s, but a rule must compare. Write for example %s.", o.Text, o.Type, example(o))
 		r.errs[len(r.errs)-1].About = AboutValue
 	case o.Input == nil:
-		r.refuse(*n, "rule-reads-nothing", "Constant in a rule", "%s says the same whatever is measured. Remove it.", o.Text)
+		r.refuse(*n, "rule-reads-nothing", "Constant in a rule", "%s has the same result whatever is measured. Remove it.", o.Text)
 	default:
 		return &plans.Logic{Op: plans.LogicTruth, Truth: o.Input, Negated: negated}
 	}
@@ -114,7 +114,7 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 		return r.address(n)
 	case *ast.UnaryNode:
 		if denies(node) {
-			r.refuse(node, "rule-not-allowed", "Misplaced not", "not stands in front of a whole comparison, in brackets: not (chat.tg.gain >= 0.10).")
+			r.refuse(node, "rule-not-allowed", "Misplaced not", "not applies to a whole comparison in brackets: not (chat.tg.gain >= 0.10).")
 			return nil
 		}
 		return r.compute(node, node.Operator, []*ast.Node{&node.Node})
@@ -143,13 +143,13 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 func (r *reader) refuseNode(n ast.Node) {
 	switch n.(type) {
 	case *ast.NilNode:
-		r.refuse(n, "rule-not-allowed", "nil in a rule", "A rule is only decided when every value it reads is present, so there is nothing to compare with nil.")
+		r.refuse(n, "rule-not-allowed", "nil in a rule", "A rule is only decided when all its values are present, so no value can be nil.")
 	case *ast.ChainNode:
-		r.refuse(n, "rule-not-allowed", "Optional chaining in a rule", "Write . instead of ?. : a value that is absent never counts as a pass, so there is nothing to skip.")
+		r.refuse(n, "rule-not-allowed", "Optional chaining in a rule", "Write . instead of ?. : a missing value never passes, so there is nothing to skip.")
 	case *ast.ConditionalNode:
 		r.refuse(n, "rule-not-allowed", "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
 	default:
-		r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A rule compares measured values with numbers, words and each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
+		r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A rule compares measured values with numbers, words or each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
 	}
 }
 
@@ -181,7 +181,7 @@ func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *plans.Operan
 		switch o := r.operand(arg); {
 		case o == nil:
 		case o.Type != plans.NumberInput:
-			r.refuse(*arg, "rule-type", "Wrong type in a rule", "%q takes a number, and %s is a %s.", op, o.Text, o.Type)
+			r.refuse(*arg, "rule-type", "Wrong type in a rule", "%q takes a number, but %s is a %s.", op, o.Text, o.Type)
 		default:
 			args = append(args, o)
 		}
@@ -242,7 +242,7 @@ func (r *reader) elements(n ast.Node) []string {
 	case *ast.MemberNode:
 		property, ok := n.Property.(*ast.StringNode)
 		if !ok || n.Optional {
-			r.refuse(n, "rule-not-allowed", "Dynamic member in a rule", "Write the name itself, as in chat.tg or feature[\"name\"]: what a rule reads must be known before anything is started.")
+			r.refuse(n, "rule-not-allowed", "Dynamic member in a rule", "Write the name itself, as in chat.tg or feature[\"name\"]: a rule's inputs must be known before anything runs.")
 			return nil
 		}
 		path := r.elements(n.Node)
@@ -385,18 +385,18 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
 	inputs := leaf.Inputs()
 	switch {
 	case left.Type != of:
-		r.refuse(n, "rule-type", "Cannot compare", "%s is a %s and %s is a %s.%s", left.Text, left.Type, right.Text, right.Type, numberWritten(left, right))
+		r.refuse(n, "rule-type", "Cannot compare", "%s is a %s, but %s is a %s.%s", left.Text, left.Type, right.Text, right.Type, numberWritten(left, right))
 	case fixed(inputs):
-		r.refuse(n, "rule-reads-nothing", "Comparison reads nothing", "%s is the same whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", leaf.Text)
+		r.refuse(n, "rule-reads-nothing", "Comparison reads nothing", "%s has the same result whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", leaf.Text)
 	case same(left, right):
 		r.refuse(n, "rule-reads-nothing", "Compared with itself", "%s and %s are the same value.", left.Text, right.Text)
 	case of == plans.NumberInput:
 		r.comparableNumbers(n, leaf)
 	case leaf.Op != "==" && leaf.Op != "!=" && leaf.Op != "in":
-		r.refuse(n, "rule-type", "Cannot order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
+		r.refuse(n, "rule-type", "Words have no order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
 	case len(inputs) > 1:
 		// Equal words prove nothing: two levels that both failed are equal.
-		r.refuse(n, "comparison-proves-nothing", "Compare with a word", "%s compares two values that are both found out later, which also holds when both are bad. Compare each with what you want it to be.", leaf.Text)
+		r.refuse(n, "comparison-proves-nothing", "Compare with a word", "%s compares two measured words, which also holds when both are bad. Compare each with the word that you require.", leaf.Text)
 	case of == plans.WordInput:
 		r.knownWords(n, inputs[0])
 	}
@@ -404,7 +404,7 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
 
 func (r *reader) comparableNumbers(n *ast.BinaryNode, leaf *plans.Leaf) {
 	if leaf.Op == "!=" {
-		r.refuse(n, "comparison-proves-nothing", "Always different", "Two measurements are never quite equal, so != would hold for nearly anything. Write < or >.")
+		r.refuse(n, "comparison-proves-nothing", "Always different", "Two measurements are never exactly equal, so != almost always holds. Write < or >.")
 		return
 	}
 	sides := []*plans.Operand{leaf.Left, leaf.Right}
@@ -458,7 +458,7 @@ func elementType(list *plans.Operand) plans.InputType {
 // list reads the constants on the right of in.
 func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
 	if len(n.Nodes) == 0 {
-		r.refuse(n, "rule-reads-nothing", "Empty list", "Nothing is in an empty list; name the values to compare with, such as ['pass', 'inconclusive'].")
+		r.refuse(n, "rule-reads-nothing", "Empty list", "An empty list matches nothing; list the values to compare with, such as ['pass', 'inconclusive'].")
 		return nil
 	}
 	var values []any
@@ -473,7 +473,7 @@ func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
 			r.refuse(n.Nodes[i], "rule-not-allowed", "Not a constant", "A list in a rule holds words or numbers.")
 			return nil
 		case first != "" && o.Type != first:
-			r.refuse(n.Nodes[i], "rule-type", "Mixed list", "%s is a %s among %ss.", o.Text, o.Type, first)
+			r.refuse(n.Nodes[i], "rule-type", "Mixed list", "%s is a %s in a list of %ss.", o.Text, o.Type, first)
 			return nil
 		}
 		first = o.Type
@@ -506,7 +506,7 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 			continue
 		}
 		if in.Kind != plans.InputKnob && verdict.Verdict(s.Value).Known() {
-			why = " A verdict of invalid or error is no evidence: a rule that reads it takes it over."
+			why = " A verdict of invalid or error is not evidence: a rule that reads it gets that verdict."
 		}
 		r.refuse(c, "unknown-word", "Unknown word", "%s is one of %s, never %q.%s%s", in.Path, strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
 	}

@@ -22,7 +22,7 @@ func (f *claimed) mixed() *Error {
 			counted = in.Path
 		}
 	}
-	return Wrong("undecidable-comparison", "Counted and measured in one comparison", "%s is counted and has no noise, %s is measured and has: one comparison cannot be decided in both ways. Compare each of them by itself with a number, and join the two with and.", counted, measured)
+	return Wrong("undecidable-comparison", "Count and measurement in one comparison", "%s is an exact count, %s varies from launch to launch: one comparison cannot be decided both ways. Compare each with a number, and join the two with and.", counted, measured)
 }
 
 // oneAndAll refuses what each launch counts beside a number of all of them: the first
@@ -40,7 +40,7 @@ func (f *claimed) oneAndAll() *Error {
 	if one == "" || all == "" {
 		return nil
 	}
-	return Wrong("undecidable-comparison", "One launch against all in one comparison", "%s is counted in each launch, and %s over all of them. Compare each by itself with a number, and join the two with and; the share of requests that failed is error_rate.", one, all)
+	return Wrong("undecidable-comparison", "Per-launch and overall count in one comparison", "%s is counted per launch, %s over all launches. Compare each with a number, and join the two with and; the share of failed requests is error_rate.", one, all)
 }
 
 // equality refuses == and in on measurements, which are never quite equal.
@@ -52,7 +52,7 @@ func (f *claimed) equality() *Error {
 		low, high = min(low, x), max(high, x)
 	}
 	var texts []string
-	why := "Two measurements are never quite equal, so no number of launches shows that " + f.leaf.Text + "."
+	why := "Two measurements are never exactly equal, so no number of launches can show that " + f.leaf.Text + "."
 	left, right := f.leaf.Left, f.leaf.Right
 	if list == nil {
 		as := *f
@@ -67,7 +67,7 @@ func (f *claimed) equality() *Error {
 	if left != nil && left.Input != nil {
 		in := left.Input
 		if in.Once() {
-			why = "Launches may differ in " + plainPath(in) + ", so their whole range is compared, with a bound to each side."
+			why = "Launches may differ in " + plainPath(in) + ", so their full range is compared: set a lower and an upper bound."
 		}
 		if in.Metric == "error_rate" && low == 0 && high == 0 && in.Relation == plans.Own {
 			texts = append(texts, strings.Replace(in.Path, ".error_rate", ".errors", 1)+" == 0")
@@ -79,7 +79,7 @@ func (f *claimed) equality() *Error {
 	if list == nil {
 		texts = append(texts, fmt.Sprintf("%s >= 0.98 * %s and %[1]s <= 1.02 * %[2]s", f.leaf.Left.Text, right.Text))
 	}
-	return Wrong("equality-of-measurements", "Equal to a measurement", "%s %s", why, f.instead("Say between which bounds it may lie, with >= and <=.", texts...))
+	return Wrong("equality-of-measurements", "Equal to a measurement", "%s %s", why, f.instead("Set a lower and an upper bound, with >= and <=.", texts...))
 }
 
 // knotted refuses arithmetic that leads to no single number with a distribution
@@ -89,8 +89,8 @@ func (f *claimed) knotted(k *knot) *Error {
 	switch {
 	case o == nil:
 	case slices.Contains(builtins, o.Op):
-		return Wrong("undecidable-comparison", "Function of a measurement", "%s of what is measured has no noise that statistics know, so %s cannot be decided. %s", o.Op, f.leaf.Text,
-			f.instead("Compare what stands inside of "+o.Op+" by itself, and join the comparisons with and or or.", f.unfolded()))
+		return Wrong("undecidable-comparison", "Function of a measurement", "The variance of %s over measurements is unknown, so %s cannot be decided. %s", o.Op, f.leaf.Text,
+			f.instead("Compare each argument of "+o.Op+" by itself, and join the comparisons with and or or.", f.unfolded()))
 	case o.Op == "/" && len(o.Args) == 2 && len(o.Args[1].Inputs()) == 0:
 		return Wrong("rule-type", "Not a number", "%s divides by zero.", o.Text)
 	}
@@ -98,20 +98,20 @@ func (f *claimed) knotted(k *knot) *Error {
 	if o != nil {
 		text = o.Text
 	}
-	return Wrong("undecidable-comparison", "Product of measurements", "%s multiplies or divides measurements with each other, and how such a number varies between launches is not known. %s", text, f.each())
+	return Wrong("undecidable-comparison", "Product of measurements", "%s multiplies or divides measurements, and the variance of the result is unknown. %s", text, f.each())
 }
 
 // divides refuses to divide by what may be zero.
 func (f *claimed) divides(by linear) *Error {
-	return Wrong("undecidable-comparison", "Product of measurements", "%s divides by %s, which may be zero or less, so nothing is known of how the result varies. %s", f.leaf.Text, by.names(), f.each())
+	return Wrong("undecidable-comparison", "Product of measurements", "%s divides by %s, which may be zero or negative, so the variance of the result is unknown. %s", f.leaf.Text, by.names(), f.each())
 }
 
 // scaledAndShifted refuses own >= 0.9 * base + 5.
 func (f *claimed) scaledAndShifted(own, base *plans.Input, ratio, shift float64) *Error {
 	if ratio <= 0 {
-		return Wrong("undecidable-comparison", "Different measurements compared", "%s adds up %s and %s, which is neither a ratio nor a difference. %s", f.leaf.Text, own.Path, base.Path, f.each())
+		return Wrong("undecidable-comparison", "Different measurements compared", "%s adds %s and %s, which is neither a ratio nor a difference. %s", f.leaf.Text, own.Path, base.Path, f.each())
 	}
-	return Wrong("undecidable-comparison", "Relative and absolute in one comparison", "%s compares %s with a multiple of %s and a number besides, which is neither a ratio nor a difference. Compare either with a multiple, as in %s >= %g, or with a number, as in %s >= %.4g.",
+	return Wrong("undecidable-comparison", "Relative and absolute in one comparison", "%s compares %s with a multiple of %s plus a number, which is neither a ratio nor a difference. Compare with a multiple, as in %s >= %g, or with a number, as in %s >= %.4g.",
 		f.leaf.Text, own.Path, base.Path, related(own, base, plans.Change).Path, Rounded(ratio-1), related(own, base, plans.Delta).Path, shift)
 }
 
@@ -122,9 +122,9 @@ func (f *claimed) several(sum linear) *Error {
 	case a.Feature != b.Feature:
 		return f.features(a, b)
 	case a.Relation == plans.Base && b.Relation == plans.Base:
-		return Wrong("undecidable-comparison", "Nothing of the candidate", "%s compares the parent with the baseline, and reads nothing of the candidate. For the candidate against the baseline write %s.root.change, against its parent %[2]s.change.", f.leaf.Text, plainPath(a))
+		return Wrong("undecidable-comparison", "Nothing of the candidate", "%s compares the parent with the baseline, without the candidate. For the candidate against the baseline write %s.root.change, against its parent %[2]s.change.", f.leaf.Text, plainPath(a))
 	}
-	return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s, and whether they differ by more than their noise is not known: only a metric's candidate and base are tested against each other. %s", f.leaf.Text, sum.names(), f.each())
+	return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s, but only the candidate and the base of one metric can be tested against each other. %s", f.leaf.Text, sum.names(), f.each())
 }
 
 // features refuses to compare two features that were not measured side by side.
@@ -132,10 +132,10 @@ func (f *claimed) features(a, b *plans.Input) *Error {
 	for _, pair := range [][2]*plans.Input{{a, b}, {b, a}} {
 		own, parent := pair[0], pair[1]
 		if c := f.ns.Features[own.Feature]; c != nil && c.BuildsOn.Feature == parent.Feature && own.Relation == plans.Own && parent.Relation == plans.Own {
-			return Wrong("features-compared", "Features compared", "%s compares two features, and %q builds on %q: its launches stood beside those of that one. Compare it with its base, as in %s.", f.leaf.Text, own.Feature, parent.Feature, better(own))
+			return Wrong("features-compared", "Features compared", "%s compares two features, and %q builds on %q, its base. Compare it with its base, as in %s.", f.leaf.Text, own.Feature, parent.Feature, better(own))
 		}
 	}
-	return Wrong("features-compared", "Features compared", "%s compares two features, whose launches did not stand beside each other. Compare each with its parent, as in %s and %s, or let one feature choose between the two.", f.leaf.Text, better(a), better(b))
+	return Wrong("features-compared", "Features compared", "%s compares two features that were not measured in one session. Compare each with its parent, as in %s and %s, or let one feature choose between them.", f.leaf.Text, better(a), better(b))
 }
 
 // instead is a sentence with what to write: the first of the texts that would be
@@ -154,7 +154,7 @@ func (f *claimed) instead(otherwise string, texts ...string) string {
 			if strings.Contains(text, " or ") || f.leaf.Negated && strings.Contains(text, " and ") {
 				text = "(" + text + ")"
 			}
-			return "Write in its place: " + text + "."
+			return "Write instead: " + text + "."
 		}
 	}
 	return otherwise
@@ -240,9 +240,9 @@ func (f *claimed) each() string {
 		}
 	}
 	if len(paths) == 1 {
-		return fmt.Sprintf("Compare it with its base, as in %s, or with a number of the plan.", paths[0])
+		return fmt.Sprintf("Compare it with its base, as in %s, or with a constant.", paths[0])
 	}
-	return "Compare each with its own base, as in " + strings.Join(paths[:min(len(paths), 3)], " and ") + ", or with a number of the plan."
+	return "Compare each with its own base, as in " + strings.Join(paths[:min(len(paths), 3)], " and ") + ", or with a constant."
 }
 
 // better is an example of a rule that wants an input's metric to be better than

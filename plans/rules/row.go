@@ -17,7 +17,7 @@ const leastCompared, mostCompared = 4, 12
 // row resolves compare.<step>["<kind>.<engine>"].….
 func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads a comparison", "A criterion judges its own feature. Rows of a comparison are read by the gate of a phase: put this rule into one.")
+		return nil, Wrong("whose-value", "Criterion reads a comparison", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read comparisons.")
 	}
 	ph, step, err := ns.comparison(plans.CompareStep, "<kind>.<engine>", path, sc)
 	if err != nil {
@@ -25,18 +25,18 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	}
 	var c plans.Compared
 	if err := step.Decode(&c); err != nil {
-		return nil, Wrong("invalid-address", "Comparison is broken", "%v.", err)
+		return nil, Wrong("invalid-address", "Invalid comparison", "%v.", err)
 	}
 	// Without quotes the name of an engine is two elements.
 	if len(path) > 3 && slices.Contains(c.Engines, path[2]+"."+path[3]) {
-		return nil, Wrong("invalid-address", "Row without quotes", "The engine of a row stands in brackets: write %s.%s[%q]%s.", plans.CompareStep, step.Name, path[2]+"."+path[3], below(path[4:]))
+		return nil, Wrong("invalid-address", "Row without quotes", "Put the engine of a row in brackets: write %s.%s[%q]%s.", plans.CompareStep, step.Name, path[2]+"."+path[3], below(path[4:]))
 	}
 	if len(path) < 4 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.%s[%q].<workload>.tg.gain, with a row and what is read of it.", plans.CompareStep, step.Name, another(c.Engines, c.Reference))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write a row and its metric, as in %s.%s[%q].<workload>.tg.gain.", plans.CompareStep, step.Name, another(c.Engines, c.Reference))
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: path[2]}
 	if in.Feature = in.Row.Key(); !slices.Contains(c.Engines, path[2]) {
-		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; there is no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
+		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; it has no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
 	}
 	if err := decidable(step, c.Launches); err != nil {
 		return nil, err
@@ -45,10 +45,10 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 		return nil, err
 	}
 	if in.Against != plans.Parent {
-		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a comparison are against its reference, %s; leave out %s.", c.Reference, in.Against.Suffix())
+		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a comparison are always compared with its reference, %s; remove %s.", c.Reference, in.Against.Suffix())
 	}
 	if in.Row.Engine == c.Reference && in.Relation != plans.Own {
-		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, which the other rows are against. Read one of them, or its own value.", c.Reference, step.Name)
+		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, with which the other rows are compared. Use one of those, or its own value.", c.Reference, step.Name)
 	}
 	return in, nil
 }
@@ -58,7 +58,7 @@ func decidable(step *plans.Block, launches int) *Error {
 	if launches >= leastCompared && launches <= mostCompared {
 		return nil
 	}
-	return Wrong("undecidable-comparison", "Launches of a comparison", "Rules decide by %d to %d launches of each row, and step %q makes %d. Set in it: launches = %d.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+	return Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set launches = %d in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
 }
 
 // comparison is the step of a kind that an address names, of the gate's phase or of one
@@ -80,18 +80,18 @@ func (ns *Namespace) comparison(kind, row string, path []string, sc *Scope) (*pl
 	}
 	switch {
 	case len(names) == 0:
-		return nil, nil, Wrong("unknown-reference", "No comparison before this gate", "%s.* reads the rows of a step %q, and none stands in this phase or in one that it comes after.", kind, kind)
+		return nil, nil, Wrong("unknown-reference", "No comparison before this gate", "%s.* reads a step %q, but neither this phase nor one before it has such a step.", kind, kind)
 	case len(path) < 2:
 		return nil, nil, Wrong("invalid-address", "Incomplete address", "Write %s.%s[%q].<workload>.tg.gain.", kind, names[0], row)
 	case found == nil:
-		return nil, nil, Wrong("unknown-reference", "Unknown comparison", "No step %q in this phase, or in one that it comes after, is called %q; there are %s.%s", kind, path[1], strings.Join(names, ", "), lang.DidYouMean(path[1], names))
+		return nil, nil, Wrong("unknown-reference", "Unknown comparison", "This phase and those before it have no step %q %q; they have %s.%s", kind, path[1], strings.Join(names, ", "), lang.DidYouMean(path[1], names))
 	case len(phases) > 1:
 		return nil, nil, Wrong("invalid-address", "Which comparison?", "Phases %s each have a step %q called %q before this gate ends. Give them different names.", strings.Join(phases, ", "), kind, path[1])
 	}
 	return of, found, nil
 }
 
-// ofRow resolves what stands behind a row of that engine.
+// ofRow resolves what follows a row of that engine.
 func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, rest []string) (*plans.Input, *Error) {
 	of := func(scope measure.Scope) (*plans.Input, *Error) {
 		if len(rest) < 2 {
@@ -130,10 +130,10 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, re
 		return ns.metric(in, p.Cell, p.Metric, rest)
 	default:
 		if _, ok := metricOfWorkload(head); ok && len(sendable) > 0 {
-			return nil, Wrong("invalid-address", "Of which workload?", "Name the workload in front of the metric: %s.%s.", in.Feature, strings.Join(append(sendable[:1:1], rest...), "."))
+			return nil, Wrong("invalid-address", "Of which workload?", "Put the workload before the metric: %s.%s.", in.Feature, strings.Join(append(sendable[:1:1], rest...), "."))
 		}
 		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s, and its rows have engine, gpu, host and command besides; %q is none of them.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names)).about(AboutName)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s; its rows also have engine, gpu, host and command, but no %q.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names)).about(AboutName)
 	}
 }
 

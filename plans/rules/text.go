@@ -43,7 +43,7 @@ type About string
 const (
 	// AboutProtocol: a protocol does not send or test what is read.
 	AboutProtocol About = "protocol"
-	// AboutName: a word is no name or function that rules have.
+	// AboutName: a word is not a name or function that rules have.
 	AboutName About = "name"
 	// AboutOwner: it is not said whose value is meant.
 	AboutOwner About = "owner"
@@ -74,10 +74,10 @@ func AboutOf(d *hcl.Diagnostic) About {
 // lexicalLimits looks at a rule before the recursive parser does.
 func lexicalLimits(src string) *Error {
 	if strings.TrimSpace(src) == "" {
-		return &Error{At: -1, Code: "empty-rule", Summary: "Empty rule", Detail: "A rule must compare something that was measured, for example chat.tg.gain >= 0.10."}
+		return &Error{At: -1, Code: "empty-rule", Summary: "Empty rule", Detail: "A rule must compare a measured value, such as chat.tg.gain >= 0.10."}
 	}
 	if len(src) > maxRuleBytes {
-		return tooLong(fmt.Sprintf("A rule may have %d bytes, this one has %d.", maxRuleBytes, len(src)))
+		return tooLong(fmt.Sprintf("A rule may have up to %d bytes; this one has %d.", maxRuleBytes, len(src)))
 	}
 	depth, at := 0, 0
 	for _, c := range src {
@@ -88,7 +88,7 @@ func lexicalLimits(src string) *Error {
 			depth--
 		}
 		if depth > maxRuleDepth {
-			return &Error{At: at, Length: 1, Code: "nested-too-deeply", Summary: "Rule nested too deeply", Detail: fmt.Sprintf("A rule may nest %d levels.", maxRuleDepth)}
+			return &Error{At: at, Length: 1, Code: "nested-too-deeply", Summary: "Rule nested too deeply", Detail: fmt.Sprintf("A rule may nest up to %d levels.", maxRuleDepth)}
 		}
 		at++
 	}
@@ -100,7 +100,7 @@ func tooLong(why string) *Error {
 }
 
 // fromExpr is an error of expr-lang with what to do. It has a place and a sentence, and
-// no code: which mistake it is has to be read from its words, and a version that words it
+// no code: which mistake it is must be read from its words, and a version that words it
 // otherwise is quoted as it is.
 func fromExpr(err error, src string) *Error {
 	var fe *file.Error
@@ -108,9 +108,9 @@ func fromExpr(err error, src string) *Error {
 		return &Error{At: -1, Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(err.Error())}
 	}
 	if strings.Contains(fe.Message, "exceeds maximum allowed nodes") {
-		return tooLong(fmt.Sprintf("A rule may have %d names, numbers and operators.", maxRuleNodes))
+		return tooLong(fmt.Sprintf("A rule may have up to %d names, numbers and operators.", maxRuleNodes))
 	}
-	e := &Error{At: fe.From, Length: max(1, fe.To-fe.From), Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something, such as a closing bracket, is missing", 1))}
+	e := &Error{At: fe.From, Length: max(1, fe.To-fe.From), Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something is missing, such as a closing bracket", 1))}
 	// At the end there is nothing to point at but the last character.
 	if n := utf8.RuneCountInString(src); e.At >= n {
 		e.At, e.Length = n-1, 1
@@ -124,7 +124,7 @@ func fromExpr(err error, src string) *Error {
 	}
 	if at := decimalComma(src); at != nil {
 		e.At, e.Length = utf8.RuneCountInString(src[:at[0]]), at[1]-at[0]
-		e.Detail = "Decimals are written with a point, as in 0.05."
+		e.Detail = "Write decimals with a point, as in 0.05."
 	}
 	return e
 }
@@ -135,16 +135,16 @@ var misspellings = []struct {
 	form *regexp.Regexp
 	hint string
 }{
-	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
-	{regexp.MustCompile(`\b(AND|OR|NOT)\b`), "Write and, or and not in small letters."},
-	{regexp.MustCompile(`\b(and|or|not)\s*$`), "Something is missing behind the last word. Write the comparison that it joins, or remove the word."},
-	{regexp.MustCompile(`(<|>|=|\+|-|\*|/)\s*$`), "Something is missing behind the last sign. Write what stands on its right, such as a number."},
-	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: a rate of 2.5 is written r2_5."},
+	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is interpolated before the rule is read."},
+	{regexp.MustCompile(`\b(AND|OR|NOT)\b`), "Write and, or and not in lower case."},
+	{regexp.MustCompile(`\b(and|or|not)\s*$`), "Nothing follows the last word. Add the comparison that it joins, or remove the word."},
+	{regexp.MustCompile(`(<|>|=|\+|-|\*|/)\s*$`), "Nothing follows the last operator. Add its right-hand side, such as a number."},
+	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: write a rate of 2.5 as r2_5."},
 	{regexp.MustCompile(`≥|=>`), "Write >= for “at least”."},
 	{regexp.MustCompile(`≤|=<`), "Write <= for “at most”."},
 	{regexp.MustCompile(`≠|<>`), "Write != for “not equal”."},
-	{factor, "A factor is written with an asterisk, as in 2 * chat.tg.base."},
-	{numberWithUnit, "Write the number alone: it has the unit of what it is compared with. Per cent are written as a fraction: 0.10 is 10%."},
+	{factor, "Write a factor with an asterisk, as in 2 * chat.tg.base."},
+	{numberWithUnit, "Write the number without a unit: it has the unit of the value it is compared with. Write percentages as fractions: 0.10 is 10%."},
 	{regexp.MustCompile(`(^|[^<>=!])=($|[^=])`), "Write == to compare."},
 }
 
@@ -202,13 +202,13 @@ func (ns *Namespace) unitOf(src string, sc *Scope) string {
 	case is == "s" && by.of == "ms":
 		by.by /= 1000
 	case is == plans.RatioUnit && (unit == "x" || unit == "×") && in.Relation == plans.Gain:
-		return fmt.Sprintf("%s is how much better it is, as a fraction: %s times as good is %s.", in.Path, written, strconv.FormatFloat(n-1, 'g', 6, 64))
+		return fmt.Sprintf("%s is a fraction: %s times as good is %s.", in.Path, written, strconv.FormatFloat(n-1, 'g', 6, 64))
 	case is == "":
-		return fmt.Sprintf("%s has no unit: write the number alone.", in.Path)
+		return fmt.Sprintf("%s has no unit: write the number without one.", in.Path)
 	default:
-		return fmt.Sprintf("%s is %s, which %s%s is not. Write the number alone, in that unit.", in.Path, unitWords(is), written, unit)
+		return fmt.Sprintf("%s is %s, but %s%s is not. Write a plain number in that unit.", in.Path, unitWords(is), written, unit)
 	}
-	return fmt.Sprintf("%s is %s, and numbers stand without a unit: write %s.", in.Path, unitWords(is), strconv.FormatFloat(n*by.by, 'g', 6, 64))
+	return fmt.Sprintf("%s is %s, and numbers are written without a unit: write %s.", in.Path, unitWords(is), strconv.FormatFloat(n*by.by, 'g', 6, 64))
 }
 
 // unitWords is a unit as a message names it.
@@ -234,7 +234,7 @@ func sentence(s string) string {
 
 var commaNumber = regexp.MustCompile(`\b[0-9]+,[0-9]+\b`)
 
-// decimalComma is where a number stands with a comma in it; nil where there is none.
+// decimalComma is where a number has a comma in it; nil where there is none.
 // In lists, and among what a function is given, commas stand between numbers.
 func decimalComma(src string) []int {
 	for _, at := range commaNumber.FindAllStringIndex(src, -1) {

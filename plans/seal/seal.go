@@ -51,13 +51,13 @@ type Part struct {
 // Limits are what a proposer may do.
 type Limits struct {
 	// Knobs are those whose values may be added and changed, all but the default. A knob
-	// may stand with one value: "gemm.fast".
+	// may be with one value: "gemm.fast".
 	Knobs []string `json:"knobs,omitempty"`
 	// Sources are engines ("kind.name") whose source may be changed.
 	Sources []string `json:"sources,omitempty"`
 	// Features are how many may be proposed.
 	Features int `json:"features"`
-	// Launches and Hours are what all applies under the seal may take; 0 is no limit.
+	// Launches and Hours are what all applies under the seal may take; 0 is not a limit.
 	Launches int     `json:"launches,omitempty"`
 	Hours    float64 `json:"hours,omitempty"`
 }
@@ -83,7 +83,7 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 		case knob == nil:
 			return nil, fmt.Errorf("the plan has no knob %q; it has: %s", name, strings.Join(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name }), ", "))
 		case one && value == knob.Default:
-			return nil, fmt.Errorf("%s is the default of knob %s, which the baseline has, so it stays sealed; name another value", value, name)
+			return nil, fmt.Errorf("%s is the default of knob %s, part of the sealed baseline; name another value", value, name)
 		}
 	}
 	for _, e := range limits.Sources {
@@ -92,7 +92,7 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 		}
 	}
 	if limits.Features < 0 || limits.Launches < 0 || limits.Hours < 0 || math.IsNaN(limits.Hours) || math.IsInf(limits.Hours, 0) {
-		return nil, errors.New("limits of a seal are finite and not negative")
+		return nil, errors.New("limits of a seal must be finite and not negative")
 	}
 	s := &Seal{Format: Format, Plan: p.Name, Limits: limits, FalsePass: falsePass(p), Judged: []Part{}}
 	all, err := parts(p)
@@ -116,9 +116,9 @@ func Read(text []byte) (*Seal, error) {
 	}
 	switch {
 	case s.Format != Format:
-		return nil, fmt.Errorf("seal format is %q, this mxflow reads %s; seal again", s.Format, Format)
+		return nil, fmt.Errorf("seal format is %q, but this mxflow reads %s; seal again", s.Format, Format)
 	case s.Digest != digest(s.Judged) || len(s.Judged) == 0:
-		return nil, errors.New("the digest of the seal is not that of what it lists; seal again")
+		return nil, errors.New("the seal's digest does not match its content; seal again")
 	}
 	return s, nil
 }
@@ -243,7 +243,7 @@ func (s *Seal) mayTurn(knob string) bool {
 	return slices.ContainsFunc(s.Limits.Knobs, func(k string) bool { name, _, _ := strings.Cut(k, "."); return name == knob })
 }
 
-// free reports whether a proposer may change what stands at a path.
+// free reports whether a proposer may change what is at a path.
 func (s *Seal) free(p *plans.Plan, path string) bool {
 	for _, k := range s.Limits.Knobs {
 		name, value, one := strings.Cut(k, ".")
@@ -307,7 +307,7 @@ func parts(p *plans.Plan) (list []Part, err error) {
 // mostFiles is how many files a folder may have that a command names.
 const mostFiles = 1000
 
-// beside reports whether a folder lies below the plan's: others, such as those of models and
+// beside reports whether a folder is below the plan's: others, such as those of models and
 // of the system, are no part of what judges.
 func beside(p *plans.Plan, path string) bool {
 	within, err := filepath.Rel(p.PathOf("."), path)
@@ -327,7 +327,7 @@ func folder(name, path string) (files map[string]string, err error) {
 			return err
 		}
 		if len(files) == mostFiles {
-			return fmt.Errorf("%s has more than %d files: let the command name the files that judge, or a smaller folder", name, mostFiles)
+			return fmt.Errorf("%s has more than %d files: name the files that judge, or a smaller folder, in the command", name, mostFiles)
 		}
 		sum := "no file: " + d.Type().String()
 		switch {
@@ -403,7 +403,7 @@ func byPath(list []Part) map[string]Part {
 	return out
 }
 
-// below are the parts below a path, by what stands behind it.
+// below are the parts below a path, by what follows it.
 func below(all map[string]Part, path string) map[string]Part {
 	out := map[string]Part{}
 	for p, j := range all {

@@ -22,10 +22,10 @@ func Offsets(written, text string) []int {
 }
 
 // align finds for each byte of a scalar's text the offset in the source that it
-// comes from; one more is the offset of its end. The source begins with the
+// comes from; one more is the offset of its end. The source starts with the
 // scalar. It returns nil where the two do not fit.
 //
-// Every rune that is no white space has to be found, in order; white space in
+// Every rune that is no white space must be found, in order; white space in
 // the source may have been folded, cut or be indentation, and is taken as it
 // comes. So the places of words are exact, whatever the style.
 func align(src, text string, style Style) []int {

@@ -75,7 +75,7 @@ func (b *body) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 		case hclsyntax.ValidIdentifier(e.Key.Text):
 			attrs[e.Key.Text] = attribute(e)
 		default:
-			diags = append(diags, problem(e.Key.Range, "invalid-definition", "Invalid argument name", "A name has letters, digits, underscores and hyphens only, and begins with a letter or underscore."))
+			diags = append(diags, problem(e.Key.Range, "invalid-definition", "Invalid argument name", "A name may only have letters, digits, underscores and hyphens, and starts with a letter or underscore."))
 		}
 	}
 	return attrs, diags

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxNesting is how deep lists and mappings may stand in each other.
+	// maxNesting is how deep lists and mappings may be in each other.
 	maxNesting = 100
 	// maxRepeatedNodes and maxRepeatedBytes are what aliases may add to a file,
 	// which is bounded itself: nine lines of nine aliases each stand for a
@@ -55,12 +55,12 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 		return n
 	}
 	if depth > maxNesting {
-		b.fail(n.Range, "nested-too-deeply", "Nested too deep", "Lists and mappings stand in each other up to %d deep. Break this up.", maxNesting)
+		b.fail(n.Range, "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
 		b.stopped = true
 		return n
 	}
 	if y.Style&yaml.TaggedStyle != 0 {
-		b.fail(b.tag(y), "yaml-value", "Tag in plan", "A value that begins with ! carries a tag of YAML (%s), which means nothing in a plan. If the ! belongs to a text, put the text in quotes; otherwise leave the tag out.", y.Tag)
+		b.fail(b.tag(y), "yaml-value", "Tag in plan", "A value that starts with ! has a YAML tag (%s), which plans do not use. If the ! is part of a text, put the text in quotes; otherwise remove the tag.", y.Tag)
 		return n
 	}
 	if y.Anchor != "" {
@@ -92,16 +92,16 @@ func (b *builder) alias(y *yaml.Node, depth int) *Node {
 	switch {
 	case b.stopped:
 	case !known:
-		// The anchor stands at something that has been refused.
+		// The anchor is at something that has been refused.
 	case n == nil:
-		b.fail(at, "yaml-alias", "Alias of itself", "*%s stands within what it names, so it would have no end. Write the inner part out.", y.Value)
+		b.fail(at, "yaml-alias", "Alias of itself", "*%s is inside its own anchor, so it would never end. Write the inner part out.", y.Value)
 	default:
 		b.repeated.add(n.weight)
 		switch {
 		case depth+n.weight.depth > maxNesting:
-			b.fail(at, "nested-too-deeply", "Nested too deep", "Lists and mappings stand in each other up to %d deep, with what *%s names in its place.", maxNesting, y.Value)
+			b.fail(at, "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep, including the content of *%s.", maxNesting, y.Value)
 		case b.repeated.nodes > maxRepeatedNodes, b.repeated.bytes > maxRepeatedBytes:
-			b.fail(at, "yaml-alias", "Too many aliases", "With everything that aliases name written out, the plan would be too large: they may add %d values and 1 MiB. Name less, or less often.", maxRepeatedNodes)
+			b.fail(at, "yaml-alias", "Too many aliases", "Expanded aliases may add up to %d values and 1 MiB to a plan. Use fewer or smaller ones.", maxRepeatedNodes)
 			b.stopped = true
 		default:
 			return n

@@ -74,7 +74,7 @@ func (e *expression) object(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		text, err := convert.Convert(key, cty.String)
 		switch {
 		case err != nil, text.IsNull():
-			diags = append(diags, problem(entry.Key.Range, "yaml-shape", "Key is not text", "The key of a map has to come out as text. Use tostring(…), or another key."))
+			diags = append(diags, problem(entry.Key.Range, "yaml-shape", "Key is not text", "The key of a map must evaluate to text. Use tostring(…), or another key."))
 			known = false
 		case !text.IsKnown():
 			known = false

@@ -20,7 +20,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 			continue
 		}
 		if first := seen[key.Text]; first != nil {
-			b.twice = append(b.twice, problem(key.Range, "attribute-twice", "Duplicate key", "%q stands here already, on line %d. A mapping has each key once: put both below one key, or remove one.", key.Text, first.Key.Range.Start.Line))
+			b.twice = append(b.twice, problem(key.Range, "attribute-twice", "Duplicate key", "%q is already set on line %d. Merge the two, or remove one.", key.Text, first.Key.Range.Start.Line))
 			continue
 		}
 		seen[key.Text] = &Entry{Key: key, Value: value, Comments: Comments{
@@ -46,7 +46,7 @@ func (b *builder) isKey(key *Node, y *yaml.Node) bool {
 	if key.Kind == Scalar && key.Text != "" {
 		hint = " Put it in quotes: " + `"` + key.Text + `".`
 	}
-	b.fail(key.Range, "yaml-shape", "Key is not text", "A key has to be text; this is %s.%s", b.describeKey(key), hint)
+	b.fail(key.Range, "yaml-shape", "Key is not text", "A key must be text, not %s.%s", b.describeKey(key), hint)
 	return false
 }
 
@@ -62,7 +62,7 @@ func (b *builder) merge(n *Node, seen map[string]*Entry, yk *yaml.Node, from *No
 	}
 	for _, source := range sources {
 		if source.Kind != Map {
-			b.fail(b.span(at, at+2), "yaml-alias", "Cannot merge", "<< takes what an anchor named: <<: *name, or a list of such. What it names has to be a mapping. If << is meant as a key, put it in quotes.")
+			b.fail(b.span(at, at+2), "yaml-alias", "Cannot merge", "<< takes an alias of a mapping, <<: *name, or a list of aliases. If << is meant as a key, put it in quotes.")
 			return
 		}
 		for _, e := range source.Entries {

@@ -1,7 +1,7 @@
 // Package yamlbody gives YAML text to decoders that are written for HCL: it
 // implements hcl.Body and hcl.Expression over a tree of nodes, each of which
-// knows where in the file it stands. It knows YAML and HCL's template language,
-// and nothing of plans.
+// knows its position in the file. It knows YAML and HCL's template language,
+// and nothing about plans.
 //
 // How YAML is read as HCL:
 //
@@ -37,7 +37,7 @@ const (
 )
 
 // Node is a value in a YAML file. Anchors and merges are resolved: an alias is
-// the node that it names, so that a node may stand in several places.
+// the node that it names, so that a node may be in several places.
 type Node struct {
 	Kind Kind
 	// Range is where it stands; of an alias, where its anchor stands.

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Parse reads one YAML document, which has to be a mapping. The text is UTF-8
+// Parse reads one YAML document, which must be a mapping. The text is UTF-8
 // without a byte order mark, and of bounded size. Every text with a template in
 // it passes the guard before it is parsed.
 //
@@ -32,13 +32,13 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	err := decode(decoder, &doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
-		return nil, hcl.Diagnostics{problem(s.span(0, 0), "plan-empty", "Plan is empty", "There is nothing in the file but comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
+		return nil, hcl.Diagnostics{problem(s.span(0, 0), "plan-empty", "Plan is empty", "The file has only comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
 	case err != nil:
 		return nil, hcl.Diagnostics{s.syntaxError(err)}
 	}
 	if err := decode(decoder, &yaml.Node{}); !errors.Is(err, io.EOF) && doc.Content[0].Kind == yaml.MappingNode {
 		at := s.secondDocument()
-		return nil, hcl.Diagnostics{problem(s.line(at), "yaml-shape", "Several documents", "A plan is one document; another begins here. Put everything into one, or into files of their own.")}
+		return nil, hcl.Diagnostics{problem(s.line(at), "yaml-shape", "Several documents", "A plan is one YAML document; another starts here. Merge them, or put each into its own file.")}
 	}
 	b := &builder{source: s, guard: guard, built: map[*yaml.Node]*Node{}}
 	root := b.build(doc.Content[0], 0)
@@ -69,9 +69,9 @@ func (s *source) unusualBreak() *hcl.Diagnostic {
 	for i, c := range s.text {
 		switch {
 		case c == '\r' && !strings.HasPrefix(s.text[i:], "\r\n"):
-			return problem(s.span(i, i+1), "invalid-yaml", "Unusual line break", "A carriage return stands here without a line feed. Save the file with the line ends of Unix or Windows.")
+			return problem(s.span(i, i+1), "invalid-yaml", "Unusual line break", "Carriage return without a line feed. Save the file with Unix or Windows line endings.")
 		case c == '\u0085', c == '\u2028', c == '\u2029':
-			return problem(s.span(i, i+len(string(c))), "invalid-yaml", "Unusual line break", "The character U+%04X ends a line for YAML and cannot be seen. Remove it; in double quotes, write it as \"\\u%04x\".", c, c)
+			return problem(s.span(i, i+len(string(c))), "invalid-yaml", "Unusual line break", "The invisible character U+%04X ends a line in YAML. Remove it; in double quotes, write it as \"\\u%04x\".", c, c)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (s *source) lineText(n int) string {
 	return s.text[r.Start.Byte:r.End.Byte]
 }
 
-// skipProperties is the offset behind an anchor that stands before a value.
+// skipProperties is the offset behind an anchor that is before a value.
 func (s *source) skipProperties(at int) int {
 	if at >= len(s.text) || s.text[at] != '&' {
 		return at

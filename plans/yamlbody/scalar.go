@@ -29,7 +29,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 	}
 	if strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r") {
 		// HCL's scanner reads what follows one as text, sequences and all.
-		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } in it cannot hold a carriage return as such. Write it as ${"\r"}.`)
+		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
 		return
 	}
 	loops, refused := b.guard(n.Text, TemplateText)
@@ -48,7 +48,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 // decimal is the one form of number that YAML 1.1, YAML 1.2 and HCL agree about.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// plain reads a scalar without quotes that is no text.
+// plain reads a scalar without quotes that is not text.
 func (b *builder) plain(n *Node, y *yaml.Node) bool {
 	switch y.Tag {
 	case "!!null":
@@ -73,16 +73,16 @@ func (b *builder) plain(n *Node, y *yaml.Node) bool {
 func (b *builder) number(n *Node) {
 	_, exponent, _ := strings.Cut(strings.ToLower(n.Text), "e")
 	if len(n.Text) > maxNumber || len(strings.TrimLeft(exponent, "+-")) > 3 {
-		b.fail(n.Range, "invalid-value", "Number too large", "A number has up to %d characters and an exponent of up to three digits. If it is meant as text, put it in quotes.", maxNumber)
+		b.fail(n.Range, "invalid-value", "Number too large", "A number may have up to %d characters and an exponent of up to three digits. If it is meant as text, put it in quotes.", maxNumber)
 		return
 	}
 	if !decimal.MatchString(n.Text) {
-		b.fail(n.Range, "yaml-value", "Ambiguous number", "Readers of YAML do not agree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
+		b.fail(n.Range, "yaml-value", "Ambiguous number", "YAML parsers disagree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
 		return
 	}
 	v, err := cty.ParseNumberVal(n.Text)
 	if err != nil {
-		b.fail(n.Range, "yaml-value", "Invalid number", "%s cannot be read as a number. If it is meant as text, put it in quotes.", n.Text)
+		b.fail(n.Range, "yaml-value", "Invalid number", "%s is not a valid number. If it is meant as text, put it in quotes.", n.Text)
 		return
 	}
 	n.value = v

@@ -62,7 +62,7 @@ type unpacking struct {
 	diags  hcl.Diagnostics
 }
 
-// unpack reads what stands below a key (or in a list below it) at a place. The
+// unpack reads what is below a key (or in a list below it) at a place. The
 // comments are those of all keys that led here and have not found a block yet.
 func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
 	null := n.Kind == Scalar && !n.IsText && !n.Template() && n.value.IsNull()
@@ -71,7 +71,7 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 	case n.Kind == List:
 		for _, item := range n.Items {
 			if item.Kind == List {
-				u.diags = append(u.diags, problem(item.Range, "yaml-shape", "List within a list", "Each element of this list is a %s, so it has to be a mapping.", u.header.Type))
+				u.diags = append(u.diags, problem(item.Range, "yaml-shape", "List within a list", "Each element of this list is a %s, so it must be a mapping.", u.header.Type))
 				continue
 			}
 			from := at
@@ -98,13 +98,13 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 		if missing[0] == "name" {
 			code = "invalid-name"
 		}
-		u.diags = append(u.diags, problem(at, code, "Missing "+missing[0], "The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same in indented lines.", missing[0], u.header.Type, u.header.Type, missing[0]))
+		u.diags = append(u.diags, problem(at, code, "Missing "+missing[0], "The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same as indented lines.", missing[0], u.header.Type, u.header.Type, missing[0]))
 	default:
 		hint := ""
 		if len(labels) > 0 {
-			hint = fmt.Sprintf(" If %q is a setting, the name of the %s is missing above it.", labels[len(labels)-1], u.header.Type)
+			hint = fmt.Sprintf(" If %q is a setting, the name of the %s above it is missing.", labels[len(labels)-1], u.header.Type)
 		}
-		u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s holds settings, so it has to be a mapping: indented lines of key: value. A colon needs a space after it.%s", name(u.header.Type, labels), hint))
+		u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s takes settings, so it must be a mapping: indented lines of key: value. A colon needs a space after it.%s", name(u.header.Type, labels), hint))
 		u.take(&Node{Kind: Map, Range: n.Range}, at, above, labels, places)
 	}
 }

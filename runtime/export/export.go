@@ -72,9 +72,9 @@ func Launches(st *store.Store, variant string) ([]Launch, error) {
 	variants = slices.Compact(variants)
 	switch {
 	case len(variants) == 0:
-		return nil, fmt.Errorf("no launch that counts was measured here, so there is nothing to export: run mxflow apply first")
+		return nil, fmt.Errorf("no valid launch is recorded here, so there is nothing to export: run mxflow apply first")
 	case len(all) == 0:
-		return nil, fmt.Errorf("no launch that counts is of %q: there are %s", variant, strings.Join(variants, ", "))
+		return nil, fmt.Errorf("no valid launch of %q; there are %s", variant, strings.Join(variants, ", "))
 	}
 	raw := make([]*ledger.Launch, len(all))
 	for i, l := range all {
@@ -124,7 +124,7 @@ func writeCSV(w io.Writer, launches []Launch) error {
 }
 
 // benchstat is the text of Go benchmarks: a line for each launch and cell, each with all its
-// numbers. Launches of different sessions were not interleaved, so the session stands in
+// numbers. Launches of different sessions were not interleaved, so the session is in
 // the configuration, by which benchstat keeps tables apart.
 func benchstat(w io.Writer, launches []Launch) error {
 	var b strings.Builder

@@ -16,7 +16,7 @@ import (
 // writes into a new folder only.
 func MLflow(dir string, launches []Launch) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return fmt.Errorf("--out %s has to be a new folder: %w", dir, err)
+		return fmt.Errorf("--out %s must be a new folder: %w", dir, err)
 	}
 	write := func(text string, path ...string) error {
 		file := filepath.Join(append([]string{dir}, path...)...)

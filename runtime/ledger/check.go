@@ -23,11 +23,11 @@ func (r *Record) check() error {
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must hold exactly one of run_start, launch, decision, waiver, milestone, key, removal, refusal and end, and holds %d", len(set))
+		return fmt.Errorf("must have exactly one of run_start, launch, decision, waiver, milestone, key, removal, refusal and end, but has %d", len(set))
 	case r.Type != set[0]:
-		return fmt.Errorf("says type %q and holds a %s", r.Type, set[0])
+		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":
-		return errors.New("names no run")
+		return errors.New("has no run")
 	case r.Time.IsZero():
 		return errors.New("has no time")
 	case r.Time.Location() != time.UTC:
@@ -57,7 +57,7 @@ func (r *Record) check() error {
 func (l *Launch) check() error {
 	switch {
 	case l.ID == "":
-		return errors.New("is a launch without an id")
+		return errors.New("is a launch without an ID")
 	case !slices.Contains(purposes, l.Purpose):
 		return unknown("purpose", l.Purpose, purposes...)
 	case l.Started.Location() != time.UTC:
@@ -69,15 +69,15 @@ func (l *Launch) check() error {
 func (d *Decision) check() error {
 	switch {
 	case d.Node == "":
-		return errors.New("is a decision about no node")
+		return errors.New("is a decision without a node")
 	case !slices.Contains(kinds, d.Kind):
 		return unknown("kind", d.Kind, kinds...)
 	case !d.Verdict.Known():
 		return unknown("verdict", string(d.Verdict))
 	case d.Attempt < 1:
-		return fmt.Errorf("is attempt %d of %s, and attempts count from 1", d.Attempt, d.Node)
+		return fmt.Errorf("is attempt %d of %s, but attempts count from 1", d.Attempt, d.Node)
 	case d.Of < 0 || d.Of >= d.Attempt:
-		return fmt.Errorf("is attempt %d of %s and says what attempt %d decided: only an earlier one can have", d.Attempt, d.Node, d.Of)
+		return fmt.Errorf("is attempt %d of %s but repeats what attempt %d decided, which is not earlier", d.Attempt, d.Node, d.Of)
 	}
 	for _, l := range d.Levels {
 		if !l.Verdict.Known() {
@@ -103,7 +103,7 @@ func (d *Decision) checkChoice() error {
 		case !a.Verdict.Known():
 			return unknown("verdict of alternative "+a.Name, string(a.Verdict))
 		case a.Chosen && chosen != "":
-			return fmt.Errorf("chooses both %s and %s, and at most one alternative may enter the stack", chosen, a.Name)
+			return fmt.Errorf("chooses both %s and %s, but at most one alternative may enter the stack", chosen, a.Name)
 		case a.Chosen:
 			chosen = a.Name
 		}
@@ -120,7 +120,7 @@ func unknown(what, got string, known ...string) error {
 	if len(known) == 0 {
 		known = verdict.Words()
 	}
-	return fmt.Errorf("has the unknown %s %q; known are %s", what, got, strings.Join(known, ", "))
+	return fmt.Errorf("has unknown %s %q; expected one of %s", what, got, strings.Join(known, ", "))
 }
 
 // history is what earlier records forbid later ones.
@@ -155,18 +155,18 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		return once(h.ended, r.Run, "ends run %s a second time")
 	case r.Launch != nil:
 		if d := r.Launch.Draw; d != (Draw{}) && !h.drawn[r.Run].take(d) {
-			return nil, fmt.Errorf("has a launch whose texts were drawn from something that run %s did not commit itself to", r.Run)
+			return nil, fmt.Errorf("has a launch whose texts were drawn from a seed that run %s did not commit to", r.Run)
 		}
-		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
+		return once(h.launches, r.Launch.ID, "reuses launch ID %s")
 	case r.Waiver != nil:
 		return func() {}, r.Waiver.follows(h)
 	case r.Key != nil, r.Removal != nil, r.Refusal != nil:
 		return func() {}, nil
 	case r.Milestone != nil:
 		if !h.ended[r.Run] {
-			return nil, fmt.Errorf("names run %s, which has not ended", r.Run)
+			return nil, fmt.Errorf("refers to run %s, which has not ended", r.Run)
 		}
-		return once(h.milestones, r.Milestone.Name, "uses the milestone %s a second time")
+		return once(h.milestones, r.Milestone.Name, "reuses the milestone %s")
 	default:
 		d := r.Decision
 		last := h.newest[d.Node]
@@ -174,7 +174,7 @@ func (h *history) add(r *Record) (undo func(), err error) {
 			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
 		}
 		if d.Of > 0 && (last == nil || d.Of != last.DecidedBy() || d.Verdict != last.Verdict || d.Accepted != last.Accepted) {
-			return nil, fmt.Errorf("says what attempt %d of %s decided, and that is not what stands before it", d.Of, d.Node)
+			return nil, fmt.Errorf("repeats what attempt %d of %s decided, but differs from that record", d.Of, d.Node)
 		}
 		if err := d.Retraction.follows(h, d); err != nil {
 			return nil, err

@@ -62,7 +62,7 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	}
 	size, root, err := parseCheckpoint(string(text))
 	if err != nil {
-		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is whole, remove the checkpoint file and the next append writes it anew"}
+		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is complete, remove the checkpoint file, and the next append rewrites it"}
 	}
 	return &checkpoint{size, root, text}, nil
 }
@@ -103,7 +103,7 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	if c.size > s.tree.n {
 		return &DamageError{
 			Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")",
-			Problem: fmt.Sprintf("records were removed: it holds %s, and its checkpoint has seen %s", count(s.tree.n), count(c.size)),
+			Problem: fmt.Sprintf("records were removed: it has %s, but its checkpoint %s", count(s.tree.n), count(c.size)),
 		}
 	}
 	root, err := s.tree.rootAt(c.size)
@@ -113,7 +113,7 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	if root != c.root {
 		return &DamageError{
 			Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")",
-			Problem: fmt.Sprintf("history was rewritten: its tree hash after %s is %s, and its checkpoint has seen %s", count(c.size), root, c.root),
+			Problem: fmt.Sprintf("history was rewritten: its tree hash after %s is %s, but its checkpoint has %s", count(c.size), root, c.root),
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ type Decision struct {
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 	// Confirmations are what other engines say of a feature.
 	Confirmations []Confirmation `json:"confirmations,omitempty"`
-	// Findings are what stands beside the verdict and its rules do not read: metrics
+	// Findings are what is beside the verdict and its rules do not read: metrics
 	// that got worse, and metrics that contradict each other.
 	Findings []verdict.Reason `json:"findings,omitempty"`
 	// Interference is how the stack compares with its parts.

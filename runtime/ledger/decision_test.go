@@ -46,10 +46,10 @@ func TestClaimAttempts(t *testing.T) {
 	}{
 		{"a copy", []*Decision{decided(1, 0, verdict.Pass), decided(2, 1, verdict.Pass)}, ""},
 		{"a copy of a copy", []*Decision{decided(1, 0, verdict.Pass), decided(2, 1, verdict.Pass), decided(3, 1, verdict.Pass)}, ""},
-		{"of nothing", []*Decision{decided(2, 1, verdict.Pass)}, "that is not what stands before it"},
-		{"of another than stands", []*Decision{decided(1, 0, verdict.Pass), decided(2, 0, verdict.Pass), decided(3, 1, verdict.Pass)}, "that is not what stands before it"},
-		{"of another verdict", []*Decision{decided(1, 0, verdict.Fail), decided(2, 1, verdict.Pass)}, "that is not what stands before it"},
-		{"of itself", []*Decision{decided(1, 0, verdict.Pass), decided(2, 2, verdict.Pass)}, "only an earlier one"},
+		{"of nothing", []*Decision{decided(2, 1, verdict.Pass)}, "differs from that record"},
+		{"of another than stands", []*Decision{decided(1, 0, verdict.Pass), decided(2, 0, verdict.Pass), decided(3, 1, verdict.Pass)}, "differs from that record"},
+		{"of another verdict", []*Decision{decided(1, 0, verdict.Fail), decided(2, 1, verdict.Pass)}, "differs from that record"},
+		{"of itself", []*Decision{decided(1, 0, verdict.Pass), decided(2, 2, verdict.Pass)}, "not earlier"},
 	} {
 		h := newHistory()
 		var err error

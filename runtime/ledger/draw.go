@@ -42,7 +42,7 @@ func (d Draw) leads(earlier Draw) bool {
 // drawn are the draws of a run that launches on record have shown.
 type drawn struct {
 	// last is the furthest that was found to be committed, open the steps before it that
-	// were not shown: of launches that go on beside the one that showed last, or that were
+	// were not shown: of launches that run beside the one that showed last, or that were
 	// never recorded.
 	last Draw
 	open map[int]bool

@@ -22,7 +22,7 @@ type Goal struct {
 }
 
 // FirstMoved reports whether the first look was moved from one number of launches an arm
-// to another. A look at two stands in front of one at three and takes nothing of its
+// to another. A look at two is in front of one at three and takes nothing of its
 // levels, so that these are the same.
 func FirstMoved(was, is int) bool { return was != is && (min(was, is) != 2 || max(was, is) != 3) }
 

@@ -15,7 +15,7 @@ type Key struct {
 	Public string `json:"public"`
 	// Handover is the note by which the key before signed this one over, at this place
 	// of this ledger (handover). It is empty where a person took the ledger over without
-	// that key: who verifies by it has to be told of this one.
+	// that key: who verifies by it must be told of this one.
 	Handover string `json:"handover,omitempty"`
 }
 
@@ -62,7 +62,7 @@ func (rep *Report) SignedBy(known string, verify func(note []byte, public string
 		case k.Handover != "" && err == nil && string(text) == k.text, k.Public == known:
 			known, broken = k.Public, nil
 		default:
-			broken = fmt.Errorf("record %d gives the ledger to the key %s, which the key that you know did not sign", k.Record, k.Public)
+			broken = fmt.Errorf("record %d hands the ledger over to key %s, but the key that you trust did not sign it", k.Record, k.Public)
 		}
 	}
 	if broken != nil {
@@ -81,7 +81,7 @@ func (l *Ledger) SignWith(s Signer, adopt bool) error {
 	defer l.mu.Unlock()
 	err := l.mayContinue(s)
 	if err != nil && !adopt {
-		return fmt.Errorf("ledger %s: %w, so nothing is signed from here on. Where it is whole: mxflow audit rotate if you changed your key, else audit sign", l.path, err)
+		return fmt.Errorf("ledger %s: %w, so nothing more is signed. If it is complete: run mxflow audit rotate if you changed your key, otherwise audit sign", l.path, err)
 	}
 	if err != nil {
 		if err := l.changeKey(&Key{Public: s.PublicKey()}); err != nil {
@@ -116,15 +116,15 @@ func (l *Ledger) mayContinue(s Signer) error {
 	case len(l.state.records) == 0:
 		return nil
 	case l.found == nil:
-		return fmt.Errorf("there was no %s, so records may have been cut off: compare with a copy", checkpointPath(l.path))
+		return fmt.Errorf("there was no %s, so records may be missing at the end: compare with a copy", checkpointPath(l.path))
 	}
 	if _, err := s.Verify(l.found.text); err != nil {
-		return fmt.Errorf("its checkpoint has %w: find out whose it is", err)
+		return fmt.Errorf("its checkpoint has %w: find out who signed it", err)
 	}
 	// Who signed before a change of keys does not sign after it.
 	for _, r := range slices.Backward(l.state.records) {
 		if r.Key != nil && r.Key.Public != s.PublicKey() {
-			return fmt.Errorf("it was given to the key %s", r.Key.Public)
+			return fmt.Errorf("it was handed over to key %s", r.Key.Public)
 		}
 		if r.Key != nil {
 			break

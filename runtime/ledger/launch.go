@@ -61,7 +61,7 @@ type Launch struct {
 	// never reached the concurrency that was asked for.
 	Invalid []verdict.Reason `json:"invalid,omitempty"`
 	// Disturbed says that these causes lie in the machine and not in the engine, so
-	// that another launch may stand in this one's place.
+	// that another launch may be in this one's place.
 	Disturbed bool `json:"disturbed,omitempty"`
 	// Cells are what was sent and when, which Samples and Series are evaluated by.
 	Cells []measure.CellRun `json:"cells,omitempty"`
@@ -79,7 +79,7 @@ type Launch struct {
 	// record of the qualification in which they were made.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
-	// Left are the digests of what levels left behind, by path, which begins with the
+	// Left are the digests of what levels left behind, by path, which starts with the
 	// level's name.
 	Left map[string]string `json:"left,omitempty"`
 	// Asked is how many lines the log had when the first request went out: what stands
@@ -161,7 +161,7 @@ type Observed struct {
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string `json:"from,omitempty"`
 	// Line is the line of the log that says so, cut to 300 bytes unless Whole. The value
-	// stands in it from At to To; both are 0 where that is not known.
+	// is in it from At to To; both are 0 where that is not known.
 	Line  string `json:"line,omitempty"`
 	At    int    `json:"at,omitempty"`
 	To    int    `json:"to,omitempty"`

@@ -99,7 +99,7 @@ func (l *Ledger) load(f *os.File, cp *checkpoint) error {
 		}
 		// The name must be on disk before a record in the file can be.
 		if err := errors.Join(l.put(formatLine([]byte(header), root)), SyncDir(filepath.Dir(l.path))); err != nil {
-			return fmt.Errorf("ledger %s: cannot be begun: %w", l.path, err)
+			return fmt.Errorf("ledger %s: cannot be created: %w", l.path, err)
 		}
 		s.root = root
 	}
@@ -128,7 +128,7 @@ func (l *Ledger) Append(recs ...*Record) error {
 
 func (l *Ledger) append(recs ...*Record) error {
 	if l.broken != nil {
-		return fmt.Errorf("ledger %s: takes no more records: %w", l.path, l.broken)
+		return fmt.Errorf("ledger %s: cannot take more records: %w", l.path, l.broken)
 	}
 	if len(recs) == 0 {
 		return nil
@@ -139,7 +139,7 @@ func (l *Ledger) append(recs ...*Record) error {
 	}
 	if err := l.put(st.bytes); err != nil {
 		st.undo()
-		return fmt.Errorf("ledger %s: none of the %d records of this batch is recorded: %w", l.path, len(recs), err)
+		return fmt.Errorf("ledger %s: none of the %d records of this batch was recorded: %w", l.path, len(recs), err)
 	}
 	l.state.root = st.root
 	l.state.records = append(l.state.records, st.records...)
@@ -157,7 +157,7 @@ func (l *Ledger) put(b []byte) error {
 		return err
 	}
 	if info.Size() != l.size {
-		l.broken = fmt.Errorf("the file is %d bytes large and was left with %d: another process writes to it; one apply at a time may, under the lock of its state directory", info.Size(), l.size)
+		l.broken = fmt.Errorf("the file has %d bytes, expected %d: another process writes to it; only one apply at a time may, under the lock of its state directory", info.Size(), l.size)
 		return l.broken
 	}
 	if _, err = l.file.WriteAt(b, l.size); err == nil {
@@ -167,17 +167,17 @@ func (l *Ledger) put(b []byte) error {
 		}
 	}
 	if back := errors.Join(l.file.Truncate(l.size), l.file.Sync()); back != nil {
-		l.broken = fmt.Errorf("a write failed (%w) and could not be taken back (%w); mend the disk and open the ledger again", err, back)
+		l.broken = fmt.Errorf("a write failed (%w) and could not be undone (%w); repair the disk and open the ledger again", err, back)
 		return l.broken
 	}
-	return fmt.Errorf("%w; the ledger is as it was: make room or mend the disk, then try again", err)
+	return fmt.Errorf("%w; the ledger is unchanged: free some space or repair the disk, then try again", err)
 }
 
 // checkpoint replaces the checkpoint. The records are on disk already, so that
 // a failure is no more than a notice.
 func (l *Ledger) checkpoint() {
 	if err := l.stamp(); err != nil {
-		n := fmt.Sprintf("ledger %s: its checkpoint is not up to date, so a removed record might go unnoticed: %v", l.path, err)
+		n := fmt.Sprintf("ledger %s: its checkpoint is out of date, so a removed record could go unnoticed: %v", l.path, err)
 		if !slices.Contains(l.notices, n) {
 			l.notices = append(l.notices, n)
 		}
@@ -283,7 +283,7 @@ func (l *Ledger) stage(recs []*Record) (*staged, error) {
 		}
 		if err != nil {
 			st.undo()
-			return nil, fmt.Errorf("ledger %s: none of the batch is recorded: record %d of %d %w", l.path, i+1, len(recs), err)
+			return nil, fmt.Errorf("ledger %s: none of the batch was recorded: record %d of %d %w", l.path, i+1, len(recs), err)
 		}
 		st.bytes = append(st.bytes, formatLine(leaf, st.root)...)
 		st.records = append(st.records, seen)

@@ -47,9 +47,9 @@ func parseHeader(leaf []byte) error {
 	case s == header:
 		return nil
 	case strings.HasPrefix(s, headerName) && len(s) < 64:
-		return fmt.Errorf("is format %q, and this mxflow reads %q only: use the mxflow that wrote it, or a newer one", s, header)
+		return fmt.Errorf("has format %q, but this mxflow only reads %q: use the mxflow that wrote it, or a newer one", s, header)
 	default:
-		return fmt.Errorf("does not begin with %q: this file is not a ledger", header)
+		return fmt.Errorf("does not start with %q: this file is not a ledger", header)
 	}
 }
 
@@ -88,7 +88,7 @@ func encode(r *Record) ([]byte, *Record, error) {
 		return nil, nil, err
 	}
 	if len(leaf) > maxLine-64 {
-		return nil, nil, fmt.Errorf("is %d bytes long, and a line of the ledger holds at most %d: store what is large as an artifact and record its digest", len(leaf), maxLine)
+		return nil, nil, fmt.Errorf("has %d bytes, more than the limit of %d per ledger line: store large data as an artifact and record its digest", len(leaf), maxLine)
 	}
 	return bytes.Clone(leaf), seen, nil
 }
@@ -114,7 +114,7 @@ func decode(leaf []byte) (*Record, error) {
 		for at < len(leaf) && at < len(again) && leaf[at] == again[at] {
 			at++
 		}
-		return nil, fmt.Errorf("is not the JSON that mxflow writes, from byte %d of the line on (a key that is duplicate, misspelt, misplaced or empty, a space, another notation)", at+1)
+		return nil, fmt.Errorf("is not JSON as mxflow writes it, from byte %d of the line on (a duplicate, misspelt, misplaced or empty key, a space, another notation)", at+1)
 	}
 	return r, nil
 }
@@ -147,7 +147,7 @@ func newer(leaf []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(leaf))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(new(Record)); err != nil {
-		return fmt.Errorf("has a field that this mxflow does not know (%w): use a newer mxflow", err)
+		return fmt.Errorf("has an unknown field (%w): use a newer mxflow", err)
 	}
 	return nil
 }

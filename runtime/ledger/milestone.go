@@ -20,7 +20,7 @@ var milestoneName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 func CheckMilestone(name string) error {
 	switch {
 	case name == "latest" || name == Baseline:
-		return fmt.Errorf("%q already means something where a milestone is named: choose another name", name)
+		return fmt.Errorf("%q is reserved: choose another name for the milestone", name)
 	case !milestoneName.MatchString(name):
 		return fmt.Errorf("%q is not a milestone name: use up to 64 letters, digits, dots, hyphens and underscores, starting with a letter or digit", name)
 	}

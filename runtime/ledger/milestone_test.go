@@ -12,12 +12,12 @@ func TestMilestones(t *testing.T) {
 	}
 	end := func(run string) *Record { return &Record{Type: "end", Time: noon, Run: run, End: &End{}} }
 	for want, records := range map[string][]*Record{
-		"":                            {runStart("r1"), end("r1"), mark("r1", "v1"), runStart("r2"), end("r2"), mark("r2", "v2"), mark("r1", "first")},
-		"the milestone v1 a second":   {runStart("r1"), end("r1"), mark("r1", "v1"), runStart("r2"), end("r2"), mark("r2", "v1")},
-		"names run r1, which has not": {runStart("r1"), mark("r1", "v1")},
-		"without a name":              {runStart("r1"), end("r1"), mark("r1", "")},
-		`"a b" is not a milestone`:    {runStart("r1"), end("r1"), mark("r1", "a b")},
-		`"latest" already means`:      {runStart("r1"), end("r1"), mark("r1", "latest")},
+		"":                                {runStart("r1"), end("r1"), mark("r1", "v1"), runStart("r2"), end("r2"), mark("r2", "v2"), mark("r1", "first")},
+		"reuses the milestone v1":         {runStart("r1"), end("r1"), mark("r1", "v1"), runStart("r2"), end("r2"), mark("r2", "v1")},
+		"refers to run r1, which has not": {runStart("r1"), mark("r1", "v1")},
+		"without a name":                  {runStart("r1"), end("r1"), mark("r1", "")},
+		`"a b" is not a milestone`:        {runStart("r1"), end("r1"), mark("r1", "a b")},
+		`"latest" is reserved`:            {runStart("r1"), end("r1"), mark("r1", "latest")},
 	} {
 		h := newHistory()
 		var err error

@@ -11,7 +11,7 @@ import (
 )
 
 // Retraction withdraws a decided outcome. The decision that holds it has the
-// verdict invalid and stands in the place of the one that it withdraws.
+// verdict invalid and is in the place of the one that it withdraws.
 type Retraction struct {
 	// Node is the outcome that turned out wrong; another one than the decision's
 	// where this was locked because it depended on it.
@@ -143,19 +143,19 @@ func (r *Retraction) Of(node string) verdict.Reason {
 func (w *Waiver) check(at time.Time) error {
 	switch {
 	case w.Node == "":
-		return errors.New("is a waiver of no gate")
+		return errors.New("is a waiver without a gate")
 	case !w.Verdict.Known():
 		return unknown("verdict", string(w.Verdict))
 	case !Overridable(w.Verdict):
-		return fmt.Errorf("waives %s, which is %s: only fail, inconclusive and invalid can be waived", w.Node, w.Verdict)
+		return fmt.Errorf("waives %s, whose verdict is %s: only fail, inconclusive and invalid can be waived", w.Node, w.Verdict)
 	case w.Expires.IsZero():
-		return fmt.Errorf("waives %s for ever: a waiver must expire", w.Node)
+		return fmt.Errorf("waives %s without an expiry: a waiver must expire", w.Node)
 	case w.Expires.Location() != time.UTC:
 		return fmt.Errorf("has an expiry that is not UTC: %s", w.Expires.Format(time.RFC3339Nano))
 	case !w.Revoked && !w.Expires.After(at):
-		return fmt.Errorf("waives %s until %s, which is not after it was recorded", w.Node, Minute(w.Expires))
+		return fmt.Errorf("waives %s until %s, but was recorded later", w.Node, Minute(w.Expires))
 	case w.Attempt < 1:
-		return fmt.Errorf("waives attempt %d of %s, and attempts count from 1", w.Attempt, w.Node)
+		return fmt.Errorf("waives attempt %d of %s, but attempts count from 1", w.Attempt, w.Node)
 	}
 	return signed("waiver of "+w.Node, w.By, w.Reason)
 }
@@ -166,13 +166,13 @@ func (r *Retraction) check(d *Decision) error {
 	case r == nil:
 		return nil
 	case r.Node == "":
-		return fmt.Errorf("withdraws %s because of no node", d.Node)
+		return fmt.Errorf("withdraws %s without the node that caused it", d.Node)
 	case !r.Verdict.Known():
 		return unknown("verdict withdrawn", string(r.Verdict))
 	case d.Verdict != verdict.Invalid || d.Accepted:
-		return fmt.Errorf("withdraws %s and leaves it %s: what is withdrawn is invalid, and not accepted", d.Node, d.Verdict)
+		return fmt.Errorf("withdraws %s but leaves it %s: a withdrawn verdict must be invalid and not accepted", d.Node, d.Verdict)
 	case r.Attempt < 1 || r.Attempt >= d.Attempt:
-		return fmt.Errorf("withdraws attempt %d of %s in attempt %d, and can withdraw an earlier one only", r.Attempt, d.Node, d.Attempt)
+		return fmt.Errorf("withdraws attempt %d of %s in attempt %d, but can only withdraw an earlier one", r.Attempt, d.Node, d.Attempt)
 	}
 	return signed("retraction of "+r.Node, r.By, r.Reason)
 }
@@ -181,7 +181,7 @@ func (r *Retraction) check(d *Decision) error {
 func signed(what, by, reason string) error {
 	switch {
 	case strings.TrimSpace(by) == "":
-		return fmt.Errorf("is a %s by nobody", what)
+		return fmt.Errorf("is a %s without a person", what)
 	case strings.TrimSpace(reason) == "":
 		return fmt.Errorf("is a %s without a reason", what)
 	}
@@ -193,11 +193,11 @@ func (w *Waiver) follows(h *history) error {
 	last := h.newest[w.Node]
 	switch {
 	case last == nil:
-		return fmt.Errorf("waives %s, about which nothing was decided before", w.Node)
+		return fmt.Errorf("waives %s, which has no decision", w.Node)
 	case last.Kind != KindGate && last.Kind != KindPhase:
-		return fmt.Errorf("waives %s, which is a %s: only what ends a phase can be waived", w.Node, last.Kind)
+		return fmt.Errorf("waives %s, which is a %s: only a gate or phase can be waived", w.Node, last.Kind)
 	case !w.About(last):
-		return fmt.Errorf("waives attempt %d of %s (%s), and the newest decision is attempt %d (%s)", w.Attempt, w.Node, w.Verdict, last.Attempt, last.Verdict)
+		return fmt.Errorf("waives attempt %d of %s (%s), but the newest decision is attempt %d (%s)", w.Attempt, w.Node, w.Verdict, last.Attempt, last.Verdict)
 	}
 	return nil
 }
@@ -211,11 +211,11 @@ func (r *Retraction) follows(h *history, d *Decision) error {
 	last := h.newest[d.Node]
 	switch {
 	case last == nil:
-		return fmt.Errorf("withdraws %s, about which nothing was decided before", d.Node)
+		return fmt.Errorf("withdraws %s, which has no decision", d.Node)
 	case !(last.Attempt == r.Attempt && last.Verdict == r.Verdict) && !r.repeats(last) && !r.repeats(h.retracted[d.Node]):
-		return fmt.Errorf("withdraws attempt %d of %s (%s), and the newest decision is attempt %d (%s)", r.Attempt, d.Node, r.Verdict, last.Attempt, last.Verdict)
+		return fmt.Errorf("withdraws attempt %d of %s (%s), but the newest decision is attempt %d (%s)", r.Attempt, d.Node, r.Verdict, last.Attempt, last.Verdict)
 	case r.Node != d.Node && !h.newest[r.Node].Retracted():
-		return fmt.Errorf("withdraws %s because of %s, which is not retracted", d.Node, r.Node)
+		return fmt.Errorf("withdraws %s because of %s, which was not retracted", d.Node, r.Node)
 	}
 	return nil
 }

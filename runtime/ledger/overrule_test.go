@@ -123,11 +123,11 @@ func TestOverruledRecords(t *testing.T) {
 		problem string
 	}{
 		"no reason":           {w(func(w *Waiver) { w.Reason = " " }), "without a reason"},
-		"nobody":              {w(func(w *Waiver) { w.By = "" }), "by nobody"},
+		"nobody":              {w(func(w *Waiver) { w.By = "" }), "without a person"},
 		"for ever":            {w(func(w *Waiver) { w.Expires = time.Time{} }), "must expire"},
-		"expired":             {w(func(w *Waiver) { w.Expires = noon }), "not after it was recorded"},
-		"no gate":             {w(func(w *Waiver) { w.Node = "" }), "of no gate"},
-		"unknown gate":        {w(func(w *Waiver) { w.Node = "phase.b" }), "nothing was decided before"},
+		"expired":             {w(func(w *Waiver) { w.Expires = noon }), "but was recorded later"},
+		"no gate":             {w(func(w *Waiver) { w.Node = "" }), "without a gate"},
+		"unknown gate":        {w(func(w *Waiver) { w.Node = "phase.b" }), "has no decision"},
 		"a feature":           {w(func(w *Waiver) { w.Node = "feature.a"; w.Verdict = verdict.Fail }), "which is a feature"},
 		"a pass":              {w(func(w *Waiver) { w.Verdict = verdict.Pass }), "only fail, inconclusive and invalid"},
 		"an error":            {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
@@ -135,17 +135,17 @@ func TestOverruledRecords(t *testing.T) {
 		"another attempt":     {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},
 		"other evidence":      {w(func(w *Waiver) { w.MeasureKey = "x" }), "newest decision"},
 		"retracted silently":  {r(func(d *Decision) { d.Retraction.Reason = "" }), "without a reason"},
-		"retracted by nobody": {r(func(d *Decision) { d.Retraction.By = "" }), "by nobody"},
-		"retracted to a pass": {r(func(d *Decision) { d.Verdict = verdict.Pass }), "what is withdrawn is invalid"},
-		"accepted still":      {r(func(d *Decision) { d.Accepted = true }), "what is withdrawn is invalid"},
-		"of no node":          {r(func(d *Decision) { d.Retraction.Node = "" }), "because of no node"},
-		"of a later attempt":  {r(func(d *Decision) { d.Retraction.Attempt = 2 }), "an earlier one only"},
+		"retracted by nobody": {r(func(d *Decision) { d.Retraction.By = "" }), "without a person"},
+		"retracted to a pass": {r(func(d *Decision) { d.Verdict = verdict.Pass }), "a withdrawn verdict must be invalid"},
+		"accepted still":      {r(func(d *Decision) { d.Accepted = true }), "a withdrawn verdict must be invalid"},
+		"of no node":          {r(func(d *Decision) { d.Retraction.Node = "" }), "without the node that caused it"},
+		"of a later attempt":  {r(func(d *Decision) { d.Retraction.Attempt = 2 }), "only withdraw an earlier one"},
 		"of another verdict":  {r(func(d *Decision) { d.Retraction.Verdict = verdict.Fail }), "newest decision is attempt 1 (pass)"},
 		"unknown word":        {r(func(d *Decision) { d.Retraction.Verdict = "ok" }), "unknown verdict withdrawn"},
-		"of what never was":   {r(func(d *Decision) { d.Node, d.Retraction.Node = "feature.b", "feature.b" }), "nothing was decided before"},
+		"of what never was":   {r(func(d *Decision) { d.Node, d.Retraction.Node = "feature.b", "feature.b" }), "has no decision"},
 		"because of a stander": {r(func(d *Decision) {
 			d.Retraction.Node = "phase.a"
-		}), "because of phase.a, which is not retracted"},
+		}), "because of phase.a, which was not retracted"},
 	} {
 		l, err := Open(t.TempDir() + "/ledger")
 		if err != nil {

@@ -32,11 +32,11 @@ func Prove(path string, record int) (Proof, error) {
 	leaf := int64(record) + 1
 	switch {
 	case cp == nil:
-		return Proof{}, fmt.Errorf("ledger %s: there is no checkpoint to prove a record under", path)
+		return Proof{}, fmt.Errorf("ledger %s: no checkpoint to prove a record with", path)
 	case record < 0 || leaf >= s.tree.n:
-		return Proof{}, fmt.Errorf("ledger %s has no record %d: it has %s, counted from 0", path, record, count(s.tree.n))
+		return Proof{}, fmt.Errorf("ledger %s has no record %d: it has %s, counting from 0", path, record, count(s.tree.n))
 	case leaf >= cp.size:
-		return Proof{}, fmt.Errorf("ledger %s: its checkpoint has not seen record %d: ask again when the apply has finished", path, record)
+		return Proof{}, fmt.Errorf("ledger %s: its checkpoint does not include record %d yet: try again when the apply has finished", path, record)
 	}
 	text, err := marshal(new(bytes.Buffer), s.records[record])
 	if err != nil {
@@ -50,14 +50,14 @@ func Prove(path string, record int) (Proof, error) {
 // signed it.
 func (p Proof) Check(signed []byte) (*Record, error) {
 	if p.Format != proofFormat {
-		return nil, fmt.Errorf("is format %q, and this mxflow reads %q", p.Format, proofFormat)
+		return nil, fmt.Errorf("has format %q, but this mxflow reads %q", p.Format, proofFormat)
 	}
 	size, root, err := parseCheckpoint(string(signed))
 	if err != nil {
 		return nil, fmt.Errorf("its checkpoint %w", err)
 	}
 	if p.Leaf < 1 || p.Leaf >= size {
-		return nil, fmt.Errorf("leaf %d is no record of a ledger of %d leaves", p.Leaf, size)
+		return nil, fmt.Errorf("leaf %d is not a record of a ledger with %d leaves", p.Leaf, size)
 	}
 	if err := tlog.CheckRecord(p.Hashes, size, root, p.Leaf, tlog.RecordHash([]byte(p.Record))); err != nil {
 		return nil, errors.New("its hashes do not lead from the record to the root of the checkpoint")
@@ -96,11 +96,11 @@ func Consistent(path string, old State, now *State) (Consistency, error) {
 	}
 	for _, at := range []State{old, *now} {
 		if root, err := s.tree.rootAt(at.Size); err != nil || root != at.Root {
-			return Consistency{}, fmt.Errorf("the ledger never had the tree hash %s with %s: history was rewritten, cut off, or the checkpoint is of another ledger", at.Root, count(at.Size))
+			return Consistency{}, fmt.Errorf("the ledger never had tree hash %s with %s: history was rewritten or truncated, or the checkpoint belongs to another ledger", at.Root, count(at.Size))
 		}
 	}
 	if old.Size > now.Size {
-		return Consistency{}, fmt.Errorf("the first has %s and the second %s: name the older one first", count(old.Size), count(now.Size))
+		return Consistency{}, fmt.Errorf("the first has %s and the second %s: give the older one first", count(old.Size), count(now.Size))
 	}
 	proof, err := tlog.ProveTree(now.Size, old.Size, &s.tree)
 	return Consistency{old, *now, proof}, err
@@ -114,7 +114,7 @@ func Signed(path string) (text, checkpoint []byte, records int, err error) {
 	case err != nil:
 		return nil, nil, 0, err
 	case cp == nil:
-		return nil, nil, 0, fmt.Errorf("ledger %s: there is no checkpoint", path)
+		return nil, nil, 0, fmt.Errorf("ledger %s: no checkpoint", path)
 	}
 	if text, err = os.ReadFile(path); err != nil {
 		return nil, nil, 0, err

@@ -129,9 +129,9 @@ func scan(r io.Reader, path string) (*scanned, error) {
 			if err := s.read(path); err != nil {
 				return s, err
 			}
-			return s, s.damage(path, fmt.Sprintf("is longer than %d bytes", maxLine))
+			return s, s.damage(path, fmt.Sprintf("has more than %d bytes", maxLine))
 		case err != nil:
-			return s, fmt.Errorf("ledger %s: cannot be read: %w", path, err)
+			return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
 		}
 		if problem := s.line(line); problem != nil {
 			if err := s.read(path); err != nil {
@@ -141,7 +141,7 @@ func scan(r io.Reader, path string) (*scanned, error) {
 			// of the file, wherever that is.
 			rest, err := holed(line, in, s.good)
 			if err != nil {
-				return s, fmt.Errorf("ledger %s: cannot be read: %w", path, err)
+				return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
 			}
 			if s.torn = rest && s.tree.n > 0; s.torn {
 				return s, nil
@@ -176,7 +176,7 @@ func (s *scanned) line(line []byte) error {
 		}
 	}
 	if root.String() != rootText {
-		return fail(errors.New("does not match its tree hash: a byte of it was changed, or a line before it was added or removed"))
+		return fail(errors.New("does not match its tree hash: it was changed, or a line before it was added or removed"))
 	}
 	if n > 0 {
 		s.unread = append(s.unread, unread{leaf: bytes.Clone(leaf), at: s.good})
@@ -193,7 +193,7 @@ func (s *scanned) tail(rest []byte, path string) error {
 	}
 	whole := formatLine([]byte(header), headerRoot())
 	if s.tree.n == 0 && !bytes.HasPrefix(whole, rest) && strings.Trim(string(rest), "\x00") != "" {
-		return s.damage(path, fmt.Sprintf("does not begin with %q: this file is not a ledger", header))
+		return s.damage(path, fmt.Sprintf("does not start with %q: this file is not a ledger", header))
 	}
 	s.torn = true
 	return nil
@@ -302,7 +302,7 @@ func (rep *Report) count(records []*Record) {
 			}
 			for _, id := range r.Decision.Launches {
 				if !launches[id] {
-					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s rests on launch %s, which no line before it holds", i+2, r.Decision.Node, id))
+					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s is based on launch %s, which no earlier line has", i+2, r.Decision.Node, id))
 				}
 			}
 		}
@@ -319,7 +319,7 @@ func StateAt(path, root string) (at State, err error) {
 	for in := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return at, fmt.Errorf("the ledger never had the tree hash %s: history was rewritten, cut off, or the hash is of another ledger", root)
+			return at, fmt.Errorf("the ledger never had tree hash %s: history was rewritten or truncated, or the hash belongs to another ledger", root)
 		}
 		if err != nil {
 			return at, err
@@ -353,7 +353,7 @@ func (e *DamageError) Error() string {
 }
 
 const (
-	hintDamaged = "Nothing was changed. Lines above it are intact; restore the file from a copy, or keep it and begin a new state directory"
-	hintTorn    = "A crash during a write leaves this, and the next apply sets it aside; if an apply is running now, ask again when it has finished"
-	hintRemoved = "Nothing was changed. Restore the ledger from a copy; if it was meant to go back to an older state, remove the checkpoint file to say so"
+	hintDamaged = "Nothing was changed. Lines above it are intact; restore the file from a copy, or keep it and start a new state directory"
+	hintTorn    = "Caused by a crash during a write; the next apply sets it aside. If an apply is running, try again when it has finished"
+	hintRemoved = "Nothing was changed. Restore the ledger from a copy; if you reverted it to an older state on purpose, remove the checkpoint file"
 )

@@ -98,7 +98,7 @@ type Inputs struct {
 }
 
 // Target is a number to beat as the plan has it: of a target block, or of the
-// result of another tool. It stands in the record of a run, so that who is beaten
+// result of another tool. It is in the record of a run, so that who is beaten
 // can be told without the plan.
 type Target struct {
 	// Name is the block's, with its type in front where that is "imported":

@@ -30,9 +30,9 @@ const MostReasons = 5
 func (r *Refusal) check() error {
 	switch {
 	case r.By == "" || r.Asked == "":
-		return errors.New("is a refusal that does not say of what, or by what")
+		return errors.New("is a refusal without what was refused, or by what")
 	case len(r.Why) == 0 || len(r.Why) > MostReasons:
-		return fmt.Errorf("is a refusal with %d reasons, and has 1 to %d", len(r.Why), MostReasons)
+		return fmt.Errorf("is a refusal with %d reasons, required 1 to %d", len(r.Why), MostReasons)
 	}
 	return nil
 }

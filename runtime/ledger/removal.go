@@ -10,7 +10,7 @@ type Removal struct {
 
 func (r *Removal) check() error {
 	if len(r.Artifacts) == 0 {
-		return errors.New("is a removal of nothing")
+		return errors.New("is an empty removal")
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ import (
 func setAside(f *os.File, path string, good int64) (notice string, err error) {
 	aside, err := createNumbered(path + ".torn-")
 	if err != nil {
-		return "", fmt.Errorf("ledger %s: its torn tail cannot be set aside: %w", path, err)
+		return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path, err)
 	}
 	fail := func(err error) (string, error) {
-		return "", fmt.Errorf("ledger %s: its torn tail cannot be set aside: %w", path, errors.Join(err, aside.Close(), os.Remove(aside.Name())))
+		return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path, errors.Join(err, aside.Close(), os.Remove(aside.Name())))
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -32,9 +32,9 @@ func setAside(f *os.File, path string, good int64) (notice string, err error) {
 		return fail(err)
 	}
 	if err := errors.Join(aside.Close(), f.Truncate(good), f.Sync()); err != nil {
-		return "", fmt.Errorf("ledger %s: its torn tail cannot be cut off: %w", path, err)
+		return "", fmt.Errorf("ledger %s: cannot cut off its torn tail: %w", path, err)
 	}
-	return fmt.Sprintf("ledger %s: the last %d bytes were torn by a crash during a write that nobody was told had succeeded; they are kept in %s", path, n, aside.Name()), nil
+	return fmt.Sprintf("ledger %s: the last %d bytes are from a write that crashed before it was acknowledged; they were moved to %s", path, n, aside.Name()), nil
 }
 
 // createNumbered makes the first file prefix1, prefix2, … that does not exist.
@@ -63,7 +63,7 @@ const sector = 512
 // has a hole as a power cut leaves it: a stretch of NUL bytes that begins where
 // the line does or at a sector, and ends at a sector or the end of the file. A
 // record never holds a NUL, and a single byte that was changed to NUL is no
-// hole. at is the line's offset in the file; in stands after its LF.
+// hole. at is the line's offset in the file; in is after its LF.
 func holed(line []byte, in io.ByteReader, at int64) (bool, error) {
 	begin := int64(-1) // of the stretch being read
 	pos := at

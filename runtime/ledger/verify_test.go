@@ -99,7 +99,7 @@ func TestForgedRecords(t *testing.T) {
 		want   string
 	}{
 		"no record":         {[]string{"hello"}, "is not a record"},
-		"null":              {[]string{"null"}, "not the JSON that mxflow writes"},
+		"null":              {[]string{"null"}, "not JSON as mxflow writes it"},
 		"unknown field":     {[]string{strings.Replace(run, `"run":`, `"walk":1,"run":`, 1)}, "walk"},
 		"duplicate key":     {[]string{strings.Replace(run, `"run":`, `"run":"r0","run":`, 1)}, "duplicate"},
 		"duplicate map key": {[]string{strings.Replace(run, `"os":`, `"os":"x","os":`, 1)}, "duplicate"},
@@ -111,11 +111,11 @@ func TestForgedRecords(t *testing.T) {
 		"not UTC":           {[]string{leaf(local)}, "not UTC"},
 		"verdict":           {[]string{leaf(alien)}, `unknown verdict "passed"`},
 		"kind":              {[]string{leaf(kind)}, `unknown kind "poem"`},
-		"two of them":       {[]string{leaf(two)}, "holds 2"},
-		"wrong type":        {[]string{leaf(wrong)}, "holds a decision"},
+		"two of them":       {[]string{leaf(two)}, "has 2"},
+		"wrong type":        {[]string{leaf(wrong)}, "contains a decision"},
 		"run twice":         {[]string{run, run}, "starts run r1 a second time"},
 		"end twice":         {[]string{leaf(end("r1")), leaf(end("r1"))}, "ends run r1 a second time"},
-		"launch twice":      {[]string{leaf(launch("r1", "l1")), leaf(launch("r1", "l1"))}, "launch id l1"},
+		"launch twice":      {[]string{leaf(launch("r1", "l1")), leaf(launch("r1", "l1"))}, "launch ID l1"},
 		"attempt again":     {[]string{leaf(decision("r1", "n", 2)), leaf(decision("r1", "n", 2))}, "attempt 2 of n after attempt 2"},
 		"attempt zero":      {[]string{leaf(decision("r1", "n", 0))}, "count from 1"},
 	} {

@@ -22,7 +22,7 @@ type Group struct {
 
 // Column is a statistic of a metric in a table.
 type Column struct {
-	// Cell is the address that the metric stands below; empty in a workload's
+	// Cell is the address that the metric is below; empty in a workload's
 	// table, which has one row a cell.
 	Cell, Metric, Stat string
 	// Head is the column's title, with the unit.

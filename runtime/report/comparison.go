@@ -45,7 +45,7 @@ func columnsOf(rows []verdict.Row) (columns []verdict.Cell) {
 			if find(columns, c.Address) != nil {
 				continue
 			}
-			// Behind what stands before it in this row, so that cells stay together.
+			// Behind what is before it in this row, so that cells stay together.
 			at := len(columns)
 			if i > 0 {
 				at = 1 + slices.IndexFunc(columns, func(o verdict.Cell) bool { return o.Address == r.Cells[i-1].Address })
@@ -132,10 +132,10 @@ func ComparisonNotes(rows []verdict.Row) (notes []string) {
 }
 
 // ComparisonLegend says how the numbers are to be read.
-const ComparisonLegend = "Means over launches with their 95% intervals; × is how many times better than the reference, more than 1 being better for every metric. Tokens are counted by each engine's own tokenizer."
+const ComparisonLegend = "Means over launches with their 95% intervals; × is the improvement over the reference: for every metric, more than 1 is better. Tokens are counted by each engine's own tokenizer."
 
 // Effects is the table of what values of knobs do to each metric, alone and together. What
-// is not demonstrated stands there too, so that its bounds are seen.
+// is not demonstrated is there too, so that its bounds are seen.
 func Effects(effects []verdict.Effect) (t Table) {
 	if len(effects) == 0 {
 		return t
@@ -187,9 +187,9 @@ func Best(rows []verdict.Row) (lines []string) {
 
 const (
 	// EffectsLegend says how the effects are to be read.
-	EffectsLegend = "Changes with intervals that hold for all effects on a metric together with 95% confidence; a pair of values is what both do beyond what each does alone."
+	EffectsLegend = "Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their interaction, beyond the effect of each alone."
 	// BestLegend says how much the best is worth.
-	BestLegend = "The best of several is too good on average: confirm it as a feature, on fresh launches."
+	BestLegend = "The best of several is optimistic on average: confirm it as a feature, on fresh launches."
 )
 
 // comparisons are the steps that compare engines.

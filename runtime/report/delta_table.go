@@ -40,7 +40,7 @@ func (m Mean) text() string {
 	return tell.PlusMinus(m.Mean, m.SD)
 }
 
-// ChangeText is the change with its bounds; "~" stands before one that the launches do
+// ChangeText is the change with its bounds; "~" is before one that the launches do
 // not show.
 func (d Delta) ChangeText() string {
 	if d.Change == nil {
@@ -95,7 +95,7 @@ func DeltaNotes(deltas []Delta) (notes []string) {
 		}
 	}
 	if tested > 0 {
-		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each metric by itself: of %d metrics that did not change, one in 20 shows p ≤ 0.05. ~ marks what the launches do not show. No verdict rests on this table.", tested))
+		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged metrics has p ≤ 0.05. ~ marks changes that are not significant. No verdict is based on this table.", tested))
 	}
 	return notes
 }

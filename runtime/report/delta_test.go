@@ -92,9 +92,9 @@ func TestPairs(t *testing.T) {
 	}
 	for _, c := range []struct{ a, b, want string }{
 		{"cache", "cache@r1", "the same launches"},
-		{"cache", "nope", `nothing on record is called "nope"`},
+		{"cache", "nope", `no record is named "nope"`},
 		{"cache@r9", "cache", `"r9"`},
-		{"cach@r1", "cache", "run r1 measured no cach"},
+		{"cach@r1", "cache", "run r1 did not measure cach"},
 	} {
 		if _, err := PairsOf(s.st, c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v", c.a, c.b, err)
@@ -107,7 +107,7 @@ func TestPairs(t *testing.T) {
 		l.Fingerprint = map[string]string{"gpu": commit}
 		s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: l})
 	}
-	if _, err := PairsOf(s.st, "abcd", "cache"); err == nil || !strings.Contains(err.Error(), `"abcd" may be commit:abcd1111 or commit:abcd2222`) {
+	if _, err := PairsOf(s.st, "abcd", "cache"); err == nil || !strings.Contains(err.Error(), `"abcd" is ambiguous: commit:abcd1111 or commit:abcd2222`) {
 		t.Error(err)
 	}
 	pairs, err = PairsOf(s.st, "abcd1", "abcd2222")

@@ -58,7 +58,7 @@ func HistoryOf(st *store.Store, address string) (*History, error) {
 	}
 	launches := h.launches(st)
 	if len(launches) == 0 {
-		return nil, fmt.Errorf("no launch that counts has %s", address)
+		return nil, fmt.Errorf("no valid launch has %s", address)
 	}
 	order := []string{}
 	values := map[string]map[string][]float64{}

@@ -120,7 +120,7 @@ func (p *page) hypotheses() {
 	}
 	for _, c := range claims {
 		if c.PostHoc {
-			p.para("POST HOC: the claim was made, or changed, after its launches were measured. It fits what was seen, and predicts nothing.")
+			p.para("POST HOC: the claim was made or changed after its launches were measured, so it predicts nothing.")
 			break
 		}
 	}

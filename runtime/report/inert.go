@@ -22,5 +22,5 @@ func Inert(text string) string {
 	return strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
 }
 
-// tagBegins is what HTML in Markdown begins with; "< 5 ms" is none.
+// tagBegins is what HTML in Markdown starts with; "< 5 ms" is none.
 var tagBegins = regexp.MustCompile(`<([A-Za-z/!?])`)

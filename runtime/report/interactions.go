@@ -36,7 +36,7 @@ func (i Interaction) Says() string {
 	if i.Session != "" {
 		session = ", session " + i.Session
 	}
-	return fmt.Sprintf("Measured beside %s%s: %s", i.Feature, session, tell.Line(i.Interference.Reason()))
+	return fmt.Sprintf("Measured with %s%s: %s", i.Feature, session, tell.Line(i.Interference.Reason()))
 }
 
 // interactions are how stacks compare with the product of their parts.
@@ -46,7 +46,7 @@ func (p *page) interactions() {
 		return
 	}
 	p.para("## Interactions")
-	t := Table{Head: []string{"Parts", "Measured beside", "Metric", "Stack against the baseline", "Product of the parts", "Stack against product"}}
+	t := Table{Head: []string{"Parts", "Measured with", "Metric", "Stack against the baseline", "Product of the parts", "Stack against product"}}
 	for _, i := range all {
 		t.Rows = append(t.Rows, i.row())
 	}

@@ -54,7 +54,7 @@ func MilestoneNamed(st *store.Store, name string) (Milestone, error) {
 		names = append(names, m.Name)
 	}
 	if len(names) == 0 {
-		return Milestone{}, fmt.Errorf("there is no milestone %q, nor any other: mxflow milestone NAME makes one", name)
+		return Milestone{}, fmt.Errorf("there is no milestone %q, nor any other: mxflow milestone NAME creates one", name)
 	}
 	return Milestone{}, fmt.Errorf("there is no milestone %q: use %s", name, strings.Join(names, ", "))
 }
@@ -169,7 +169,7 @@ func (s *Since) Markdown(w io.Writer) error {
 	}
 	p.para("Stack then: %s. Now: %s.", stack(s.Then), stack(s.Now))
 	if len(s.Changes) == 0 {
-		p.para("No feature and no gate came to another outcome.")
+		p.para("No feature or gate changed its outcome.")
 	} else {
 		t := Table{Head: []string{"Node", "Then", "Now", "Why"}}
 		for _, c := range s.Changes {

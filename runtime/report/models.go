@@ -14,9 +14,9 @@ import (
 // ModelsTitle says what ModelsTable is of.
 func ModelsTitle(since *Milestone) string {
 	if since == nil {
-		return "Decode speed of what is accepted, by configuration and model: × is against the baseline of its session."
+		return "Decode speed of the accepted stack, by configuration and model; × is relative to the baseline of its session."
 	}
-	return fmt.Sprintf("Decode speed of what is accepted, by configuration and model: × is since milestone %s.", since.Name)
+	return fmt.Sprintf("Decode speed of the accepted stack, by configuration and model; × is relative to milestone %s.", since.Name)
 }
 
 // ModelsTable has a row for each cell and a column for each engine that a feature was

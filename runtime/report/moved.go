@@ -9,8 +9,8 @@ import (
 // Moved works out what a decided feature demonstrably changed, by its launches.
 type Moved func(d *ledger.Decision) []gates.Movement
 
-// MovedTitle stands above the table of what moved.
-const MovedTitle = "What moved, of all metrics of all workloads:"
+// MovedTitle is above the table of what moved.
+const MovedTitle = "Changed metrics, over all workloads:"
 
 // Movements is the table of what changed beyond doubt, whether a rule reads it or not.
 func Movements(all []gates.Movement) Table {

@@ -26,7 +26,7 @@ type Overruled struct {
 	Reasons []verdict.Reason `json:"reasons"`
 }
 
-// Word is the verdict as tables show it: a waiver stands beside the verdict and
+// Word is the verdict as tables show it: a waiver is beside the verdict and
 // never in its place.
 func (o Overruled) Word() string {
 	word := verdictWord(o.Verdict, o.OnSeenData)

@@ -66,7 +66,7 @@ func TestOverruled(t *testing.T) {
 		"| ended | **fail** | waiver by kim expired ",
 		"| plain | **fail** | decode: slower |",
 		"feature.f | pass, accepted (attempt 1) retracted | lee | cached prompts |",
-		"## Feature f: invalid", "retracted by lee: cached prompts. What follows was pass, accepted (attempt 1).",
+		"## Feature f: invalid", "retracted by lee: cached prompts. The following was pass, accepted (attempt 1).",
 		"| decode | `chat.tg.gain > 0` | pass |",
 		"Nothing was accepted.",
 	} {

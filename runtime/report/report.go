@@ -54,10 +54,10 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.launches()
 	p.observed()
 	p.starts()
-	p.line("What was sent is labelled as the field does: pp2048 tg32 @ d4096, c16 are prompts of 2048 tokens behind 4096 of context, answers")
-	p.line("of 32, 16 requests at once. Each number is the mean over launches (of logs, unless a value is zero) of what a launch measured:")
-	p.line("its median, or the percentile or total that the column names; ± is the standard deviation over launches. Below it stands the")
-	p.line("change against the variant that it was measured on, as it is; what is demonstrated stands in the evidence with its bounds.")
+	p.line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
+	p.line("of 32, 16 concurrent requests. Each number is the mean over launches (of logs, unless a value is zero) of a launch's value:")
+	p.line("the median, or the percentile or total in the column's name; ± is the standard deviation over launches. Below it is the raw")
+	p.line("change from the variant it was compared with; the evidence has the demonstrated change, with bounds.")
 	return p.err
 }
 
@@ -71,7 +71,7 @@ type page struct {
 	err  error
 }
 
-// line writes a line. What stands in it may come from anybody.
+// line writes a line. What is in it may come from anybody.
 func (p *page) line(format string, args ...any) {
 	for i, arg := range args {
 		if text, is := arg.(string); is {
@@ -141,7 +141,7 @@ func (p *page) feature(d *ledger.Decision) {
 	}
 	if r := d.Retraction; r != nil {
 		d = p.before(d)
-		p.para("Not any more: %s What follows was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
+		p.para("No longer: %s The following was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
 	}
 	if h := d.Hypothesis; h != nil {
 		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
@@ -162,7 +162,7 @@ func (p *page) feature(d *ledger.Decision) {
 	p.table(t)
 	for i, line := range tell.Lines(d.Findings) {
 		if i == 0 {
-			p.para("Beside the criteria:")
+			p.para("Besides the criteria:")
 		}
 		p.line("- %s", line)
 	}
@@ -197,7 +197,7 @@ func levelWords(d *ledger.Decision) string {
 	}
 	words := strings.Join(own, ", ")
 	if on != "" {
-		words += fmt.Sprintf("; of what it was measured on (%s): %s", on, strings.Join(under, ", "))
+		words += fmt.Sprintf("; base (%s): %s", on, strings.Join(under, ", "))
 	}
 	return words
 }
@@ -409,7 +409,7 @@ func (p *page) launches() {
 		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome})
 	}
 	p.table(t)
-	p.para("`mxflow show LAUNCH` prints all metrics of a launch and where its log and samples are kept.")
+	p.para("`mxflow show LAUNCH` prints all metrics of a launch and the paths of its log and samples.")
 }
 
 // starts is how long engines took to start and to answer their first request,
@@ -474,7 +474,7 @@ func (p *page) observed() {
 	if len(names) == 0 {
 		return
 	}
-	p.para("## What the engines said of themselves")
+	p.para("## What the engines reported")
 	t := Table{Head: append([]string{"Observation"}, variants...)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		row := []string{name}

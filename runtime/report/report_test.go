@@ -57,7 +57,7 @@ func TestReportSaysOnce(t *testing.T) {
 	if n := strings.Count(page, "162 ms late"); n != 1 {
 		t.Errorf("the cause is said %d times:\n%s", n, page)
 	}
-	for _, want := range []string{"| invalid | chat.tg.gain: level benchmark is invalid, see above |", "| invalid | chat.pp.gain: level benchmark is invalid, see above |", "Levels: smoke pass, benchmark invalid; of what it was measured on (accepted): smoke pass."} {
+	for _, want := range []string{"| invalid | chat.tg.gain: level benchmark is invalid, see above |", "| invalid | chat.pp.gain: level benchmark is invalid, see above |", "Levels: smoke pass, benchmark invalid; base (accepted): smoke pass."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}

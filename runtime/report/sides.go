@@ -51,7 +51,7 @@ type side struct {
 
 var hexPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 
-// PairsOf are the pairs that two names mean, each a run (its ID, what one begins with,
+// PairsOf are the pairs that two names mean, each a run (its ID, what one starts with,
 // "latest"), a milestone, a feature or "baseline", NAME@RUN, or a commit that launches ran from.
 func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	old, err := sideOf(st, a)
@@ -75,7 +75,7 @@ func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 		}
 	}
 	if len(pairs) == 0 {
-		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Name one of each, such as %s", a, strings.Join(oldNames, ", "), b, strings.Join(newNames, ", "), oldNames[0]+"@"+cmp.Or(runOfName(a), "RUN"))
+		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s", a, strings.Join(oldNames, ", "), b, strings.Join(newNames, ", "), oldNames[0]+"@"+cmp.Or(runOfName(a), "RUN"))
 	}
 	for _, p := range pairs {
 		if p.Old.Launches[0].ID == p.New.Launches[0].ID {
@@ -103,7 +103,7 @@ func sideOf(st *store.Store, asked string) (side, error) {
 			return side{}, err
 		}
 		s := sideFrom(asked, view.Launches, func(l *ledger.Launch) bool { return l.Variant == variant })
-		return s, s.some(fmt.Sprintf("run %s measured no %s; it measured %s", view.ID, variant, variantsOf(view.Launches)))
+		return s, s.some(fmt.Sprintf("run %s did not measure %s; it measured %s", view.ID, variant, variantsOf(view.Launches)))
 	}
 	all := st.Launches(store.LaunchFilter{})
 	found := map[string]side{}
@@ -147,11 +147,11 @@ func sideOf(st *store.Store, asked string) (side, error) {
 	switch len(names) {
 	case 1:
 		s := found[names[0]]
-		return s, s.some(names[0] + " measured nothing: it kept what was on record. Name the run that measured it")
+		return s, s.some(names[0] + " measured nothing: it reused earlier results. Give the run that measured them")
 	case 0:
-		return side{}, fmt.Errorf("nothing on record is called %q: there are the variants %s, the runs (the newest is %s), and the commits of sources", asked, variantsOf(all), latest(st))
+		return side{}, fmt.Errorf("no record is named %q: use a variant (%s), a run (the newest is %s), or the commit of a source", asked, variantsOf(all), latest(st))
 	}
-	return side{}, fmt.Errorf("%q may be %s: name one of them", asked, strings.Join(names, " or "))
+	return side{}, fmt.Errorf("%q is ambiguous: %s", asked, strings.Join(names, " or "))
 }
 
 func latest(st *store.Store) string {

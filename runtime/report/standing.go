@@ -55,7 +55,7 @@ func Rows(st *store.Store) []Row {
 }
 
 // lockedNow are the nodes that the last finished run could not run, and why. What a run
-// that goes on has decided since is locked no longer.
+// that continues has decided since is locked no longer.
 func lockedNow(st *store.Store, decisions []store.Decided) map[string]verdict.Reason {
 	end, at := lastFinished(st)
 	if end == nil {
@@ -188,7 +188,7 @@ func (p plan) gone(node string) bool {
 	return p.newest && len(p.nodes) > 0 && p.places[node] == 0
 }
 
-// place is where a node stands in the plan; behind all others where it does not.
+// place is where a node is in the plan; behind all others where it does not.
 func (p plan) place(node string) int {
 	if at := p.places[node]; at > 0 {
 		return at

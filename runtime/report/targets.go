@@ -225,7 +225,7 @@ func otherThan(st *store.Store, ids []string, knobs map[string]string, block str
 	return ""
 }
 
-// reads reports whether a path stands in a comparison, and not the beginning of a
+// reads reports whether a path is in a comparison, and not the beginning of a
 // longer one.
 func reads(text, path string) bool {
 	return regexp.MustCompile(regexp.QuoteMeta(path) + `($|[^\w.\[])`).MatchString(text)
@@ -248,7 +248,7 @@ func (c *Contest) otherwise() (notes []string) {
 		if c.Mean == nil || same[r.Verdict] == c.Standing || same[r.Verdict] == "" {
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("Rule %q of %s is %s, and %s is %s here: %s.", r.Rule, r.Node, r.Verdict, c.Name, c.Standing, c.why(r)))
+		notes = append(notes, fmt.Sprintf("Rule %q of %s is %s, but %s is %s here: %s.", r.Rule, r.Node, r.Verdict, c.Name, c.Standing, c.why(r)))
 	}
 	return notes
 }
@@ -262,10 +262,10 @@ func (c *Contest) why(r Ruling) string {
 		if c.Better == "lower" {
 			word = "less"
 		}
-		causes = append(causes, fmt.Sprintf("the rule asks for %s than %s, and the target is %s", word, tell.Number(*r.Asks, c.Unit), tell.Number(c.Value, c.Unit)))
+		causes = append(causes, fmt.Sprintf("the rule requires %s than %s, but the target is %s", word, tell.Number(*r.Asks, c.Unit), tell.Number(c.Value, c.Unit)))
 	}
 	if r.Of != "" {
-		causes = append(causes, fmt.Sprintf("it was decided on launches of %s, and this table takes those of %s", r.Of, c.Variant))
+		causes = append(causes, fmt.Sprintf("it was decided on launches of %s, but this table uses those of %s", r.Of, c.Variant))
 	}
 	if len(causes) > 0 {
 		return strings.Join(causes, "; ")
@@ -274,7 +274,7 @@ func (c *Contest) why(r Ruling) string {
 	if len(r.Sessions) > 0 {
 		own = "of session " + verdict.And(r.Sessions)
 	}
-	return fmt.Sprintf("the rule was decided on the launches %s up to the look that decided, at the plan's error rates; this table takes all of session %s, with plain 95%% intervals", own, c.Session)
+	return fmt.Sprintf("the rule was decided on the launches %s up to the deciding look, at the plan's error rates; this table uses all of session %s, with plain 95%% intervals", own, c.Session)
 }
 
 // harder reports whether a number is harder to beat than the target's.
@@ -419,14 +419,14 @@ func ContestNotes(all []Contest) (notes []string) {
 	for _, c := range all {
 		tool := c.Tool
 		if tool == "" {
-			tool = "a tool that the plan does not name"
+			tool = "a tool not named in the plan"
 		}
 		if text := fmt.Sprintf("%s by %s", c.Name, tool); !slices.Contains(tools, text) {
 			tools = append(tools, text)
 		}
 	}
 	if len(tools) > 0 {
-		notes = append(notes, "The targets were measured elsewhere: "+strings.Join(tools, ", ")+". Two tools that use one name for a metric may count and time different things; that they are the same is the plan's claim. The target itself has no interval here.")
+		notes = append(notes, "The targets were measured elsewhere: "+strings.Join(tools, ", ")+". Two tools may measure different things under one name; that they are the same is the plan's claim. The target itself has no interval here.")
 	}
 	return notes
 }

@@ -210,7 +210,7 @@ func TestRuledOtherwise(t *testing.T) {
 			if said := strings.Contains(notes, `Rule "beats llama.cpp" of phase.p is `+string(c.came)); said != c.said {
 				t.Errorf("said %v, want %v: %s", said, c.said, notes)
 			}
-			if c.said && !strings.Contains(notes, "of session s-1 up to the look that decided, at the plan's error rates; this table takes all of session s-2") {
+			if c.said && !strings.Contains(notes, "of session s-1 up to the deciding look, at the plan's error rates; this table uses all of session s-2") {
 				t.Error(notes)
 			}
 		})
@@ -236,9 +236,9 @@ func ruledOn(t *testing.T, arm string, knobs map[string]string, came verdict.Ver
 // target's, or that was decided on another variant, came out otherwise for that.
 func TestRuledOtherwiseSaysTheCause(t *testing.T) {
 	causes := []string{
-		"up to the look that decided",
-		"the rule asks for more than 60.74 tok/s, and the target is 57.85 tok/s",
-		"it was decided on launches of moe, and this table takes those of baseline",
+		"up to the deciding look",
+		"the rule requires more than 60.74 tok/s, but the target is 57.85 tok/s",
+		"it was decided on launches of moe, but this table uses those of baseline",
 	}
 	for name, c := range map[string]struct {
 		arm  string

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// inAgent is what stands in the place of a private key that an ssh-agent has: alone, or
+// inAgent is what is in the place of a private key that an ssh-agent has: alone, or
 // with a colon and the key's fingerprint or comment.
 const inAgent = "ssh-agent"
 
@@ -52,11 +52,11 @@ func fromAgent(which string) (*Key, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(names) == 0:
-		return nil, fmt.Errorf("%s at %s has no key of Ed25519: make one (ssh-keygen -t ed25519 -f FILE) and add it (ssh-add FILE)", inAgent, socket)
+		return nil, fmt.Errorf("%s at %s has no Ed25519 key: create one (ssh-keygen -t ed25519 -f FILE) and add it (ssh-add FILE)", inAgent, socket)
 	case len(found) == 0:
-		return nil, fmt.Errorf("%s at %s has no key %q of Ed25519; it has %s", inAgent, socket, which, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%s at %s has no Ed25519 key %q; it has %s", inAgent, socket, which, strings.Join(names, ", "))
 	}
-	return nil, fmt.Errorf("%s at %s has several keys of Ed25519: name one of them, %s:FINGERPRINT; it has %s", inAgent, socket, inAgent, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%s at %s has several Ed25519 keys: choose one with %s:FINGERPRINT; it has %s", inAgent, socket, inAgent, strings.Join(names, ", "))
 }
 
 // agentSigner signs by asking an agent, a connection each: one may be gone between two.
@@ -75,7 +75,7 @@ func agentKey(socket string, of *agent.Key) (*Key, error) {
 	}
 	crypto, ok := public.(ssh.CryptoPublicKey)
 	if !ok {
-		return nil, errors.New("no plain key")
+		return nil, errors.New("not a plain key")
 	}
 	raw, ok := crypto.CryptoPublicKey().(ed25519.PublicKey)
 	if !ok || public.Type() != ssh.KeyAlgoED25519 {

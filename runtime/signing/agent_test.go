@@ -104,10 +104,10 @@ func TestAgent(t *testing.T) {
 			t.Errorf("%s: %v, want %s", which, err, want)
 		}
 	}
-	fails("ssh-agent:lee", `has no key "lee" of Ed25519; it has SHA256:`)
+	fails("ssh-agent:lee", `has no Ed25519 key "lee"; it has SHA256:`)
 	fails("ssh-agents", "not a private key")
 	add("-q", "-D")
-	fails("ssh-agent", "has no key of Ed25519: make one")
+	fails("ssh-agent", "has no Ed25519 key: create one")
 	if _, err := key.Sign([]byte(text)); err == nil || !strings.Contains(err.Error(), "did not sign with SHA256:") {
 		t.Errorf("a key that was taken away signs: %v", err)
 	}
@@ -124,7 +124,7 @@ func TestAgent(t *testing.T) {
 func TestAgentWithSeveralKeys(t *testing.T) {
 	startAgent(t, "ed25519-kim", "ed25519-lee")
 	t.Setenv(Environment, "ssh-agent")
-	if _, err := Open(""); err == nil || !strings.Contains(err.Error(), "several keys of Ed25519: name one") {
+	if _, err := Open(""); err == nil || !strings.Contains(err.Error(), "several Ed25519 keys: choose one") {
 		t.Errorf("%v", err)
 	}
 	t.Setenv(Environment, "ssh-agent:lee")

@@ -43,7 +43,7 @@ func PEM(public string) (string, error) {
 	parts := strings.SplitN(strings.TrimSpace(public), "+", 3)
 	raw, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
 	if err != nil || len(parts) != 3 || len(raw) != 1+ed25519.PublicKeySize {
-		return "", errors.New("not a public key of Ed25519")
+		return "", errors.New("not an Ed25519 public key")
 	}
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(raw[1:]))
 	if err != nil {

@@ -59,7 +59,7 @@ func Open(path string) (*Key, error) {
 }
 
 // Public is the public part of the key that Open would open; it makes none, and reads the
-// private key only where no public one lies beside it.
+// private key only where no public one is beside it.
 func Public(path string) (string, error) {
 	if text := os.Getenv(Environment); text != "" {
 		key, err := parse(text)
@@ -90,7 +90,7 @@ func retiredPath(path string, k *Key) string {
 // ledgers are still to be signed over.
 func Rotate(path string) (old, now *Key, err error) {
 	if os.Getenv(Environment) != "" {
-		return nil, nil, fmt.Errorf("%s holds the key: set it to the new one, and name the file of the old one", Environment)
+		return nil, nil, fmt.Errorf("%s holds the key: set it to the new one, and give the file of the old one", Environment)
 	}
 	if old, err = load(path); err != nil {
 		return nil, nil, err
@@ -128,7 +128,7 @@ func load(path string) (*Key, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s: mode %04o lets others read the private key; run chmod 600 %s, and make a new key if it was read", path, mode, path)
+		return nil, fmt.Errorf("%s: mode %04o lets others read the private key; run chmod 600 %s, and create a new key if others may have read it", path, mode, path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

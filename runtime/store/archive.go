@@ -179,7 +179,7 @@ func endsAsWritten(f *os.File) error {
 		_, err = f.ReadAt(end, info.Size()-int64(len(end)))
 	}
 	if err == nil && len(bytes.Trim(end, "\x00")) > 0 {
-		err = errors.New("it is cut off")
+		err = errors.New("it is truncated")
 	}
 	return err
 }
@@ -187,11 +187,11 @@ func endsAsWritten(f *os.File) error {
 func unpack(in io.Reader, dir string) (*Store, error) {
 	artifacts, err := unpackFiles(in, dir)
 	if err != nil {
-		return nil, fmt.Errorf("not an export of mxflow, or damaged: %w", err)
+		return nil, fmt.Errorf("not an mxflow export, or damaged: %w", err)
 	}
 	s, err := OpenReadOnly(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("not an export of mxflow: it has no ledger")
+		err = errors.New("not an mxflow export: it has no ledger")
 	}
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func unpack(in io.Reader, dir string) (*Store, error) {
 		delete(artifacts, n.Sum)
 	}
 	for sum := range artifacts {
-		return nil, fmt.Errorf("it holds artifact %s, which no record names", sum)
+		return nil, fmt.Errorf("it has artifact %s, which no record refers to", sum)
 	}
 	return s, nil
 }
@@ -222,11 +222,11 @@ func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error)
 			sum = part[1] + part[2]
 			artifacts[sum] = true
 		} else if !slices.Contains([]string{archivedLedger, archivedCheckpoint, archivedKey}, h.Name) {
-			return nil, fmt.Errorf("it holds %q, which no export has", h.Name)
+			return nil, fmt.Errorf("it has the unexpected file %q", h.Name)
 		}
 		// A sparse file would unpack to more than it takes in the archive.
 		if h.Typeflag != tar.TypeReg || len(h.PAXRecords) > 0 {
-			return nil, fmt.Errorf("%s is no plain file (type %q)", h.Name, h.Typeflag)
+			return nil, fmt.Errorf("%s is not a regular file (type %q)", h.Name, h.Typeflag)
 		}
 		if err := unpackFile(in, filepath.Join(dir, filepath.FromSlash(h.Name)), sum); err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Name, err)
@@ -236,7 +236,7 @@ func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error)
 	for {
 		n, err := r.Read(block)
 		if len(bytes.Trim(block[:n], "\x00")) > 0 {
-			return nil, errors.New("something follows its end")
+			return nil, errors.New("it has data after its end")
 		}
 		if errors.Is(err, io.EOF) {
 			return artifacts, nil
@@ -262,7 +262,7 @@ func unpackFile(in io.Reader, to, sum string) error {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); sum != "" && got != sum {
-		return fmt.Errorf("it holds other bytes, with the digest %s", got)
+		return fmt.Errorf("its content has another digest, %s", got)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Store) put(r io.Reader) (sum string, err error) {
 	defer func() {
 		// After the rename there is nothing left to remove.
 		if err := os.Remove(tmp.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) && sum == "" {
-			s.notice("artifact: %s is left over: %v", tmp.Name(), err)
+			s.notice("artifact: cannot remove temporary file %s: %v", tmp.Name(), err)
 		}
 	}()
 	h := sha256.New()
@@ -88,7 +88,7 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	data, err := s.read(sum)
 	if errors.Is(err, fs.ErrNotExist) {
 		if record, ok := s.Removed()[sum]; ok {
-			return nil, fmt.Errorf("artifact %s was removed to make room (record %d): %w", sum, record, fs.ErrNotExist)
+			return nil, fmt.Errorf("artifact %s was removed to free space (record %d): %w", sum, record, fs.ErrNotExist)
 		}
 		return nil, fmt.Errorf("artifact %s is not in this state directory: %w", sum, fs.ErrNotExist)
 	}
@@ -96,7 +96,7 @@ func (s *Store) Get(sum string) ([]byte, error) {
 		return nil, fmt.Errorf("artifact %s: %w", sum, err)
 	}
 	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
-		return nil, fmt.Errorf("artifact %s: %s holds other bytes, with the digest %x: it was changed or the disk is failing; what rests on it cannot be checked", sum, s.artifact(sum), got)
+		return nil, fmt.Errorf("artifact %s: the content of %s has digest %x: it was changed, or the disk is failing; results based on it cannot be checked", sum, s.artifact(sum), got)
 	}
 	return data, nil
 }
@@ -123,14 +123,14 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	if !found.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file (%s): somebody put it in the artifact's place; remove it, or restore the state directory from a copy", path, found.Mode())
+		return nil, fmt.Errorf("%s is not a regular file (%s), as artifacts are; remove it, or restore the state directory from a copy", path, found.Mode())
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	if opened, err := f.Stat(); err != nil || !os.SameFile(found, opened) {
-		return nil, errors.Join(fmt.Errorf("%s was exchanged while it was opened: try again", path), err, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s was replaced while being opened: try again", path), err, f.Close())
 	}
 	return f, nil
 }

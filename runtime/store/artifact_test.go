@@ -38,7 +38,7 @@ func TestArtifacts(t *testing.T) {
 	// Damage is told, and mended by who has the bytes.
 	os.Chmod(at, 0o644)
 	os.WriteFile(at, []byte("abd"), 0o644)
-	if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "other bytes") {
+	if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "has digest") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.Put([]byte("abc")); err != nil {
@@ -90,7 +90,7 @@ func TestArtifactThatIsNoFile(t *testing.T) {
 			os.WriteFile(at, []byte("abc"), 0o600)
 			continue
 		}
-		if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "no regular file") || !strings.Contains(err.Error(), at) {
+		if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "not a regular file") || !strings.Contains(err.Error(), at) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "a folder" {

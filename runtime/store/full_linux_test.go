@@ -40,7 +40,7 @@ func TestFullDisk(t *testing.T) {
 			recorded++
 		}
 	}
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 		t.Fatalf("after %d records: %v", recorded, err)
 	}
 	if _, err := s.Put(make([]byte, 1<<20)); !errors.Is(err, syscall.ENOSPC) {

@@ -47,10 +47,10 @@ type HeldError struct {
 
 func (e *HeldError) Error() string {
 	if e.Holder == nil {
-		return fmt.Sprintf("%s is locked: another apply has just begun on this state directory; wait for it (apply --wait), or use another state directory", e.Path)
+		return fmt.Sprintf("%s is locked: another apply has just started on this state directory; wait for it (apply --wait), or use another state directory", e.Path)
 	}
 	h := e.Holder
-	return fmt.Sprintf("%s is locked: process %d on %s has been at work on this state directory since %s (%s); wait for it to finish (apply --wait), stop it, or use another state directory",
+	return fmt.Sprintf("%s is locked: process %d on %s has been using this state directory since %s (%s); wait for it (apply --wait), stop it, or use another state directory",
 		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.Command, " "))
 }
 
@@ -69,7 +69,7 @@ func Lock(dir string) (*DirLock, error) {
 	}
 	held, err := tryLock(f)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w", d.lock(), err), f.Close())
+		return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", d.lock(), err), f.Close())
 	}
 	if held {
 		err := &HeldError{Path: d.lock(), Holder: readHolder(f)}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// output is what the process of a run prints that goes on without a terminal.
+// output is what the process of a run prints that continues without a terminal.
 const output = "output.log"
 
 // NewOutput creates the file that the process of a run prints to, and locks it for as long
@@ -19,7 +19,7 @@ func NewOutput(dir, run string) (*os.File, error) {
 	}
 	held, err := tryLock(f)
 	if err == nil && held {
-		err = errors.New("somebody else has locked " + f.Name())
+		err = errors.New("another process has locked " + f.Name())
 	}
 	if err != nil {
 		_ = f.Close()

@@ -36,7 +36,7 @@ type Origin struct {
 	Arm string `json:"arm"`
 }
 
-// originKey stands before the names of an origin's parts in a Parquet file.
+// originKey is before the names of an origin's parts in a Parquet file.
 const originKey = "mxflow."
 
 // parts are what it says, by name.
@@ -97,7 +97,7 @@ func readParquet[R any](k parquetKind, of Origin, data []byte, atOnce int, use f
 		}
 	}()
 	// A file ends with the length of its footer and "PAR1"; the library would
-	// allocate whatever length stands there.
+	// allocate whatever length is there.
 	if n := len(data); n < 12 || uint64(binary.LittleEndian.Uint32(data[n-8:])) > uint64(n-12) {
 		return errors.New("not readable as Parquet: its end is missing or damaged")
 	}
@@ -106,9 +106,9 @@ func readParquet[R any](k parquetKind, of Origin, data []byte, atOnce int, use f
 		return fmt.Errorf("not readable as Parquet: %w", err)
 	}
 	if v, ok := f.Lookup(k.key); !ok {
-		return fmt.Errorf("a Parquet file, but not of mxflow's %s", k.what)
+		return fmt.Errorf("a Parquet file, but not mxflow's %s", k.what)
 	} else if v != k.version {
-		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
+		return fmt.Errorf("%s in version %s, but this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
 	}
 	says := func(part string) string {
 		text, _ := f.Lookup(originKey + part)

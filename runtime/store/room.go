@@ -150,7 +150,7 @@ func (s *Store) Remove(rooms []Room) error {
 	}
 	var failed []error
 	for _, r := range rooms {
-		// The folder goes last: what stands beside it says that it is whole.
+		// The folder goes last: what is beside it says that it is whole.
 		for _, path := range slices.Backward(r.paths) {
 			failed = append(failed, os.RemoveAll(path))
 		}

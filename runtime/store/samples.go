@@ -105,7 +105,7 @@ func toRow(s measure.Sample) (sampleRow, error) {
 	if !s.Sent.IsZero() {
 		ns := s.Sent.UnixNano()
 		if !time.Unix(0, ns).Equal(s.Sent) {
-			return r, fmt.Errorf("sent at %s, which nanoseconds since 1970 cannot hold", s.Sent)
+			return r, fmt.Errorf("sent at %s, outside the range of nanoseconds since 1970", s.Sent)
 		}
 		r.Sent = &ns
 	}
@@ -131,7 +131,7 @@ func (r *sampleRow) sample() (measure.Sample, error) {
 		s.Sent = time.Unix(0, *r.Sent).UTC()
 	}
 	if len(r.Kind) != len(r.At) || len(r.Tokens) != len(r.At) || len(r.Bytes) != len(r.At) {
-		return s, fmt.Errorf("sample %d of %s: at_ns, kind, tokens and bytes have %d, %d, %d and %d elements, and must have as many", r.Index, r.Workload, len(r.At), len(r.Kind), len(r.Tokens), len(r.Bytes))
+		return s, fmt.Errorf("sample %d of %s: at_ns, kind, tokens and bytes have %d, %d, %d and %d elements, which must be equal", r.Index, r.Workload, len(r.At), len(r.Kind), len(r.Tokens), len(r.Bytes))
 	}
 	for i := range r.At {
 		if r.Kind[i] < 0 || r.Kind[i] > 255 {
@@ -179,7 +179,7 @@ func SeriesParquet(of Origin, series []measure.Series) ([]byte, error) {
 	n := int32(0)
 	for _, s := range series {
 		if len(s.At) != len(s.Value) {
-			return nil, fmt.Errorf("series %s of %q has %d times and %d values, and must have as many", s.Name, s.Source, len(s.At), len(s.Value))
+			return nil, fmt.Errorf("series %s of %q has %d times but %d values", s.Name, s.Source, len(s.At), len(s.Value))
 		}
 		for i, at := range s.At {
 			rows = append(rows, seriesRow{n, s.Name, s.Source, s.Unit, int64(at), s.Value[i]})
@@ -198,7 +198,7 @@ func decodeSeries(of Origin, data []byte) (series []measure.Series, err error) {
 		case r.Series == n:
 			series = append(series, measure.Series{Name: r.Name, Source: r.Source, Unit: r.Unit})
 		case r.Series != n-1 || n == 0:
-			return fmt.Errorf("a reading of series %d stands behind those of series %d: readings of a series must stand together", r.Series, n-1)
+			return fmt.Errorf("a reading of series %d follows those of series %d: readings of a series must be contiguous", r.Series, n-1)
 		}
 		s := &series[r.Series]
 		if s.Name != r.Name || s.Source != r.Source || s.Unit != r.Unit {

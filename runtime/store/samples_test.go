@@ -118,7 +118,7 @@ func TestDamagedSamples(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ReadSamples(l); err == nil || !strings.Contains(err.Error(), "other bytes") {
+		if _, err := s.ReadSamples(l); err == nil || !strings.Contains(err.Error(), "has digest") {
 			t.Fatalf("byte %d: got %v", i, err)
 		}
 	}

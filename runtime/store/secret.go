@@ -16,7 +16,7 @@ import (
 const SecretName = "secret.key"
 
 // SecretKey is the key of a state directory, made where there is none; without a
-// directory it is one for this process. A reader that may not write goes on with
+// directory it is one for this process. A reader that may not write continues with
 // the fresh one: nothing was measured yet.
 func SecretKey(dir string) ([]byte, error) {
 	fresh := make([]byte, sha256.Size)
@@ -43,7 +43,7 @@ func KnownSecretKey(dir string) ([]byte, error) {
 	}
 	var key [sha256.Size]byte
 	if n, err := hex.Decode(key[:], text[:min(len(text), 2*len(key))]); err != nil || n != len(key) {
-		return nil, fmt.Errorf("%s is damaged: remove it; what was measured with secrets in the plan is then measured again", path)
+		return nil, fmt.Errorf("%s is damaged: remove it; variants with secrets in the plan are then measured again", path)
 	}
 	return key[:], nil
 }

@@ -48,7 +48,7 @@ func TestSeriesRefused(t *testing.T) {
 	if err := s.WriteSamples("", l, []measure.Sample{{Workload: "chat"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadSeries(&ledger.Launch{Series: l.Samples}); err == nil || !strings.Contains(err.Error(), "not of mxflow's sampled series") {
+	if _, err := s.ReadSeries(&ledger.Launch{Series: l.Samples}); err == nil || !strings.Contains(err.Error(), "not mxflow's sampled series") {
 		t.Errorf("samples read as series: %v", err)
 	}
 	if err := s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w"}}); err != nil {
@@ -77,7 +77,7 @@ func TestSeriesRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeSeries(Origin{}, data); err == nil || !strings.Contains(err.Error(), "version 9, and this mxflow reads 2: use a newer mxflow") {
+	if _, err := decodeSeries(Origin{}, data); err == nil || !strings.Contains(err.Error(), "version 9, but this mxflow reads 2: use a newer mxflow") {
 		t.Errorf("a newer version: %v", err)
 	}
 }

@@ -39,11 +39,11 @@ type Store struct {
 // DirName is what a state directory beside its plan is called.
 const DirName = ".mxflow"
 
-var errReadOnly = errors.New("the state directory is open for reading only")
+var errReadOnly = errors.New("the state directory is open read-only")
 
 // Open opens a state directory for writing, and creates what is missing. The
 // caller holds Lock on it. The ledger is verified; Notices says what had to be
-// mended.
+// fixed.
 func Open(dir string) (*Store, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {
@@ -144,7 +144,7 @@ func (s *Store) LedgerName() string { return cmp.Or(s.archive, filepath.Clean(s.
 // RunDir is the folder that a run writes to while it goes, created by writers.
 func (s *Store) RunDir(run string) (string, error) {
 	if run == "" || run != filepath.Base(run) || strings.HasPrefix(run, ".") {
-		return "", fmt.Errorf("%q cannot be the name of a run's folder", run)
+		return "", fmt.Errorf("%q is not a valid name for a run's folder", run)
 	}
 	dir := filepath.Join(s.dir.runs(), run)
 	if s.readOnly {
@@ -154,7 +154,7 @@ func (s *Store) RunDir(run string) (string, error) {
 }
 
 // Notices are what a person should be told about the state directory: what was
-// damaged and mended.
+// damaged and fixed.
 func (s *Store) Notices() []string {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()
@@ -189,7 +189,7 @@ func (s *Store) sweep() {
 	left, _ := filepath.Glob(filepath.Join(s.dir.artifacts(), ".new-*"))
 	for _, path := range left {
 		if err := os.Remove(path); err != nil {
-			s.notice("artifact: %s is left over: %v", path, err)
+			s.notice("artifact: cannot remove temporary file %s: %v", path, err)
 		}
 	}
 }
@@ -241,15 +241,15 @@ func (d layout) explain(err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):
-		hint = "there is a file where a directory is needed: move it away, or name another state directory"
+		hint = "a file is in the place of a directory: move it away, or use another state directory"
 	case errors.Is(err, syscall.EROFS):
-		hint = "the file system is read-only: reading works (status, show, audit, report), apply needs a state directory elsewhere"
+		hint = "the file system is read-only: status, show, audit and report work, but apply needs another state directory"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "you may not write there: make the directory yours (it may belong to root if an apply ran under sudo), or name another state directory"
+		hint = "take ownership of the directory (root owns it if an apply ran under sudo), or use another state directory"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = "the file system is full: make room, then try again; nothing that was recorded is lost"
+		hint = "free some space, then try again; no record is lost"
 	case errors.Is(err, fs.ErrNotExist):
-		hint = "nothing was applied here yet: run apply first, or name the state directory"
+		hint = "nothing was applied here yet: run apply first, or give the state directory"
 	default:
 		return fmt.Errorf("state directory %s: %w", d, err)
 	}

@@ -60,7 +60,7 @@ func TestUnusableDirectories(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for err, want := range map[error]string{
-		syscall.EROFS: "read-only", syscall.EACCES: "may not write", syscall.ENOSPC: "make room", syscall.EIO: "input/output",
+		syscall.EROFS: "read-only", syscall.EACCES: "take ownership", syscall.ENOSPC: "free some space", syscall.EIO: "input/output",
 	} {
 		if got := layout("x").explain(err); !errors.Is(got, err) || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v is explained as %v", err, got)

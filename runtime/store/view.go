@@ -172,7 +172,7 @@ type RunInfo struct {
 	Started  time.Time `json:"started"`
 	Plan     string    `json:"plan"`
 	PlanFile string    `json:"plan_file"`
-	// Done is false while the run goes on, and for ever if it was killed; what
+	// Done is false while the run continues, and for ever if it was killed; what
 	// follows is set when it is true.
 	Done    bool            `json:"done"`
 	Ended   time.Time       `json:"ended,omitzero"`
@@ -219,7 +219,7 @@ func (s *Store) Run(id string) (*RunView, error) {
 
 func (v *view) find(id string) (*RunView, error) {
 	if len(v.runs) == 0 {
-		return nil, fmt.Errorf("no run was recorded here yet: run apply first")
+		return nil, fmt.Errorf("no run is recorded here yet: run apply first")
 	}
 	if id == "latest" {
 		return v.runs[len(v.runs)-1], nil
@@ -238,9 +238,9 @@ func (v *view) find(id string) (*RunView, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf(`no run has an id that begins with %q; the newest is %s, and "latest" names it too`, id, v.runs[len(v.runs)-1].ID)
+		return nil, fmt.Errorf(`no run ID starts with %q; the newest is %s, or "latest"`, id, v.runs[len(v.runs)-1].ID)
 	default:
-		return nil, fmt.Errorf("%q begins the ids of %d runs: %s; give more of it", id, len(found), strings.Join(names, ", "))
+		return nil, fmt.Errorf("%q matches %d runs: %s; give more of the ID", id, len(found), strings.Join(names, ", "))
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPortDiffers(t *testing.T) {
 	r := &Result{}
 	r.differences(q)
 	for _, d := range r.Differs {
-		want := map[string]string{"KERNEL": "yes: it is what is compared", "PORT": "yes: it says where one listens"}[d.What]
+		want := map[string]string{"KERNEL": "yes: compared", "PORT": "yes: address to listen on"}[d.What]
 		if want == "" || d.Intended != want {
 			t.Errorf("%+v", d)
 		}
@@ -298,9 +298,9 @@ func TestShapeOfTwoCommands(t *testing.T) {
 
 func TestArmsThatCannotBe(t *testing.T) {
 	for text, says := range map[string]string{
-		"":                            "no command",
-		"K=1":                         "no command",
-		"'' x":                        "no command",
+		"":                            "is not a command",
+		"K=1":                         "is not a command",
+		"'' x":                        "is not a command",
 		"HF_TOKEN=abc ./s":            "HF_TOKEN looks like a secret",
 		"OPENAI_API_KEY=x ./s":        "looks like a secret",
 		"./s --api-key sk-1":          "after --api-key looks like a secret",

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Claim is the question that a comparison answers: by how much B has to be
+// Claim is the question that a comparison answers: by how much B must be
 // better than A, or may be worse.
 type Claim struct {
 	Metric measure.Metric
@@ -23,7 +23,7 @@ type Claim struct {
 }
 
 // NotWorse is the question where nothing is claimed: whether B is no more than
-// this much worse. Whether it is better stands in the interval.
+// this much worse. Whether it is better is in the interval.
 const NotWorse = 0.03
 
 var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)

@@ -29,12 +29,12 @@ type Diff struct {
 // found out about their environments.
 func (r *Result) differences(q *Question) {
 	r.metrics(q)
-	is := "yes: it is what is compared"
+	is := "yes: compared"
 	own := q.Shape.Own
 	for _, name := range names(own[0].Env, own[1].Env) {
 		d := Diff{What: name, A: setTo(own[0].Env, name), B: setTo(own[1].Env, name), Intended: is}
 		if tellsPort(d.A) && tellsPort(d.B) {
-			d.Intended = "yes: it says where one listens"
+			d.Intended = "yes: address to listen on"
 		}
 		r.Differs = append(r.Differs, d)
 	}
@@ -90,7 +90,7 @@ func speaks(launches []*ledger.Launch) bool {
 func Said(launches []*ledger.Launch, name string) string {
 	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
 	if len(having) == 0 {
-		return "not said"
+		return "not reported"
 	}
 	return ledger.SaidBy(having, name)
 }
@@ -148,7 +148,7 @@ func entryNames(launches []*ledger.Launch) []string {
 var digest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
 // UnknownEntry stands for what nobody could find out.
-const UnknownEntry = "not known"
+const UnknownEntry = "unknown"
 
 // cameUp reports whether a server came up at least once.
 func cameUp(launches []*ledger.Launch) bool {

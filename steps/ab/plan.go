@@ -186,8 +186,8 @@ func (q *Question) Place(state string) (p Place, err error) {
 	return p, nil
 }
 
-// Save writes the plan that is applied. The folder is no part of the source tree
-// that it lies in.
+// Save writes the plan that is applied. The folder is not part of the source tree
+// that it is in.
 func (at Place) Save(text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
 	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == Folder {
@@ -197,7 +197,7 @@ func (at Place) Save(text []byte) error {
 		err = os.WriteFile(at.Plan, text, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("the record cannot be kept: %w", err)
+		return fmt.Errorf("cannot keep the record: %w", err)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func hclList(list []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// planWriter lays out blocks; hclwrite aligns what stands in them.
+// planWriter lays out blocks; hclwrite aligns what is in them.
 type planWriter struct{ b strings.Builder }
 
 func (w *planWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }

@@ -88,7 +88,7 @@ func (q *Question) Check() (err error) {
 	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
 		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
 	case q.Quick && q.Launches != 0:
-		return errors.New("--quick is one launch of each: leave out --launches")
+		return errors.New("--quick makes one launch of each: remove --launches")
 	}
 	for i, side := range []struct{ flag, text string }{{"a", q.A}, {"b", q.B}} {
 		if q.Arms[i], err = ParseArm(side.flag, side.text); err != nil {
@@ -131,7 +131,7 @@ func (q *Question) observable() error {
 	}
 	for _, g := range slices.Concat(q.MustSeeA, q.MustSeeB) {
 		if strings.Trim(g, "*? ") == "" {
-			return fmt.Errorf("--must-see-a, --must-see-b: %q is found in every log, so it proves nothing: name text that only one of the two logs", g)
+			return fmt.Errorf("--must-see-a, --must-see-b: %q is in every log, so it proves nothing: use text that only one of the two logs", g)
 		}
 	}
 	for _, c := range q.Changes {
@@ -186,11 +186,11 @@ func (q *Question) numbers() error {
 	case !slices.Contains([]string{"own", "cold", "shared"}, q.Caches):
 		return fmt.Errorf("--caches: %q is not own, cold or shared", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:
-		return errors.New("time limits must be above zero")
+		return errors.New("time limits must be positive")
 	case q.WritePlan != "" && filepath.Ext(q.WritePlan) != ".hcl":
-		return fmt.Errorf("--write-plan: plans are written as .hcl, which %s is not (mxflow convert turns it into YAML)", q.WritePlan)
+		return fmt.Errorf("--write-plan: %s must end in .hcl (mxflow convert turns it into YAML)", q.WritePlan)
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
-		return fmt.Errorf("--metric: an answer of one token has no %s: give --tg at least 2", q.Metric)
+		return fmt.Errorf("--metric: an answer of one token has no %s: set --tg to at least 2", q.Metric)
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (q *Question) checkURLs() error {
 	case q.AURL == q.BURL:
 		return errors.New("--a-url and --b-url are the same server, so there is nothing to compare")
 	case q.Claimed != "" || q.Quick || q.Proves() || len(q.Changes) > 0:
-		return errors.New("nothing can be decided about running servers: leave out --claim, --quick, --changes and --must-see, or have mxflow start them with --a and --b")
+		return errors.New("mxflow cannot decide about running servers: remove --claim, --quick, --changes and --must-see, or let mxflow start the servers with --a and --b")
 	}
 	for _, u := range []string{q.AURL, q.BURL} {
 		if err := endpoint.CheckURL(u); err != nil {
@@ -232,7 +232,7 @@ func (q *Question) checkURLs() error {
 	}
 	kind, ok := kinds.Lookup(name)
 	if !ok || kind.Name == "command" {
-		return fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", q.Asked)
+		return fmt.Errorf("--kind: unknown kind %q: see mxflow engine kinds", q.Asked)
 	}
 	q.Kind = kind
 	q.Arms = [2]Arm{{Text: q.AURL}, {Text: q.BURL}}
@@ -251,7 +251,7 @@ func (q *Question) Label() string {
 	return name + q.load()
 }
 
-// load is what stands behind a metric's name: depth and requests at once.
+// load is what follows a metric's name: depth and requests at once.
 func (q *Question) load() (text string) {
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" @ d%d", q.Depth)
@@ -373,13 +373,13 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
 }
 
 // kindOf is the kind of both servers: the one that is asked for, or what their
-// commands and scripts show; openai, of which nothing is expected but the API,
+// commands and scripts show; openai, which only needs the API,
 // where they show none or two.
 func kindOf(asked string, arms [2]Arm) (kinds.Kind, error) {
 	if asked != "" {
 		k, ok := kinds.Lookup(asked)
 		if !ok || k.Name == "command" {
-			return k, fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", asked)
+			return k, fmt.Errorf("--kind: unknown kind %q: see mxflow engine kinds", asked)
 		}
 		return k, nil
 	}

@@ -84,7 +84,7 @@ type Side struct {
 	// Value is the mean of the launches, in logs.
 	Value *float64 `json:"value,omitempty"`
 
-	// All are its launches that nothing stands in the place of.
+	// All are its launches that nothing is in the place of.
 	All []*ledger.Launch `json:"-"`
 }
 
@@ -263,7 +263,7 @@ func (r *Result) Told() bool {
 }
 
 // beforeMeasuring sees whether one of the commands did not pass what comes before
-// measuring, be it A or B: then nothing was compared, and a fail would read as if B
+// measuring, whether A or B: then nothing was compared, and a fail would read as if B
 // were shown to be slower. That B crashes where A does not is shown.
 func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
 	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {

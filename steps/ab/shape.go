@@ -14,7 +14,7 @@ import (
 
 // Arm is one side of a comparison as the command line gives it.
 type Arm struct {
-	// Text is what stood there.
+	// Text is what was there.
 	Text string
 	// Env are the assignments before the command, Words the command itself.
 	Env   map[string]string
@@ -36,7 +36,7 @@ func ParseArm(flag, text string) (Arm, error) {
 	var needs *shell.NeedsShell
 	switch {
 	case errors.As(err, &needs):
-		return arm, fmt.Errorf("--%s: %w, and no shell is started. Write it out, quote it, or start a shell yourself: --%s %s",
+		return arm, fmt.Errorf("--%s: %w, but no shell runs. Write it out, quote it, or start a shell yourself: --%s %s",
 			flag, err, flag, quote(throughShell(arm.Text)))
 	case err != nil:
 		return arm, fmt.Errorf("--%s: %w", flag, err)
@@ -50,16 +50,16 @@ func ParseArm(flag, text string) (Arm, error) {
 		words = words[1:]
 	}
 	if arm.Words = words; len(words) == 0 || words[0] == "" {
-		return arm, fmt.Errorf("--%s: there is no command in %q: give the one that starts the server, such as --%s 'KERNEL=marlin ./serve.sh'", flag, text, flag)
+		return arm, fmt.Errorf("--%s: %q is not a command: give the one that starts the server, such as --%s 'KERNEL=marlin ./serve.sh'", flag, text, flag)
 	}
 	for _, w := range slices.Concat(words, slices.Collect(maps.Values(arm.Env))) {
 		if strings.ContainsRune(w, 0) {
-			return arm, fmt.Errorf("--%s: a command holds no NUL", flag)
+			return arm, fmt.Errorf("--%s: a command cannot contain NUL", flag)
 		}
 	}
 	for _, w := range words {
 		if m := secretFlag.FindStringSubmatch(w); m != nil {
-			return arm, fmt.Errorf("--%s: the value after %s looks like a secret, and would be recorded and put into the plan: leave it out, or export the variable that the server reads it from", flag, m[1])
+			return arm, fmt.Errorf("--%s: the value after %s looks like a secret, and would be recorded and put into the plan: remove it, or export the variable that the server reads it from", flag, m[1])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {

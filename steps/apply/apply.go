@@ -41,7 +41,7 @@ type Options struct {
 	Target []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
-	// Reviewed, where set, refuses to go on where what was reviewed is not what would run.
+	// Reviewed, where set, refuses to continue where what was reviewed is not what would run.
 	// The state directory is locked then.
 	Reviewed func(*load.Result, *store.Store) error
 	// Seal is the digest of the seal that Reviewed holds the plan against, for the record.
@@ -52,11 +52,11 @@ type Options struct {
 	Tool string
 	// Signer, which may be nil, signs what the ledger came to.
 	Signer ledger.Signer
-	// Hard ends what goes on after ctx has ended: stopping engines in order.
+	// Hard ends what still runs after ctx has ended: stopping engines in order.
 	Hard context.Context
 }
 
-// Observer is told how an apply goes on.
+// Observer is told how an apply progresses.
 type Observer interface {
 	// Note is what a person should know and is no progress of the run.
 	Note(verdict.Reason)

@@ -22,7 +22,7 @@ type clock struct {
 	// spent is what launches took. What is between them takes time as well.
 	spent float64
 	least Estimate
-	// since is when the launch that goes on began, in seconds; below 0 while none does.
+	// since is when the running launch began, in seconds; below 0 while none does.
 	since float64
 }
 

@@ -27,7 +27,7 @@ const daemonsName = "docker.json"
 type daemonRef struct {
 	Context string `json:"context,omitempty"`
 	Host    string `json:"host,omitempty"`
-	// Container is the ID of one that somebody else runs and in which we started
+	// Container is the ID of one that mxflow does not start, but in which it started
 	// commands; empty for containers of our own.
 	Container string `json:"container,omitempty"`
 }
@@ -53,8 +53,8 @@ func (l *daemonList) read() (refs []daemonRef, err error) {
 		err = json.Unmarshal(text, &refs)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the list of docker daemons that were used, %s, cannot be read: %w; "+
-			"when nothing labelled %s runs on any of them, remove the file", l.path, err, docker.LabelOwner)
+		return nil, fmt.Errorf("cannot read the list of used docker daemons, %s: %w; "+
+			"if nothing labelled %s runs on any of them, remove the file", l.path, err, docker.LabelOwner)
 	}
 	return refs, nil
 }

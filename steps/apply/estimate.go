@@ -18,7 +18,7 @@ type Estimate struct {
 	// Low and High are the seconds that their launches take in 9 of 10 cases. High is 0
 	// where that is not known, and Low then what they take at least; 0 where nothing is.
 	Low, High float64
-	// SideBySide is what it would take with so many places for launches to stand beside
+	// SideBySide is what it would take with so many places for launches to be beside
 	// each other; none where the time is not known, or no session has two rounds.
 	SideBySide []SideBySide
 }
@@ -179,7 +179,7 @@ const (
 	guessedDF = 3
 )
 
-// within are the bounds between which the next of these lies in 9 of 10 cases, by
+// within are the bounds between which the next of these is in 9 of 10 cases, by
 // Student's t on logs.
 func within(of []took, value func(took) float64) (low, high float64) {
 	mean, sum, n := 0.0, 0.0, float64(len(of))

@@ -92,7 +92,7 @@ func (w Wiring) launchers() engine.Launchers {
 	return engine.Launchers{Process: process.Launcher{}, Docker: own, Compose: compose, Exec: exec, Endpoint: endpoint.Launcher{}}
 }
 
-// pulls says how the pull of an image goes on, now and then.
+// pulls says how the pull of an image progresses, now and then.
 func pulls(note func(verdict.Reason)) func(docker.Progress) {
 	const every = 5 * time.Second
 	var mu sync.Mutex

@@ -82,14 +82,14 @@ func Owner(dir string) string {
 func (r *run) cleanUp(owner string) error {
 	swept, err := process.Sweep(owner)
 	if err != nil {
-		return fmt.Errorf("what an earlier apply left running cannot be stopped: %w", err)
+		return fmt.Errorf("cannot stop what an earlier apply left running: %w", err)
 	}
 	for _, s := range swept {
 		r.watch.Note(verdict.New(code.LeftProcess, verdict.Text("pid", strconv.Itoa(s.PID)), verdict.Text("launch", s.Launch)))
 	}
 	removed, err := daemonsOf(r.store).clean(r.Hard, owner, r.watch.Note)
 	if err != nil {
-		return fmt.Errorf("what an earlier apply left in docker cannot be removed: %w", err)
+		return fmt.Errorf("cannot remove what an earlier apply left in docker: %w", err)
 	}
 	for _, before := range r.store.Runs() {
 		if before.Done {
@@ -168,16 +168,16 @@ func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) 
 	return first, all, nil
 }
 
-// stillNamed reads a file that a plan names anew, since a plan that is only looked
+// stillNamed reads a file that a plan names again, since a plan that is only looked
 // at has no use for so many bytes; it must still be what was read then. Its size
 // is bounded by what a plan reads.
 func stillNamed(f plans.NamedFile) ([]byte, error) {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {
-		return nil, fmt.Errorf("%s must be kept with the run: %w", f.Name, err)
+		return nil, fmt.Errorf("cannot keep %s with the run: %w", f.Name, err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.Digest {
-		return nil, fmt.Errorf("%s changed while the plan was read: try again when nothing writes to it", f.Name)
+		return nil, fmt.Errorf("%s changed while the plan was being read: try again when nothing writes to it", f.Name)
 	}
 	return data, nil
 }

@@ -40,13 +40,13 @@ func TestNamedFilesAreKept(t *testing.T) {
 		t.Errorf("%s, %v", kept, err)
 	}
 	write("serving.json", strings.Replace(result, "\"duration\": 1", "\"duration\": 2", 1))
-	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "serving.json changed while the plan was read") {
+	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "serving.json changed while the plan was being read") {
 		t.Errorf("a changed file: %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "serving.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "must be kept with the run") {
+	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "cannot keep") {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }

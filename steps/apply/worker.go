@@ -118,7 +118,7 @@ type worker struct {
 	lab   *steps.Lab
 	graph *runtime.Graph
 	place *ledger.Place
-	// stop ends the launch that goes on, and done is closed when it has ended.
+	// stop ends the running launch, and done is closed when it has ended.
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -150,14 +150,14 @@ func (w *worker) hear(m elsewhere.Message) error {
 	return nil
 }
 
-// finish waits until the launch that goes on has ended.
+// finish waits until the running launch has ended.
 func (w *worker) finish() {
 	if w.done != nil {
 		<-w.done
 	}
 }
 
-// close stops what goes on.
+// close stops the running launch.
 func (w *worker) close() {
 	if w.stop != nil {
 		w.stop()
@@ -180,14 +180,14 @@ func refuses(err error) verdict.Reason {
 func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	host := hostName(h)
 	if _, sum, err := elsewhere.ProgramSum(); err != nil || sum != h.Program {
-		return nil, errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: put the same file there", host))
+		return nil, errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: copy the same file there", host))
 	}
 	if err := os.Chdir(h.Dir); err != nil {
-		return nil, fmt.Errorf("%s does not see the folder that mxflow works in (%w): put the plan on a file system that all hosts share, or copy its folder there under the same path", host, err)
+		return nil, fmt.Errorf("%s does not see mxflow's working directory (%w): put the plan on a shared file system, or copy its folder there under the same path", host, err)
 	}
 	res := load.Path(h.Plan, steps.Registry(), load.Options{As: &h.Inputs, Suite: h.Inputs.Suite})
 	if !res.OK() || res.Plan.Digest() != h.Digest {
-		why := "has other contents"
+		why := "has other content"
 		if i := slices.IndexFunc(res.Diagnostics, func(d *hcl.Diagnostic) bool { return d.Severity == hcl.DiagError }); i >= 0 {
 			why = "cannot be read (" + res.Diagnostics[i].Summary + ")"
 		}
@@ -235,7 +235,7 @@ func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Pla
 	all, err := gpu.List(ctx)
 	if len(h.Devices) > 0 {
 		if err != nil {
-			return nil, fmt.Errorf("the executor names GPUs, and those of %s cannot be listed: %w", host, err)
+			return nil, fmt.Errorf("the executor lists GPUs, but those of %s cannot be listed: %w", host, err)
 		}
 		chosen, err := gpu.Choose(all, nil, h.Devices)
 		if err != nil {
@@ -285,7 +285,7 @@ func (w *worker) carry(ctx context.Context, o *launch.Order) {
 }
 
 // failedBy is why a launch could not be made: here it would be another, or this machine
-// could not go on.
+// could not continue.
 func failedBy(err error) verdict.Reason {
 	if f := (*verdict.Fault)(nil); errors.As(err, &f) && f.Reason.Code == code.WorkerRefuses {
 		return f.Reason

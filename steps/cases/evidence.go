@@ -56,7 +56,7 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 	out.References[plans.Root].Name = ledger.Baseline
 	for _, arm := range append(slices.Collect(maps.Values(out.References)), &out.Candidate, &out.Parent) {
 		if len(arm.Launches) > 0 {
-			// What levels find stands in one launch, and a case has no other than these.
+			// What levels find is in one launch, and a case has no other than these.
 			arm.Qualified = &arm.Launches[0]
 		}
 	}
@@ -64,7 +64,7 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 		out.References[plans.Root] = &out.Parent
 	}
 	if len(g.Observed) > 0 && len(out.Candidate.Launches) == 0 {
-		// What is said is said by launches, of which nothing else is given.
+		// Observations are given by launches, for which nothing else is given.
 		for i := range out.Max {
 			out.Candidate.Launches = append(out.Candidate.Launches, gates.Launch{ID: launchName(f.Name, i), Round: i + 1})
 		}

@@ -14,11 +14,11 @@ import (
 )
 
 // Sound reports whether a launch may be evidence: one that broke, or that was
-// disturbed, is recorded with its cause and another one stands in its place.
+// disturbed, is recorded with its cause and another one is in its place.
 func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
 
 // Lost reports whether nobody knows how a launch ended, since what made it on another
-// machine is gone: another one may stand in its place.
+// machine is gone: another one may be in its place.
 func Lost(launch *ledger.Launch) bool { return !launch.OK && launch.Error.Code == code.LaunchGone }
 
 // WhyNot is why a launch does not count.

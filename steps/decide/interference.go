@@ -239,7 +239,7 @@ func telescopes(root map[string]string, parts []part) bool {
 	return left == 0
 }
 
-// contrast sums gains in logs. Each launch stands in it once with all the weight
+// contrast sums gains in logs. Each launch is in it once with all the weight
 // that it has in them: parts that were measured in one session share its baseline.
 type contrast struct {
 	address string

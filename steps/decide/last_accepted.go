@@ -70,7 +70,7 @@ func accepting(d *ledger.Decision, launches map[string]*ledger.Launch) (own []*l
 	return own
 }
 
-// leastFlagged is by how much a number of another day has to be better to be told.
+// leastFlagged is by how much a number of another day must be better to be told.
 const leastFlagged = 0.01
 
 // OtherDay says in what the candidate is worse than a reference was that cannot be

@@ -13,7 +13,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Member is one candidate of a session: what has to be launched for it, and how far it
+// Member is one candidate of a session: what must be launched for it, and how far it
 // has come. Several members share the launches of their parent.
 type Member struct {
 	Feature *plans.Feature
@@ -89,7 +89,7 @@ func (m *Member) LostArms() (said []verdict.Reason) {
 // more, and the machine is not fit to measure on.
 const MaxReplaced = 2
 
-// GaveUp says which launch of a session does not count, and none stands in its place.
+// GaveUp says which launch of a session does not count, and none is in its place.
 func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
 	_, why := NotCounted(l)
 	return verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
@@ -134,8 +134,8 @@ func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
 	return slices.DeleteFunc(slices.Clone(launches), func(launch *ledger.Launch) bool { return !slices.Contains(rounds[launch.Ordinal], launch) })
 }
 
-// Together are those of a round's launches that stood on one place, the first on which
-// all arms did: where a place was lost, its round was begun anew on another. None where
+// Together are those of a round's launches that ran on one place, the first on which
+// all arms did: where a place was lost, its round was begun again on another. None where
 // there is no such place.
 func Together(round []*ledger.Launch, arms int) []*ledger.Launch {
 	for _, first := range round {

@@ -125,7 +125,7 @@ func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (
 }
 
 // ofOneEngine keeps the launches of one engine as it was developed: of sessions in
-// which one of the variants stood, of those in which one stood that had stood beside
+// which one of the variants was an arm, of those with an arm that had been beside
 // it, and so on. What changes is measured beside what it came from, so that all that
 // grew from one baseline hangs together, while another engine, another model or
 // another image, whose starts may differ by more or less, has a baseline of its own.

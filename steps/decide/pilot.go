@@ -189,7 +189,7 @@ func pilotChange(key string, pilot plans.Pilot, slots int, alone, beside []*ledg
 	}
 	for i, l := range alone {
 		if beside[i].On() != l.On() {
-			return verdict.New(code.PilotUnread, verdict.Err(fmt.Errorf("round %d stood on %s and %s", l.Ordinal, l.On(), beside[i].On()))).On(key).Is(verdict.Inconclusive)
+			return verdict.New(code.PilotUnread, verdict.Err(fmt.Errorf("round %d ran on %s and %s", l.Ordinal, l.On(), beside[i].On()))).On(key).Is(verdict.Inconclusive)
 		}
 		if _, ok := places[l.On()]; !ok {
 			places[l.On()] = len(places)

@@ -55,8 +55,8 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision) (*gates.Feature, *led
 }
 
 // row is what the gate of a phase may read of a row, and where that came from: its
-// launches against those of the reference, which stood beside them in one session. A row
-// that broke, or whose reference did, has none, and is no pass.
+// launches against those of the reference, which ran beside them in one session. A row
+// that broke, or whose reference did, has none, and is not a pass.
 func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Decision, error) {
 	if v.Row != nil {
 		return v.Row(row), &ledger.Decision{}, nil
@@ -116,7 +116,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		}
 	}
 	for _, arm := range arms {
-		// Those of rounds that stood side by side are on record as they ended.
+		// Launches of rounds that ran side by side are recorded in the order in which they ended.
 		slices.SortStableFunc(arm.Launches, func(a, b gates.Launch) int { return cmp.Compare(a.Round, b.Round) })
 	}
 	if row.Pick != "" {

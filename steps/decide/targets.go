@@ -100,7 +100,7 @@ func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []le
 	return all
 }
 
-// sentIn is what the plan sends in a cell; nil of what is no cell.
+// sentIn is what the plan sends in a cell; nil of what is not a cell.
 func sentIn(p *plans.Plan, address string) *ledger.Sent {
 	for _, w := range p.Workloads {
 		for _, c := range w.Cells() {

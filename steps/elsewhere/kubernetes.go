@@ -227,7 +227,7 @@ func (c *cluster) refused(ctx context.Context, name string) condition {
 // hopeless are reasons for which a container waits that stay as they are.
 var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
-// standing is where a worker can be started, or what is waited for, or why that is in vain.
+// standing is where a worker can be started, or what is waited for, or why that is hopeless.
 func standing(job *object, pods []*object) (on *pod, waits, bad condition) {
 	if job == nil || job.Metadata.DeletionTimestamp != "" {
 		return nil, waits, condition{Reason: "Deleted"}

@@ -20,7 +20,7 @@ import (
 type Arms struct {
 	Candidate, Parent *variant.Variant
 	References        map[plans.Against]*variant.Variant
-	// Gone is what cannot be started any more, and so is no variant.
+	// Gone is what cannot be started any more, and so is not a variant.
 	Gone map[plans.Against]decide.Arm
 }
 

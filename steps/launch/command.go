@@ -28,7 +28,7 @@ const (
 )
 
 // outPath is where a launch keeps what a command printed to standard output, or
-// wrote to its file. It lies beside the log.
+// wrote to its file. It is beside the log.
 func outPath(log string) string { return log + ".out" }
 
 // stdoutOf is the file that gets standard output; empty where it belongs into
@@ -87,7 +87,7 @@ func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 			limit = failedOutput
 		}
 		if copied := appendFile(st.Inst.LogPath(), out, limit); copied != nil && err == nil {
-			err = st.unmeasured(nil, "its standard output cannot be put into the log: %v", copied)
+			err = st.unmeasured(nil, "cannot put its standard output into the log: %v", copied)
 		}
 	}
 	if err != nil {
@@ -172,7 +172,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 	}
 	if err := redact.File(out, st.Lab.Redact); err != nil {
 		_ = os.Remove(out)
-		return st.unmeasured(nil, "sensitive values cannot be taken out of its output: %v", err)
+		return st.unmeasured(nil, "cannot redact sensitive values in its output: %v", err)
 	}
 	text, err := variant.ReadOutput(out)
 	if err != nil {
@@ -181,7 +181,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 	// Kept as it is, so that it can be decided again, also where it is garbage.
 	if len(text) > 0 {
 		if st.Record.Output, err = st.Lab.Store.Put(text); err != nil {
-			return fmt.Errorf("the output of the command cannot be kept: %w", err)
+			return fmt.Errorf("cannot keep the output of the command: %w", err)
 		}
 	}
 	metrics, err := c.Measured(ctx, text)
@@ -207,7 +207,7 @@ func (st *Started) fetch(c *variant.Command, out string) error {
 	case errors.Is(err, os.ErrNotExist):
 		return st.unmeasured(nil, "it did not write %s", c.File)
 	case err != nil:
-		return st.unmeasured(nil, "%s cannot be read: %v", c.File, err)
+		return st.unmeasured(nil, "cannot read %s: %v", c.File, err)
 	case !info.Mode().IsRegular():
 		return st.unmeasured(nil, "%s is not a file", c.File)
 	case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
@@ -218,7 +218,7 @@ func (st *Started) fetch(c *variant.Command, out string) error {
 		return st.unmeasured(nil, "%v", err)
 	}
 	if err := os.WriteFile(out, text, 0o600); err != nil {
-		return st.unmeasured(nil, "%s cannot be kept: %v", c.File, err)
+		return st.unmeasured(nil, "cannot keep %s: %v", c.File, err)
 	}
 	return nil
 }

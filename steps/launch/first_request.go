@@ -70,7 +70,7 @@ func (st *Started) mark(ctx context.Context, spec engine.Spec) error {
 	st.settleLog(ctx)
 	_, lines, err := logscan.ScanFile(path, nil)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the engine's log cannot be read: %w", err)
+		return fmt.Errorf("cannot read the engine's log: %w", err)
 	}
 	st.Record.Asked = &lines
 	return nil
@@ -129,7 +129,7 @@ func (st *Started) hint(ctx context.Context, err error) string {
 			}
 			names = append(names, fmt.Sprintf("%q", m.ID))
 		}
-		return fmt.Sprintf("; it was asked for model %q and serves %s", st.Client.Model, strings.Join(names[:min(len(names), 5)], ", "))
+		return fmt.Sprintf("; it was asked for model %q but serves %s", st.Client.Model, strings.Join(names[:min(len(names), 5)], ", "))
 	}
 	return ""
 }

@@ -37,7 +37,7 @@ func TestFirstRequest(t *testing.T) {
 		{"completions", "/v1/completions", "m", "", ""},
 		{"chat alone", "/v1/chat/completions", "m", "", openai.Chat},
 		{"neither", "/v1/embeddings", "m", "but could not answer one token: POST /v1/completions: HTTP status 404", ""},
-		{"another model", "/v1/embeddings", "other", `it was asked for model "m" and serves "other"`, ""},
+		{"another model", "/v1/embeddings", "other", `it was asked for model "m" but serves "other"`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))

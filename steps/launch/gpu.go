@@ -79,7 +79,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 }
 
 // Unified reports whether a GPU of this machine shares the host's memory. Where they
-// cannot be listed nothing is said: apply will say why.
+// cannot be listed, nothing is reported: apply will say why.
 func Unified() bool {
 	list, _ := gpu.List(context.Background())
 	return slices.ContainsFunc(list, gpu.GPU.Unified)
@@ -116,7 +116,7 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 }
 
 // gpuAfter waits until the engine's memory is given back, so that the next
-// launch begins with all of it. Whoever is still there then was beside the
+// launch starts with all of it. Whoever is still there then was beside the
 // engine, which makes the launch one on a shared GPU.
 func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	if len(u.gpus) == 0 {
@@ -210,7 +210,7 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	return u, err
 }
 
-// namesMIG reports whether a part of a GPU is asked for, so that the GPU has to be
+// namesMIG reports whether a part of a GPU is asked for, so that the GPU must be
 // found.
 func namesMIG(spec engine.Spec, devices *[]string) bool {
 	visible, _ := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")

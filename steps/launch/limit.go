@@ -46,12 +46,12 @@ func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
 		basis.GPUs[g.UUID] = g.Name
 	}
 	if len(basis.GPUs) == 0 {
-		return nil, errors.New("it uses no GPU known here")
+		return nil, errors.New("it uses no known GPU")
 	}
 	for _, arg := range append(slices.Clone(v.Spec.Command), string(v.Spec.Config)) {
 		for _, word := range changers {
 			if strings.Contains(strings.ReplaceAll(arg, "_", "-"), word) {
-				return nil, fmt.Errorf("its command says %q, so it may serve another model, or on other machines", word)
+				return nil, fmt.Errorf("its command has %q, so it may serve another model, or run on other machines", word)
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
 	case doc.Model != nil && doc.Model.Config != nil:
 		text, basis.Source = doc.Model.Config, doc.Model.Path
 	default:
-		return nil, errors.New("no config.json of its model was found; name one with metadata { model_config = \"config.json\" }")
+		return nil, errors.New("found no config.json of its model; set metadata { model_config = \"config.json\" }")
 	}
 	var err error
 	basis.Model, err = limit.Read(text)

@@ -44,7 +44,7 @@ func TestLimitBy(t *testing.T) {
 			g.v.ModelConfig, g.v.ModelConfigAt, g.doc.Model = []byte(llama), "/plan/config.json", nil
 		}), "/plan/config.json", ""},
 		"named before found": {known(func(g *given) { g.v.ModelConfig, g.v.ModelConfigAt = []byte(llama), "/plan/config.json" }), "/plan/config.json", ""},
-		"no GPU":             {known(func(g *given) { g.doc.GPUs[0].Used = false }), "", "no GPU"},
+		"no GPU":             {known(func(g *given) { g.doc.GPUs[0].Used = false }), "", "no known GPU"},
 		"unknown GPU":        {known(func(g *given) { g.doc.GPUs[1].Used = true; g.doc.GPUs[1].Values = nil }), "", "NVIDIA T9000"},
 		"a part of a GPU":    {known(func(g *given) { g.doc.GPUs[1].Used = true }), "", "MIG"},
 		"no model":           {known(func(g *given) { g.doc.Model = nil }), "", "no config.json"},

@@ -20,7 +20,7 @@ const (
 )
 
 // loading tells how a start comes along until it is stopped, as events that have all
-// else of ev. With a stage that goes on until then; else the log shows which.
+// else of ev. With a stage under way until then; else the log shows which.
 func (st *Started) loading(ctx context.Context, ev runtime.Event, stage kinds.Stage, emit func(runtime.Event)) (stop func()) {
 	if len(st.Kind.Ready) == 0 || st.Inst.LogPath() == "" {
 		return func() {}

@@ -96,7 +96,7 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 func scanFile(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
+		return nil, fmt.Errorf("cannot search the engine's log: %w", err)
 	}
 	defer f.Close()
 	return ScanEvidence(f, wanted, l, kind)
@@ -116,7 +116,7 @@ func ScanEvidence(log io.Reader, wanted []variant.Evidence, l *ledger.Launch, ki
 		err = scan.Read(log)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
+		return nil, fmt.Errorf("cannot search the engine's log: %w", err)
 	}
 	return scan, nil
 }

@@ -180,7 +180,7 @@ func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance
 		doc.Lack("engine.version", "the engine did not start")
 		return ""
 	case pattern.Path == "" && len(pattern.Log) == 0:
-		doc.Lack("engine.version", "engines of this kind say it nowhere")
+		doc.Lack("engine.version", "engines of this kind do not report it")
 		return ""
 	}
 	pattern.Name, pattern.Type = "version", kinds.TypeString

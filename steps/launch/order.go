@@ -30,7 +30,7 @@ type Order struct {
 	Record *ledger.Launch `json:"record"`
 	// With is what the function takes besides.
 	With json.RawMessage `json:"with"`
-	// Needs are the records of launches of which it reads what levels left.
+	// Needs are the records of launches whose level results it reads.
 	Needs []*ledger.Record `json:"needs,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
 		v = v.AsRow()
 	}
 	if err == nil && v.Key != o.Key {
-		err = fmt.Errorf("variant %s of engine %s would start something else here: its program (%s), Python packages, or what the plan reads from this host differ from those that the plan was applied with; put the same files there", o.Name, o.Engine, l.Program(runtime.ContextOf(s), v.Spec))
+		err = fmt.Errorf("variant %s of engine %s would start something else here: its program (%s), Python packages, or inputs of the plan from this host differ from those that the plan was applied with; put the same files there", o.Name, o.Engine, l.Program(runtime.ContextOf(s), v.Spec))
 	}
 	if err != nil {
 		err = &verdict.Fault{Reason: verdict.New(code.WorkerRefuses, verdict.Err(err))}

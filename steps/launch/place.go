@@ -26,7 +26,7 @@ func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Plac
 	return l.places, l.unplaced
 }
 
-// OnePlace reports whether launches of some variants go on one after the other, however
+// OnePlace reports whether launches of some variants run one after the other, however
 // many places there are: one of them can only be started once on this host.
 func (l *Lab) OnePlace(vs []*variant.Variant) bool {
 	return !l.Plan.Executor.Elsewhere() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) })
@@ -129,7 +129,7 @@ func placed(v *variant.Variant, p *ledger.Place) *variant.Variant {
 }
 
 // modelsOnly is the fingerprint's entry of GPUs without their UUIDs: on which of several
-// alike a launch stood says its place.
+// alike a launch ran is in its place.
 func modelsOnly(gpus []gpu.GPU) string {
 	var names []string
 	for _, g := range gpus {

@@ -54,7 +54,7 @@ func failed(of, op, format string, args ...any) *engine.Failure {
 	return &engine.Failure{Of: of, Op: op, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unmarked is a mark of a source that stands in what starts the engine; empty where there
+// unmarked is a mark of a source that is in what starts the engine; empty where there
 // is none.
 func unmarked(spec engine.Spec) string {
 	for _, text := range append([]string{spec.Dir}, spec.Command...) {

@@ -170,12 +170,12 @@ func TestSourceRefuses(t *testing.T) {
 		says string
 	}{
 		"no source":      {engine.Spec{Command: []string{"{source.engine}/x"}}, `add source "…"`},
-		"no repo":        {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "names no repo"},
+		"no repo":        {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "has no repo"},
 		"unknown ref":    {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
-		"missing inputs": {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
+		"missing inputs": {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "file no/such.h does not exist"},
 		"endpoint":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "not started by mxflow"},
 		"endpoint cold":  {engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}}, "remove the caches block"},
-		"no such tool":   {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
+		"no such tool":   {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is not in PATH`},
 		"too slow":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
 		"declared tree":  {engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all"}}}, "does not exist"},
 	}

@@ -64,7 +64,7 @@ func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, e
 		return out, nil
 	}
 	if err := redact.File(file.Name(), l.Redact); err != nil {
-		return out, fmt.Errorf("sensitive values cannot be taken out of its diff: %w", err)
+		return out, fmt.Errorf("cannot redact sensitive values in its diff: %w", err)
 	}
 	out.Diff, err = l.Store.PutFile(file.Name())
 	return out, err
@@ -178,7 +178,7 @@ func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes
 	return l.changed(ctx, before, after.Commit, a, b)
 }
 
-// differenceNow is difference against a tree as it lies there now.
+// differenceNow is difference against a tree as it is there now.
 func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {

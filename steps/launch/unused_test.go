@@ -13,7 +13,7 @@ import (
 func TestUnusedSettingDoesNotCount(t *testing.T) {
 	draft := []kinds.Use{{Setting: "speculative.model", Observed: "drafted_tokens"}}
 	hidden := []kinds.Use{{Setting: "speculative.model", Observed: "drafted_tokens", Hidden: true}}
-	unseen := verdict.New(code.Unobserved, verdict.Text("why", "no line of the log says it"))
+	unseen := verdict.New(code.Unobserved, verdict.Text("why", "no line of the log matches"))
 	for name, tc := range map[string]struct {
 		record  ledger.Launch
 		uses    []kinds.Use

@@ -30,7 +30,7 @@ type worktree struct {
 	src       *engine.Source
 	base, key string
 	launch    string
-	// marks are what stands in build commands for worktrees, with their paths.
+	// marks are what is in build commands for worktrees, with their paths.
 	marks map[string]string
 	hard  context.Context
 }
@@ -227,7 +227,7 @@ func (w worktree) finish(changed map[string]string) error {
 		err = os.Rename(w.mark()+".new", w.mark())
 	}
 	if err != nil {
-		return failed("source", "be checked out", "the finished build could not be recorded: %v", err)
+		return failed("source", "be checked out", "cannot record the finished build: %v", err)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	return out, nil
 }
 
-// server is the engine of that key, which has to be one that can be asked.
+// server is the engine of that key, which must be one that can be asked.
 func server(p *plans.Plan, key string) (*plans.Engine, error) {
 	e := p.Engine(key)
 	if e == nil {
@@ -346,7 +346,7 @@ func (i *inspection) length(ctx context.Context) error {
 
 // cache sends a long prompt twice.
 func (i *inspection) cache(ctx context.Context) error {
-	long := strings.Repeat("A measurement answered from a cache measures the cache. ", 16)
+	long := strings.Repeat("Answers from a cache would measure the cache. ", 16)
 	var s measure.Sample
 	for range 2 {
 		var err error

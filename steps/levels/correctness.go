@@ -373,7 +373,7 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 		if l.Left[quality.Answers] == "" || l.Purpose == ledger.ForBenchmark || l.BootID != lab.Boot {
 			continue
 		}
-		// One that cannot be read is no reference; another launch takes its place.
+		// One that cannot be read is not a reference; another launch takes its place.
 		kept, err := quality.Kept(lab.Store, []*ledger.Launch{l})
 		if err != nil || runtime.Digest(kept[0].Ask) != ask || newest != nil && !newest.Same(kept[0]) {
 			continue

@@ -49,7 +49,7 @@ func (q *qualification) hear(h heard) error {
 	h.Of = q.Origin()
 	text, err := json.Marshal(h)
 	if err != nil {
-		return fmt.Errorf("what level %s has heard cannot be kept: %w", q.level.Level(), err)
+		return fmt.Errorf("cannot keep the answers of level %s: %w", q.level.Level(), err)
 	}
 	return q.keep(heardFile, text)
 }
@@ -72,7 +72,7 @@ type kept struct {
 func (k *kept) left(path string) ([]byte, error) {
 	sum := k.launch.Left[k.block.Level()+"/"+path]
 	if sum == "" {
-		return nil, fmt.Errorf("launch %s names no %s of level %s: %w", k.launch.ID, path, k.block.Level(), fs.ErrNotExist)
+		return nil, fmt.Errorf("launch %s has no %s of level %s: %w", k.launch.ID, path, k.block.Level(), fs.ErrNotExist)
 	}
 	return k.store.Get(sum)
 }

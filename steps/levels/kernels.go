@@ -206,7 +206,7 @@ func Proves(protocol *plans.Protocol) bool {
 
 // Proved is what a recorded launch proves of the knobs of its variant, by its log and
 // by what was observed: the kernels level over a launch that was measured, since
-// kernels that are chosen anew at every start can be others than in qualification. A
+// kernels that are chosen again at every start can be others than in qualification. A
 // pass without reasons where the protocol has no such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
 	wanted := said(v.Evidence(lab.Plan))

@@ -158,7 +158,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		return []variant.Evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
 	}
 	seen := map[string]ledger.Observed{"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false}, "n": {Value: 2.0}}
-	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log says it"))}
+	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log matches"))}
 	for name, c := range map[string]struct {
 		wanted []variant.Evidence
 		log    verdict.Verdict
@@ -168,7 +168,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		"seen":                   {must(map[string]any{"kernel": "marlin", "n": 2.0}), "pass", "pass", `observed kernel "marlin" (log line 7)`},
 		"another":                {must(map[string]any{"kernel": "gemm"}), "pass", "fail", `kernel must be "gemm" but the engine reports "marlin"`},
 		"false is a value":       {must(map[string]any{"graphs": true}), "pass", "fail", "graphs must be true but the engine reports false"},
-		"not observed":           {must(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed: no line of the log says it"},
+		"not observed":           {must(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed: no line of the log matches"},
 		"not looked for":         {must(map[string]any{"what": "x"}), "pass", "inconclusive", "this engine has no observation of that name"},
 		"must not":               {mustNot(map[string]any{"kernel": "gemm"}), "pass", "pass", `observed kernel "marlin"`},
 		"must not, but is":       {mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail", "but the engine reports it"},

@@ -92,7 +92,7 @@ func (q *qualification) saidWord(name, word string) {
 	q.Record.Observed[address] = ledger.Observed{Value: word, From: q.level.Level()}
 }
 
-// keep makes something that the level leaves an artifact, under a path that begins with
+// keep makes something that the level leaves an artifact, under a path that starts with
 // the level's name.
 func (q *qualification) keep(path string, content []byte) error {
 	sum, err := q.Lab.Store.Put(content)
@@ -103,7 +103,7 @@ func (q *qualification) keep(path string, content []byte) error {
 	return nil
 }
 
-// left records an artifact under a path that begins with the level's name.
+// left records an artifact under a path that starts with the level's name.
 func (q *qualification) left(path, sum string) {
 	if q.Record.Left == nil {
 		q.Record.Left = map[string]string{}
@@ -335,7 +335,7 @@ func Qualifying(p *plans.Protocol) []*plans.Block {
 }
 
 // executionLevel is the level that every command has, whatever its protocol
-// says: it is run once, and what it prints is looked at. It stands in no plan.
+// says: it is run once, and what it prints is looked at. It is in no plan.
 const executionLevel = "execution"
 
 // engineLevel stands for what no launch may show, whatever its protocol: an engine

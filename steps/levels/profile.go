@@ -49,7 +49,7 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
 		return nil, fmt.Errorf("the profile of launch %s: %w", l.ID, err)
 	}
 	if a.Format != profile.Format {
-		return nil, fmt.Errorf("the profile of launch %s is of format %q: this mxflow reads %q", l.ID, a.Format, profile.Format)
+		return nil, fmt.Errorf("the profile of launch %s has format %q, but this mxflow reads %q", l.ID, a.Format, profile.Format)
 	}
 	return a, nil
 }
@@ -59,11 +59,11 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
 func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err error) {
 	text, err := st.Get(l.Left[Profile+"/"+heardFile])
 	if err != nil {
-		return on, fmt.Errorf("what launch %s kept beside its profile: %w", l.ID, err)
+		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
 	}
 	var h heard
 	if err := json.Unmarshal(text, &h); err != nil {
-		return on, fmt.Errorf("what launch %s kept beside its profile: %w", l.ID, err)
+		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
 	}
 	on = basisOf(h.Limit)
 	for _, w := range h.Windows {

@@ -55,7 +55,7 @@ func (l *underStress) again(_ context.Context, k *kept) (v verdict.Verdict, err 
 	return l.Again(tape, func(name string, values ...float64) { found(k.numbers, k.block, name, values) })
 }
 
-// Paced is how long the levels of a protocol go on by the clock, however fast the engine
+// Paced is how long the levels of a protocol take by the clock, however fast the engine
 // is: what a stress level soaks.
 func Paced(p *plans.Protocol) (sum time.Duration) {
 	if p == nil {

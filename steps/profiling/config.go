@@ -52,7 +52,7 @@ var categoryPart = plans.Part{
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			if !categoryName.MatchString(b.Name) {
-				return []plans.AttrError{{Code: "invalid-name", Summary: "Invalid name", Detail: fmt.Sprintf("Rules read levels.profile.<category>_us, so %q cannot name a category. Write small letters, digits and _.", b.Name)}}
+				return []plans.AttrError{{Code: "invalid-name", Summary: "Invalid name", Detail: fmt.Sprintf("Rules read levels.profile.<category>_us, so %q cannot name a category. Use lower-case letters, digits and _.", b.Name)}}
 			}
 			return nil
 		},
@@ -133,7 +133,7 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 		errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write concurrency = [1]."})
 	}
 	if c.Timeout <= 0 {
-		errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a profiler that never ends would never end the level. Write more than 0, such as \"10m\"."})
+		errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a hanging profiler would block the level forever. Write more than 0, such as \"10m\"."})
 	}
 	return errs
 }

@@ -80,7 +80,7 @@ func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, o
 		}
 		if err := redact.File(path, r); err != nil && !errors.Is(err, os.ErrNotExist) {
 			_ = os.Remove(path)
-			return nil, errors.Join(ctx.Err(), fmt.Errorf("sensitive values cannot be taken out of the output: %w", err))
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("cannot redact sensitive values in the output: %w", err))
 		}
 	}
 	return ended, ctx.Err()

@@ -160,11 +160,11 @@ func (r *Recording) Keep(st *launch.Started) error {
 	r.Of = st.Origin()
 	data, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("the answers cannot be kept: %w", err)
+		return fmt.Errorf("cannot keep the answers: %w", err)
 	}
 	sum, err := st.Lab.Store.Put(data)
 	if err != nil {
-		return fmt.Errorf("the answers cannot be kept: %w", err)
+		return fmt.Errorf("cannot keep the answers: %w", err)
 	}
 	if st.Record.Left == nil {
 		st.Record.Left = map[string]string{}
@@ -211,7 +211,7 @@ func Parse(data []byte) (*Recording, error) {
 }
 
 // Record asks an engine, with prompts of before where there are some: to be compared,
-// answers have to be to the same. Else they are drawn from draw, and no more are asked
+// answers must be to the same. Else they are drawn from draw, and no more are asked
 // when that long has passed.
 func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before *Recording, within time.Duration) (*Recording, error) {
 	out := &Recording{Ask: a}

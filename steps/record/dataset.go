@@ -52,7 +52,7 @@ func (s *datasets) read(d *plans.Dataset) (*prompt.Dataset, error) {
 	}
 	data, err := os.ReadFile(d.File)
 	if err != nil {
-		return nil, fmt.Errorf("the dataset cannot be read again: %w", err)
+		return nil, fmt.Errorf("cannot read the dataset again: %w", err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != d.Digest {
 		return nil, fmt.Errorf("the dataset %s changed after the plan was read: apply again", d.File)

@@ -50,7 +50,7 @@ func TestDatasetIsReadOnce(t *testing.T) {
 	if err != nil || second.Data != first.Data {
 		t.Errorf("read again: %v", err)
 	}
-	if _, err := promptSpec(w, plans.Cell{}, "", "", new(datasets)); err == nil || !strings.Contains(err.Error(), "cannot be read again") {
+	if _, err := promptSpec(w, plans.Cell{}, "", "", new(datasets)); err == nil || !strings.Contains(err.Error(), "cannot read the dataset again") {
 		t.Errorf("a file that is gone: %v", err)
 	}
 	other := *d

@@ -43,7 +43,7 @@ type Asked struct {
 	OutputTokens int `json:"output_tokens"`
 }
 
-// again is what is asked for again of a request. A completion goes on from any text, so
+// again is what is asked for again of a request. A completion continues from any text, so
 // that it is from some word in the second half of the answer on, at random: who computes
 // the beginning alone is found out. A chat's answer is not to be continued. Whole ones
 // are asked for from their beginning: who makes up the first words to be early is found

@@ -61,7 +61,7 @@ func Fit(ctx context.Context, st *launch.Started, ws []*plans.Workload) error {
 		return err
 	}
 	if st.Record.Prompts, err = st.Lab.Store.Put(text); err != nil {
-		return fmt.Errorf("the prompts cannot be kept: %w", err)
+		return fmt.Errorf("cannot keep the prompts: %w", err)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func fitted(st *launch.Started) (all map[string]prompt.Prompts, err error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the prompts that all engines are sent: %w", err)
+		return nil, fmt.Errorf("the shared prompts: %w", err)
 	}
 	return all, nil
 }

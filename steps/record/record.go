@@ -31,7 +31,7 @@ type Subject struct {
 	Machine telemetry.Config
 	// Fresh says that no request of a workload has been answered yet.
 	Fresh bool
-	// Prompts makes what a cell sends; nil builds it anew.
+	// Prompts makes what a cell sends; nil builds it again.
 	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error)
 	// Calibrate says how far the measuring client is off with so many streams at
 	// once, for measurements that may be off by limit; nil does not ask.

@@ -60,12 +60,12 @@ func keep(st *launch.Started, taken Taken) (err error) {
 	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
 	if len(taken.Samples) > 0 {
 		if err = st.Lab.Store.WriteSamples(st.Run, r, taken.Samples); err != nil {
-			return fmt.Errorf("raw samples cannot be kept: %w", err)
+			return fmt.Errorf("cannot keep the raw samples: %w", err)
 		}
 	}
 	if len(taken.Series) > 0 {
 		if err = st.Lab.Store.WriteSeries(st.Run, r, taken.Series); err != nil {
-			return fmt.Errorf("what was sampled beside the requests cannot be kept: %w", err)
+			return fmt.Errorf("cannot keep the telemetry: %w", err)
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[st
 	if same != nil {
 		p, ok := same[promptKey(w, cell)]
 		if !ok {
-			return p, fmt.Errorf("cell %s is not among the prompts that this comparison began with; measure it anew with --rerun %s", cell.Address, of.Node)
+			return p, fmt.Errorf("this comparison started without prompts for cell %s; measure it again with --rerun %s", cell.Address, of.Node)
 		}
 		return p, nil
 	}

@@ -34,7 +34,7 @@ type WouldBe struct {
 	Reasons    []verdict.Reason `json:"reasons,omitempty"`
 	Rules      []verdict.Rule   `json:"rules,omitempty"`
 
-	// Open says that an apply would go on measuring what was measured, or may.
+	// Open says that an apply would continue measuring what was measured, or may.
 	Open bool `json:"-"`
 	// Unsure says that it is locked by what an apply would find out.
 	Unsure bool `json:"-"`
@@ -107,7 +107,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 	return out, c.notes
 }
 
-// relaxed says that what would pass is measured anew by an apply, since a rule of this
+// relaxed says that what would pass is measured again by an apply, since a rule of this
 // plan is easier than that of the launches.
 func (c *changed) relaxed(w WouldBe) []verdict.Reason {
 	d, ok := c.standing(w.Node)
@@ -454,8 +454,8 @@ func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
 	return w
 }
 
-// openRules are the rules of a gate that read what an apply would measure anew, or
-// the outcome of a feature that it would go on with: they neither pass nor fail.
+// openRules are the rules of a gate that read what an apply would measure again, or
+// the outcome of a feature that it would continue with: they neither pass nor fail.
 func (c *changed) openRules(ph *plans.Phase, rules []verdict.Rule) {
 	for i, r := range ph.Gate.Rules {
 		if r.Program == nil || i >= len(rules) {
@@ -593,7 +593,7 @@ func wouldBe(node string, v verdict.Verdict) verdict.Reason {
 }
 
 // lock says of an outcome that an apply would not come to it. What it would be by what
-// was measured stays: whoever mends what is below it wants to know.
+// was measured stays: whoever fixes what is below it wants to know.
 func (w *WouldBe) lock(by lock) {
 	if by.why.IsZero() {
 		return

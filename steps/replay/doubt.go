@@ -149,7 +149,7 @@ type perhaps struct {
 	how   string
 }
 
-// remember keeps a feature that an apply would decide anew, measure on, or come to
+// remember keeps a feature that an apply would decide again, measure on, or come to
 // once what it waits for is known.
 func (c *changed) remember(f *plans.Feature, w WouldBe) {
 	switch w.WouldBe {

@@ -139,7 +139,7 @@ type Recomputed struct {
 	Outcome RawOutcome `json:"outcome"`
 	// RecordedOn is the architecture of the machine that recorded it, where known.
 	RecordedOn string `json:"recorded_on,omitempty"`
-	// Why says what stands in the way of the raw data.
+	// Why says what is in the way of the raw data.
 	Why verdict.Reason `json:"why,omitzero"`
 	// Damaged is set where raw data are there and cannot be what was recorded.
 	Damaged bool `json:"damaged,omitempty"`
@@ -251,7 +251,7 @@ func archOf(st *store.Store, l *ledger.Launch) string {
 	return arch[run]
 }
 
-// checkNoise computes the launch noise that stood before each session again, from
+// checkNoise recomputes the launch-to-launch variance before each session, from
 // the launches that the ledger holds before it, and compares with what the
 // decision was floored by: also where it records none, though launches before
 // tell how its rules' metrics vary. Without its floor a test decides too soon.

@@ -215,7 +215,7 @@ func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []loa
 }
 
 // givenOtherwise are the sensitive inputs of a run that have another value in a
-// load of its plan now, or of which that cannot be told.
+// load of its plan now, or for which that is unknown.
 func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *load.Result) (names []string) {
 	now := res.Inputs()
 	for _, name := range slices.Sorted(maps.Keys(recorded.Sealed)) {

@@ -87,7 +87,7 @@ type Replayed struct {
 	// is none.
 	Recorded verdict.Verdict `json:"recorded"`
 	Again    verdict.Verdict `json:"again,omitempty"`
-	// Rules says where the rules came from, Why what stood in the way.
+	// Rules says where the rules came from, Why what prevented it.
 	Rules RulesFrom      `json:"rules_from,omitempty"`
 	Why   verdict.Reason `json:"why,omitzero"`
 	// Numbers were compared, and these came out otherwise.
@@ -293,7 +293,7 @@ func (rules replayRules) shown(d store.Decided) int {
 	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
 }
 
-// findings compares what stands beside a verdict: which metrics, in which order, and why.
+// findings compares what is beside a verdict: which metrics, in which order, and why.
 func findings(out *Replayed, recorded, again []verdict.Reason) {
 	keys := func(all []verdict.Reason) (keys []string) {
 		for _, r := range all {
@@ -414,7 +414,7 @@ func (r *Replay) checkTests(out *Replayed, d store.Decided) {
 		}
 	}
 	if tests == 0 {
-		out.differ("decision", "tests", "rules without a test", "nothing to compute again")
+		out.differ("decision", "tests", "rules without a test", "nothing to recompute")
 	}
 }
 
@@ -445,7 +445,7 @@ func (r *Replay) checkTest(out *Replayed, rule string, c verdict.Comparison) {
 		}
 		switch {
 		case stop != "":
-			out.differ(rule, at, "a look after the one that decided", "none")
+			out.differ(rule, at, "a look after the deciding one", "none")
 		case l.PPass <= t.Pass:
 			stop = verdict.StopPass
 		case l.PFail <= t.Fail:

@@ -39,7 +39,7 @@ var BenchmarkSchema = plans.Schema{
 		case listed && len(w) == 0:
 			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in workloads = [workload.chat]."}}
 		case listed && b.Attrs["suite"] != nil:
-			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Two ways to say the same", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite overrides either."}}
+			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Conflicting arguments", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite overrides either."}}
 		}
 		return nil
 	},
@@ -67,7 +67,7 @@ var RegressionSchema = plans.Schema{
 		memory := false
 		for _, metric := range r.Decisive {
 			if memory = memory || plans.IsMemory(metric); seen[metric] {
-				wrong("decisive", "Duplicate metric in decisive", fmt.Sprintf("%q is in the list already. Remove one.", metric))
+				wrong("decisive", "Duplicate metric in decisive", fmt.Sprintf("%q is already in the list. Remove one.", metric))
 			}
 			seen[metric] = true
 		}
@@ -76,7 +76,7 @@ var RegressionSchema = plans.Schema{
 			if _, ok := plans.ReferenceOf(string(against)); !ok {
 				wrong("against", "Unknown arm", fmt.Sprintf("There is no %q. Besides the parent there are %s.", against, strings.Join(known, ", ")))
 			} else if slices.Contains(r.Against[:i], against) {
-				wrong("against", "Duplicate arm", fmt.Sprintf("%q is in the list already. Remove one.", against))
+				wrong("against", "Duplicate arm", fmt.Sprintf("%q is already in the list. Remove one.", against))
 			}
 		}
 		if b.Written["max_memory_increase_gb"] && !memory {
@@ -143,7 +143,7 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 }
 
 // Keys: the number of launches decides, it does not measure, so asking for more
-// goes on with the same session, and so do rules that need more. A candidate that
+// continues with the same session, and so do rules that need more. A candidate that
 // is not qualified has another key than one that is.
 func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	key := foreseenKeys{b.feature, s.Outcome(runtime.QualifyID(b.feature.Name)), s.Previous}
@@ -196,7 +196,7 @@ func (b *benchmark) keys(s *runtime.Scope) (runtime.Keys, error) {
 	return keys, err
 }
 
-// fresh says why the session that the benchmark would go on with may not decide.
+// fresh says why the session that the benchmark would continue with may not decide.
 func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workload) (verdict.Reason, error) {
 	if b.lab.Store == nil {
 		return verdict.Reason{}, nil
@@ -327,7 +327,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	return out, b.lab.alone(launches, own.launched()), nil
 }
 
-// kept says how many launches of a session that goes on are on record.
+// kept says how many launches of a session that continues are on record.
 func kept(m *member, have []*ledger.Launch, next int) []verdict.Reason {
 	if len(have) == 0 {
 		return nil
@@ -353,7 +353,7 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 	return false
 }
 
-// alone marks launches of a node none of which can stand beside another, since of one of
+// alone marks launches of a node none of which can be beside another, since of one of
 // its variants there is one.
 func (l *Lab) alone(launches []runtime.PlannedLaunch, vs []*variant.Variant) []runtime.PlannedLaunch {
 	for i := range launches {
@@ -432,7 +432,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	return run.conclude(ctx, own, out, level)
 }
 
-// session is the one that the benchmark goes on with or begins, with its own member.
+// session is the one that the benchmark continues with or begins, with its own member.
 func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *member, error) {
 	own, members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
@@ -453,7 +453,7 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 	}
 	run.all = b.lab.session(run.id)
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
-	// Whoever is not part of a session that goes on has one of its own, unless it was
+	// Whoever is not part of a session that continues has one of its own, unless it was
 	// cut in its first round, before everybody's turn.
 	cut := b.lab.cutAtOnce(run.all, members)
 	for _, m := range members {
@@ -466,7 +466,7 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 }
 
 // cutAtOnce reports whether a session was cut in its first round: what is launched
-// in it now stands beside the launches that are there. Where somebody's outcome
+// in it now is beside the launches that are there. Where somebody's outcome
 // rests on it that round was whole, and those who come later were not in it.
 func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 	if !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {

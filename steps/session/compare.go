@@ -37,7 +37,7 @@ var CompareSchema = plans.Schema{
 		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines whose rows are allowed to break: they stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order; `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each engine, in one launch that is not measured."},
-		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Measured launches of each engine. Rules decide by 4 to 12."},
+		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per engine", Min: 2, MinSet: true, Doc: "Measured launches of each engine. Rules need 4 to 12."},
 	},
 	Check: plans.Checked(checkCompare),
 }
@@ -60,7 +60,7 @@ func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 	servers := slices.ContainsFunc(c.Engines, func(key string) bool { return !strings.HasPrefix(key, "command.") })
 	switch {
 	case servers && len(c.Workloads) == 0:
-		errs = append(errs, plans.AttrError{Code: "comparison-of-engines", Summary: "Comparison sends nothing", Detail: "Name what the engines are sent, as in workloads = [workload.chat]."})
+		errs = append(errs, plans.AttrError{Code: "comparison-of-engines", Summary: "Comparison sends nothing", Detail: "Set the workloads to send, as in workloads = [workload.chat]."})
 	case !servers && len(c.Workloads) > 0:
 		errs = append(errs, plans.AttrError{Attr: "workloads", Code: "command-is-no-server", Summary: "Workloads for a command", Detail: "All of these engines are commands, which bring their own work. Remove workloads."})
 	}
@@ -97,7 +97,7 @@ type comparison struct {
 	// each in their own way; empty until they are made, and in a matrix, whose cells are of
 	// one engine, and get prompts of their own in every launch.
 	prompts string
-	// session is the one that it goes on with, slots are what that takes and have what
+	// session is the one that it continues with, slots are what that takes and have what
 	// was launched in it.
 	session string
 	slots   []slot
@@ -195,7 +195,7 @@ func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 	return failed
 }
 
-// Keys: asking for more launches goes on with the same session, as in a
+// Keys: asking for more launches continues with the same session, as in a
 // benchmark. The reference decides the prompts, so it is measured by.
 func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	it, err := c.comparison(s)
@@ -273,7 +273,7 @@ func interleave(arms []*variant.Variant, rounds int) []slot {
 	return out
 }
 
-// sessionID names the session that a comparison goes on with: one that was recorded
+// sessionID names the session that a comparison continues with: one that was recorded
 // for the same measurement, also when another one came in between, otherwise a
 // new one of this attempt. A session that a reboot cut is not continued: the
 // machine before and after it are not the same arm.
@@ -308,13 +308,13 @@ func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
 	return nil
 }
 
-// usable reports whether a session has all it needs or may go on.
+// usable reports whether a session has all it needs or may continue.
 func (l *Lab) usable(id string, wanted int) bool {
 	launches := l.session(id)
 	return l.sameBoot(launches) || len(launches) >= wanted
 }
 
-// lacks reports whether a slot has to be launched: where it was not, and again where the
+// lacks reports whether a slot must be launched: where it was not, and again where the
 // machine disturbed it or it was lost.
 func lacks(tries []*ledger.Launch) bool {
 	if len(tries) == 0 {
@@ -478,8 +478,8 @@ func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used
 	return used, rests, broke
 }
 
-// whole are the launches of each round that stood together: of all rows of which no
-// launch broke, where a round was begun anew.
+// whole are the launches of each round that ran together: of all rows of which no
+// launch broke, where a round was begun again.
 func (c *comparison) whole(entries map[*variant.Variant]*gates.Contender) map[int][]*ledger.Launch {
 	broke := func(v *variant.Variant) bool {
 		return entries[v].Broken != "" || slices.ContainsFunc(c.slots, func(sl slot) bool {

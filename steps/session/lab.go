@@ -77,7 +77,7 @@ func (d deciding) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 }
 
 // Evidence is what rules could read after a recorded run: of every feature of
-// the plan, given the decisions that stood then. It starts nothing.
+// the plan, given the decisions in force then. It starts nothing.
 func (l *Lab) Evidence(outcome func(node string) *ledger.Decision) *gates.Evidence {
 	return decide.Evidence(l.View(&runtime.Scope{Plan: l.Plan, Known: &sync.Map{}, Outcome: outcome, LockedBy: func(node string) verdict.Reason {
 		if outcome(node) != nil {

@@ -35,7 +35,7 @@ var MatrixSchema = plans.Schema{
 		{Name: "include", Type: plans.Anything, Doc: "Cells to include in any case, as a list of maps; unnamed knobs have the baseline's value."},
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order; `--suite` sends those of a suite instead."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each cell, in one launch that is not measured."},
-		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches a cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
+		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
 		{Name: "max_launches", Type: plans.Int, Unit: "launches", Min: 4, MinSet: true, Doc: "Maximum number of measured launches in total. They go to the cells that cover the most pairs of values."},
 		{Name: "max_time", Type: plans.Duration, Doc: "Approximate time limit. Cells whose first launch would start after its share of that are left out."},
 		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate can bound them: `step.together.broken <= 1`."},
@@ -152,7 +152,7 @@ func (c *compare) counted(it *comparison, rows []verdict.Row) map[string]measure
 const mostNarrowing = 16
 
 // narrow finds, for each cell that breaks, a smallest set of values that still does: none
-// of them can be taken back to the baseline's value without mending it. What is known of
+// of them can be taken back to the baseline's value without fixing it. What is known of
 // other cells costs no launch.
 func (c *compare) narrow(ctx context.Context, s *runtime.Scope, it *comparison, out *ledger.Decision) error {
 	known := map[string]bool{} // by name, whether it breaks

@@ -20,13 +20,13 @@ import (
 
 // PilotSchema is what a pilot is written as in a plan.
 var PilotSchema = plans.Schema{
-	Doc: "Finds out how many launches may stand side by side. Round by round the baseline is launched once alone and once beside as many launches of itself as the executor has slots for, on the same place, in turn. Where it is shown that no speed or time that a rule of the plan reads changes by as much as `within`, and that launches do not vary three times as much, sessions on the baseline's engine have the executor's `slots`; else one launch at a time. Passes either way; the gate of its phase, and of those after it, reads what it found: `step.neighbours.slots >= 2`. What was found holds for this boot of this machine, and these places.",
+	Doc: "Finds out how many launches can run side by side. In each round the baseline is launched in the same place, once alone and once with copies of itself in all other slots of the executor. If it is shown that no speed or time that a rule of the plan reads changes by as much as `within`, and that launches do not vary three times as much, sessions on the baseline's engine use the executor's `slots`; otherwise one launch at a time. Passes either way; the gates of its phase and later ones can read the result: `step.neighbours.slots >= 2`. The result holds until this machine reboots, and for these places.",
 	Example: `step "pilot" "neighbours" {
   within = 0.01
 }`,
 	Attrs: []plans.Attr{
-		{Name: "within", Type: plans.Number, Default: 0.01, Min: 0.0001, MinSet: true, Max: 0.5, Doc: "By how much numbers may change beside neighbours, up or down, as a share. Neighbours that change one by this pass in at most 5% of pilots."},
-		{Name: "launches", Type: plans.Int, Unit: "launches", Min: 6, MinSet: true, Max: 100, Doc: "Launches alone, and as many beside neighbours. Without it, three on each place and at least 12. Fewer are made where harm is shown before."},
+		{Name: "within", Type: plans.Number, Default: 0.01, Min: 0.0001, MinSet: true, Max: 0.5, Doc: "How much numbers may change with neighbours, up or down, as a share. Neighbours that change one by this much pass in at most 5% of pilots."},
+		{Name: "launches", Type: plans.Int, Unit: "launches", Min: 6, MinSet: true, Max: 100, Doc: "Launches alone, and as many with neighbours. Without it, three per place and at least 12. It stops early if harm is shown."},
 	},
 	Finds: func(*plans.Block) []plans.Found { return pilotFinds },
 }
@@ -34,7 +34,7 @@ var PilotSchema = plans.Schema{
 // foundSlots is what gates and sessions read of a pilot.
 const foundSlots = "slots"
 
-var pilotFinds = []plans.Found{{Name: foundSlots, Unit: "count", Better: "higher", Doc: "How many launches may stand side by side."}}
+var pilotFinds = []plans.Found{{Name: foundSlots, Unit: "count", Better: "higher", Doc: "How many launches can run side by side."}}
 
 // pilot launches the baseline alone and beside neighbours.
 type pilot struct {
@@ -74,7 +74,7 @@ func (p *pilot) trial(s *runtime.Scope) (*trial, error) {
 		if *v, err = p.lab.Resolve(s, name, p.lab.Plan.Baseline.Engine, p.lab.Plan.DefaultKnobs()); err != nil {
 			return nil, err
 		}
-		// What stood beside neighbours is no launch of the baseline for anybody else.
+		// A launch beside neighbours does not count as a launch of the baseline elsewhere.
 		(*v).Key = runtime.Digest(plans.PilotStep, name, (*v).Key)
 	}
 	return t, nil
@@ -107,7 +107,7 @@ func (l *Lab) sent() (ws []*plans.Workload) {
 	return ws
 }
 
-// Keys: another boot is another machine, on which all begins anew.
+// Keys: another boot is another machine, on which all begins again.
 func (p *pilot) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	t, err := p.trial(s)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *pilot) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLa
 	return out, launches, nil
 }
 
-// going is the trial with the session that it goes on with.
+// going is the trial with the session that it continues with.
 func (p *pilot) going(s *runtime.Scope) (*trial, error) {
 	t, err := p.trial(s)
 	if err == nil {
@@ -229,7 +229,7 @@ func slotsFound(b *plans.Block, found decide.Piloted) map[string]measure.Summary
 	return map[string]measure.Summary{plans.FoundAddress(b.Name, f.Name): summary}
 }
 
-// sideBySide is how many rounds on some variants go on at a time: as many as the executor has
+// sideBySide is how many rounds on some variants run at a time: as many as the executor has
 // slots, where the plan has no pilot or that has shown it; and one of what was in no pilot.
 func (l *Lab) sideBySide(s *runtime.Scope, vs []*variant.Variant) int {
 	ph, b := l.Plan.PilotOf()

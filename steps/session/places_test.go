@@ -182,7 +182,7 @@ func TestSessionPlaceLost(t *testing.T) {
 					on[l.Ordinal] = l.On()
 				}
 				if on[l.Ordinal] != l.On() {
-					t.Errorf("round %d of member %d stood on %s and %s", l.Ordinal, i, on[l.Ordinal], l.On())
+					t.Errorf("round %d of member %d ran on %s and %s", l.Ordinal, i, on[l.Ordinal], l.On())
 				}
 			}
 			if len(on) != 4 || on[2] != other.Name {

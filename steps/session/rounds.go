@@ -39,7 +39,7 @@ type rounds struct {
 	mu sync.Mutex
 	// all are the launches so far, also those that do not count.
 	all []*ledger.Launch
-	// under is how many go on now.
+	// under is how many run now.
 	under int
 	// cut is the round that was the last one when the session went on.
 	cut int
@@ -63,7 +63,7 @@ type demand interface {
 	done(sl slot, l *ledger.Launch) error
 }
 
-// run makes rounds from one on, as long as somebody needs them.
+// run makes rounds from one on, as long as a member needs them.
 func (s *rounds) run(ctx context.Context, round int) error {
 	for {
 		last, err := s.by.last(round)
@@ -109,11 +109,11 @@ func (s *rounds) elsewhere(ctx context.Context, round int, begun []*ledger.Place
 	})
 }
 
-// sideBySide is how many rounds go on at a time.
+// sideBySide is how many rounds run at a time.
 func (s *rounds) sideBySide() int { return max(1, s.atOnce) }
 
 // round launches its arms, one after the other on one place. Where that is lost with what
-// makes launches there, the round begins anew on another.
+// makes launches there, the round begins again on another.
 func (s *rounds) round(ctx context.Context, round int) error {
 	for again := true; again; {
 		again = false
@@ -171,8 +171,8 @@ func (s *rounds) place(round int) *ledger.Place {
 }
 
 // slot launches a variant, again where what it measured does not count for a
-// cause that lies in the machine. A launch that was lost with its place is left to the
-// round, which goes on elsewhere.
+// cause that is in the machine. A launch that was lost with its place is left to the
+// round, which continues elsewhere.
 func (s *rounds) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +264,7 @@ func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
 	return out
 }
 
-// launchID names a launch by its session, variant and ordinal; one that stands in
+// launchID names a launch by its session, variant and ordinal; one that is in
 // the place of others says so.
 func launchID(session string, sl slot, before int) string {
 	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.Name, sl.ordinal)

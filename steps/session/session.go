@@ -55,7 +55,7 @@ func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
 }
 
 // sessionOf are f as a member and all that are measured together with it, f among
-// them, in the order of the graph: its siblings that are qualified and have to be
+// them, in the order of the graph: its siblings that are qualified and must be
 // measured too.
 func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []*member, err error) {
 	if own, err = l.member(s, f); err != nil {
@@ -175,8 +175,8 @@ func (s *session) tell() {
 	}
 }
 
-// begin is the round in which launches go on: the last one where it was cut, and with
-// it those that stood beside it.
+// begin is the round in which launches resume: the last one where it was cut, and with
+// it those that ran beside it.
 func (s *session) begin() int {
 	last := 0
 	for _, launch := range s.all {
@@ -225,7 +225,7 @@ func (s *session) variants() (vs []*variant.Variant) {
 	return vs
 }
 
-// wants reports whether somebody still needs a variant: who has it may have
+// wants reports whether a member still needs a variant: the one that has it may have
 // dropped out in this round.
 func (s *session) wants(v *variant.Variant) bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open && m.Has(v.Key) })
@@ -283,7 +283,7 @@ func (s *session) done(sl slot, launch *ledger.Launch) error {
 }
 
 // mayCrashAgain reports whether the latest launch died and is made once more, since
-// that would decide somebody.
+// that would decide a member.
 func (s *session) mayCrashAgain() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool {
 		return m.Open && decide.MayCrashAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
@@ -291,7 +291,7 @@ func (s *session) mayCrashAgain() bool {
 }
 
 // prove closes members for which a launch that was just made does not prove the
-// knobs of its variant: more launches would mend nothing.
+// knobs of its variant: more launches would fix nothing.
 func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 	for _, m := range s.members {
 		if !m.Open || !m.Has(v.Key) {
@@ -454,7 +454,7 @@ func (l *Lab) crashes(key, session string, candidate bool) []*ledger.Launch {
 	return decide.Crashes(l.Store.Records(), key, session, candidate, elsewhere)
 }
 
-// crashedSince reports whether a candidate crashed when it was qualified anew after
+// crashedSince reports whether a candidate crashed when it was qualified again after
 // all the launches of its session, and a rule reads crashes: then there is none that
 // counts it, and none will come.
 func (l *Lab) crashedSince(m *member, session string) bool {
@@ -608,7 +608,7 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	return notes
 }
 
-// manyReplaced is how many more launches of one arm than of the other have to be
+// manyReplaced is how many more launches of one arm than of the other must be
 // replaced before that is worth a look; more than a third of an arm's are, too.
 const manyReplaced = 3
 
@@ -642,12 +642,12 @@ func (l *Lab) session(id string) []*ledger.Launch {
 	return l.Store.Launches(store.LaunchFilter{Session: id})
 }
 
-// continues finds the session that a member's benchmark goes on with: the newest
+// continues finds the session that a member's benchmark continues with: the newest
 // that holds launches of its arms with this work. It is empty where a new one
 // begins: where there is none, where a person wants to measure again, where the
-// machine was started anew before it was complete (before and after that it is
+// machine was started again before it was complete (before and after that it is
 // not the same arm), and where its launches did not count for a cause that
-// lies in none of them and that the plan judges as before. One begins, too, where
+// is in none of them and that the plan judges as before. One begins, too, where
 // the candidate crashed since in a new qualification, and where a rule was relaxed
 // after they were seen.
 func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {

@@ -69,7 +69,7 @@ func (t *table) qualify(ctx context.Context, v *variant.Variant) error {
 }
 
 // measure makes the launches that the session lacks, of all rows that are qualified. One
-// whose launch breaks drops out, and the others go on.
+// whose launch breaks drops out, and the others continue.
 func (t *table) measure(ctx context.Context) error {
 	if err := t.run(ctx, 1); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (t *table) measure(ctx context.Context) error {
 		t.out.LogTail, t.out.Exit = broke.LogTail, broke.Exit
 	}
 	t.used = used
-	// In the order in which they were made, without those whose round began anew.
+	// In the order in which they were made, without those whose round began again.
 	t.out.Launches = slices.DeleteFunc(t.out.Launches, func(id string) bool {
 		return !slices.Contains(rests, id) && slices.ContainsFunc(t.all, func(l *ledger.Launch) bool { return l.ID == id })
 	})
@@ -93,7 +93,7 @@ func (t *table) measure(ctx context.Context) error {
 }
 
 // last implements demand. While the first round says which cells there is time for,
-// nothing stands beside it.
+// nothing is beside it.
 func (t *table) last(round int) (int, error) {
 	if round == 1 && t.matrix != nil && t.matrix.MaxTime > 0 {
 		return 1, nil
@@ -101,7 +101,7 @@ func (t *table) last(round int) (int, error) {
 	return t.Launches, nil
 }
 
-// arms implements demand. What the machine disturbed each time is not made anew with its
+// arms implements demand. What the machine disturbed each time is not made again with its
 // round.
 func (t *table) arms(round int) []*variant.Variant {
 	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool {
@@ -138,7 +138,7 @@ func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
 }
 
 // fill implements demand. Launches have the places that they were planned on, as far as
-// nothing was made again or stood beside them.
+// nothing was made again or ran beside them.
 func (t *table) fill(sl *slot, _ []*ledger.Launch) (total int) {
 	at := slices.IndexFunc(t.slots, func(o slot) bool { return o.variant == sl.variant && o.ordinal == sl.ordinal })
 	t.highest = max(t.highest+1, t.slots[at].order)

@@ -168,7 +168,7 @@ type sent struct {
 	until  time.Duration
 	// exact answers are as long as they are asked to be, where the engine can be told.
 	exact bool
-	// forgiving goes on after requests that failed.
+	// forgiving continues after requests that failed.
 	forgiving bool
 	engine    load.Streamer
 }

@@ -39,7 +39,7 @@ type Entry struct {
 	// Counted is how many were cut, and of these in the middle of their answer, or refused.
 	Counted []int `json:"counted,omitempty"`
 	// Running is how many the engine said were running, -1 where it does not say, and
-	// NotFinite the counter of that which was no number.
+	// NotFinite the counter of that which was not a number.
 	Running   float64 `json:"running,omitempty"`
 	NotFinite string  `json:"not_finite,omitempty"`
 	// Verdict and Why are what a failed request came to.
@@ -51,7 +51,7 @@ type Entry struct {
 const mostText = 64 << 20
 
 // errTape is a tape that ends before the level does.
-var errTape = errors.New("what the engine answered is not all there")
+var errTape = errors.New("answers of the engine are missing")
 
 func (t *Tape) begin(part string) { t.Entries = append(t.Entries, Entry{Part: part}) }
 
@@ -124,7 +124,7 @@ func (c *Config) Again(t Tape, found func(name string, values ...float64)) (verd
 	again.Tape = &t
 	v, _, err := (&run{Config: &again, found: found}).judge(context.Background())
 	if err == nil && v == verdict.Pass && t.at < len(t.Entries) {
-		err = fmt.Errorf("%w: %d of %d lots of requests belong to no part", errTape, len(t.Entries)-t.at, len(t.Entries))
+		err = fmt.Errorf("%w: %d of %d groups of requests belong to no part", errTape, len(t.Entries)-t.at, len(t.Entries))
 	}
 	return v, err
 }

@@ -70,7 +70,7 @@ func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
 
 // agree holds what the candidates answered against what their parent said when it was
 // asked the same: cell by cell, since an engine may do the work in some alone, and how
-// answers begin apart from how they go on, since it may do one part of them: why it is
+// answers begin apart from how they continue, since it may do one part of them: why it is
 // no answer of the parent's model, or what nobody knows.
 func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch, ws []*plans.Workload) (why verdict.Reason, notes []verdict.Reason) {
 	// Where no answers are looked at, as the plan declares, that is said of its own.

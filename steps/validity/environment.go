@@ -104,7 +104,7 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 		}
 	}
 	if one.Engine != other.Engine {
-		// Engines are compared as a whole: only the machine has to be the same.
+		// Engines are compared as a whole: only the machine must be the same.
 		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)
 	}
 	x, y := one.Spec, other.Spec

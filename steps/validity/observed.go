@@ -179,7 +179,7 @@ func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledg
 }
 
 // proves reports whether evidence for a value of the knobs is about one of some
-// observations, by where it stands in its line: then it is what they are about.
+// observations, by where it is in its line: then it is what they are about.
 func (a agreement) proves(knobs []string, seen ...ledger.Observed) bool {
 	for _, k := range a.judge.Plan.Knobs {
 		if !slices.Contains(knobs, k.Name) {

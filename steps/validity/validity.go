@@ -97,7 +97,7 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 	var notes []verdict.Reason
 	for _, w := range ws {
 		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
-			// There are no answers to hold these against, so each has to be text.
+			// There are no answers to hold these against, so each must be text.
 			alone := *w
 			alone.Coherence, w = "absolute", &alone
 		}

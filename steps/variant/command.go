@@ -182,7 +182,7 @@ func commandOf(e *plans.Engine) (*Command, error) {
 	return c, nil
 }
 
-// ProgramParts are the blocks of a program that is no engine: where it leaves its JSON,
+// ProgramParts are the blocks of a program that is not an engine: where it leaves its JSON,
 // and the numbers in it, which have neither labels nor another metric's name.
 func ProgramParts(called string) map[string]plans.Part {
 	output, metric := outputPart, metricPart
@@ -238,12 +238,12 @@ const (
 func ReadOutput(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("its output cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read its output: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, MaxOutput+1))
 	if err != nil {
-		return nil, fmt.Errorf("its output cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read its output: %w", err)
 	}
 	if len(text) > MaxOutput {
 		return nil, fmt.Errorf("its output is larger than %d MiB; print only the requested numbers, and the rest to standard error", MaxOutput>>20)

@@ -27,7 +27,7 @@ var composeSchema = plans.Schema{
 	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) []plans.AttrError {
 		errs := checkDaemon(c.Host, c.Context)
 		if c.File == "" {
-			errs = append(errs, plans.AttrError{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the compose file, or leave file out where it is compose.yaml."})
+			errs = append(errs, plans.AttrError{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the compose file, or leave file out if it is compose.yaml."})
 		}
 		if c.Service == "" {
 			errs = append(errs, plans.AttrError{Attr: "service", Code: "empty-value", Summary: "Empty service", Detail: "Name the service of the compose file that is the engine."})

@@ -72,16 +72,16 @@ func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 		check("volumes", err)
 	}
 	if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
-		check("network", fmt.Errorf("network = %q leaves no way to reach the engine; leave it out, or use \"host\" or a network of the daemon", d.Network))
+		check("network", fmt.Errorf("the engine cannot be reached with network = %q; remove it, or use \"host\" or a network of the daemon", d.Network))
 	}
 	known := []string{"", "private", "shareable", "host", "none"}
 	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
-		check("ipc", fmt.Errorf(`ipc is "private", "shareable", "host", "none" or "container:NAME"; this is %q`, d.IPC))
+		check("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
 	}
 	return slices.Concat(errs, checkDaemon(d.Host, d.Context), checkInContainer(slices.Concat(d.Entrypoint, d.Command)))
 }
 
-// sentence makes one of an error that was written to stand after a colon.
+// sentence makes one of an error that was written to be after a colon.
 func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + "." }
 
 // putDocker puts the block into the spec.

@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// endpointPart is an engine that somebody else runs.
+// endpointPart is an engine that mxflow does not start.
 var endpointPart = launchPart{schema: endpointSchema, put: putEndpoint}
 
 var endpointSchema = plans.Schema{
@@ -55,12 +55,12 @@ func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 	if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
 		add("api_key", "empty-value", "Empty api_key", "The server would get no key. Give its variable a value, or remove api_key.")
 	} else if err := endpoint.CheckKey(e.APIKey); err != nil {
-		add("api_key", "invalid-value", "Invalid api_key", "The key cannot be sent: %v.", err)
+		add("api_key", "invalid-value", "Invalid api_key", "The key is invalid: %v.", err)
 	}
 	for name, value := range e.Headers {
 		switch err := endpoint.CheckHeader(name, value); {
 		case err != nil:
-			add("headers", "invalid-value", "Invalid header", "%q cannot be sent: %v.", name, err)
+			add("headers", "invalid-value", "Invalid header", "%q is invalid: %v.", name, err)
 		case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
 			add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
 		}

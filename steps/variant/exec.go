@@ -53,7 +53,7 @@ func checkDaemon(host, context string) (errs []plans.AttrError) {
 		errs = append(errs, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid host", Detail: sentence(err)})
 	}
 	if host != "" && context != "" {
-		errs = append(errs, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid context", Detail: "host already names the docker daemon; remove one of them."})
+		errs = append(errs, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid context", Detail: "host already sets the docker daemon; remove one of them."})
 	}
 	return errs
 }
@@ -80,7 +80,7 @@ func putExec(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		return x.Command, nil
 	}
 	if len(d.kind.Command) == 0 {
-		return nil, fmt.Errorf("engine kind %q has no command of its own: give one in the exec block", d.kind.Name)
+		return nil, fmt.Errorf("engine kind %q has no command of its own: set command in the exec block", d.kind.Name)
 	}
 	return d.kind.Command, nil
 }

@@ -37,7 +37,7 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 }
 
 // unpulled is a container without when its image is pulled: which image it is
-// stands in the program.
+// is in the program.
 func unpulled(d *engine.Docker) *engine.Docker {
 	if d == nil {
 		return nil
@@ -79,7 +79,7 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 		parts = append(parts, sent)
 	}
 	if x := l.Plan.Executor; x != nil {
-		// What stands beside a launch, and how much of the host it has, bears on it.
+		// What is beside a launch, and how much of the host it has, bears on it.
 		parts = append(parts, *x)
 		if _, pilot := l.Plan.PilotOf(); pilot != nil {
 			parts = append(parts, plans.PilotStep) // others may have stood beside what disturbs them

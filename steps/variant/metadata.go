@@ -61,17 +61,17 @@ func (l *Resolver) modelConfig(e *plans.Engine) (text []byte, path string, err e
 	}
 	path = l.Plan.Abs(c.Config)
 	wrong := func(why string) error {
-		return fmt.Errorf("model_config of engine.%s.%s names %s, %s; name the model's config.json as it lies beside its weights", e.Kind, e.Name, path, why)
+		return fmt.Errorf("model_config of engine.%s.%s names %s, %s; use the config.json beside the model's weights", e.Kind, e.Name, path, why)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, "", wrong("which cannot be read: " + err.Error())
+		return nil, "", wrong("which is unreadable: " + err.Error())
 	case !info.Mode().IsRegular() || info.Size() > maxConfig:
 		return nil, "", wrong("which is not a file of at most 1 MiB")
 	}
 	if text, err = os.ReadFile(path); err != nil {
-		return nil, "", wrong("which cannot be read: " + err.Error())
+		return nil, "", wrong("which is unreadable: " + err.Error())
 	}
 	if !json.Valid(text) {
 		return nil, "", wrong("which is not JSON")

@@ -113,7 +113,7 @@ func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 	case json && c.JQ == "":
 		wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds many values: select one with jq, such as jq = \".version\".")
 	case !json && c.JQ != "":
-		wrong("jq", "unusable-observation", "Attribute has no use here", "jq takes a value out of JSON, so it goes with path or file.")
+		wrong("jq", "unusable-observation", "Argument does not apply", "jq extracts a value from JSON, so it needs path or file.")
 	case json:
 		if _, err := observe.CompileJQ(c.JQ); err != nil {
 			wrong("jq", "invalid-jq", "Invalid jq expression", "%v.", err)
@@ -131,17 +131,17 @@ func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 		wrong("type", "unusable-observation", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
 	}
 	if len(c.Labels) > 0 && c.Metric == "" {
-		wrong("labels", "unusable-observation", "Attribute has no use here", "labels choose a series of a Prometheus metric.")
+		wrong("labels", "unusable-observation", "Argument does not apply", "labels choose a series of a Prometheus metric.")
 	}
 	if !numeric(c.Type) {
 		for attr, set := range map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil} {
 			if set {
-				wrong(attr, "unusable-observation", "Attribute has no use here", "%s belongs to a number; this is a %s.", attr, c.Type)
+				wrong(attr, "unusable-observation", "Argument does not apply", "%s only applies to a number, not to a %s.", attr, c.Type)
 			}
 		}
 	}
 	if c.Scale != nil && *c.Scale == 0 {
-		wrong("scale", "invalid-value", "Invalid scale", "Everything times 0 is 0. Remove scale, or write the factor between the engine's number and the unit.")
+		wrong("scale", "invalid-value", "Invalid scale", "A scale of 0 makes every value 0. Remove scale, or set the factor from the engine's number to the unit.")
 	}
 	return errs
 }
@@ -198,7 +198,7 @@ func (l *Resolver) Patterns(v *Variant) ([]kinds.Pattern, error) {
 }
 
 // LogEvidence is what will be looked for in the log of a variant: it stays where the
-// log has to be cut.
+// log must be cut.
 func (l *Resolver) LogEvidence(v *Variant) (e logscan.Evidence) {
 	for _, proof := range v.Evidence(l.Plan) {
 		e.Globs = append(e.Globs, proof.Globs()...)

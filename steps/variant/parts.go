@@ -36,7 +36,7 @@ var (
 	valueParts = map[string]plans.Part{"source": sourceValuePart}
 )
 
-// Parts are all blocks that may stand in an engine.
+// Parts are all blocks that may be in an engine.
 func Parts() map[string]plans.Part {
 	all := map[string]plans.Part{}
 	maps.Copy(all, engineParts)

@@ -73,11 +73,11 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 	}
 	for attr, path := range map[string]string{"ready_path": p.ReadyPath, "version_path": p.VersionPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath} {
 		if path != "" && !strings.HasPrefix(path, "/") {
-			add(attr, "A page of the engine starts with a slash; this is %q. Write %q.", path, "/"+path)
+			add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", path, "/"+path)
 		}
 	}
 	if p.ReadyContains != "" && p.ReadyPath == "" {
-		add("ready_contains", "It is looked for in the answer of ready_path, which is missing. Add ready_path.")
+		add("ready_contains", "It applies to the answer of ready_path, which is missing. Add ready_path.")
 	}
 	if p.VersionJQ != "" {
 		if _, err := observe.CompileJQ(p.VersionJQ); err != nil {
@@ -86,12 +86,12 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		if !flagForm.MatchString(p.Settings[name]) {
-			add("settings", `Setting %s needs a flag, such as "--name" or "--on|--off"; this is %q.`, name, p.Settings[name])
+			add("settings", `Setting %s needs a flag, such as "--name" or "--on|--off", not %q.`, name, p.Settings[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
 		if _, err := regexp.Compile(p.Log[name]); err != nil {
-			add("log", "The expression for %s cannot be read: %v.", name, err)
+			add("log", "Invalid expression for %s: %v.", name, err)
 		} else if !ruleName.MatchString(name) {
 			add("log", "Rules must be able to name %q: letters, digits and _, starting with a letter.", name)
 		}

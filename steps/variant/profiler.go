@@ -47,7 +47,7 @@ func checkProfiler(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
 	}
 	for attr, page := range map[string]string{"start": p.Start, "stop": p.Stop} {
 		if page != "" && !strings.HasPrefix(page, "/") {
-			add(attr, "A page of the engine starts with a slash; this is %q. Write %q.", page, "/"+page)
+			add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", page, "/"+page)
 		}
 	}
 	if (p.Start == "") != (p.Stop == "") {
@@ -57,7 +57,7 @@ func checkProfiler(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
 		add("body", "It is the body for start, which is missing. Add start.")
 	}
 	if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
-		add("wrap", "It does not name %s, the folder where profiles are expected. Write, for example, \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
+		add("wrap", "It lacks %s, the folder where profiles are expected. Add for example \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
 	}
 	return wrong
 }

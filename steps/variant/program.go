@@ -80,7 +80,7 @@ type programSum struct {
 }
 
 // programDigest is fileDigest, remembered while the file stays as it is: a step
-// may build it anew.
+// may build it again.
 func (l *Resolver) programDigest(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -134,7 +134,7 @@ func TestModelConfig(t *testing.T) {
 	if text, err := read(""); text != "" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	for name, want := range map[string]string{"m/none.json": "cannot be read", "m": "not a file of at most", "m/broken.json": "not JSON"} {
+	for name, want := range map[string]string{"m/none.json": "unreadable", "m": "not a file of at most", "m/broken.json": "not JSON"} {
 		if _, err := read(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "model_config of engine.openai.e") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -41,7 +41,7 @@ type draft struct {
 // Resolver makes variants of a plan's engines and the values of its knobs.
 type Resolver struct {
 	Plan *plans.Plan
-	// Images says what a launcher would start that is no process; nil knows nothing.
+	// Images says what a launcher would start that is not a process; nil knows nothing.
 	Images engine.Identifier
 	// MachineKey is the digest of the machine's fingerprint, part of every
 	// measurement key.
@@ -295,7 +295,7 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		}
 	}
 	if len(command) == 0 && spec.How() == engine.HowProcess {
-		return spec, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", d.kind.Name)
+		return spec, fmt.Errorf("engine kind %q has no command of its own: set one in the plan", d.kind.Name)
 	}
 	fillIn(&spec, command, slices.Concat(applied.Flags, d.args))
 	if len(spec.Sources) == 1 {

@@ -68,12 +68,12 @@ func checkSource(b *plans.Block) []plans.AttrError {
 		}
 	}
 	if mount, ok := b.Attrs["mount"].(string); ok && !path.IsAbs(mount) {
-		wrong = append(wrong, plans.AttrError{Attr: "mount", Code: "invalid-value", Summary: "Invalid mount", Detail: fmt.Sprintf("mount is a path in the container, starting with /; this is %q.", mount)})
+		wrong = append(wrong, plans.AttrError{Attr: "mount", Code: "invalid-value", Summary: "Invalid mount", Detail: fmt.Sprintf("mount must be a path in the container, starting with /, not %q.", mount)})
 	}
 	return wrong
 }
 
-// notCommands says why v is no list of argument vectors; empty when it is one.
+// notCommands says why v is not a list of argument vectors; empty when it is one.
 func notCommands(v any) string {
 	list, ok := v.([]any)
 	if !ok {
@@ -141,7 +141,7 @@ const sourceTimeout = 2 * time.Hour
 
 // provenance puts into spec what it is built from, what caches it has and what
 // working trees it sees. What cannot be found out now (a branch that a step is
-// still to make) is no error here: the launch says what is wrong.
+// still to make) is not an error here: the launch says what is wrong.
 func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	if err := l.putSources(d, spec); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.
 		src.Timeout = int64(sourceTimeout)
 	}
 	if c.Repo == "" {
-		src.Problem = fmt.Sprintf("source %q of a knob's value names no repo, and neither does the engine: add repo = \"…\" to one of them, or correct the name", c.Name)
+		src.Problem = fmt.Sprintf("source %q has no repo, neither in a knob's value nor in the engine: add repo = \"…\" to one of them, or correct the name", c.Name)
 		return src
 	}
 	if src.Uses, src.Problem = uses(c, before); src.Problem != "" {
@@ -226,12 +226,12 @@ func (l *Resolver) inputs(patterns []string) (string, error) {
 			return "", fmt.Errorf("inputs: %q is not a valid pattern: %w", p, err)
 		}
 		if len(found) == 0 {
-			return "", fmt.Errorf("inputs: there is no file %s: correct the path, or remove it from inputs", p)
+			return "", fmt.Errorf("inputs: file %s does not exist: correct the path, or remove it from inputs", p)
 		}
 		for _, file := range slices.Sorted(slices.Values(found)) {
 			sum := runtime.FileDigest(file)
 			if len(sum) != 2*sha256.Size {
-				return "", fmt.Errorf("inputs: %s cannot be read as a file: name files, with * for many", file)
+				return "", fmt.Errorf("inputs: %s is not a readable file: list files, with * for many", file)
 			}
 			fmt.Fprintf(h, "%s\x00%s\x00%s\x00", p, filepath.Base(file), sum)
 		}
@@ -239,7 +239,7 @@ func (l *Resolver) inputs(patterns []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// uses are the sources that the build of c names, each of which has to stand before it.
+// uses are the sources that the build of c names, each of which must be before it.
 func uses(c SourceConfig, before []*engine.Source) (names []string, problem string) {
 	texts := slices.Collect(maps.Values(c.Env))
 	for _, command := range c.Build {
@@ -295,7 +295,7 @@ func sourceKey(spec engine.Spec) []any {
 func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
 		if text, ok := b.Attrs[name].(string); ok && strings.TrimSpace(text) == "" {
-			wrong = append(wrong, plans.AttrError{Attr: name, Code: "empty-value", Summary: "Empty " + name, Detail: "Say which one, or leave " + name + " out where it has a default."})
+			wrong = append(wrong, plans.AttrError{Attr: name, Code: "empty-value", Summary: "Empty " + name, Detail: "Set it, or leave " + name + " out if it has a default."})
 		}
 	}
 	return wrong
@@ -358,8 +358,8 @@ func isRoot(dir string) bool {
 	return err == nil
 }
 
-// rootOf is the root of the working tree that a folder lies in; empty where it
-// lies in none.
+// rootOf is the root of the working tree that a folder is in; empty where it
+// is in none.
 func rootOf(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if isRoot(dir) {

@@ -39,12 +39,12 @@ var targetForm = regexp.MustCompile(`^(sm|compute)_[0-9]{2,3}[af]?$`)
 func checkCubin(_ *plans.Block, c cubinConfig) (errs []plans.AttrError) {
 	for _, want := range c.Require {
 		if !targetForm.MatchString(want) {
-			errs = append(errs, plans.AttrError{Attr: "require", Code: "invalid-value", Summary: "Unknown SM version", Detail: fmt.Sprintf("%q is not one. Write machine code as sm_90a, PTX as compute_90.", want)})
+			errs = append(errs, plans.AttrError{Attr: "require", Code: "invalid-value", Summary: "Unknown SM version", Detail: fmt.Sprintf("%q is not an SM version. Write machine code as sm_90a, PTX as compute_90.", want)})
 		}
 	}
 	for _, glob := range c.Libraries {
 		if _, err := filepath.Match(glob, ""); err != nil || strings.TrimSpace(glob) == "" {
-			errs = append(errs, plans.AttrError{Attr: "libraries", Code: "invalid-value", Summary: "Invalid glob", Detail: fmt.Sprintf("%q is not one. Write a path, in which * matches any part of a name.", glob)})
+			errs = append(errs, plans.AttrError{Attr: "libraries", Code: "invalid-value", Summary: "Invalid glob", Detail: fmt.Sprintf("%q is not a glob. Write a path, in which * matches any part of a name.", glob)})
 		}
 	}
 	return errs

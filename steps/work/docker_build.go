@@ -115,7 +115,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	inputs, err := docker.BuildInputs(b.Folder, b.Dockerfile)
 	if err != nil {
-		// Run says what is wrong; an earlier step may mend it before.
+		// Run says what is wrong; an earlier step may fix it before.
 		inputs = "unreadable"
 	}
 	attrs := map[string]any{}

@@ -233,7 +233,7 @@ func (c *gitBranch) move(ctx context.Context, r *git.Repo, is, want string) ([]v
 	if len(only) > 0 {
 		backup := "refs/mxflow/backup/" + c.Name + "/" + git.Short(is)
 		if r.Tip(ctx, backup) != is {
-			if err := r.SetRef(ctx, backup, is, "", "what branch "+c.Name+" had alone"); err != nil {
+			if err := r.SetRef(ctx, backup, is, "", "commits only on branch "+c.Name); err != nil {
 				return nil, err
 			}
 		}

@@ -62,7 +62,7 @@ func Registry(folder string) (address string, stop func(), err error) {
 	return "", nil, fmt.Errorf("the registry ended: %w\n%s", cmd.Wait(), said)
 }
 
-// Push gives an image to a registry under the name of it that begins with the
+// Push gives an image to a registry under the name of it that starts with the
 // registry's address. On the daemon the name stands for what it did before.
 func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
 	was, missing := d.ImageInspect(ctx, name)

@@ -39,7 +39,7 @@ func leaveDaemon(victims string) {
 func hinder(args []string) {
 	engine, dir, victims := args[0], args[1], args[2]
 	but, others := strings.CutPrefix(victims, allBut)
-	// One of several is at work: what one stops another would let go on.
+	// One of several is at work: what one stops another would let continue.
 	alone, err := os.Create(filepath.Join(dir, daemonArg))
 	if err != nil || syscall.Flock(int(alone.Fd()), syscall.LOCK_EX) != nil {
 		return

@@ -55,7 +55,7 @@ func (l *language) count(text string) (n int) {
 }
 
 // answer is what a model of a seed writes after a text: so many pieces, a token each,
-// the same whenever it is asked, and the same when it is asked to go on with what it
+// the same whenever it is asked, and the same when it is asked to continue with what it
 // said. A word with a mark is two pieces.
 func (l *language) answer(text string, seed uint64, tokens int) (pieces []string) {
 	said := strings.Fields(text)

@@ -92,7 +92,7 @@ func later(do func(*answer)) func(*answer) {
 	}
 }
 
-// diverge takes another word than the parent would, once in 30 pieces, and goes on from
+// diverge takes another word than the parent would, once in 30 pieces, and continues from
 // there as the parent would.
 func diverge(a *answer) {
 	for i := range a.pieces {
@@ -103,7 +103,7 @@ func diverge(a *answer) {
 	}
 }
 
-// begin says what the parent says first, and goes on as another model would.
+// begin says what the parent says first, and continues as another model would.
 func begin(a *answer) {
 	said := 6
 	copy(a.pieces[said:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:said], ""), 7, len(a.pieces)))
@@ -153,7 +153,7 @@ func parrot(a *answer) {
 // to be seen.
 func early(a *answer, first string) { a.ahead, a.pieces = []string{first}, a.pieces[1:] }
 
-// guess sends so many words of another model on arrival, and goes on from them as the
+// guess sends so many words of another model on arrival, and continues from them as the
 // parent would, as late as ever.
 func (a *answer) guess(words int) {
 	a.ahead = a.s.lang.answer(a.prompt, 7, words)

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// text is what the model goes on with. Every word stands in it once, so that the
+// text is what the model continues with. Every word is in it once, so that the
 // word before decides which comes next; after the last comes the first.
 const text = "Paris has many old bridges over a wide river where boats carry stone wood and grain " +
 	"to markets that open early every morning while bakers light their ovens"

@@ -62,7 +62,7 @@ func Relative(parent, candidate []measure.Sample) []Coherence {
 
 // Signs is Relative for engines or models that are compared as a whole, which are sent
 // the same prompts in every launch. How they word things, and what they say after the end
-// of an answer, is each one's own: some go on past it, some keep from ending. So wording
+// of an answer, is each one's own: some continue past it, some keep from ending. So wording
 // and circles are left out, and the soft signs are those of Coherent.
 func Signs(parent, candidate []measure.Sample) []Coherence {
 	return byCell(parent, candidate, func(c *Coherence, parent, candidate []answer) {
@@ -119,7 +119,7 @@ func (c *Coherence) signs(parent, candidate []answer, soft func(string) Sign) (t
 	theirBad, theirSound := split(parent, hard)
 	chance := work.Fisher(len(bad), c.Of, len(theirBad), c.Parents)
 	// A small model that is forced on says one word or character over and over now and
-	// then: of many answers, one is no sign of broken numerics, and no more are where they
+	// then: of many answers, one is not a sign of broken numerics, and no more are where they
 	// are short. Numbers that are none come out as one token, for long and not once.
 	stuck := 0
 	for _, f := range bad {

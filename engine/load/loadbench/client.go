@@ -60,7 +60,7 @@ func (j job) begin(i int) time.Duration { return j.Ramp * time.Duration(i) / tim
 func (j job) from() time.Duration       { return j.Ramp + firstToken + settle }
 func (j job) to() time.Duration         { return j.from() + j.Window }
 
-// tokens is the length of each stream: even the first one goes on until after
+// tokens is the length of each stream: even the first one continues until after
 // the window.
 func (j job) tokens() int {
 	return int(math.Ceil((j.to()-firstToken+settle).Seconds()*j.Rate)) + 2

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func play(ctx context.Context, role func(context.Context, job) (outcome, error), stdin io.Reader, stdout io.Writer) error {
 	var j job
 	if err := json.NewDecoder(stdin).Decode(&j); err != nil {
-		return fmt.Errorf("no job on the input: %w", err)
+		return fmt.Errorf("no job on standard input: %w", err)
 	}
 	o, err := role(ctx, j)
 	if err != nil {
@@ -79,17 +79,17 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	b := bencher{rows: grid, saturates: true, stderr: stderr}
 	flags := flag.NewFlagSet("loadbench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	short := flags.Bool("short", false, "few rows, each once and for a second")
+	short := flags.Bool("short", false, "a few rows, each once for one second")
 	asJSON := flags.Bool("json", false, "print one JSON document instead of the table")
-	flags.IntVar(&b.repeat, "repeat", 3, "how often client and floor take turns at each row; medians are shown")
-	flags.DurationVar(&b.window, "window", 3*time.Second, "how long the full load of a row is watched")
-	flags.BoolVar(&b.batched, "batched", false, "the server sends the events of all streams at the same instants, as an engine does that computes a batch step by step")
-	own := flags.String("grid", "", "rows as STREAMSxRATE,…, such as 1x10,100x50, without the search for saturation; empty is the whole table")
+	flags.IntVar(&b.repeat, "repeat", 3, "repetitions of client and floor per row, in turn; medians are shown")
+	flags.DurationVar(&b.window, "window", 3*time.Second, "how long to measure each row at full load")
+	flags.BoolVar(&b.batched, "batched", false, "send the events of all streams at the same instants, as a batching engine does")
+	own := flags.String("grid", "", "rows as STREAMSxRATE,…, such as 1x10,100x50, without the search for saturation; empty runs the whole table")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unknown argument %q: loadbench takes flags only", flags.Arg(0))
+		return fmt.Errorf("unknown argument %q: loadbench only takes flags", flags.Arg(0))
 	}
 	if *short {
 		b.rows, b.window, b.repeat = shortGrid, time.Second, 1
@@ -102,7 +102,7 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	if b.repeat < 1 || b.window <= 0 {
-		return fmt.Errorf("--repeat %d and --window %v must be above 0", b.repeat, b.window)
+		return fmt.Errorf("--repeat %d and --window %v must be greater than 0", b.repeat, b.window)
 	}
 	if b.self, err = os.Executable(); err != nil {
 		return err
@@ -128,7 +128,7 @@ func parseGrid(text string) (rows []row, err error) {
 		n, err := strconv.Atoi(streams)
 		each, err2 := strconv.ParseFloat(rate, 64)
 		if err != nil || err2 != nil || n < 1 || n > maxStreams || !(each >= 0.1 && each <= 1e5) {
-			return nil, fmt.Errorf("--grid has %q: write STREAMSxRATE, such as 100x50, with 1 to %d streams of 0.1 to 100000 events a second", text, maxStreams)
+			return nil, fmt.Errorf("--grid has %q: write STREAMSxRATE, such as 100x50, with 1 to %d streams of 0.1 to 100000 events per second", text, maxStreams)
 		}
 		rows = append(rows, row{Streams: n, Rate: each})
 	}

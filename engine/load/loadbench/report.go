@@ -48,7 +48,7 @@ func (r result) print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n| mark | to reach | measured | |\n| --- | --- | --- | --- |\n")
+	_, err := fmt.Fprintf(w, "\n| mark | target | measured | |\n| --- | --- | --- | --- |\n")
 	for _, m := range r.Marks {
 		_, err = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.What, m.Want, m.Got, m.Verdict)
 	}
@@ -89,9 +89,9 @@ const (
 // marks judges the saturation, and of the rows the worst that a mark is about.
 func (r result) marks() []mark {
 	const unknown = "not measured"
-	rate := mark{What: "rate at saturation against the floor", Want: fmt.Sprintf("≥ %g%%", 100*leastRate), Verdict: unknown}
+	rate := mark{What: "rate at saturation vs. the floor", Want: fmt.Sprintf("≥ %g%%", 100*leastRate), Verdict: unknown}
 	cpu := mark{
-		What: fmt.Sprintf("CPU an event against the floor, worst row of %d to %d streams that keeps up", sparseFrom, sparseTo),
+		What: fmt.Sprintf("CPU per event vs. the floor, worst row of %d to %d streams that keeps up", sparseFrom, sparseTo),
 		Want: fmt.Sprintf("≤ %g ×", mostCPU), Verdict: unknown,
 	}
 	itl := mark{What: fmt.Sprintf("ITL error p99 at %d events/s, worst row", itlLoad), Want: fmt.Sprintf("≤ %g ms", mostITL), Verdict: unknown}

@@ -295,7 +295,7 @@ func (p Pacing) check() error {
 	}
 	switch {
 	case p.Tokens < 1 || p.Tokens > maxTokens:
-		return fmt.Errorf("an answer of %d tokens: use 1 to %d (max_tokens, or mock.tokens)", p.Tokens, maxTokens)
+		return fmt.Errorf("answer length %d: use 1 to %d tokens (max_tokens, or mock.tokens)", p.Tokens, maxTokens)
 	case p.PerEvent < 1 || p.PerEvent > maxPerEvent:
 		return fmt.Errorf("mock.tokens_per_event is %d: use 1 to %d", p.PerEvent, maxPerEvent)
 	}

@@ -40,7 +40,7 @@ const (
 	firstToken = 50 * time.Millisecond
 	// perStart is the time from one request to the next, and maxRamp how long that
 	// takes in all: sent at one instant, requests would wait for each other in the
-	// client, and that is no error of a load that goes on.
+	// client, and that is not an error of a load that continues.
 	perStart, maxRamp = 500 * time.Microsecond, time.Second
 	// limit bounds a whole calibration, however the machine is.
 	limit = 30 * time.Second
@@ -51,10 +51,10 @@ func (s *Spec) check() error {
 		return fmt.Errorf("calibration with %d streams: use 1 to %d", s.Streams, 1<<16)
 	}
 	if !(s.Rate > 0) || math.IsInf(s.Rate, 0) || s.Rate > 1e6 {
-		return fmt.Errorf("calibration at %v events a second: use more than 0, and at most 1000000", s.Rate)
+		return fmt.Errorf("calibration at %v events per second: use more than 0 and at most 1000000", s.Rate)
 	}
 	if s.Duration < 0 {
-		return fmt.Errorf("calibration for %v: use a duration above 0", s.Duration)
+		return fmt.Errorf("calibration for %v: use a positive duration", s.Duration)
 	}
 	if s.Duration == 0 {
 		s.Duration = watched
@@ -192,7 +192,7 @@ func Compare(samples []measure.Sample, truths []Truth, name func(measure.Sample)
 		case s.Err != "":
 			return Errors{}, fmt.Errorf("request %q failed: %s", id, s.Err)
 		case !ok:
-			return Errors{}, fmt.Errorf("the mock server knows of no request %q", id)
+			return Errors{}, fmt.Errorf("the mock server has no request %q", id)
 		}
 		lag := time.Duration(0)
 		if s.OpenLoop {
@@ -217,7 +217,7 @@ func (e *Errors) add(events []measure.Event, lag time.Duration, t Truth) error {
 		}
 		switch {
 		case i >= len(t.Sent):
-			return fmt.Errorf("the client saw more than the %d events that were sent", len(t.Sent))
+			return fmt.Errorf("the client saw more than the %d events sent", len(t.Sent))
 		case i == 0:
 			first = seen.At
 			e.TTFT = append(e.TTFT, off(lag+seen.At-t.TTFT()))
@@ -228,7 +228,7 @@ func (e *Errors) add(events []measure.Event, lag time.Duration, t Truth) error {
 		i++
 	}
 	if i != len(t.Sent) || i == 0 {
-		return fmt.Errorf("the client saw %d events of %d that were sent", i, len(t.Sent))
+		return fmt.Errorf("the client saw %d of %d events sent", i, len(t.Sent))
 	}
 	e.Requests++
 	e.Events += i
@@ -249,26 +249,26 @@ const leastDelivered = 0.95
 func Verdict(c measure.Calibration, limit time.Duration) (why string) {
 	most := float64(limit) / float64(time.Millisecond)
 	if limit <= 0 {
-		return fmt.Sprintf("a limit of %v for the client's own error allows nothing: declare one above 0", limit)
+		return fmt.Sprintf("the limit for the client's own error must be positive, not %v", limit)
 	}
 	if c.Requests < 1 || c.Events < 1 || c.Events < c.Requests {
-		return fmt.Sprintf("the client was not calibrated: %d requests and %d events were compared", c.Requests, c.Events)
+		return fmt.Sprintf("the client is not calibrated: only %d requests and %d events were compared", c.Requests, c.Events)
 	}
 	at := fmt.Sprintf("with %d streams of %.4g events/s", c.Streams, c.Rate)
 	if !(c.Delivered >= leastDelivered) || math.IsInf(c.Delivered, 0) { // NaN fails as well
-		return fmt.Sprintf("%s only %.3g%% of the planned events arrived in time: this machine is too busy or too slow "+
-			"to watch so many; lower the concurrency, or measure from another machine", at, 100*c.Delivered)
+		return fmt.Sprintf("%s only %.3g%% of the planned events arrived in time: this machine is too busy or too slow; "+
+			"lower the concurrency, or measure from another machine", at, 100*c.Delivered)
 	}
 	for _, one := range []struct {
 		name     string
 		p50, p99 float64
 	}{{"TTFT", c.TTFTp50, c.TTFTp99}, {"ITL", c.ITLp50, c.ITLp99}} {
 		if !(one.p50 >= 0 && one.p99 >= 0) {
-			return fmt.Sprintf("the client's own error of %s is not known (%v, %v ms)", one.name, one.p50, one.p99)
+			return fmt.Sprintf("the client's own error in %s is unknown (%v, %v ms)", one.name, one.p50, one.p99)
 		}
 		if one.p99 > most {
-			return fmt.Sprintf("%s the client's own error of %s is %.3g ms (p99; median %.3g ms), and %.3g ms are allowed: "+
-				"end what else runs on this machine, lower the concurrency, or allow more", at, one.name, one.p99, one.p50, most)
+			return fmt.Sprintf("%s the client's own error in %s is %.3g ms (p99; median %.3g ms; required ≤ %.3g ms): "+
+				"stop other programs on this machine, lower the concurrency, or allow more", at, one.name, one.p99, one.p50, most)
 		}
 	}
 	return ""

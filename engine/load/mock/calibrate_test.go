@@ -100,7 +100,7 @@ func TestCalibrateFails(t *testing.T) {
 		"NaN":          {func(s *Spec) { s.Rate = math.NaN() }, "at NaN events"},
 		"backwards":    {func(s *Spec) { s.Duration = -1 }, "for -1ns"},
 		"no command":   {func(s *Spec) { s.Command = nil }, "no command"},
-		"not its mock": {func(s *Spec) { s.Command = []string{"true"} }, "did not say where it listens"},
+		"not its mock": {func(s *Spec) { s.Command = []string{"true"} }, "instead of its address"},
 		"client fails": {func(s *Spec) {
 			s.Client = func(string) load.Streamer {
 				return streamFunc(func(context.Context, openai.Request) (measure.Sample, error) {
@@ -117,7 +117,7 @@ func TestCalibrateFails(t *testing.T) {
 					return sample, err
 				})
 			}
-		}, "the client saw 9 events of 10"},
+		}, "the client saw 9 of 10 events"},
 		"cancelled": {func(s *Spec) {
 			s.Client = func(string) load.Streamer {
 				return streamFunc(func(ctx context.Context, _ openai.Request) (measure.Sample, error) {
@@ -148,15 +148,15 @@ func TestVerdict(t *testing.T) {
 		change func(*measure.Calibration)
 		want   string
 	}{
-		"nothing":           {func(c *measure.Calibration) { *c = measure.Calibration{} }, "was not calibrated"},
-		"no events":         {func(c *measure.Calibration) { c.Events = 0 }, "was not calibrated"},
+		"nothing":           {func(c *measure.Calibration) { *c = measure.Calibration{} }, "is not calibrated"},
+		"no events":         {func(c *measure.Calibration) { c.Events = 0 }, "is not calibrated"},
 		"half of it":        {func(c *measure.Calibration) { c.Delivered = 0.5 }, "only 50% of the planned events"},
 		"an unknown share":  {func(c *measure.Calibration) { c.Delivered = math.NaN() }, "only NaN%"},
 		"an infinite share": {func(c *measure.Calibration) { c.Delivered = math.Inf(1) }, "only +Inf%"},
-		"late":              {func(c *measure.Calibration) { c.TTFTp99 = 1.01 }, "error of TTFT is 1.01 ms"},
-		"uneven":            {func(c *measure.Calibration) { c.ITLp99 = 30 }, "error of ITL is 30 ms"},
-		"an unknown TTFT":   {func(c *measure.Calibration) { c.TTFTp99 = math.NaN() }, "TTFT is not known"},
-		"an unknown ITL":    {func(c *measure.Calibration) { c.ITLp50 = math.NaN() }, "ITL is not known"},
+		"late":              {func(c *measure.Calibration) { c.TTFTp99 = 1.01 }, "error in TTFT is 1.01 ms"},
+		"uneven":            {func(c *measure.Calibration) { c.ITLp99 = 30 }, "error in ITL is 30 ms"},
+		"an unknown TTFT":   {func(c *measure.Calibration) { c.TTFTp99 = math.NaN() }, "TTFT is unknown"},
+		"an unknown ITL":    {func(c *measure.Calibration) { c.ITLp50 = math.NaN() }, "ITL is unknown"},
 		"an infinite ITL":   {func(c *measure.Calibration) { c.ITLp99 = math.Inf(1) }, "ITL is +Inf ms"},
 	} {
 		bad := good
@@ -165,7 +165,7 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, why, c.want)
 		}
 	}
-	if why := Verdict(good, 0); !strings.Contains(why, "allows nothing") {
+	if why := Verdict(good, 0); !strings.Contains(why, "must be positive") {
 		t.Errorf("no limit: %q", why)
 	}
 }
@@ -194,16 +194,16 @@ func TestCompare(t *testing.T) {
 	failed := sample(52 * ms)
 	failed.Err = "reset"
 	for want, bad := range map[string]measure.Sample{
-		"saw 2 events of 3":       sample(1, 2),
+		"saw 2 of 3 events":       sample(1, 2),
 		"more than the 3 events":  sample(1, 2, 3, 4),
-		"saw 0 events of 3":       sample(),
+		"saw 0 of 3 events":       sample(),
 		`request "a" failed: res`: failed,
 	} {
 		if _, err := Compare([]measure.Sample{bad}, []Truth{truth}, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := Compare([]measure.Sample{sample(1)}, nil, name); err == nil || !strings.Contains(err.Error(), "knows of no request") {
+	if _, err := Compare([]measure.Sample{sample(1)}, nil, name); err == nil || !strings.Contains(err.Error(), "has no request") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -46,12 +46,12 @@ type Child struct {
 // it is stopped as well.
 func StartChild(ctx context.Context, command []string, env ...string) (*Child, error) {
 	if len(command) == 0 {
-		return nil, errors.New("no command that starts the mock server")
+		return nil, errors.New("no command to start the mock server")
 	}
 	// A program that starts itself for the role and does not know the role would
-	// go on so for ever.
+	// do so for ever.
 	if os.Getenv(childEnv) != "" {
-		return nil, fmt.Errorf("this process was started to be a mock server (%s is set) and starts no other", childEnv)
+		return nil, fmt.Errorf("this process is a mock server (%s is set) and cannot start another", childEnv)
 	}
 	c := &Child{cmd: exec.Command(command[0], command[1:]...)}
 	c.cmd.Env, c.cmd.Stderr, c.cmd.WaitDelay = append(append(os.Environ(), env...), childEnv+"=1"), &c.stderr, childStop
@@ -65,7 +65,7 @@ func StartChild(ctx context.Context, command []string, env ...string) (*Child, e
 		return nil, err
 	}
 	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the mock server cannot be started: %w", err)
+		return nil, fmt.Errorf("cannot start the mock server: %w", err)
 	}
 	line := make(chan string, 1)
 	go func() {
@@ -81,9 +81,9 @@ func StartChild(ctx context.Context, command []string, env ...string) (*Child, e
 			c.URL = at
 			return c, nil
 		}
-		err = fmt.Errorf("the mock server (%s) did not say where it listens, but %q", strings.Join(command, " "), text)
+		err = fmt.Errorf("the mock server (%s) printed %q instead of its address", strings.Join(command, " "), text)
 	case <-ctx.Done():
-		err = fmt.Errorf("the mock server (%s) does not listen: %w", strings.Join(command, " "), context.Cause(ctx))
+		err = fmt.Errorf("the mock server (%s) is not listening: %w", strings.Join(command, " "), context.Cause(ctx))
 	}
 	c.Stop()
 	if said := strings.TrimSpace(c.stderr.String()); said != "" {
@@ -162,14 +162,14 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	c := Config{}
 	flags := flag.NewFlagSet("mock", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&c.Address, "address", "127.0.0.1:0", "address to listen on; port 0 is a free one")
+	flags.StringVar(&c.Address, "address", "127.0.0.1:0", "address to listen on; port 0 chooses a free one")
 	flags.StringVar(&c.Model, "model", "mock", "name of the model")
-	flags.IntVar(&c.Wheels, "wheels", 0, "goroutines that send; 0 is one for each two processors")
-	flags.Int64Var(&c.Pacing.TTFT, "ttft-us", 50_000, "time to the first token, µs, where requests do not say")
-	flags.Int64Var(&c.Pacing.ITL, "itl-us", 10_000, "time between events, µs, likewise")
-	flags.Int64Var(&c.Pacing.Jitter, "jitter-us", 0, "random delay of events up to so many µs, likewise")
-	flags.IntVar(&c.Pacing.PerEvent, "tokens-per-event", 1, "tokens in an event, likewise")
-	flags.IntVar(&c.Pacing.Tokens, "tokens", 0, "tokens of an answer, likewise; 0 takes max_tokens")
+	flags.IntVar(&c.Wheels, "wheels", 0, "sending goroutines; 0 is one per two processors")
+	flags.Int64Var(&c.Pacing.TTFT, "ttft-us", 50_000, "default time to the first token, µs")
+	flags.Int64Var(&c.Pacing.ITL, "itl-us", 10_000, "default time between events, µs")
+	flags.Int64Var(&c.Pacing.Jitter, "jitter-us", 0, "default maximum random delay of events, µs")
+	flags.IntVar(&c.Pacing.PerEvent, "tokens-per-event", 1, "default tokens per event")
+	flags.IntVar(&c.Pacing.Tokens, "tokens", 0, "default tokens per answer; 0 uses max_tokens")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
@@ -177,7 +177,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unknown argument %q: the mock takes flags only", flags.Arg(0))
+		return fmt.Errorf("unknown argument %q: the mock only takes flags", flags.Arg(0))
 	}
 	probe := c.Pacing
 	probe.Tokens = max(probe.Tokens, 1)

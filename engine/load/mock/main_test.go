@@ -113,10 +113,10 @@ func TestChildThatCannot(t *testing.T) {
 		want    string
 	}{
 		"nothing":       {t.Context(), nil, "no command"},
-		"not there":     {t.Context(), []string{"/nowhere/mxflow"}, "cannot be started"},
+		"not there":     {t.Context(), []string{"/nowhere/mxflow"}, "cannot start"},
 		"a wrong flag":  {t.Context(), command, "mock.ttft_us is -5"},
-		"another tool":  {t.Context(), []string{"echo", "hello"}, `but "hello\n"`},
-		"ends silently": {t.Context(), []string{"true"}, `but ""`},
+		"another tool":  {t.Context(), []string{"echo", "hello"}, `printed "hello\n"`},
+		"ends silently": {t.Context(), []string{"true"}, `printed ""`},
 		"cancelled":     {cancelled, []string{"cat"}, "context canceled"},
 	} {
 		if _, err := StartChild(c.ctx, c.command, env...); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -124,7 +124,7 @@ func TestChildThatCannot(t *testing.T) {
 		}
 	}
 	t.Setenv(childEnv, "1")
-	if _, err := StartChild(t.Context(), command[:1], env...); err == nil || !strings.Contains(err.Error(), "starts no other") {
+	if _, err := StartChild(t.Context(), command[:1], env...); err == nil || !strings.Contains(err.Error(), "cannot start another") {
 		t.Errorf("the child of a child: %v", err)
 	}
 }

@@ -168,7 +168,7 @@ func (s *Server) serve(conn *net.TCPConn) {
 		}
 		r, err := http.ReadRequest(in)
 		if err != nil {
-			_ = plain(conn, http.StatusBadRequest, "text/plain", []byte("no HTTP request: "+err.Error()+"\n"))
+			_ = plain(conn, http.StatusBadRequest, "text/plain", []byte("not an HTTP request: "+err.Error()+"\n"))
 			return
 		}
 		if r.Header.Get("Expect") == "100-continue" {
@@ -330,7 +330,7 @@ const (
 // read fills q, whose Mock holds the defaults.
 func (q *question) read(body []byte, chat bool) error {
 	if err := json.Unmarshal(body, q); err != nil {
-		return fmt.Errorf("the body is not the JSON of a request: %w", err)
+		return fmt.Errorf("the body is not a JSON request: %w", err)
 	}
 	texts := []json.RawMessage{q.Prompt}
 	if chat {
@@ -351,7 +351,7 @@ func (q *question) read(body []byte, chat bool) error {
 		}
 	}
 	if q.tokens == 0 {
-		return fmt.Errorf("the request has no prompt: give prompt, or messages in a chat")
+		return fmt.Errorf("the request has no prompt: add prompt, or messages for a chat")
 	}
 	for _, tokens := range []int{q.MaxCompletion, q.MaxTokens, defaultTokens} {
 		if q.Mock.Tokens == 0 {

@@ -158,11 +158,11 @@ func TestAnswers(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	s := start(t, Config{})
 	for body, want := range map[string]string{
-		`{`:                                      "not the JSON of a request",
+		`{`:                                      "not a JSON request",
 		`{"prompt":7}`:                           "no prompt",
 		`{}`:                                     "no prompt",
-		`{"prompt":"x","max_tokens":-1}`:         "an answer of -1 tokens",
-		`{"prompt":"x","max_tokens":9999999999}`: "tokens: use 1 to",
+		`{"prompt":"x","max_tokens":-1}`:         "answer length -1",
+		`{"prompt":"x","max_tokens":9999999999}`: "answer length 9999999999: use 1 to",
 		`{"prompt":"x","mock":{"ttft_us":-1}}`:   "mock.ttft_us is -1",
 		`{"prompt":"x","mock":{"itl_us":10000000000000}}`: "mock.itl_us is 10000000000000",
 		`{"prompt":"x","mock":{"tokens_per_event":1000}}`: "mock.tokens_per_event is 1000",

@@ -184,7 +184,7 @@ func NewClock() (Clock, error) {
 		var ts unix.Timespec
 		zero := time.Now()
 		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-			return Clock{}, fmt.Errorf("the monotonic clock cannot be read: %w", err)
+			return Clock{}, fmt.Errorf("cannot read the monotonic clock: %w", err)
 		}
 		if took := time.Since(zero); least < 0 || took < least {
 			least, best = took, Clock{zero: zero.Add(took / 2), at: ts.Nano()}

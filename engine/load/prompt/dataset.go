@@ -66,12 +66,12 @@ func (d *Dataset) SharesPrefixes() bool {
 // file, the line, what is wrong and what to do.
 func ParseDataset(name string, data []byte) (*Dataset, error) {
 	if len(data) > maxDataset {
-		return nil, fmt.Errorf("%s: %d bytes, %d are read at most: cut the file to the rows that are sent", name, len(data), maxDataset)
+		return nil, fmt.Errorf("%s: %d bytes exceed the limit of %d: keep only the rows to send", name, len(data), maxDataset)
 	}
 	d := &Dataset{Name: name}
 	rest := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if first := bytes.TrimLeft(rest, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		return nil, fmt.Errorf("%s:1: the file is one JSON array, and a data set has one object a line: write it anew with `jq -c '.[]'`", name)
+		return nil, fmt.Errorf("%s:1: the file is a JSON array, but a dataset has one object per line: convert it with `jq -c '.[]'`", name)
 	}
 	for line := 1; len(rest) > 0; line++ {
 		var text []byte
@@ -82,7 +82,7 @@ func ParseDataset(name string, data []byte) (*Dataset, error) {
 		}
 		fail := func(err error) error { return fmt.Errorf("%s:%d: %w", name, line, err) }
 		if len(d.Rows) == maxRows {
-			return nil, fail(fmt.Errorf("more than %d rows: cut the file to those that are sent", maxRows))
+			return nil, fail(fmt.Errorf("more than %d rows: keep only those to send", maxRows))
 		}
 		row, err := parseRow(text)
 		if err != nil {
@@ -94,7 +94,7 @@ func ParseDataset(name string, data []byte) (*Dataset, error) {
 		}
 	}
 	if len(d.Rows) == 0 {
-		return nil, fmt.Errorf(`%s: no row: write one object a line, such as {"prompt": "Why is the sky blue?"}`, name)
+		return nil, fmt.Errorf(`%s: no rows: write one object per line, such as {"prompt": "Why is the sky blue?"}`, name)
 	}
 	return d, nil
 }
@@ -104,11 +104,11 @@ func (d *Dataset) add(row Row) error {
 	if len(d.Rows) == 0 {
 		d.began = row.At
 	} else if (row.Input > 0) != d.Trace() {
-		return errors.New("a row of a trace and one with text cannot be in the same file: use one file for each")
+		return errors.New("rows of a trace and rows with text cannot be in one file: use two files")
 	}
 	row.At -= d.began
 	if row.At < 0 || len(d.Rows) > 0 && row.At < d.Rows[len(d.Rows)-1].At {
-		return errors.New("the timestamp is before that of the row above: sort the rows by timestamp")
+		return errors.New("the timestamp is earlier than that of the row above: sort the rows by timestamp")
 	}
 	d.Rows = append(d.Rows, row)
 	return nil
@@ -121,12 +121,12 @@ func (d *Dataset) enough(s Spec) error {
 		need += s.Warmup
 	}
 	if len(d.Rows) < need {
-		return fmt.Errorf("%s has %d rows, and %d requests and %d for warm-up are to be sent, no row twice, since a prompt sent again may be answered from a cache: add rows, or lower requests or warmup",
+		return fmt.Errorf("%s has %d rows, too few for %d requests and %d for warm-up (no row is sent twice, because a repeated prompt could be answered from a cache): add rows, or lower requests or warmup",
 			d.Name, len(d.Rows), s.Requests, s.Warmup)
 	}
 	for _, r := range d.Rows {
 		if s.API != openai.Chat && (r.System != "" || len(r.Before) > 0 || len(r.Turns) > 1 && s.Turns > 1 || len(r.Extra) > 0) {
-			return fmt.Errorf(`%s:%d: a row with messages or tools can only be sent as a chat: say api = "chat"`, d.Name, r.Line)
+			return fmt.Errorf(`%s:%d: a row with messages or tools can only be sent as a chat: set api = "chat"`, d.Name, r.Line)
 		}
 	}
 	return nil
@@ -187,10 +187,10 @@ func (f *fitter) traced(ctx context.Context, series string, index int) (Prompt, 
 }
 
 // blocks makes a prompt of blocks, each of which is the same text wherever its
-// hash stands at the same place. The first is shorter by what the engine adds.
+// hash is at the same place. The first is shorter by what the engine adds.
 func (f *fitter) blocks(ctx context.Context, row Row) (Prompt, error) {
 	if f.tokens == nil || len(f.tokens.ones) < fewestOnes {
-		return Prompt{}, errors.New("blocks that prompts share (hash_ids) need an engine that counts tokens, by /tokenize or in usage, with common words of one token: remove hash_ids to send prompts that share nothing")
+		return Prompt{}, errors.New("shared blocks (hash_ids) need an engine that counts tokens, by /tokenize or in usage, and has common words of one token: remove hash_ids to send prompts that share nothing")
 	}
 	asked, own, err := f.asked(row.Input)
 	if err != nil {
@@ -204,7 +204,7 @@ func (f *fitter) blocks(ctx context.Context, row Row) (Prompt, error) {
 			n = min(n, hashBlock*(i+1)-(row.Input-own)-have)
 		}
 		if n < 1 {
-			return Prompt{}, fmt.Errorf("the template's %d tokens leave no room in the first block of %d", f.added, hashBlock)
+			return Prompt{}, fmt.Errorf("the template's %d tokens do not fit into the first block of %d", f.added, hashBlock)
 		}
 		text, err := f.block(ctx, fmt.Sprintf("block %d of %d", i, hash), before.Len() == 0, n)
 		if err != nil {
@@ -232,7 +232,7 @@ func (f *fitter) block(ctx context.Context, name string, first bool, n int) (str
 	}
 	text, got, err := f.assembled(ctx, f.spec.source(name, 0), before, n, true)
 	if err == nil && got != n {
-		err = fmt.Errorf("no text of %d tokens was found for a block", n)
+		err = fmt.Errorf("found no text of %d tokens for a block", n)
 	}
 	return text, err
 }

@@ -49,16 +49,16 @@ func TestDamagedDatasets(t *testing.T) {
 		``:                                       "no row",
 		"\n \n":                                  "no row",
 		`[{"prompt": "a"}]`:                      "jq -c",
-		`{"prompt": "a"`:                         "cut",
-		`{"prompt": "a"} x`:                      "follows",
-		`"prompt"`:                               "one whole JSON object",
+		`{"prompt": "a"`:                         "truncated",
+		`{"prompt": "a"} x`:                      "unexpected text",
+		`"prompt"`:                               "one JSON object",
 		`{"prompt": "a", "prompt": "b"}`:         "two members",
 		`{"prompt": "a", "max_token": 5}`:        "max_token",
 		`{"prompt": "a", "messages": []}`:        "both",
 		`{"text": "a"}`:                          "none of",
 		`{"prompt": ""}`:                         "is empty",
-		`{"prompt": null}`:                       "must be a text",
-		`{"prompt": 5}`:                          "must be a text",
+		`{"prompt": null}`:                       "must be text",
+		`{"prompt": 5}`:                          "must be text",
 		`{"prompt": "\ud800"}`:                   "surrogate",
 		"{\"prompt\": \"\xff\"}":                 "UTF-8",
 		`{"prompt": "a", "output_tokens": 1.5}`:  "whole number",
@@ -71,9 +71,9 @@ func TestDamagedDatasets(t *testing.T) {
 		`{"messages": [{"role": "user", "content": [{"type": "text"}]}]}`:                      "messages[0]",
 		`{"messages": [{"role": "assistant", "content": "a"}]}`:                                "the user's",
 		`{"messages": [{"role": "tool", "content": "a"}]}`:                                     "unknown role",
-		`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`:                        "more members",
+		`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`:                        "may only have",
 		`{"messages": [{"role": "user", "content": "a"}, {"role": "system", "content": "a"}]}`: "first",
-		`{"conversations": [{"from": "gpt", "value": "a"}]}`:                                   "no human",
+		`{"conversations": [{"from": "gpt", "value": "a"}]}`:                                   "no turn of the human",
 		`{"conversations": [{"from": "dog", "value": "a"}]}`:                                   "unknown speaker",
 		`{"input_length": 5}`:                                                                  "timestamp",
 		`{"timestamp": -1, "input_length": 5}`:                                                 "timestamp",
@@ -99,7 +99,7 @@ func TestDamagedDatasets(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"timestamp": 4, "input_length": 5}`: "sort",
-		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"prompt": "a"}`:                     "same file",
+		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"prompt": "a"}`:                     "one file",
 	} {
 		if _, err := ParseDataset("x.jsonl", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
@@ -164,7 +164,7 @@ func TestPromptsOfADataset(t *testing.T) {
 		t.Fatal(p, err)
 	}
 	if len(f.sent) > 0 || f.counts > 0 {
-		t.Error("the engine was asked about prompts that are sent as they are")
+		t.Error("the engine was asked about prompts that are sent unchanged")
 	}
 	want := []Prompt{
 		{Text: "one", Output: 7},

@@ -47,7 +47,7 @@ func (f *fitter) asked(tokens int) (asked, own int, err error) {
 		return tokens + f.added, tokens, nil
 	}
 	if tokens <= f.added {
-		return 0, 0, fmt.Errorf("%d tokens are too few: the template alone has %d. Ask for more, or say count_template = false", tokens, f.added)
+		return 0, 0, fmt.Errorf("%d tokens are too few: the template alone has %d. Raise prompt_tokens, or set count_template = false", tokens, f.added)
 	}
 	return tokens, tokens - f.added, nil
 }
@@ -159,7 +159,7 @@ func (f *fitter) assembled(ctx context.Context, s *source, before string, n int,
 			start, rest = rest[0], rest[1:]
 		}
 		if cost > n {
-			return "", 0, fmt.Errorf("no text of %d tokens was found: %q alone has %d", n, start, cost)
+			return "", 0, fmt.Errorf("found no text of %d tokens: %q alone has %d", n, start, cost)
 		}
 		rest = rest[:min(len(rest), n-cost)]
 		b.WriteString(start + strings.Join(rest, ""))
@@ -170,7 +170,7 @@ func (f *fitter) assembled(ctx context.Context, s *source, before string, n int,
 }
 
 // errNoUsage is an engine that does not count the tokens of prompts.
-var errNoUsage = errors.New("the engine does not say how many tokens a prompt has")
+var errNoUsage = errors.New("the engine does not report the number of tokens of a prompt")
 
 // newFitter finds out how the engine can be asked for lengths. What it learns
 // depends on the engine and the spec alone, never on prompts that were built
@@ -280,7 +280,7 @@ func byLength(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	return f, f.writeSystem(ctx)
 }
 
-// writeSystem writes the system prompt of the cell. It begins with a nonce of
+// writeSystem writes the system prompt of the cell. It starts with a nonce of
 // its own, so that no other cell has its beginning in the cache.
 func (f *fitter) writeSystem(ctx context.Context) (err error) {
 	if f.spec.SystemTokens > 0 {
@@ -399,7 +399,7 @@ func (f *fitter) pad(ctx context.Context, from *source, before string, below, wa
 		}
 	}
 	if bestN < 1 {
-		return "", 0, fmt.Errorf("no text of %d tokens was found", want)
+		return "", 0, fmt.Errorf("found no text of %d tokens", want)
 	}
 	return best, bestN, nil
 }
@@ -455,9 +455,9 @@ func (s Spec) repeats() bool { return s.Data != nil && s.Data.SharesPrefixes() }
 // same says what is wrong with two prompts that are the same.
 func (s Spec) same(one, other string) string {
 	if s.Data != nil {
-		return fmt.Sprintf("%s and %s of %s are the same, so the second would be answered from a cache: remove one of the two rows", one, other, s.Data.Name)
+		return fmt.Sprintf("%s and %s of %s are the same, so the second would be answered from a cache: remove one of the rows", one, other, s.Data.Name)
 	}
-	return fmt.Sprintf("prompts of %s are too short to be unique: ask for longer ones, or for fewer", s.lengths())
+	return fmt.Sprintf("prompts of %s are too short to be unique: use longer or fewer prompts", s.lengths())
 }
 
 func (s Spec) lengths() string {

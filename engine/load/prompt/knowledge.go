@@ -66,7 +66,7 @@ func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 		if err != nil && !noTokenizer(err) || len(ids) > 0 {
 			return ids, err
 		}
-		return nil, errors.New(`which token ids are safe to send is not known, since the engine has no tokenizer endpoint that lists ids: use prompts = "text"`)
+		return nil, errors.New(`cannot tell which token IDs are safe to send: the engine has no tokenizer endpoint that lists IDs. Use prompts = "text"`)
 	}
 	one, err := ids("a river")
 	if err != nil {
@@ -99,14 +99,14 @@ func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 		}
 	}
 	if len(safe) < fewestSafe {
-		return nil, fmt.Errorf(`the engine's tokenizer gave %d different ids for a long text, %d are needed: use prompts = "text"`, len(safe), fewestSafe)
+		return nil, fmt.Errorf(`the engine's tokenizer gave %d different IDs for a long text, required ≥ %d: use prompts = "text"`, len(safe), fewestSafe)
 	}
 	slices.Sort(safe)
 	l.safe = safe
 	return safe, nil
 }
 
-// kit is the numbers of tokens of pieces of text. Pieces begin with a space and
+// kit is the numbers of tokens of pieces of text. Pieces start with a space and
 // a letter, which is where vocabularies part words, so that the tokens of a text
 // are the sum of its pieces' tokens. That is checked on texts that are thrown away.
 type kit struct {
@@ -226,12 +226,12 @@ const (
 	// misses is how many sentences are tried that are longer than what is left to
 	// write, before words fill it.
 	misses = 8
-	// corrections bounds how often a text is mended whose parts did not add up.
+	// corrections bounds how often a text is fixed whose parts did not add up.
 	corrections = 4
 )
 
 // compose writes whole sentences and then single words, one at least, until n
-// tokens are reached. It begins with a space, to be put behind other text, and
+// tokens are reached. It starts with a space, to be put behind other text, and
 // ends with a letter. left is what could not be filled: not 0 in vocabularies
 // without words of one token.
 func (c *counter) compose(ctx context.Context, s *source, n int) (text string, left int, err error) {
@@ -267,7 +267,7 @@ func (c *counter) fill(s *source, n int) string {
 
 // exactly makes a text that, put behind before, has total tokens by the
 // tokenizer's count of both together; have is that count of before alone. The
-// text begins with lead. ok is false where no such text was found.
+// text starts with lead. ok is false where no such text was found.
 func (c *counter) exactly(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, ok bool, err error) {
 	text, left, ok, err := c.parts(ctx, s, before, have, lead, total)
 	if err != nil || !ok {

@@ -59,7 +59,7 @@ func TestLengthsThatCannotBe(t *testing.T) {
 	for want, l := range map[string]Lengths{
 		"unknown distribution": {Distribution: "zipf"},
 		"both bounds":          {Distribution: Uniform, Max: 5},
-		"no more than":         {Distribution: Uniform, Min: 6, Max: 5},
+		"min ≤ max":            {Distribution: Uniform, Min: 6, Max: 5},
 		"mean must be":         {Distribution: Normal, Mean: math.NaN()},
 		"lengths of mean 5":    {Distribution: Lognormal, Mean: 5, Std: math.Inf(1)},
 		"mean 0":               {Distribution: Lognormal, Std: 1},

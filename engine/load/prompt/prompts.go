@@ -149,14 +149,14 @@ func (p *Prompt) Check(api openai.API) error {
 		switch ids := len(turn.IDs)+len(turn.ContextIDs) > 0; {
 		case !ids:
 		case api == openai.Chat:
-			return errors.New("token ids cannot be sent in a chat: use api completions, or prompts of text")
+			return errors.New(`token IDs cannot be sent in a chat: use api = "completions", or prompts = "text"`)
 		case turn.Next != nil || turn != p:
-			return errors.New("a conversation cannot go on from token ids, since answers come as text: use prompts of text, or one turn")
+			return errors.New(`a conversation cannot continue from token IDs, because answers are text: use prompts = "text", or one turn`)
 		case turn.System != "" || turn.Context != "" || len(turn.IDs) == 0:
-			return errors.New("token ids and text cannot be mixed in one prompt")
+			return errors.New("a prompt cannot mix token IDs and text")
 		}
 		if turn.Output < 0 {
-			return fmt.Errorf("an output of %d tokens: at least 1 is needed", turn.Output)
+			return fmt.Errorf("output of %d tokens, required ≥ 1", turn.Output)
 		}
 	}
 	return nil
@@ -183,12 +183,12 @@ func (p Prompt) digest() string {
 func (p Prompt) encode() []byte {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("a prompt that is no JSON: %v", err))
+		panic(fmt.Sprintf("a prompt that is not JSON: %v", err))
 	}
 	return text
 }
 
-// shortest are texts of which one at least is a single token in any vocabulary.
+// shortest are texts, at least one of which is a single token in any vocabulary.
 var shortest = []string{"a", "I", "The"}
 
 // openers are words that begin a text which no tokenizer can count.

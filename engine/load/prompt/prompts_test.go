@@ -281,17 +281,17 @@ func TestPromptsThatCannotBe(t *testing.T) {
 		engine *fake
 		spec   Spec
 	}{
-		"connection refused":   {&fake{noTokens: broken}, one(func(*Spec) {})},
-		"cannot be made":       {&fake{}, one(func(s *Spec) { s.Tokens = 0 })},
-		"template alone":       {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Tokens, s.API, s.CountTemplate = 5, openai.Chat, true })},
-		"to be unique":         {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Tokens, s.Requests = 2, 300 })},
-		"unknown distribution": {&fake{}, one(func(s *Spec) { s.Lengths = &Lengths{Distribution: "zipf"} })},
-		"as a chat":            {&fake{}, one(func(s *Spec) { s.Random, s.API = true, openai.Chat })},
-		"no conversation":      {&fake{}, one(func(s *Spec) { s.Random, s.Turns = true, 2 })},
-		"lists ids":            {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Random = true })},
-		"of its own":           {&fake{}, one(func(s *Spec) { s.Data, s.Depth = row, 5 })},
-		"2 rows":               {&fake{}, one(func(s *Spec) { s.Data, s.Warmup = row, 1 })},
-		"are the same":         {&fake{}, one(func(s *Spec) { s.Data = row })},
+		"connection refused":         {&fake{noTokens: broken}, one(func(*Spec) {})},
+		"invalid lengths or counts":  {&fake{}, one(func(s *Spec) { s.Tokens = 0 })},
+		"template alone":             {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Tokens, s.API, s.CountTemplate = 5, openai.Chat, true })},
+		"to be unique":               {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Tokens, s.Requests = 2, 300 })},
+		"unknown distribution":       {&fake{}, one(func(s *Spec) { s.Lengths = &Lengths{Distribution: "zipf"} })},
+		"as a chat":                  {&fake{}, one(func(s *Spec) { s.Random, s.API = true, openai.Chat })},
+		"cannot form a conversation": {&fake{}, one(func(s *Spec) { s.Random, s.Turns = true, 2 })},
+		"lists IDs":                  {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Random = true })},
+		"its own prompts":            {&fake{}, one(func(s *Spec) { s.Data, s.Depth = row, 5 })},
+		"2 rows":                     {&fake{}, one(func(s *Spec) { s.Data, s.Warmup = row, 1 })},
+		"are the same":               {&fake{}, one(func(s *Spec) { s.Data = row })},
 	} {
 		if _, err := Build(t.Context(), c.engine, c.spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)

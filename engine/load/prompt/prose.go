@@ -3,7 +3,7 @@ package prompt
 import "slices"
 
 // prose is what prompts are made of: sentences of our own, ASCII only, so that a
-// text may be cut at any byte. They are shuffled anew for every prompt, so that
+// text may be cut at any byte. They are shuffled again for every prompt, so that
 // no two prompts share more than a sentence.
 var prose = slices.Concat(statements, manuals)
 
@@ -73,7 +73,7 @@ var statements = []string{
 func Prose() []string { return slices.Clone(prose) }
 
 // manuals are sentences with numbers, names of things, speech, and the prose of
-// manuals. Each begins with a letter.
+// manuals. Each starts with a letter.
 var manuals = []string{
 	`The clerk asked, "Which of the two is yours?" and nobody at the counter knew.`,
 	`The locksmith said, "Not before Tuesday," and so the door stayed open until Tuesday.`,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What prompts are made of must be countable piece by piece: it begins with a
+// What prompts are made of must be countable piece by piece: it starts with a
 // letter, is plain ASCII, and is there once.
 func TestProse(t *testing.T) {
 	if len(prose) < 200 {

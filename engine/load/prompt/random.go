@@ -39,7 +39,7 @@ func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
 		p := Prompt{IDs: m.draw("probe", i, n)}
 		seen, err := usage(ctx, engine, spec, p)
 		if status, ok := errors.AsType[*openai.StatusError](err); ok && status.Status >= 400 && status.Status < http.StatusInternalServerError {
-			return nil, fmt.Errorf(`the engine refuses a prompt of token ids: use prompts = "text", or an engine whose /v1/completions takes ids, as vLLM's, SGLang's and llama-server's do: %w`, err)
+			return nil, fmt.Errorf(`the engine refused a prompt of token IDs: use prompts = "text", or an engine whose /v1/completions takes IDs (vLLM, SGLang, llama-server): %w`, err)
 		}
 		if err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
 	}
 	// One token more may begin every text. Anything else was not these ids.
 	if added[0] != added[1] || added[0] < 0 || added[0] > 1 {
-		return nil, fmt.Errorf("the engine counts %d and %d tokens in prompts of %d and %d token ids, so it does not take them as they are: use prompts = \"text\"",
+		return nil, fmt.Errorf("the engine counts %d and %d tokens in prompts of %d and %d token IDs, so it does not use them unchanged: use prompts = \"text\"",
 			shortProbe+added[0], longProbe+added[1], shortProbe, longProbe)
 	}
 	m.added, m.verified = added[0], true
@@ -62,7 +62,7 @@ func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
 func (m *random) prompt(_ context.Context, series string, index int) (Prompt, error) {
 	n := m.spec.length(series, index, 0)
 	if n <= m.added {
-		return Prompt{}, fmt.Errorf("%d tokens are too few: the engine puts one before them", n)
+		return Prompt{}, fmt.Errorf("%d tokens are too few: the engine prepends one", n)
 	}
 	ids := m.draw(series, index, m.spec.Depth+n-m.added)
 	p := Prompt{IDs: ids[m.spec.Depth:], Tokens: n, Asked: n, ContextTokens: m.spec.Depth, Output: m.spec.output(series, index, 0)}

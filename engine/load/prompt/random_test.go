@@ -78,8 +78,8 @@ func TestRandomPrompts(t *testing.T) {
 func TestRandomPromptsThatCannotBe(t *testing.T) {
 	spec := Spec{Cell: "chat", Random: true, Tokens: 30, Requests: 1}
 	for want, engine := range map[string]*lettered{
-		"refuses a prompt of token ids": {fake: &fake{}, refuse: true},
-		"as they are":                   {fake: &fake{}, begins: 9},
+		"refused a prompt of token IDs": {fake: &fake{}, refuse: true},
+		"unchanged":                     {fake: &fake{}, begins: 9},
 	} {
 		if _, err := Build(t.Context(), engine, spec); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `prompts = "text"`) {
 			t.Errorf("error %v, want one with %q", err, want)

@@ -39,7 +39,7 @@ var meaningless = []string{"id", "source", "category", "type", "model", "languag
 func parseRow(text []byte) (Row, error) {
 	var r Row
 	if len(text) > maxRow {
-		return r, fmt.Errorf("the row has %d bytes, %d are read at most", len(text), maxRow)
+		return r, fmt.Errorf("the row has %d bytes, more than the limit of %d", len(text), maxRow)
 	}
 	if !utf8.Valid(text) {
 		return r, errors.New("the row is not UTF-8: save the file as UTF-8")
@@ -59,7 +59,7 @@ func parseRow(text []byte) (Row, error) {
 		is = name
 	}
 	if is == "" {
-		return r, fmt.Errorf("the row has none of %q: it must say what is sent", slices.Sorted(maps.Keys(forms)))
+		return r, fmt.Errorf("the row has none of %q: add one of them", slices.Sorted(maps.Keys(forms)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if name != is && !slices.Contains(forms[is].also, name) && !slices.Contains(meaningless, name) {
@@ -83,16 +83,16 @@ func object(text []byte) (members, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	fail := func(err error) (members, error) {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("it ends too early; the file may have been cut")
+			err = errors.New("it ends too early; the file may be truncated")
 		}
-		return nil, fmt.Errorf("the row is not one whole JSON object, at byte %d: %w", dec.InputOffset(), err)
+		return nil, fmt.Errorf("the row is not one JSON object, at byte %d: %w", dec.InputOffset(), err)
 	}
 	begin, err := dec.Token()
 	if err != nil {
 		return fail(err)
 	}
 	if begin != json.Delim('{') {
-		return fail(fmt.Errorf("it begins with %.20q", fmt.Sprint(begin)))
+		return fail(fmt.Errorf("it starts with %.20q", fmt.Sprint(begin)))
 	}
 	m := members{}
 	for dec.More() {
@@ -113,7 +113,7 @@ func object(text []byte) (members, error) {
 		return fail(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fail(errors.New("something follows the object"))
+		return fail(errors.New("unexpected text after the object"))
 	}
 	return m, nil
 }
@@ -126,14 +126,14 @@ func (m members) text(name string) (string, error) {
 		return "", fmt.Errorf("%q is missing", name)
 	}
 	if json.Unmarshal(raw, &s) != nil || s == nil {
-		return "", fmt.Errorf("%q must be a text, and is %.40s", name, raw)
+		return "", fmt.Errorf("%q must be text, not %.40s", name, raw)
 	}
 	if strings.TrimSpace(*s) == "" {
-		return "", fmt.Errorf("%q is empty: remove the row, or write what is sent", name)
+		return "", fmt.Errorf("%q is empty: remove the row, or add its text", name)
 	}
 	// encoding/json puts U+FFFD in place of half a surrogate pair.
 	if strings.ContainsRune(*s, utf8.RuneError) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) && !bytes.Contains(raw, []byte("\uFFFD")) {
-		return "", fmt.Errorf("%q has half a surrogate pair (\\ud800 to \\udfff), which no text has: remove it", name)
+		return "", fmt.Errorf("%q has half a surrogate pair (\\ud800 to \\udfff), which is not valid text: remove it", name)
 	}
 	return *s, nil
 }
@@ -146,7 +146,7 @@ func (m members) count(name string) (int, error) {
 	}
 	var n *int
 	if json.Unmarshal(raw, &n) != nil || n == nil || *n < 1 || *n > maxLength {
-		return 0, fmt.Errorf("%q must be a whole number of tokens from 1 to %d, and is %.40s", name, maxLength, raw)
+		return 0, fmt.Errorf("%q must be a whole number of tokens from 1 to %d, not %.40s", name, maxLength, raw)
 	}
 	return *n, nil
 }
@@ -155,10 +155,10 @@ func (m members) count(name string) (int, error) {
 func (m members) list(name string, most int) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(m[name], &list); err != nil || len(list) == 0 {
-		return nil, fmt.Errorf("%q must be an array that is not empty, and is %.40s", name, m[name])
+		return nil, fmt.Errorf("%q must be a non-empty array, not %.40s", name, m[name])
 	}
 	if len(list) > most {
-		return nil, fmt.Errorf("%q has %d elements, %d are read at most", name, len(list), most)
+		return nil, fmt.Errorf("%q has %d elements, more than the limit of %d", name, len(list), most)
 	}
 	return list, nil
 }
@@ -195,7 +195,7 @@ func (m members) messages(name, who, what string) ([]openai.Message, error) {
 			all[i].Content, err = one.text(what)
 		}
 		if err == nil && name == "messages" && len(one) > 2 {
-			err = fmt.Errorf("it has more members than %q and %q, which are all that is sent", who, what)
+			err = fmt.Errorf("it may only have %q and %q", who, what)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s[%d]: %w", name, i, err)
@@ -225,7 +225,7 @@ func (r *Row) readMessages(m members) error {
 	}
 	last := len(r.Before) - 1
 	if last < 0 || r.Before[last].Role != "user" {
-		return fmt.Errorf("the last of the messages must be the user's: it is what the engine answers")
+		return fmt.Errorf("the last message must be the user's, which the engine answers")
 	}
 	r.Turns, r.Before = []string{r.Before[last].Content}, r.Before[:last:last]
 	return nil
@@ -256,7 +256,7 @@ func (r *Row) readConversations(m members) error {
 		}
 	}
 	if len(r.Turns) == 0 {
-		return fmt.Errorf("no human says anything in the conversation: remove the row")
+		return fmt.Errorf("the conversation has no turn of the human: remove the row")
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (r *Row) readAnswer(m members) (err error) {
 		return err
 	}
 	if m["tool_choice"] != nil && m["tools"] == nil {
-		return fmt.Errorf(`the row has "tool_choice" and no "tools": add them, or remove it`)
+		return fmt.Errorf(`the row has "tool_choice" but no "tools": add tools, or remove it`)
 	}
 	for _, name := range []string{"tools", "tool_choice"} {
 		if m[name] == nil {
@@ -293,7 +293,7 @@ func (r *Row) readAnswer(m members) (err error) {
 		}
 		var value any
 		if err := json.Unmarshal(m[name], &value); err != nil || value == nil {
-			return fmt.Errorf("%q must have a value, and is %.40s", name, m[name])
+			return fmt.Errorf("%q must have a value, not %.40s", name, m[name])
 		}
 		if r.Extra == nil {
 			r.Extra = map[string]any{}
@@ -313,9 +313,9 @@ func (r *Row) readTrace(m members) (err error) {
 	}
 	var ms *float64
 	if raw := m["timestamp"]; raw == nil {
-		return fmt.Errorf(`"timestamp" is missing: it is when the request was sent, in milliseconds`)
+		return fmt.Errorf(`"timestamp" is missing: the send time of the request, in milliseconds`)
 	} else if json.Unmarshal(raw, &ms) != nil || ms == nil || *ms < 0 || *ms > 1e12 {
-		return fmt.Errorf(`"timestamp" must be milliseconds from 0 to 1e12, and is %.40s`, raw)
+		return fmt.Errorf(`"timestamp" must be milliseconds from 0 to 1e12, not %.40s`, raw)
 	}
 	r.At = time.Duration(*ms * float64(time.Millisecond))
 	if m["hash_ids"] == nil {
@@ -323,7 +323,7 @@ func (r *Row) readTrace(m members) (err error) {
 	}
 	blocks := (r.Input + hashBlock - 1) / hashBlock
 	if json.Unmarshal(m["hash_ids"], &r.Hashes) != nil || len(r.Hashes) != blocks {
-		return fmt.Errorf(`"hash_ids" must be %d whole numbers from 0, one for each %d of the %d tokens of "input_length", and is %.40s`, blocks, hashBlock, r.Input, m["hash_ids"])
+		return fmt.Errorf(`"hash_ids" must be %d whole numbers from 0, one per %d of the %d tokens of "input_length", not %.40s`, blocks, hashBlock, r.Input, m["hash_ids"])
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (s *source) words(openers, ones []string) (first string, rest []string) {
 	return first, rest
 }
 
-// first returns the first n bytes of the text. It begins with the nonce: caches
+// first returns the first n bytes of the text. It starts with the nonce: caches
 // work on prefixes, so what is unique must come first. Where it would end in a
 // space it ends in a full stop: chat templates trim what they are given, and
 // some vocabularies count a space at the end apart.

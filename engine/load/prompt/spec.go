@@ -43,7 +43,7 @@ type Spec struct {
 	Turns int
 	// Random sends token ids drawn from the vocabulary in place of text.
 	Random bool
-	// Learned is shared by all cells of one engine; nil learns anew.
+	// Learned is shared by all cells of one engine; nil learns again.
 	Learned *Knowledge
 	// Warmup and Requests are how many there shall be.
 	Warmup, Requests int
@@ -70,16 +70,16 @@ func (s *Spec) check() error {
 	made := s.Data == nil && s.Lengths == nil
 	switch {
 	case s.Requests < 0 || s.Warmup < 0 || s.Depth < 0 || s.SystemTokens < 0 || made && s.Tokens < 1:
-		return fmt.Errorf("prompts of %d tokens with %d of context and %d of system prompt, %d and %d for warm-up, cannot be made",
+		return fmt.Errorf("invalid lengths or counts: %d prompt tokens, %d of context, %d of system prompt, %d prompts and %d for warm-up",
 			s.Tokens, s.Depth, s.SystemTokens, s.Requests, s.Warmup)
 	case s.Random && s.API == openai.Chat:
-		return errors.New(`random token ids cannot be sent as a chat, which has text only: use api = "completions", or prompts = "text"`)
+		return errors.New(`random token IDs cannot be sent as a chat, which only takes text: use api = "completions", or prompts = "text"`)
 	case s.Random && (s.Turns > 1 || s.SystemTokens > 0):
-		return errors.New(`random token ids make no conversation and no system prompt: use prompts = "text" with turns and system_tokens`)
+		return errors.New(`random token IDs cannot form a conversation or a system prompt: use prompts = "text" with turns and system_tokens`)
 	case s.Data == nil:
 		return s.room()
 	case s.Random || s.Lengths != nil || s.Depth > 0 || s.SystemTokens > 0:
-		return errors.New("a data set has prompts of its own: leave out prompts, prompt_lengths, depth and system_tokens")
+		return errors.New("a dataset has its own prompts: remove prompts, prompt_lengths, depth and system_tokens")
 	}
 	if err := s.Data.enough(*s); err != nil {
 		return err
@@ -115,9 +115,9 @@ func (l Lengths) Check() error {
 	case l.Distribution != Uniform && l.Distribution != Normal && l.Distribution != Lognormal:
 		return fmt.Errorf("unknown distribution %q of lengths: use %q, %q or %q", l.Distribution, Uniform, Normal, Lognormal)
 	case l.Min < 0 || l.Max < 0 || l.Max > maxLength || l.Max > 0 && l.Min > l.Max:
-		return fmt.Errorf("lengths from %d to %d: the least must be at least 1 and no more than the greatest, which is at most %d", l.Min, l.Max, maxLength)
+		return fmt.Errorf("lengths from %d to %d: required 1 ≤ min ≤ max ≤ %d", l.Min, l.Max, maxLength)
 	case l.Distribution == Uniform && (l.Min < 1 || l.Max < 1):
-		return fmt.Errorf("uniform lengths from %d to %d: both bounds are needed, at least 1", l.Min, l.Max)
+		return fmt.Errorf("uniform lengths from %d to %d: both bounds are required, at least 1", l.Min, l.Max)
 	case l.Distribution == Uniform:
 		return nil
 	case !finite(l.Mean) || !finite(l.Std) || l.Mean < 1:
@@ -176,14 +176,14 @@ func (s Spec) room() error {
 					one += s.Data.Rows[index].Input
 				}
 				if one > mostInOne {
-					return fmt.Errorf("a prompt of %d tokens or more with its context, and at most %d can be made: ask for shorter ones", one, mostInOne)
+					return fmt.Errorf("a prompt of %d tokens or more with its context exceeds the limit of %d: use shorter prompts", one, mostInOne)
 				}
 				if messages > mostMessages {
-					return fmt.Errorf("more than %d messages: ask for fewer requests or turns", mostMessages)
+					return fmt.Errorf("more than %d messages: use fewer requests or turns", mostMessages)
 				}
 			}
 			if all += one; all > mostInAll {
-				return fmt.Errorf("the %d prompts and %d for warm-up have more than %d tokens together, for which there is no memory: ask for fewer requests, or for shorter prompts", s.Requests, s.Warmup, mostInAll)
+				return fmt.Errorf("the %d prompts and %d for warm-up exceed the limit of %d tokens in total: use fewer requests, or shorter prompts", s.Requests, s.Warmup, mostInAll)
 			}
 		}
 	}

@@ -183,7 +183,7 @@ func apartBy(code Code, least float64, x, y moments) Finding {
 
 const (
 	// BeginBytes is how much two engines of one model say alike nearly always where they
-	// go on from one text: two or three tokens, whose choice is rarely a near-tie. Of
+	// continue from one text: two or three tokens, whose choice is rarely a near-tie. Of
 	// more, a coarse format of a small model says too little alike (docs/trust.md).
 	BeginBytes = 12
 	// fewestLooks is how many answers that were asked for again say anything.
@@ -245,7 +245,7 @@ func Agree(own, other []Look) (a Agreement) {
 	return a
 }
 
-// Known reports whether the parent agrees with itself often enough to judge anybody.
+// Known reports whether the parent agrees with itself often enough to judge others.
 func (a Agreement) Known() bool {
 	return a.OwnOf >= fewestLooks && a.OtherOf >= fewestLooks && float64(a.Own) >= agreeing*float64(a.OwnOf)
 }

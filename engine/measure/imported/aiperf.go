@@ -20,14 +20,14 @@ var aiperfMetrics = map[string]definition{
 	"inter_token_latency":              {better: lower, means: "(request latency − time to first token) / (output tokens − 1): what vLLM calls TPOT."},
 	"inter_chunk_latency":              {better: lower, means: "Gap between chunks: what vLLM calls ITL."},
 	"request_latency":                  {better: lower, means: "Time from the send to the last chunk."},
-	"request_throughput":               {better: higher, means: "Requests that were answered, over the duration of the benchmark."},
+	"request_throughput":               {better: higher, means: "Answered requests, over the duration of the benchmark."},
 	"output_token_throughput":          {better: higher, means: "Output tokens of all requests, over the duration of the benchmark."},
 	"output_token_throughput_per_user": {better: higher, means: "1 / inter_token_latency of each request."},
 	"total_token_throughput":           {better: higher, means: "Prompt and output tokens of all requests, over the duration."},
-	"goodput":                          {better: higher, means: "Requests that kept the declared limits, over the duration."},
+	"goodput":                          {better: higher, means: "Requests within the declared limits, over the duration."},
 	"benchmark_duration":               {means: "Time of the measured phase."},
-	"request_count":                    {means: "Requests that were answered."},
-	"error_request_count":              {better: lower, means: "Requests that were not."},
+	"request_count":                    {means: "Answered requests."},
+	"error_request_count":              {better: lower, means: "Failed requests."},
 	"output_sequence_length":           {means: "Tokens of each answer, reasoning included."},
 	"output_token_count":               {means: "Tokens of each answer, reasoning excluded."},
 	"input_sequence_length":            {means: "Tokens of each prompt."},
@@ -51,7 +51,7 @@ func readAIPerf(f *File, all []node) {
 		return
 	}
 	if len(all) > 1 {
-		all[1].wrong("a second document follows the first")
+		all[1].wrong("the file has more than one document")
 		return
 	}
 	c := Cell{Name: "all", What: what(first, "schema_version")}
@@ -59,7 +59,7 @@ func readAIPerf(f *File, all []node) {
 	if first.has("metadata", "metrics") {
 		members = first.member("metrics")
 		c.Name = "aggregate"
-		f.note("statistics are over runs of the tool, of which each number is a statistic already, as its name says")
+		f.note("statistics are over runs of the tool; each run's number is itself a statistic, as its name says")
 	} else {
 		f.Version = first.member("schema_version").text()
 		f.Date = first.member("start_time").text()
@@ -144,7 +144,7 @@ func (f *File) aiperfRecords(all []node) {
 	values, units, failed := map[string][]float64{}, map[string]string{}, 0
 	for _, n := range all {
 		if !n.has("metadata", "metrics") {
-			n.wrong("it is no record of a request, as the first of the file is")
+			n.wrong("it is not a request record like the first in the file")
 		}
 		if phase := n.member("metadata").member("benchmark_phase").text(); phase != "profiling" {
 			continue
@@ -170,9 +170,9 @@ func (f *File) aiperfRecords(all []node) {
 		}
 	}
 	if failed > 0 {
-		f.note("%d requests failed; the numbers are of the others alone", failed)
+		f.note("%d requests failed; the numbers exclude them", failed)
 	}
-	f.note("the file holds single requests: their statistics are taken as mxflow takes its own (sample standard deviation, percentiles of type 8)")
+	f.note("the file has single requests: statistics are computed like mxflow's own (sample standard deviation, percentiles of type 8)")
 	c := Cell{Name: "all"}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if s, ok := (measure.Metric{Unit: units[name]}).Summary(values[name]); ok {

@@ -10,14 +10,14 @@ import (
 // divisor n.
 
 var benchyMetrics = []named{
-	{"pp_throughput", definition{"tok/s", higher, "Prompt tokens over time to first response less the latency that the tool measured, all requests at once together. Time to first response is the first chunk, even an empty one."}},
-	{"pp_req_throughput", definition{"tok/s", higher, "As pp_throughput, of one request."}},
-	{"tg_throughput", definition{"tok/s", higher, "Generated tokens after the first over the time from it to the last, all requests at once together."}},
-	{"tg_req_throughput", definition{"tok/s", higher, "As tg_throughput, of one request."}},
-	{"peak_throughput", definition{"tok/s", higher, "The most tokens within a window of one second, all requests at once together."}},
-	{"peak_req_throughput", definition{"tok/s", higher, "As peak_throughput, of one request."}},
+	{"pp_throughput", definition{"tok/s", higher, "Prompt tokens over time to first response less the tool's measured latency, over all concurrent requests. Time to first response is the first chunk, even an empty one."}},
+	{"pp_req_throughput", definition{"tok/s", higher, "Like pp_throughput, per request."}},
+	{"tg_throughput", definition{"tok/s", higher, "Generated tokens after the first over the time from it to the last, over all concurrent requests."}},
+	{"tg_req_throughput", definition{"tok/s", higher, "Like tg_throughput, per request."}},
+	{"peak_throughput", definition{"tok/s", higher, "Maximum tokens within one second, over all concurrent requests."}},
+	{"peak_req_throughput", definition{"tok/s", higher, "Like peak_throughput, per request."}},
 	{"ttfr", definition{"ms", lower, "Time to first response: the first chunk, even an empty one."}},
-	{"est_ppt", definition{"ms", lower, "Estimated time of prompt processing: time to first response less the measured latency."}},
+	{"est_ppt", definition{"ms", lower, "Estimated prompt processing time: time to first response less the measured latency."}},
 	{"e2e_ttft", definition{"ms", lower, "Time from the send to the first chunk with content."}},
 }
 
@@ -25,20 +25,20 @@ func isBenchy(n node) bool { return n.has("benchmarks") && n.has("latency_mode")
 
 func readBenchy(f *File, all []node) {
 	if len(all) > 1 {
-		all[1].wrong("a second document follows the first, which llama-benchy never writes")
+		all[1].wrong("the file has more than one document, which llama-benchy never writes")
 		return
 	}
 	n := all[0]
 	f.Version, f.Model, f.Date = n.member("version").text(), n.member("model").text(), n.member("timestamp").text()
 	mode := n.member("latency_mode").text()
 	latency, _ := n.member("latency_ms").amount()
-	f.note("pp_throughput and est_ppt are corrected by a latency of %.3g ms (mode %q); they compare with mxflow's pp_corrected of the same mode alone", latency, mode)
-	f.note("std is of the population (divisor n), over requests of one server")
+	f.note("pp_throughput and est_ppt are corrected by a latency of %.3g ms (mode %q); they only compare with mxflow's pp_corrected of the same mode", latency, mode)
+	f.note("std is the population standard deviation (divisor n), over requests to one server")
 	caching := n.member("prefix_caching_enabled").text() == "true"
 	for _, b := range n.member("benchmarks").list() {
 		c := benchyCell(b)
 		if c.What["context_size"] != "0" && !caching {
-			f.note("pp of %s counts the context's tokens too, since prefix caching was off: llama-bench prefills the context apart", c.Name)
+			f.note("pp of %s also counts the context's tokens, because prefix caching was off; llama-bench prefills the context separately", c.Name)
 		}
 		f.emptyFirst(c)
 		f.Cells = append(f.Cells, c)
@@ -67,7 +67,7 @@ func benchyCell(b node) Cell {
 		}
 		mean, std, values := m.member("mean").needed(), m.member("std").needed(), m.member("values").numbers()
 		if !agrees(mean, values, 1e-6) {
-			m.wrong("its mean of %v is not that of its %d values: the file was changed by hand, or is damaged", mean, len(values))
+			m.wrong("its mean of %v does not match its %d values: the file was edited or is damaged", mean, len(values))
 		}
 		c.Metrics = append(c.Metrics, d.metric(d.name, map[string]float64{"mean": mean, "std": std}).withValues(values))
 	}
@@ -95,6 +95,6 @@ func (f *File) emptyFirst(c Cell) {
 		stat[m.Name] = m.Stats["mean"]
 	}
 	if r, t := stat["ttfr"], stat["e2e_ttft"]; r > 0 && t > 2*r {
-		f.note("%s: the first response came after %.4g ms and the first text after %.4g ms, so pp_throughput and est_ppt rest on an empty chunk and say nothing of prefill", c.Name, r, t)
+		f.note("%s: the first response came after %.4g ms and the first text after %.4g ms, so pp_throughput and est_ppt are based on an empty chunk and do not measure prefill", c.Name, r, t)
 	}
 }

@@ -59,7 +59,7 @@ func (n node) has(names ...string) bool {
 func (n node) list() []node {
 	array, ok := n.value.([]any)
 	if !ok && n.value != nil {
-		n.wrong("it is %s, and should be a list", kind(n.value))
+		n.wrong("it is %s, not a list", kind(n.value))
 	}
 	out := make([]node, len(array))
 	for i, v := range array {
@@ -86,12 +86,12 @@ func (n node) number() (x float64, ok bool) {
 		case errors.Is(err, strconv.ErrRange) || math.IsInf(x, 0):
 			n.wrong("%s is too large a number", v)
 		case err != nil || math.IsNaN(x):
-			n.wrong("%q is no number", v)
+			n.wrong("%q is not a number", v)
 		default:
 			return x, true
 		}
 	default:
-		n.wrong("it is %s, and should be a number", kind(v))
+		n.wrong("it is %s, not a number", kind(v))
 	}
 	return 0, false
 }
@@ -121,7 +121,7 @@ func (n node) whole() int {
 	case !ok:
 		n.wrong("it is missing")
 	case x < 0 || x != math.Trunc(x) || x > 1e15:
-		n.wrong("%v is no count", x)
+		n.wrong("%v is not a count", x)
 	}
 	return int(x)
 }
@@ -210,7 +210,7 @@ func (s *source) syntax(data []byte, offset int64, err error) {
 	line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
 	says := err.Error()
 	if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(says, "unexpected end") {
-		says = "it ends in the middle of a value: it was cut off, or is still being written"
+		says = "it ends in the middle of a value: it is truncated, or still being written"
 	}
 	s.wrong(line, "", "%s", says)
 }

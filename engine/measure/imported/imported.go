@@ -122,18 +122,18 @@ func (m Metric) StatNames() []string {
 // finish makes names unique and refuses what no rule could read.
 func (f *File) finish(s *source) {
 	if len(f.Cells) == 0 {
-		s.wrong(0, "", "it holds no result")
+		s.wrong(0, "", "it has no results")
 	}
 	taken := map[string]bool{}
 	for i := range f.Cells {
 		c := &f.Cells[i]
 		c.Name = word(c.Name)
 		if name := unique(taken, c.Name); name != c.Name {
-			f.note("%s is measured several times: the later ones are called %s and so on; they differ in %s", c.Name, name, differing(f.Cells[:i+1], c.Name))
+			f.note("%s is measured several times; later ones are named %s and so on; they differ in %s", c.Name, name, differing(f.Cells[:i+1], c.Name))
 			c.Name = name
 		}
 		if len(c.Metrics) == 0 {
-			s.wrong(0, c.Name, "it holds no number")
+			s.wrong(0, c.Name, "it has no numbers")
 		}
 		c.nameMetrics()
 		for _, m := range c.Metrics {
@@ -148,7 +148,7 @@ func (f *File) of(model, version, date string) {
 	case f.Model == "":
 		f.Model, f.Version, f.Date = model, version, date
 	case f.Model != model:
-		f.note("results of several models are in the file")
+		f.note("the file has results of several models")
 	}
 }
 
@@ -175,7 +175,7 @@ func differing(cells []Cell, name string) string {
 	}
 	slices.Sort(names)
 	if len(names) == 0 {
-		return "nothing that the file says"
+		return "nothing in the file"
 	}
 	return strings.Join(names, ", ")
 }
@@ -217,11 +217,11 @@ func Read(file string, data []byte) (*File, error) {
 	trimmed := bytes.TrimSpace(data)
 	switch {
 	case len(data) > MaxSize:
-		return nil, &Error{File: file, Says: fmt.Sprintf("it has %d bytes, and at most %d are read", len(data), MaxSize)}
+		return nil, &Error{File: file, Says: fmt.Sprintf("it has %d bytes, more than the limit of %d", len(data), MaxSize)}
 	case len(trimmed) == 0:
 		return nil, &Error{File: file, Says: "it is empty"}
 	case !utf8.Valid(data):
-		return nil, &Error{File: file, Line: badLine(data), Says: "it is not text in UTF-8"}
+		return nil, &Error{File: file, Line: badLine(data), Says: "it is not UTF-8 text"}
 	}
 	f, s := &File{Tool: "llama-bench"}, &source{file: file}
 	switch {
@@ -262,7 +262,7 @@ func (f *File) readJSON(s *source, data []byte) {
 }
 
 func (s *source) unknown() {
-	s.wrong(0, "", "no benchmark tool is known that writes this. What can be read: %s", strings.Join(Tools(), "; "))
+	s.wrong(0, "", "unknown format. mxflow reads: %s", strings.Join(Tools(), "; "))
 }
 
 func badLine(data []byte) int {
@@ -287,7 +287,7 @@ type named struct {
 	definition
 }
 
-const unknownDefinition = "As the tool defines it; mxflow does not know how."
+const unknownDefinition = "Defined by the tool; unknown to mxflow."
 
 // metric makes a metric of a tool's definition of it; a name that is not known is
 // kept with what its name says, and no direction.
@@ -360,8 +360,8 @@ func word(text string) string {
 	return text
 }
 
-// negative is what is said of a number below 0 where there can be none.
-const negative = "%v is negative, which no time, speed or count can be: the file was changed, is damaged, or a correction took off more than there was"
+// negative refuses a number below 0 where none is possible.
+const negative = "%v is negative, which times, speeds and counts cannot be: the file was edited or is damaged, or a correction subtracted too much"
 
 // amountUnits are the units of times, speeds and counts. Shares and percentages
 // of what mxflow does not know may be differences, and so below 0.
@@ -394,9 +394,9 @@ func (m Metric) plausible(s *source, path string) {
 		switch {
 		case !amountStat.MatchString(stat):
 		case hasLow && x < low-slack:
-			s.wrong(0, path+"."+stat, "it is %v, and the min beside it is %v: the file was changed, or is damaged", x, low)
+			s.wrong(0, path+"."+stat, "it is %v, but its min is %v: the file was edited or is damaged", x, low)
 		case hasHigh && x > high+slack:
-			s.wrong(0, path+"."+stat, "it is %v, and the max beside it is %v: the file was changed, or is damaged", x, high)
+			s.wrong(0, path+"."+stat, "it is %v, but its max is %v: the file was edited or is damaged", x, high)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 		"benchy.json": {
 			"llama-benchy", "0.4.0", "tiny", "pp64_tg16_c1 pp64_tg16_d128_c4 pp64_tg16_d128_c4_context",
 			map[string]float64{"pp64_tg16_c1.tg_throughput.mean": 50.5, "pp64_tg16_c1.ttfr.std": 1, "pp64_tg16_d128_c4.pp_throughput.mean": 11849},
-			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 counts the context's tokens too", "first response came after 46 ms and the first text after 8704 ms"},
+			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 also counts the context's tokens", "first response came after 46 ms and the first text after 8704 ms"},
 		},
 		"vllm.json": {
 			"vLLM bench serve", "", "tiny", "r2_c8 rinf",
@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 		"sglang.jsonl": {
 			"SGLang bench_serving", "", "", "rinf_c16 r2_5",
 			map[string]float64{"rinf_c16.ttft_ms.mean": 50, "rinf_c16.accept_length.value": 2.4, "r2_5.ttft_ms.median": 40},
-			[]string{"320 output tokens were counted, and the text has 100"},
+			[]string{"the file counts 320 output tokens, but the text has 100"},
 		},
 		"llamabench.json": {
 			"llama-bench", "abc1234", "tiny 1B Q4_0", "pp512 tg128_d4096 pp512_2",
@@ -124,10 +124,10 @@ func TestReports(t *testing.T) {
 		}
 		return []byte(strings.Replace(string(b), old, text, 1))
 	}
-	if _, err := Read("x.json", data("inferenceperf.json", `"count": 84`, `"count": 90`)); err == nil || !strings.Contains(err.Error(), "load_summary.count: it is 90, and successes and failures add up to 84") {
+	if _, err := Read("x.json", data("inferenceperf.json", `"count": 84`, `"count": 90`)); err == nil || !strings.Contains(err.Error(), "load_summary.count: it is 90, but successes and failures add up to 84") {
 		t.Errorf("counts that do not add up: %v", err)
 	}
-	if _, err := Read("x.json", data("guidellm.json", `"mean": 40.0`, `"mean": 400.0`)); err == nil || !strings.Contains(err.Error(), "time_to_first_token_ms.mean: it is 400, and the max beside it is 48") {
+	if _, err := Read("x.json", data("guidellm.json", `"mean": 40.0`, `"mean": 400.0`)); err == nil || !strings.Contains(err.Error(), "time_to_first_token_ms.mean: it is 400, but its max is 48") {
 		t.Errorf("a mean above the max: %v", err)
 	}
 	f, err := Read("x.json", []byte(`{"load_summary": {"count": 2}, "successes": {"count": 0, "latency": {"request_latency": null}, "throughput": {"requests_per_sec": 0.0}}, "failures": {"count": 2}}`))
@@ -184,7 +184,7 @@ func TestUnreadNumbersAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "not known: mean_ttft, p99_intvty") || strings.HasSuffix(notes, ",") {
+	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "unknown: mean_ttft, p99_intvty") || strings.HasSuffix(notes, ",") {
 		t.Errorf("the notes are %q", f.Notes)
 	}
 	for _, n := range read(t, "vllm.json").Notes {
@@ -207,7 +207,7 @@ func TestLoadGenTellsQueriesFromSamples(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, m.Stats, want)
 		}
 	}
-	if _, err := Read("x.txt", []byte(head+query+sample)); err == nil || !strings.Contains(err.Error(), "stands there twice") {
+	if _, err := Read("x.txt", []byte(head+query+sample)); err == nil || !strings.Contains(err.Error(), "occurs twice") {
 		t.Errorf("of two latencies one was taken: %v", err)
 	}
 }
@@ -235,27 +235,27 @@ func TestAIPerfModelAndConcurrency(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, new, want string }{
 		"cut off":          {"benchy.json", `"e2e_ttft": {"mean": 81, "std": 1, "values": [80, 82]}`, "", "benchy.json"},
-		"a text":           {"benchy.json", `"mean": 800,`, `"mean": "800",`, `benchmarks[0].pp_throughput.mean: it is a text, and should be a number`},
-		"another mean":     {"benchy.json", `"mean": 50.5,`, `"mean": 5.05,`, "benchmarks[0].tg_throughput: its mean of 5.05 is not that of its 2 values"},
+		"a text":           {"benchy.json", `"mean": 800,`, `"mean": "800",`, `benchmarks[0].pp_throughput.mean: it is a text, not a number`},
+		"another mean":     {"benchy.json", `"mean": 50.5,`, `"mean": 5.05,`, "benchmarks[0].tg_throughput: its mean of 5.05 does not match its 2 values"},
 		"no size":          {"benchy.json", `"prompt_size": 64, `, "", "benchmarks[0].prompt_size: it is missing"},
-		"negative size":    {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is no count"},
-		"seconds":          {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 0.1`, "mean of ttfts in seconds and not in ms"},
-		"another ttft":     {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 70.0`, "the file's own ttfts is another"},
-		"another tool":     {"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `, "no result of vLLM's"},
+		"negative size":    {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is not a count"},
+		"seconds":          {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 0.1`, "mean of ttfts in seconds instead of ms"},
+		"another ttft":     {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 70.0`, "not the mean of the file's ttfts"},
+		"another tool":     {"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `, "it is not a vLLM result"},
 		"huge number":      {"vllm.json", `"duration": 2.5`, `"duration": 1e999`, "too large a number"},
 		"sample mean":      {"llamabench.json", `"avg_ts": 2000.0`, `"avg_ts": 200.0`, "not the mean of its samples_ts"},
 		"nothing":          {"llamabench.json", `"n_gen": 128`, `"n_gen": 0`, "nothing was measured"},
 		"columns":          {"llamabench.csv", `"57.85","0.25"`, `"57.85"`, "llamabench.csv:3"},
-		"csv number":       {"llamabench.csv", `"57.85"`, `"fast"`, `llamabench.csv:3: avg_ts: "fast" is no number`},
-		"sql cut":          {"llamabench.sql", `'50.5', '1.5');`, `'50.5`, "llamabench.sql:11: this is no INSERT"},
-		"table":            {"llamabench.md", `50.20 ± 0.10`, `50.20`, `llamabench.md:6: t/s: "50.20" is no speed`},
-		"table test":       {"llamabench.md", `pp512+tg128`, `pp512+x`, "no test such as"},
-		"loadgen number":   {"loadgen.txt", "4000000", "soon", `loadgen.txt:20: Mean latency (ns): "soon" is no number`},
-		"loadgen cut":      {"loadgen.txt", "Result is : INVALID", "", "the summary was cut off"},
+		"csv number":       {"llamabench.csv", `"57.85"`, `"fast"`, `llamabench.csv:3: avg_ts: "fast" is not a number`},
+		"sql cut":          {"llamabench.sql", `'50.5', '1.5');`, `'50.5`, "llamabench.sql:11: this is not an INSERT"},
+		"table":            {"llamabench.md", `50.20 ± 0.10`, `50.20`, `llamabench.md:6: t/s: "50.20" is not a speed`},
+		"table test":       {"llamabench.md", `pp512+tg128`, `pp512+x`, "not a test such as"},
+		"loadgen number":   {"loadgen.txt", "4000000", "soon", `loadgen.txt:20: Mean latency (ns): "soon" is not a number`},
+		"loadgen cut":      {"loadgen.txt", "Result is : INVALID", "", "it is truncated"},
 		"aiperf text":      {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
-		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json:1: it is not text"},
-		"unknown":          {"loadgen.txt", "MLPerf Results Summary", "Results", "no benchmark tool is known"},
-		"negative time":    {"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`, "result 1.mean_itl_ms: -1 is negative, which no time"},
+		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json:1: it is not UTF-8 text"},
+		"unknown":          {"loadgen.txt", "MLPerf Results Summary", "Results", "unknown format. mxflow reads"},
+		"negative time":    {"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`, "result 1.mean_itl_ms: -1 is negative, which times"},
 		"negative list":    {"vllm.json", `0.12]`, `-0.12]`, "result 1.ttfts[2]: -0.12 is negative"},
 		"negative count":   {"vllm.json", `"completed": 3`, `"completed": -3`, "completed: -3 is negative"},
 		"negative std":     {"vllm.json", `"std_ttft_ms": 8.0`, `"std_ttft_ms": -8.0`, "std_ttft_ms: -8 is negative"},
@@ -264,12 +264,12 @@ func TestDamaged(t *testing.T) {
 		"negative sample":  {"llamabench.json", `"stddev_ts": 10.0`, `"stddev_ts": -10.0`, "stddev_ts: -10 is negative"},
 		"negative row":     {"llamabench.csv", `"57.85"`, `"-57.85"`, "llamabench.csv:3: avg_ts: -57.85 is negative"},
 		"negative insert":  {"llamabench.sql", `'50.5'`, `'-50.5'`, "llamabench.sql:11: avg_ts: -50.5 is negative"},
-		"negative table":   {"llamabench.md", `50.20 ± 0.10`, `-50.20 ± 0.10`, `llamabench.md:6: t/s: "-50.20 ± 0.10" is no speed`},
+		"negative table":   {"llamabench.md", `50.20 ± 0.10`, `-50.20 ± 0.10`, `llamabench.md:6: t/s: "-50.20 ± 0.10" is not a speed`},
 		"negative latency": {"loadgen.txt", "4000000", "-4000000", "loadgen.txt:20: Mean latency (ns): -4e+06 is negative"},
 		"negative aiperf":  {"aiperf.json", `"p50": 50.5`, `"p50": -50.5`, "concurrency_8.time_to_first_token.p50: -50.5 is negative"},
 		"negative record":  {"aiperf.jsonl", `"value": 10,`, `"value": -10,`, "all.time_to_first_token.min: -10 is negative"},
-		"mean under min":   {"loadgen.txt", "4000000", "400000", "server.latency.mean: it is 0.4, and the min beside it is 1"},
-		"tail over max":    {"loadgen.txt", "8900000", "9100000", "server.latency.p99_9: it is 9.1, and the max beside it is 9"},
+		"mean under min":   {"loadgen.txt", "4000000", "400000", "server.latency.mean: it is 0.4, but its min is 1"},
+		"tail over max":    {"loadgen.txt", "8900000", "9100000", "server.latency.p99_9: it is 9.1, but its max is 9"},
 		"min over max":     {"loadgen.txt", "1000000", "9500000", "server.latency."},
 		"steers terminals": {"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`, "time_to_first_token.?[31mp50: it is a list"},
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},

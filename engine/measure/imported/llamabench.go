@@ -18,9 +18,9 @@ import (
 // There is no server, no network and no sampling in it. std has divisor n − 1.
 
 const (
-	llamaPP = "Prompt tokens over the time to process them, the context before them not counted; without a server, sampling or network."
-	llamaTG = "Generated tokens over the time to generate them from nothing, or after the context of @ d; tokens are random, none is sampled."
-	llamaPG = "Prompt and generated tokens over the time of both together."
+	llamaPP = "Prompt tokens over the time to process them, excluding the context before them; without server, sampling or network."
+	llamaTG = "Generated tokens over the time to generate them from an empty context, or after the context of @ d; tokens are random, not sampled."
+	llamaPG = "Prompt and generated tokens over the total time of both."
 )
 
 func isLlamaBench(n node) bool {
@@ -33,7 +33,7 @@ func isLlamaBench(n node) bool {
 func readLlamaBench(f *File, all []node) {
 	if _, isList := all[0].value.([]any); isList {
 		if len(all) > 1 {
-			all[1].wrong("a second document follows the list")
+			all[1].wrong("the file has another document after the list")
 			return
 		}
 		all = all[0].list()
@@ -48,10 +48,10 @@ var llamaResults = []string{"avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "sampl
 
 // llamaTest adds one test, whatever format it was written in.
 func (f *File) llamaTest(n node) {
-	f.note("std is of the sample (divisor n − 1), over repetitions within one process")
+	f.note("std is the sample standard deviation (divisor n − 1), over repetitions within one process")
 	object, ok := n.value.(map[string]any)
 	if !ok {
-		n.wrong("it is %s, and should be a test of llama-bench", kind(n.value))
+		n.wrong("it is %s, not a llama-bench test", kind(n.value))
 	}
 	prompt, gen, depth := n.member("n_prompt").whole(), n.member("n_gen").whole(), 0
 	if n.has("n_depth") { // older files have none
@@ -63,7 +63,7 @@ func (f *File) llamaTest(n node) {
 	mean, std, values := n.member("avg_ts").needed(), n.member("stddev_ts").needed(), n.member("samples_ts").numbers()
 	// The tool writes samples with fewer digits than their mean.
 	if !agrees(mean, values, 0.001) {
-		n.wrong("avg_ts is %v, and not the mean of its samples_ts: the file was changed, or is damaged", mean)
+		n.wrong("avg_ts is %v, which is not the mean of its samples_ts: the file was edited or is damaged", mean)
 	}
 	c := Cell{Name: fmt.Sprintf("pp%d", prompt), What: map[string]string{}}
 	means := llamaPP
@@ -142,7 +142,7 @@ func readLlamaBenchSQL(f *File, s *source, data []byte) {
 		}
 		m := insertHead.FindStringSubmatch(line)
 		if m == nil {
-			s.wrong(number, "", "this is no INSERT as llama-bench writes them; it may have been cut off")
+			s.wrong(number, "", "this is not an INSERT of llama-bench; it may be truncated")
 			return
 		}
 		var head, row []string
@@ -152,7 +152,7 @@ func readLlamaBenchSQL(f *File, s *source, data []byte) {
 		for rest := m[2]; strings.TrimSpace(rest) != ""; {
 			v := sqlValue.FindStringSubmatch(rest)
 			if v == nil {
-				s.wrong(number, "", "its values cannot be told apart")
+				s.wrong(number, "", "cannot separate its values")
 				return
 			}
 			row = append(row, strings.ReplaceAll(v[1], "''", "'"))
@@ -200,7 +200,7 @@ var (
 // readLlamaBenchMarkdown reads -o md, the tool's default, with whatever stands
 // around the table.
 func readLlamaBenchMarkdown(f *File, s *source, data []byte) {
-	f.note("a Markdown table rounds to two decimals; -o json keeps all")
+	f.note("a Markdown table rounds to two decimals; -o json keeps them all")
 	start, number := markdownHead(string(data)), 0
 	var head []string
 	for line := range strings.Lines(string(data)) {
@@ -217,7 +217,7 @@ func readLlamaBenchMarkdown(f *File, s *source, data []byte) {
 			return
 		case strings.Trim(strings.Join(cells, ""), "-: ") == "":
 		case len(cells) != len(head):
-			s.wrong(number, "", "%d columns, where the head of the table has %d", len(cells), len(head))
+			s.wrong(number, "", "%d columns, but the table header has %d", len(cells), len(head))
 		default:
 			f.markdownRow(s, number, head, cells)
 		}
@@ -228,11 +228,11 @@ func (f *File) markdownRow(s *source, line int, head, cells []string) {
 	n := len(cells)
 	test, speed := markdownTest.FindStringSubmatch(cells[n-2]), markdownSpeed.FindStringSubmatch(cells[n-1])
 	if test == nil {
-		s.wrong(line, "test", "%q is no test such as pp512, tg128 or pp512 @ d4096", cells[n-2])
+		s.wrong(line, "test", "%q is not a test such as pp512, tg128 or pp512 @ d4096", cells[n-2])
 		return
 	}
 	if speed == nil {
-		s.wrong(line, "t/s", "%q is no speed such as 57.85 ± 0.21", cells[n-1])
+		s.wrong(line, "t/s", "%q is not a speed such as 57.85 ± 0.21", cells[n-1])
 		return
 	}
 	names, row := slices.Clone(head[:n-2]), slices.Clone(cells[:n-2])

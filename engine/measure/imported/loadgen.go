@@ -18,23 +18,23 @@ var loadgenLine = regexp.MustCompile(`^\s*(.+?)\s*:\s*(.*?)\s*$`)
 var loadgenStat = regexp.MustCompile(`^(?:([0-9]+\.[0-9]+) percentile|(Min|Max|Mean)) (.+) \(ns\)$`)
 
 var loadgenLatencies = map[string]definition{
-	"sample_latency":       {"ms", lower, "Time of a sample, from when its query was scheduled to its answer: of a query with several samples, each has its own."},
+	"sample_latency":       {"ms", lower, "Time of a sample, from when its query was scheduled to its answer; each sample of a query has its own."},
 	"latency":              {"ms", lower, "Time of a query, from when it was scheduled to its last token or answer."},
 	"first_token_latency":  {"ms", lower, "Time from when the query was scheduled to its first token."},
 	"time_to_output_token": {"ms", lower, "(time of the last token − time of the first) / (tokens − 1) of each query."},
 }
 
 var loadgenSpeeds = map[string]definition{
-	"Samples per second":                     {"req/s", higher, "Samples that were answered, over the time of the test."},
-	"Queries per second":                     {"req/s", higher, "Queries that were answered, over the time of the test."},
-	"Scheduled samples per second":           {"req/s", neither, "Samples that were scheduled, over the time of the test: the load, and no result."},
-	"Completed samples per second":           {"req/s", higher, "Samples that were answered, over the time of the test."},
+	"Samples per second":                     {"req/s", higher, "Answered samples, over the time of the test."},
+	"Queries per second":                     {"req/s", higher, "Answered queries, over the time of the test."},
+	"Scheduled samples per second":           {"req/s", neither, "Scheduled samples, over the time of the test: the load, not a result."},
+	"Completed samples per second":           {"req/s", higher, "Answered samples, over the time of the test."},
 	"Tokens per second":                      {"tok/s", higher, "Output tokens of all samples, over the time of the test."},
 	"Completed tokens per second":            {"tok/s", higher, "Output tokens of answered samples, over the time of the test."},
-	"QPS w/ loadgen overhead":                {"req/s", higher, "Queries a second with the time that LoadGen itself took."},
-	"QPS w/o loadgen overhead":               {"req/s", higher, "Queries a second without the time that LoadGen itself took."},
+	"QPS w/ loadgen overhead":                {"req/s", higher, "Queries per second, including LoadGen's own time."},
+	"QPS w/o loadgen overhead":               {"req/s", higher, "Queries per second, excluding LoadGen's own time."},
 	"Tokens per second (inferred)":           {"tok/s", higher, "Output tokens over the time of the test, inferred from the average length."},
-	"Completed tokens per second (inferred)": {"tok/s", higher, "As the name says; inferred from the average length."},
+	"Completed tokens per second (inferred)": {"tok/s", higher, "Output tokens of answered samples over the time of the test, inferred from the average length."},
 }
 
 func readLoadGen(f *File, s *source, data []byte) {
@@ -63,7 +63,7 @@ func readLoadGen(f *File, s *source, data []byte) {
 				order = append(order, name)
 			}
 			if _, twice := latencies[name][stat]; twice {
-				at.wrong("it stands there twice, and which of them is meant is not known")
+				at.wrong("it occurs twice, so its value is ambiguous")
 			}
 			latencies[name][stat] = at.needed() / 1e6
 			continue
@@ -84,19 +84,19 @@ func readLoadGen(f *File, s *source, data []byte) {
 	}
 	c.Name = strings.ToLower(strings.ReplaceAll(c.What["Scenario"], " ", "_"))
 	if c.Name == "" {
-		s.wrong(0, "", "it names no Scenario: the summary was cut off, or is none")
+		s.wrong(0, "", "it has no Scenario: it is truncated, or not a summary")
 	}
 	switch valid {
 	case "VALID":
 	case "":
-		s.wrong(0, "", `it does not say whether the "Result is" VALID: the summary was cut off`)
+		s.wrong(0, "", `it lacks the line "Result is": it is truncated`)
 	default:
 		f.note("LoadGen calls this result %s", valid)
 	}
 	for _, name := range order {
 		c.Metrics = append(c.Metrics, loadgenLatencies[name].metric(name, latencies[name]))
 	}
-	f.note("latencies count from when a query was scheduled, and were in ns")
+	f.note("latencies count from the scheduled time of a query; converted from ns")
 	f.Cells = append(f.Cells, c)
 }
 

@@ -16,27 +16,27 @@ var inferencePerfNumbers = []struct {
 	named
 }{
 	{"benchmark_time_seconds", named{"benchmark_time_seconds", definition{"s", neither, "From the first send to the last end, failed requests included."}}},
-	{"load_summary.count", named{"requests", definition{"requests", neither, "Requests that were sent."}}},
+	{"load_summary.count", named{"requests", definition{"requests", neither, "Sent requests."}}},
 	{"load_summary.send_duration", named{"send_duration", definition{"s", neither, "From the first send to the last."}}},
 	{"load_summary.achieved_rate", named{"achieved_rate", definition{"req/s", neither, "Requests sent over send_duration."}}},
-	{"successes.count", named{"successes", definition{"requests", neither, "Requests that were answered."}}},
-	{"failures.count", named{"failures", definition{"requests", lower, "Requests that were not."}}},
+	{"successes.count", named{"successes", definition{"requests", neither, "Answered requests."}}},
+	{"failures.count", named{"failures", definition{"requests", lower, "Failed requests."}}},
 	{"successes.latency.request_latency", named{"request_latency", definition{"s", lower, "Time from the send to the end of each answered request."}}},
-	{"successes.latency.normalized_time_per_output_token", named{"normalized_time_per_output_token", definition{"s", lower, "request_latency / output tokens of each request: the time to the first token is in it."}}},
+	{"successes.latency.normalized_time_per_output_token", named{"normalized_time_per_output_token", definition{"s", lower, "request_latency / output tokens of each request, including the time to the first token."}}},
 	{"successes.latency.time_per_output_token", named{"time_per_output_token", definition{"s", lower, "(last chunk − first chunk) / (output tokens − 1) of each streamed request."}}},
 	{"successes.latency.time_to_first_token", named{"time_to_first_token", definition{"s", lower, "Time from the send to the first chunk with text of each streamed request."}}},
-	{"successes.latency.inter_token_latency", named{"inter_token_latency", definition{"s", lower, "Gap between tokens as the tool counts them again in each chunk: tokens of one chunk are 0 apart."}}},
+	{"successes.latency.inter_token_latency", named{"inter_token_latency", definition{"s", lower, "Gap between tokens, which the tool recounts in each chunk: tokens of one chunk are 0 apart."}}},
 	{"successes.throughput.input_tokens_per_sec", named{"input_tokens_per_sec", definition{"tok/s", higher, "Prompt tokens of answered requests, over the benchmark's time."}}},
-	{"successes.throughput.output_tokens_per_sec", named{"output_tokens_per_sec", definition{"tok/s", higher, "Output tokens of answered requests, over the benchmark's time: prefill and ramps are in it. Counted by the tool's tokenizer unless it was told to take the server's count."}}},
+	{"successes.throughput.output_tokens_per_sec", named{"output_tokens_per_sec", definition{"tok/s", higher, "Output tokens of answered requests, over the benchmark's time, including prefill and ramps. Counted by the tool's tokenizer, unless configured to use the server's count."}}},
 	{"successes.throughput.total_tokens_per_sec", named{"total_tokens_per_sec", definition{"tok/s", higher, "Prompt and output tokens of answered requests, over the benchmark's time."}}},
 	{"successes.throughput.requests_per_sec", named{"requests_per_sec", definition{"req/s", higher, "Answered requests, over the benchmark's time."}}},
-	{"successes.prompt_len", named{"prompt_len", definition{"tokens", neither, "Prompt tokens of each answered request, as the tool's tokenizer counts them."}}},
-	{"successes.prompt_tokens", named{"prompt_tokens", definition{"tokens", neither, "Prompt tokens of each answered request, by the server's count where it gave one; total, cached and uncached are sums."}}},
-	{"successes.output_len", named{"output_len", definition{"tokens", neither, "Output tokens of each answered request, as the tool's tokenizer counts them."}}},
-	{"successes.output_tokens", named{"output_tokens", definition{"tokens", neither, "Output tokens of each answered request, by the server's count where it gave one; total is a sum."}}},
+	{"successes.prompt_len", named{"prompt_len", definition{"tokens", neither, "Prompt tokens of each answered request, counted by the tool's tokenizer."}}},
+	{"successes.prompt_tokens", named{"prompt_tokens", definition{"tokens", neither, "Prompt tokens of each answered request, by the server's count if available; total, cached and uncached are sums."}}},
+	{"successes.output_len", named{"output_len", definition{"tokens", neither, "Output tokens of each answered request, counted by the tool's tokenizer."}}},
+	{"successes.output_tokens", named{"output_tokens", definition{"tokens", neither, "Output tokens of each answered request, by the server's count if available; total is a sum."}}},
 	{"successes.goodput_metrics.request_goodput", named{"request_goodput", definition{"req/s", higher, "Answered requests within the limits, over the benchmark's time."}}},
 	{"successes.goodput_metrics.token_goodput", named{"token_goodput", definition{"tok/s", higher, "Prompt and output tokens of requests within the limits, over the benchmark's time."}}},
-	{"successes.goodput_metrics.goodput_percentage", named{"goodput_percentage", definition{"%", higher, "Requests within the limits, of those that were answered."}}},
+	{"successes.goodput_metrics.goodput_percentage", named{"goodput_percentage", definition{"%", higher, "Share of answered requests within the limits."}}},
 }
 
 func isInferencePerf(n node) bool {
@@ -47,7 +47,7 @@ func readInferencePerf(f *File, all []node) {
 	f.note("times are in seconds; percentiles are interpolated linearly, over requests of one server")
 	for _, n := range all {
 		if !isInferencePerf(n) {
-			n.wrong("it is no report of inference-perf's lifecycle metrics, as the first of the file is")
+			n.wrong("it is not an inference-perf lifecycle report like the first in the file")
 			return
 		}
 		load := n.member("load_summary")
@@ -61,7 +61,7 @@ func readInferencePerf(f *File, all []node) {
 		c.Name = word(c.Name)
 		answered, failed := n.member("successes").member("count").whole(), n.member("failures").member("count").whole()
 		if sent, ok := load.member("count").amount(); ok && sent != float64(answered+failed) {
-			load.member("count").wrong("it is %v, and successes and failures add up to %d: the file was changed, or is damaged", sent, answered+failed)
+			load.member("count").wrong("it is %v, but successes and failures add up to %d: the file was edited or is damaged", sent, answered+failed)
 		}
 		read := map[string]bool{"load_summary.requested_rate": true, "load_summary.concurrency": true, "failures.by_label": true}
 		for _, d := range inferencePerfNumbers {
@@ -74,7 +74,7 @@ func readInferencePerf(f *File, all []node) {
 		}
 		f.Cells = append(f.Cells, c)
 		if failed > 0 || answered == 0 {
-			f.note("%s: %d of %d requests were answered; the numbers are of these alone", c.Name, answered, answered+failed)
+			f.note("%s: %d of %d requests were answered; the numbers only cover these", c.Name, answered, answered+failed)
 		}
 		f.leftOut(c, others(n, "", read))
 	}
@@ -85,22 +85,22 @@ func readInferencePerf(f *File, all []node) {
 // of successful ones are read. Rates and concurrency are distributions over time.
 
 var guideLLMMetrics = []named{
-	{"requests_per_second", definition{"req/s", higher, "Rate at which requests ended, over time; its mean is that of the measured period."}},
+	{"requests_per_second", definition{"req/s", higher, "Rate of finished requests, over time; its mean is that of the measured period."}},
 	{"request_concurrency", definition{"requests", neither, "Requests in flight, over time."}},
 	{"request_latency", definition{"s", lower, "Time from the send to the end of each request."}},
 	{"request_streaming_iterations_count", definition{"count", neither, "Chunks of each answer."}},
 	{"prompt_token_count", definition{"tokens", neither, "Prompt tokens of each request."}},
-	{"output_token_count", definition{"tokens", neither, "Output tokens of each request by the server's count; without one, chunks."}},
+	{"output_token_count", definition{"tokens", neither, "Output tokens of each request, by the server's count; without one, chunks."}},
 	{"total_token_count", definition{"tokens", neither, "Prompt and output tokens of each request."}},
 	{"time_to_first_token_ms", definition{"ms", lower, "Time from the send to the first chunk with a token."}},
 	{"time_to_first_output_token_ms", definition{"ms", lower, "Time from the send to the first chunk that is not reasoning."}},
-	{"time_per_output_token_ms", definition{"ms", lower, "(last token − send) / output tokens of each request: the time to the first token is in it."}},
-	{"inter_token_latency_ms", definition{"ms", lower, "(last token − first token) / (output tokens − 1): one average for each request."}},
+	{"time_per_output_token_ms", definition{"ms", lower, "(last token − send) / output tokens of each request, including the time to the first token."}},
+	{"inter_token_latency_ms", definition{"ms", lower, "(last token − first token) / (output tokens − 1): one average per request."}},
 	{"prompt_tokens_per_second", definition{"tok/s", higher, "Prompt tokens of all requests together, over time."}},
-	{"output_tokens_per_second", definition{"tok/s", higher, "Output tokens of all requests together, over time: prefill and ramps are in it."}},
+	{"output_tokens_per_second", definition{"tok/s", higher, "Output tokens of all requests together, over time, including prefill and ramps."}},
 	{"tokens_per_second", definition{"tok/s", higher, "Prompt and output tokens of all requests together, over time."}},
-	{"output_tokens_per_iteration", definition{"tokens", neither, "Output tokens for each chunk of an answer."}},
-	{"iter_tokens_per_iteration", definition{"tokens", neither, "As output_tokens_per_iteration, without the first token and chunk."}},
+	{"output_tokens_per_iteration", definition{"tokens", neither, "Output tokens per chunk of an answer."}},
+	{"iter_tokens_per_iteration", definition{"tokens", neither, "Like output_tokens_per_iteration, without the first token and chunk."}},
 }
 
 func isGuideLLM(n node) bool {
@@ -110,11 +110,11 @@ func isGuideLLM(n node) bool {
 
 func readGuideLLM(f *File, all []node) {
 	if len(all) > 1 {
-		all[1].wrong("a second document follows the first, which GuideLLM never writes")
+		all[1].wrong("the file has more than one document, which GuideLLM never writes")
 		return
 	}
 	n := all[0]
-	f.note("numbers are of successful requests to one server; std is of the population (divisor n)")
+	f.note("numbers cover successful requests to one server; std is the population standard deviation (divisor n)")
 	for _, b := range n.member("benchmarks").list() {
 		config := b.member("config")
 		if config.value == nil {
@@ -143,9 +143,9 @@ func readGuideLLM(f *File, all []node) {
 		}
 		totals := metrics.member("request_totals")
 		for _, d := range []named{
-			{"successful", definition{"requests", neither, "Requests that were answered."}},
-			{"errored", definition{"requests", lower, "Requests that failed."}},
-			{"incomplete", definition{"requests", neither, "Requests that were cut off when the benchmark ended."}},
+			{"successful", definition{"requests", neither, "Answered requests."}},
+			{"errored", definition{"requests", lower, "Failed requests."}},
+			{"incomplete", definition{"requests", neither, "Requests cut off when the benchmark ended."}},
 		} {
 			if x, ok := totals.member(d.name).amount(); ok {
 				c.Metrics = append(c.Metrics, d.metric("requests_"+d.name, map[string]float64{"value": x}))
@@ -157,7 +157,7 @@ func readGuideLLM(f *File, all []node) {
 		f.Cells = append(f.Cells, c)
 		good, _ := totals.member("successful").amount()
 		if total, ok := totals.member("total").amount(); ok && total > good {
-			f.note("%s: %g of %g requests were answered; the numbers are of these alone", c.Name, good, total)
+			f.note("%s: %g of %g requests were answered; the numbers only cover these", c.Name, good, total)
 		}
 		f.leftOut(c, left)
 	}

@@ -14,26 +14,26 @@ import (
 // divisor n, percentiles are linear (type 7).
 
 var vllmTimes = []named{
-	{"ttft_ms", definition{"ms", lower, "Time from the send to the first chunk with a choice, which in a chat is the role chunk and holds no text."}},
+	{"ttft_ms", definition{"ms", lower, "Time from the send to the first chunk with a choice, which in a chat is the role chunk, without text."}},
 	{"tpot_ms", definition{"ms", lower, "(last chunk − first chunk) / (output tokens − 1) of each request."}},
-	{"itl_ms", definition{"ms", lower, "Gap between chunks, not between tokens: with several tokens in a chunk, as in speculative decoding, it is longer than a token took."}},
+	{"itl_ms", definition{"ms", lower, "Gap between chunks, not tokens: with several tokens per chunk, as in speculative decoding, it is longer than the time per token."}},
 	{"e2el_ms", definition{"ms", lower, "Time from the send to the last chunk of each request."}},
 }
 
 var vllmNumbers = []named{
-	{"request_throughput", definition{"req/s", higher, "Requests that were answered, over the duration of the benchmark."}},
-	{"request_goodput", definition{"req/s", higher, "Answered requests that kept the limits of --goodput, over the duration."}},
-	{"output_throughput", definition{"tok/s", higher, "Output tokens of all requests, over the duration: prefill and ramps are in it."}},
+	{"request_throughput", definition{"req/s", higher, "Answered requests, over the duration of the benchmark."}},
+	{"request_goodput", definition{"req/s", higher, "Answered requests within the limits of --goodput, over the duration."}},
+	{"output_throughput", definition{"tok/s", higher, "Output tokens of all requests, over the duration, including prefill and ramps."}},
 	{"total_token_throughput", definition{"tok/s", higher, "Prompt and output tokens of all requests, over the duration."}},
-	{"max_output_tokens_per_s", definition{"tok/s", higher, "The most chunks within a second, each counted as a token."}},
-	{"max_concurrent_requests", definition{"requests", neither, "The most requests in flight at once."}},
+	{"max_output_tokens_per_s", definition{"tok/s", higher, "Maximum chunks within one second, each counted as a token."}},
+	{"max_concurrent_requests", definition{"requests", neither, "Maximum requests in flight."}},
 	{"duration", definition{"s", neither, "From the first send to the last answer."}},
-	{"completed", definition{"requests", neither, "Requests that were answered."}},
-	{"failed", definition{"requests", lower, "Requests that were not."}},
-	{"total_input_tokens", definition{"tokens", neither, "Prompt tokens, as the tool's tokenizer counts them."}},
-	{"total_output_tokens", definition{"tokens", neither, "Output tokens, as the server or the tool's tokenizer counts them."}},
-	{"spec_decode_acceptance_rate", definition{"%", higher, "Accepted of drafted tokens, by the server's counters."}},
-	{"spec_decode_acceptance_length", definition{"tokens", higher, "Tokens a step, the one that is always right included."}},
+	{"completed", definition{"requests", neither, "Answered requests."}},
+	{"failed", definition{"requests", lower, "Failed requests."}},
+	{"total_input_tokens", definition{"tokens", neither, "Prompt tokens, counted by the tool's tokenizer."}},
+	{"total_output_tokens", definition{"tokens", neither, "Output tokens, counted by the server or the tool's tokenizer."}},
+	{"spec_decode_acceptance_rate", definition{"%", higher, "Accepted share of drafted tokens, by the server's counters."}},
+	{"spec_decode_acceptance_length", definition{"tokens", higher, "Tokens per step, including the one that is always accepted."}},
 	{"spec_decode_num_drafts", definition{"count", neither, "Drafts."}},
 	{"spec_decode_draft_tokens", definition{"tokens", neither, "Drafted tokens."}},
 	{"spec_decode_accepted_tokens", definition{"tokens", neither, "Accepted tokens."}},
@@ -41,27 +41,27 @@ var vllmNumbers = []named{
 
 // SGLang's bench_serving, which began as a copy of it, appends one object a line
 // to its output file. Where there is no limit the rate is written as a bare
-// Infinity, which is no JSON.
+// Infinity, which is not JSON.
 
 var sglangTimes = []named{
 	{"ttft_ms", definition{"ms", lower, "Time from the send to the first chunk with text."}},
 	{"tpot_ms", definition{"ms", lower, "(end − first chunk) / (output tokens − 1) of each request."}},
-	{"itl_ms", definition{"ms", lower, "Gap between chunks, divided by the tokens that the tool thinks are in them in newer versions; between chunks in older ones."}},
+	{"itl_ms", definition{"ms", lower, "In newer versions, the gap between chunks divided by the tool's estimate of their tokens; in older ones, the gap between chunks."}},
 	{"e2e_latency_ms", definition{"ms", lower, "Time from the send to the end of each request."}},
 }
 
 var sglangNumbers = []named{
-	{"request_throughput", definition{"req/s", higher, "Requests that were answered, over the duration of the benchmark."}},
+	{"request_throughput", definition{"req/s", higher, "Answered requests, over the duration of the benchmark."}},
 	{"input_throughput", definition{"tok/s", higher, "Prompt tokens of all requests, over the duration."}},
-	{"output_throughput", definition{"tok/s", higher, "Output tokens of all requests, over the duration. The server's count, or the number that was asked for: a chat is not asked for usage."}},
+	{"output_throughput", definition{"tok/s", higher, "Output tokens of all requests, over the duration. The server's count, or the requested number: chats do not request usage."}},
 	{"total_throughput", definition{"tok/s", higher, "Prompt and output tokens of all requests, over the duration."}},
 	{"duration", definition{"s", neither, "From the first send to the last answer."}},
-	{"completed", definition{"requests", neither, "Requests that were answered."}},
+	{"completed", definition{"requests", neither, "Answered requests."}},
 	{"concurrency", definition{"requests", neither, "Sum of the requests' times over the duration: the average in flight."}},
-	{"accept_length", definition{"tokens", higher, "Tokens a step of speculative decoding, by the server's own average."}},
+	{"accept_length", definition{"tokens", higher, "Tokens per step of speculative decoding, by the server's own average."}},
 	{"total_input_tokens", definition{"tokens", neither, "Prompt tokens."}},
 	{"total_output_tokens", definition{"tokens", neither, "Output tokens; see output_throughput for who counted them."}},
-	{"total_output_tokens_retokenized", definition{"tokens", neither, "Output tokens, as the tool's tokenizer counts the text."}},
+	{"total_output_tokens_retokenized", definition{"tokens", neither, "Output tokens, counted in the text by the tool's tokenizer."}},
 }
 
 func isVLLM(n node) bool {
@@ -73,10 +73,10 @@ func isSGLang(n node) bool {
 }
 
 func readVLLM(f *File, all []node) {
-	f.note("std is of the population (divisor n) and percentiles are interpolated linearly, over requests of one server")
+	f.note("std is the population standard deviation (divisor n) and percentiles are interpolated linearly, over requests to one server")
 	for _, n := range all {
 		if !isVLLM(n) {
-			n.wrong("it is no result of vLLM's, as the first of the file is")
+			n.wrong("it is not a vLLM result like the first in the file")
 			return
 		}
 		f.of(n.member("model_id").text(), "", n.member("date").text())
@@ -89,10 +89,10 @@ func readVLLM(f *File, all []node) {
 }
 
 func readSGLang(f *File, all []node) {
-	f.note("std is of the population (divisor n), over requests of one server")
+	f.note("std is the population standard deviation (divisor n), over requests to one server")
 	for _, n := range all {
 		if !isSGLang(n) {
-			n.wrong("it is no result of SGLang's, as the first of the file is")
+			n.wrong("it is not an SGLang result like the first in the file")
 			return
 		}
 		c := servingCell(n, sglangNumbers, sglangTimes,
@@ -102,7 +102,7 @@ func readSGLang(f *File, all []node) {
 		f.unread(n, c, sglangNumbers, sglangTimes)
 		f.Cells = append(f.Cells, c)
 		if ok && both && again < 0.9*counted {
-			f.note("%s: %g output tokens were counted, and the text has %g: the length that was asked for was probably taken for the length that came", c.Name, counted, again)
+			f.note("%s: the file counts %g output tokens, but the text has %g: the tool probably counted the requested length", c.Name, counted, again)
 		}
 	}
 }
@@ -139,7 +139,7 @@ var countsOfNothing = []string{"duration", "completed", "failed", "max_concurren
 // may have called a time otherwise, or counted it in other units.
 func (f *File) unread(n node, c Cell, numbers, times []named) {
 	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
-		f.note("%s: no request was answered; speeds and times are zeros of nothing, and not read", c.Name)
+		f.note("%s: no request was answered; its speeds and times are zero, so they were not read", c.Name)
 	}
 	object, _ := n.value.(map[string]any)
 	var left []string
@@ -157,7 +157,7 @@ func (f *File) unread(n node, c Cell, numbers, times []named) {
 		}
 	}
 	if len(left) > 0 {
-		f.note("%s: not read, since what they mean is not known: %s", c.Name, Printable(strings.Join(left[:min(len(left), mostUnread)], ", ")+more(len(left)-mostUnread)))
+		f.note("%s: not read, meaning unknown: %s", c.Name, Printable(strings.Join(left[:min(len(left), mostUnread)], ", ")+more(len(left)-mostUnread)))
 	}
 }
 
@@ -193,7 +193,7 @@ func prefixed(n node, name string) map[string]float64 {
 func (f *File) vllmTraps(n node, c Cell) {
 	completed, _ := n.member("completed").amount()
 	if asked, ok := n.member("num_prompts").amount(); ok && asked > completed {
-		f.note("%s: %g of %g requests were answered; the numbers are of these alone", c.Name, completed, asked)
+		f.note("%s: %g of %g requests were answered; the numbers only cover these", c.Name, completed, asked)
 	}
 	seconds := n.member("ttfts").numbers()
 	at := n.member("mean_ttft_ms")
@@ -208,9 +208,9 @@ func (f *File) vllmTraps(n node, c Cell) {
 	switch {
 	case agrees(mean, ms, 0.01):
 	case agrees(mean, seconds, 0.01):
-		at.wrong("it is %v, which is the mean of ttfts in seconds and not in ms: a fork of the tool wrote this file, and its units cannot be relied on", mean)
+		at.wrong("it is %v, the mean of ttfts in seconds instead of ms: a fork of the tool wrote this file, so its units are unreliable", mean)
 	default:
-		at.wrong("it is %v, and the mean of the file's own ttfts is another: the file was changed, or is damaged", mean)
+		at.wrong("it is %v, not the mean of the file's ttfts: the file was edited or is damaged", mean)
 	}
 }
 

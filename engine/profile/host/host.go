@@ -51,7 +51,7 @@ func Read(proc fs.FS, pids ...int) (Snapshot, error) {
 		}
 	}
 	if len(s) == 0 {
-		return nil, fmt.Errorf("no threads of processes %v: they ended, or this is another PID namespace", pids)
+		return nil, fmt.Errorf("processes %v have no threads: they ended, or are in another PID namespace", pids)
 	}
 	return s, nil
 }
@@ -69,7 +69,7 @@ func (s Snapshot) read(proc fs.FS, dir string, pid, tid int) error {
 	fields := bytes.Fields(stat[end+1:])
 	const utime, stime, starttime = 11, 12, 19 // of what is behind the name
 	if len(fields) <= starttime {
-		return fmt.Errorf("/proc/%s/stat: %d fields after the name, want more than %d", dir, len(fields), starttime)
+		return fmt.Errorf("/proc/%s/stat: %d fields after the name, required > %d", dir, len(fields), starttime)
 	}
 	user, err1 := strconv.ParseInt(string(fields[utime]), 10, 64)
 	system, err2 := strconv.ParseInt(string(fields[stime]), 10, 64)

@@ -47,7 +47,7 @@ func TestBad(t *testing.T) {
 		proc fstest.MapFS
 		says string
 	}{
-		"nobody":    {fstest.MapFS{}, "no threads of processes [30]"},
+		"nobody":    {fstest.MapFS{}, "processes [30] have no threads"},
 		"no name":   {fstest.MapFS{"30/task/30/stat": {Data: []byte("31 a b")}}, "30/task/30/stat: \"31 a b\" has no name"},
 		"cut":       {fstest.MapFS{"30/task/30/stat": {Data: []byte("31 (a) S 1 2")}}, "3 fields after the name"},
 		"no number": {fstest.MapFS{"30/task/30/stat": {Data: []byte("31 (a) S" + strings.Repeat(" x", 30))}}, "invalid syntax"},

@@ -17,7 +17,7 @@ import (
 const maxLine = 1 << 20
 
 // ErrNoDurations is a CSV of Nsight Compute without how long kernels ran.
-var ErrNoDurations = errors.New("no durations of kernels: record them with --metrics gpu__time_duration.sum, or with --section SpeedOfLight")
+var ErrNoDurations = errors.New("no kernel durations: record with --metrics gpu__time_duration.sum or --section SpeedOfLight")
 
 // table is a kind of table in a CSV, told by the columns that it has.
 type table struct {
@@ -120,7 +120,7 @@ func (c *csvFile) line(line string) error {
 		return nil
 	}
 	if !whole || len(fields) != len(c.head) {
-		return fmt.Errorf("has %d fields where the table has %d: the file was cut, or is not as the profiler wrote it", len(fields), len(c.head))
+		return fmt.Errorf("has %d fields, but the table has %d: the file is truncated, or was edited", len(fields), len(c.head))
 	}
 	at := map[string]string{}
 	for i, name := range c.head {
@@ -239,7 +239,7 @@ func duration(s, unit string) (float64, error) {
 	}[unit]
 	switch {
 	case !known:
-		return 0, fmt.Errorf("time in %q: not a unit that mxflow knows (ns, us, ms, s)", unit)
+		return 0, fmt.Errorf("time in %q: unknown unit (expected ns, us, ms or s)", unit)
 	case err != nil || math.IsNaN(v) || v < 0 || v*scale > 1e18:
 		return 0, fmt.Errorf("%.60q is not a time", s)
 	}

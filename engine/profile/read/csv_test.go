@@ -61,7 +61,7 @@ func TestCSVBad(t *testing.T) {
 		text, says string
 		is         error
 	}{
-		"cut":              {summary[:len(summary)-20], "line 3: has 4 fields where the table has 6", nil},
+		"cut":              {summary[:len(summary)-20], "line 3: has 4 fields, but the table has 6", nil},
 		"cut within quote": {summary[:strings.Index(summary, "Marlin")], "line 2: has 6 fields", nil},
 		"no number":        {strings.Replace(summary, "0.081", "abc", 1), `line 2: "abc" is not a time`, nil},
 		"NaN":              {strings.Replace(summary, "0.081", "NaN", 1), `line 2: "NaN" is not a time`, nil},

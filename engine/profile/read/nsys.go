@@ -32,7 +32,7 @@ func readNsys(f *os.File, size int64, file *profile.File, o profile.Options) ([]
 	}
 	if d.tables[stringTable] == nil && d.tables["TARGET_INFO_SESSION_START_TIME"] == nil {
 		names := slices.Sorted(maps.Keys(d.tables))
-		return nil, fmt.Errorf("no tables of Nsight Systems (%s, %s): it has %.200s. Make it with nsys export --type sqlite", stringTable, kernelTable, strings.Join(names, ", "))
+		return nil, fmt.Errorf("no Nsight Systems tables (%s, %s): it has %.200s. Create it with nsys export --type sqlite", stringTable, kernelTable, strings.Join(names, ", "))
 	}
 	n := &nsys{
 		database: d, b: profile.NewBuilder(o), strings: map[int64]string{}, names: map[int64]profile.Name{}, classes: map[int64]call{}, processes: map[int64]int64{},
@@ -74,7 +74,7 @@ type nsys struct {
 	held    int
 	names   map[int64]profile.Name
 	classes map[int64]call
-	// processes number those of which there are calls: numbers of calls are each one's own.
+	// processes numbers those that have calls: call numbers are per process.
 	processes map[int64]int64
 	lane      lastLane
 }
@@ -219,7 +219,7 @@ func (n *nsys) mark(c []cell) error {
 func openReport(ctx context.Context, path string, o profile.Options) (*profile.Analysis, error) {
 	tool, err := exec.LookPath("nsys")
 	if err != nil {
-		return nil, fmt.Errorf("%s: a report of Nsight Systems, and nsys is not on the PATH: where it is, run nsys export --type sqlite %s", path, filepath.Base(path))
+		return nil, fmt.Errorf("%s is an Nsight Systems report, but nsys is not in PATH: on a machine that has it, run nsys export --type sqlite %s", path, filepath.Base(path))
 	}
 	dir, err := os.MkdirTemp("", "mxflow-nsys-")
 	if err != nil {
@@ -236,7 +236,7 @@ func openReport(ctx context.Context, path string, o profile.Options) (*profile.A
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner // without the name of the export
 		}
-		return nil, fmt.Errorf("%s: as nsys exports it: %w", path, err)
+		return nil, fmt.Errorf("%s, as exported by nsys: %w", path, err)
 	}
 	f, err := os.Open(path)
 	if err != nil {

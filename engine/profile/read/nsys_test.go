@@ -83,12 +83,12 @@ func TestNsysBad(t *testing.T) {
 		text, says string
 		is         error
 	}{
-		"cut":          {string(whole[:len(whole)-3000]), "the file was cut", nil},
-		"head alone":   {string(whole[:50]), "ends in the middle", nil},
+		"cut":          {string(whole[:len(whole)-3000]), "it is truncated", nil},
+		"head alone":   {string(whole[:50]), "is truncated", nil},
 		"page size":    {changed(func(b []byte) { b[16], b[17] = 0, 7 }), "damaged", nil},
 		"UTF-16":       {changed(func(b []byte) { b[59] = 2 }), "UTF-16", nil},
 		"circle":       {changed(func(b []byte) { binary.BigEndian.PutUint32(b[108:], 1) }), "damaged", nil},
-		"other tables": {strings.NewReplacer("StringIds", "Stringids", "TARGET_INFO_SESSION_START_TIME", "target_info_session_start_time").Replace(string(whole)), "no tables of Nsight Systems (StringIds", nil},
+		"other tables": {strings.NewReplacer("StringIds", "Stringids", "TARGET_INFO_SESSION_START_TIME", "target_info_session_start_time").Replace(string(whole)), "no Nsight Systems tables (StringIds", nil},
 		"no kernels":   {strings.ReplaceAll(string(whole), "CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel"), "", profile.ErrHidden},
 	} {
 		a, err := openOne(t, trace(t, "a.sqlite", c.text), profile.Options{})
@@ -113,7 +113,7 @@ func TestReport(t *testing.T) {
 	path := trace(t, "a.nsys-rep", "of nsys alone")
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	if _, err := openOne(t, path, profile.Options{}); err == nil || !strings.Contains(err.Error(), "nsys is not on the PATH: where it is, run nsys export --type sqlite a.nsys-rep") {
+	if _, err := openOne(t, path, profile.Options{}); err == nil || !strings.Contains(err.Error(), "nsys is not in PATH: on a machine that has it, run nsys export --type sqlite a.nsys-rep") {
 		t.Errorf("without nsys: %v", err)
 	}
 	if runtime.GOOS == "windows" {
@@ -127,7 +127,7 @@ func TestReport(t *testing.T) {
 		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\n/bin/cat " + recorded + " > \"$2\"\n": "",
 
 		"#!/bin/sh\necho no licence\nexit 3\n":                                          "nsys export: exit status 3\nno licence",
-		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\necho text > \"$2\"\n": "as nsys exports it: not a profile",
+		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\necho text > \"$2\"\n": "as exported by nsys: not a profile",
 	} {
 		if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte(script), 0o700); err != nil {
 			t.Fatal(err)

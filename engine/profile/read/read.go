@@ -24,12 +24,12 @@ import (
 )
 
 // Formats are what can be read, for messages.
-const Formats = "a torch or Chrome trace (.json, .json.gz), Nsight Systems (.sqlite, .nsys-rep, CSV of nsys stats), Nsight Compute (CSV), a summary of kernels (CSV) or an analysis of mxflow's (JSON)"
+const Formats = "a torch or Chrome trace (.json, .json.gz), Nsight Systems (.sqlite, .nsys-rep, CSV of nsys stats), Nsight Compute (CSV), a kernel summary (CSV) or an mxflow analysis (JSON)"
 
 // NsightCompute is the kind of file that has each kernel run by itself.
 const NsightCompute = "ncu-csv"
 
-// ErrFormat is a file that is no profile.
+// ErrFormat is a file that is not a profile.
 var ErrFormat = errors.New("not a profile that mxflow reads: " + Formats)
 
 // suffixes are those of files that are looked at in a folder.
@@ -92,7 +92,7 @@ func expand(paths []string) (files []string, err error) {
 			}
 		}
 		if len(files) == before {
-			return nil, fmt.Errorf("%s: no profile in this folder: looked for %s", path, strings.Join(suffixes, ", "))
+			return nil, fmt.Errorf("%s: no profile in this folder; looked for %s", path, strings.Join(suffixes, ", "))
 		}
 	}
 	return files, nil
@@ -202,7 +202,7 @@ func readStream(r io.Reader, file *profile.File, o profile.Options) (*profile.An
 // damaged says what an end within something means.
 func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return errors.New("the file ends in the middle: it was cut, or the profiler was stopped before it had written all; record it again")
+		return errors.New("the file is truncated, or the profiler was stopped before it had written everything: record it again")
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func readAnalysis(r io.Reader) (*profile.Analysis, error) {
 	d.DisallowUnknownFields()
 	a := &profile.Analysis{}
 	if err := d.Decode(a); err != nil {
-		return nil, fmt.Errorf("not an analysis of this version of mxflow: %w", damaged(err))
+		return nil, fmt.Errorf("not an analysis by this version of mxflow: %w", damaged(err))
 	}
 	if a.Format != profile.Format {
 		return nil, fmt.Errorf("format %q: this mxflow reads %q", a.Format, profile.Format)

@@ -187,7 +187,7 @@ func members(b []byte, of string, take func(key, v []byte), inside func(key, b [
 			continue
 		case '"':
 		default:
-			return 0, fmt.Errorf("found %q in %s where a name is due", b[p], of)
+			return 0, fmt.Errorf("found %q in %s, expected a name", b[p], of)
 		}
 		key, n, err := value(b[p:])
 		if err != nil {
@@ -198,7 +198,7 @@ func members(b []byte, of string, take func(key, v []byte), inside func(key, b [
 			return 0, errShort
 		}
 		if b[p] != ':' {
-			return 0, fmt.Errorf("found %q in %s where : is due", b[p], of)
+			return 0, fmt.Errorf("found %q in %s, expected a colon", b[p], of)
 		}
 		p = spaces(b, p+1)
 		if p >= len(b) {
@@ -242,12 +242,12 @@ func value(b []byte) (v []byte, n int, err error) {
 		switch c {
 		case ',', '}', ']', ' ', '\n', '\r', '\t', ':':
 			if i == 0 {
-				return nil, 0, fmt.Errorf("found %q where a value is due", c)
+				return nil, 0, fmt.Errorf("found %q, expected a value", c)
 			}
 			return b[:i], i, nil
 		}
 		if i > 1<<10 {
-			return nil, 0, fmt.Errorf("%.40q… is no value", b[:40])
+			return nil, 0, fmt.Errorf("%.40q… is not a value", b[:40])
 		}
 	}
 	return nil, 0, errShort

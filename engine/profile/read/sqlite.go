@@ -57,10 +57,10 @@ func openDatabase(f *os.File, size int64) (*database, error) {
 	case encoding > 1:
 		return nil, errors.New("text in UTF-16: nsys export writes UTF-8")
 	case declared > d.pages:
-		return nil, fmt.Errorf("%d pages of %d are there: the file was cut, or nsys is still writing it", d.pages, declared)
+		return nil, fmt.Errorf("the file has %d of %d pages: it is truncated, or nsys is still writing it", d.pages, declared)
 	}
 	if wal, err := os.Stat(f.Name() + "-wal"); err == nil && wal.Size() > 0 {
-		return nil, errors.New("a -wal file is beside it: somebody is still writing; close the database first")
+		return nil, errors.New("it has a -wal file: something is still writing; close the database first")
 	}
 	schema := &sqlTable{root: 1, columns: []string{"type", "name", "tbl_name", "rootpage", "sql"}, rowid: -1}
 	err := d.rows(schema, []string{"type", "name", "rootpage", "sql"}, func(row []cell) error {
@@ -210,7 +210,7 @@ func (w *rowWalk) tree(number int64, depth int) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("page %d is none of a table: %w", number, errDamaged)
+	return fmt.Errorf("page %d does not belong to a table: %w", number, errDamaged)
 }
 
 // leaf reads one row.
@@ -245,7 +245,7 @@ func (w *rowWalk) leaf(page []byte, p int) error {
 	return w.record(record[:size], key)
 }
 
-// overflow is a row that goes on in pages of its own.
+// overflow is a row that continues in pages of its own.
 func (w *rowWalk) overflow(start []byte, next, size int64) ([]byte, error) {
 	w.long = append(w.long[:0], start...)
 	for int64(len(w.long)) < size {

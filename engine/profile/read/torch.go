@@ -63,7 +63,7 @@ func (t *torch) document() error {
 	case c == '[':
 		return t.events()
 	case c != '{':
-		return fmt.Errorf("found %q where a trace starts with { or [", c)
+		return fmt.Errorf("found %q, expected { or [ at the start of a trace", c)
 	}
 	t.pos++
 	for first := true; ; first = false {
@@ -76,7 +76,7 @@ func (t *torch) document() error {
 		}
 		if !first {
 			if c != ',' {
-				return fmt.Errorf("found %q where , or } is due", c)
+				return fmt.Errorf("found %q, expected , or }", c)
 			}
 			t.pos++
 			if _, err = t.next(); err != nil {
@@ -91,7 +91,7 @@ func (t *torch) document() error {
 			return err
 		}
 		if c != ':' {
-			return fmt.Errorf("found %q where : is due", c)
+			return fmt.Errorf("found %q, expected a colon", c)
 		}
 		t.pos++
 		if c, err = t.next(); err != nil {
@@ -132,7 +132,7 @@ func (t *torch) events() error {
 		}
 		if !first {
 			if c != ',' {
-				return fmt.Errorf("found %q where , or ] is due", c)
+				return fmt.Errorf("found %q, expected , or ]", c)
 			}
 			t.pos++
 			if c, err = t.next(); err != nil {
@@ -140,7 +140,7 @@ func (t *torch) events() error {
 			}
 		}
 		if c != '{' {
-			return fmt.Errorf("found %q where an event starts with {", c)
+			return fmt.Errorf("found %q, expected { at the start of an event", c)
 		}
 		for {
 			t.e = event{}

@@ -152,7 +152,7 @@ func numbers(args []string) string {
 	return strings.Join(out, ",")
 }
 
-// qualified is a name with the namespace that it stands in, which tells libraries apart,
+// qualified is a name with the namespace that it is in, which tells libraries apart,
 // and no more.
 func qualified(base string) string {
 	parts := strings.Split(flat(base), "::")

@@ -81,7 +81,7 @@ func TestJUnit(t *testing.T) {
 		"inconclusive":               {verdict.Inconclusive, verdict.Inconclusive, finished(verdict.Inconclusive), nil, 2, 0, 0},
 		"invalid":                    {verdict.Invalid, verdict.Invalid, finished(verdict.Invalid), nil, 0, 2, 0},
 		"error":                      {verdict.Error, verdict.Error, finished(verdict.Error), nil, 0, 2, 0},
-		"the gate does without it":   {verdict.Fail, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 1},
+		"the gate does not need it":  {verdict.Fail, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 1},
 		"waived":                     {verdict.Pass, verdict.Fail, finished(verdict.Fail), []*ledger.Record{waiver}, 0, 0, 1},
 		"locked":                     {verdict.Fail, "", locked, nil, 1, 1, 0},
 		"left out":                   {"", "", targeted, nil, 0, 0, 2},
@@ -150,7 +150,7 @@ func TestGitHub(t *testing.T) {
 	for i := range 5000 {
 		p.line("| %d | a row of a table |", i)
 	}
-	if cut := p.cut(); len(cut) > 65536 || !strings.HasSuffix(cut, "has all of it.\n") || strings.Contains(fmt.Sprint(cut), "row of a ta\n") {
+	if cut := p.cut(); len(cut) > 65536 || !strings.HasSuffix(cut, "shows everything.\n") || strings.Contains(fmt.Sprint(cut), "row of a ta\n") {
 		t.Errorf("%d bytes", len(cut))
 	}
 }

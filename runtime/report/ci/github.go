@@ -51,7 +51,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 			continue
 		}
 		isGate := r.Node == "phase."+r.Phase || r.Node == ledger.Baseline
-		word, why := "**not decided**", "the run did not come to it"
+		word, why := "**not decided**", "not reached"
 		switch d := r.Decided; {
 		case d != nil:
 			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
@@ -88,7 +88,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	}
 	p.line("### mxflow: %s, %d of %d gates unlocked\n", report.Inert(run.Plan), passed, all)
 	if why := broken(st, run); why != "" {
-		p.line("**%s.** What stands below was decided before.\n", report.Inert(why))
+		p.line("**%s.** The results below are from earlier runs.\n", report.Inert(why))
 	}
 	p.table(report.Table{Head: []string{"Gate", "Verdict", "Why"}, Rows: gateRows})
 	if len(worse) > 0 {
@@ -131,5 +131,5 @@ func (p *page) cut() string {
 		return text
 	}
 	text = text[:strings.LastIndexByte(text[:mostComment], '\n')+1]
-	return text + "\nCut here: mxflow report has all of it.\n"
+	return text + "\nTruncated: mxflow report shows everything.\n"
 }

@@ -75,7 +75,7 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 		return all.Suites[len(all.Suites)-1]
 	}
 	ofRun := of("run")
-	apply := testCase{Class: "run", Name: "mxflow apply came to its end", Time: seconds(run.Ended.Sub(run.Started).Seconds())}
+	apply := testCase{Class: "run", Name: "mxflow apply finished", Time: seconds(run.Ended.Sub(run.Started).Seconds())}
 	if why := broken(st, run); why != "" {
 		apply.Time, apply.Error = "0", &said{why, "error", why}
 	}
@@ -141,7 +141,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 		k.Error = &said{"locked: " + why, "locked", why}
 		return []testCase{k}
 	case d == nil:
-		k.Error = &said{"not decided", "undecided", "the run did not come to it"}
+		k.Error = &said{"not decided", "undecided", "not reached"}
 		return []testCase{k}
 	}
 	waived := ""
@@ -150,7 +150,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	}
 	without := ""
 	if d.Kind == ledger.KindFeature && unlocked {
-		without = "the gate of phase " + r.Phase + " does without it"
+		without = "the gate of phase " + r.Phase + " does not need it"
 	}
 	k.Time = seconds(d.Seconds)
 	if ruled(d.Decision) {
@@ -159,7 +159,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 			one.Name += ": " + rule.Name
 			excuse := cmp.Or(waived, without)
 			if !rule.Decides && d.Kind == ledger.KindFeature {
-				excuse = cmp.Or(excuse, "recorded only, decides nothing")
+				excuse = cmp.Or(excuse, "recorded only")
 			}
 			one.came(rule.Verdict, lines(rule.Reasons), excuse)
 			cases = append(cases, one)
@@ -172,7 +172,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 }
 
 // ruled reports whether the rules of a decision say all that it came to: what failed
-// before them, or was withdrawn, stands in no rule.
+// before them, or was withdrawn, is in no rule.
 func ruled(d *ledger.Decision) bool {
 	worst := verdict.Pass
 	for _, r := range d.Rules {

@@ -48,7 +48,7 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 	}
 	pair := report.PairOf(st, d)
 	if pair == nil {
-		p.line("No launches of both sides are on record, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Reasons)))
+		p.line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Reasons)))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
@@ -61,7 +61,7 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 		}
 	}
 	l := new[0]
-	t := report.Table{Head: []string{"Asked for", "On record"}, Rows: [][]string{
+	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
 		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + tell.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
 		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", tell.Launches(len(report.Counted(new))), pair.New.Session)},
 		{"Command", "`" + command(run) + "`"},
@@ -83,7 +83,7 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 }
 
 // upstream are the rules that no record of ours can meet.
-const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops where ggml changed, and one change per pull request; it takes descriptions written by people only.`
+const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops if ggml changed, and one change per pull request; it only accepts descriptions written by people.`
 
 // set are the variables that the engine was started with.
 func set(l *ledger.Launch) string {

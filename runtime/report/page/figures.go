@@ -273,7 +273,7 @@ func (b *builder) share(rows []report.Row) {
 	}
 	slices.SortStableFunc(all, func(a, b store.Decided) int { return b.Time.Compare(a.Time) })
 	if n := mostRead / 2; len(all) > n {
-		b.Left = append(b.Left, fmt.Sprintf("Distributions and traces: of the %d of %d features that were decided last.", n, len(all)))
+		b.Left = append(b.Left, fmt.Sprintf("Distributions and traces: the last %d of %d decided features.", n, len(all)))
 		all = all[:n]
 	}
 	for _, d := range all {
@@ -294,7 +294,7 @@ func (b *builder) share(rows []report.Row) {
 		b.reads[d.Node] = min(long[i], least)
 	}
 	if slices.Max(append(long, 0)) > least {
-		b.Left = append(b.Left, fmt.Sprintf("Distributions: of the last %s of each arm. The page reads %d launches at most.", tell.Launches(least), mostRead))
+		b.Left = append(b.Left, fmt.Sprintf("Distributions: the last %s of each arm. The page reads at most %d launches.", tell.Launches(least), mostRead))
 	}
 }
 

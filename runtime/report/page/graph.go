@@ -42,7 +42,7 @@ func layout(phases []Phase, edges []Edge) (g Graph) {
 		return g
 	}
 	depth := make([]int, len(phases))
-	// A phase stands behind what it needs, so that as many rounds as phases settle it.
+	// A phase comes after what it needs, so that as many rounds as phases settle it.
 	for range phases {
 		for _, e := range edges {
 			depth[place[e.To]] = min(max(depth[place[e.To]], depth[place[e.From]]+1), len(phases))

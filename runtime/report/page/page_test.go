@@ -104,9 +104,9 @@ func TestShares(t *testing.T) {
 		left                         string
 	}{
 		{3, 4, 4, 3, ""},
-		{30, 6, 4, 30, "of the last 4 launches of each arm"},
-		{121, 1, 1, 120, "of the 120 of 121 features that were decided last"},
-		{500, 5, 1, 120, "of the last 1 launch of each arm"},
+		{30, 6, 4, 30, "the last 4 launches of each arm"},
+		{121, 1, 1, 120, "the last 120 of 121 decided features"},
+		{500, 5, 1, 120, "the last 1 launch of each arm"},
 	} {
 		b := &builder{Model: &Model{}}
 		var rows []report.Row

@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// Standing is where the tests of one feature stand while its session goes on.
+// Standing is where the tests of one feature stand while its session continues.
 type Standing struct {
 	Feature, Phase string
 	Facts          []Fact

@@ -182,7 +182,7 @@ func (t *writer) sources(f *plans.Feature) {
 		}
 	}
 	if own == nil || len(own.Trees) == 0 {
-		t.line("No source tree is on record%s.\n", map[bool]string{true: "", false: ": it was not launched yet"}[own != nil])
+		t.line("No source tree is recorded%s.\n", map[bool]string{true: "", false: ": not launched yet"}[own != nil])
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.Trees)) {
@@ -207,7 +207,7 @@ func (t *writer) diffed(sum string) (files []string) {
 	}
 	text, err := t.st.Get(sum)
 	if err != nil {
-		return []string{"the recorded diff is gone: " + err.Error()}
+		return []string{"the recorded diff is missing: " + err.Error()}
 	}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)

@@ -23,7 +23,7 @@ func (t *writer) results() {
 	if t.plan.Summary != "" {
 		t.line("%s\n", t.plan.Summary)
 	}
-	t.line("Written by `mxflow report --dir`; text between keep marks is yours and stays.\n")
+	t.line("Written by `mxflow report --dir`; text between keep marks is yours and is preserved.\n")
 	t.keep("summary")
 	t.parts(report.Headline, report.Gates, report.People, report.Again)
 	t.best()
@@ -80,7 +80,7 @@ func (t *writer) best() {
 	}
 	t.table([]string{"Metric", "Baseline", "Current", "Change", "Best of all runs", "Change", "Configuration", "Date"}, rows)
 	t.line("Current is the newest session of the accepted stack, or of the baseline while nothing is accepted. Changes are against the baseline of the")
-	t.line("same session, or its newest where that has none. The best of many runs is too good on average: what is demonstrated is in the gates.\n")
+	t.line("same session, or its newest where that has none. The best of many runs is optimistic on average: the gates have the demonstrated results.\n")
 }
 
 // columns are the metrics that a matrix has.

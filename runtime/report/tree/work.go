@@ -27,7 +27,7 @@ func (t *writer) todos() {
 				continue
 			}
 			text := func(name string) string { return fmt.Sprint(s.Attrs[name]) }
-			today, when := "not looked at yet", "–"
+			today, when := "not checked yet", "–"
 			if h := t.st.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
 				last := h[len(h)-1]
 				today, when = strings.Join(append([]string{string(last.Verdict)}, tell.Lines(last.Reasons)...), "\n"), date(last.Time)
@@ -40,8 +40,8 @@ func (t *writer) todos() {
 	}
 	t.file("UPSTREAM_TODOS.md", func() {
 		t.line("# Upstream TODOs of plan %s\n", t.plan.Name)
-		t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Looked at"}, rows)
-		t.line("A note passes while its snippet is there, also at another place, and fails where it was changed or is gone: then look whether it is done.\n")
+		t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Checked"}, rows)
+		t.line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then check if it is done.\n")
 		t.keep("notes")
 	})
 }

@@ -27,11 +27,11 @@ type File struct {
 // is in keep regions stays.
 func Write(dir string, files []File, force bool) (changed []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be made: %w", dir, err)
+		return nil, fmt.Errorf("cannot create the folder %s: %w", dir, err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be written to: %w", dir, err)
+		return nil, fmt.Errorf("cannot write to %s: %w", dir, err)
 	}
 	defer root.Close()
 	var todo []File
@@ -68,11 +68,11 @@ func existing(root *os.Root, name string) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("%s is a symbolic link, and the report follows none: remove it, or choose another folder", at)
+			return nil, fmt.Errorf("%s is a symbolic link, which the report does not follow: remove it, or choose another folder", at)
 		case at == name && !info.Mode().IsRegular():
-			return nil, errors.New("there is something that is no file: remove it, or choose another folder")
+			return nil, errors.New("it is not a regular file: remove it, or choose another folder")
 		case at != name && !info.IsDir():
-			return nil, fmt.Errorf("%s is no folder: remove it, or choose another folder", at)
+			return nil, fmt.Errorf("%s is not a folder: remove it, or choose another folder", at)
 		}
 	}
 	return root.ReadFile(name)
@@ -89,16 +89,16 @@ func replace(root *os.Root, files []File) (changed []string, err error) {
 	}()
 	for _, f := range files {
 		if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
-			return nil, fmt.Errorf("the report cannot be written: %w", err)
+			return nil, fmt.Errorf("cannot write the report: %w", err)
 		}
 		written = append(written, f.Path)
 		if err := root.WriteFile(f.Path+aside, []byte(f.Text), 0o644); err != nil {
-			return nil, fmt.Errorf("the report cannot be written: %w", err)
+			return nil, fmt.Errorf("cannot write the report: %w", err)
 		}
 	}
 	for _, f := range files {
 		if err := root.Rename(f.Path+aside, f.Path); err != nil {
-			return changed, fmt.Errorf("the report cannot be written: %w", err)
+			return changed, fmt.Errorf("cannot write the report: %w", err)
 		}
 		changed = append(changed, f.Path)
 	}
@@ -106,14 +106,14 @@ func replace(root *os.Root, files []File) (changed []string, err error) {
 }
 
 // renewed is the new text of a file with the keep regions of the old one, and its seal.
-// An error begins with the line, where there is one.
+// An error starts with the line, where there is one.
 func renewed(f File, old []byte, force bool) (string, error) {
 	markdown := path.Ext(f.Path) == ".md"
 	kept := []region(nil)
 	if old != nil {
 		sealedText, was, found := cutSeal(string(old))
 		if !found {
-			return "", errors.New(" was not written by mxflow, so it is not overwritten. Move it away, or choose another folder")
+			return "", errors.New(" was not written by mxflow, so it was not overwritten. Move it away, or choose another folder")
 		}
 		var err error
 		if markdown {
@@ -122,7 +122,7 @@ func renewed(f File, old []byte, force bool) (string, error) {
 			}
 		}
 		if digest(sealedText, kept) != was && !force {
-			return "", errors.New(" was changed since mxflow wrote it, so it is not overwritten. Move what you wrote between <!-- keep NAME --> and <!-- /keep -->, or into notes of the plan; --force loses it")
+			return "", errors.New(" was edited after mxflow wrote it, so it was not overwritten. Move your text between <!-- keep NAME --> and <!-- /keep -->, or into notes of the plan; --force discards it")
 		}
 	}
 	text := f.Text
@@ -193,16 +193,16 @@ func regions(text string) (list []region, err error) {
 	for _, m := range keepMark.FindAllStringSubmatchIndex(text, -1) {
 		switch begins := m[2] >= 0; {
 		case begins && open >= 0:
-			return nil, fmt.Errorf(":%d: a keep region begins within %q: end that with <!-- /keep --> first", line(m[0]), list[len(list)-1].name)
+			return nil, fmt.Errorf(":%d: a keep region starts inside %q: end that with <!-- /keep --> first", line(m[0]), list[len(list)-1].name)
 		case begins:
 			name := text[m[2]:m[3]]
 			if slices.ContainsFunc(list, func(r region) bool { return r.name == name }) {
-				return nil, fmt.Errorf(":%d: a second keep region %q: give it another name", line(m[0]), name)
+				return nil, fmt.Errorf(":%d: duplicate keep region %q: give it another name", line(m[0]), name)
 			}
 			open = m[0]
 			list = append(list, region{name: name, from: m[0]})
 		case open < 0:
-			return nil, fmt.Errorf(":%d: <!-- /keep --> ends no keep region: remove it, or add <!-- keep NAME --> before it", line(m[0]))
+			return nil, fmt.Errorf(":%d: <!-- /keep --> without a keep region: remove it, or add <!-- keep NAME --> before it", line(m[0]))
 		default:
 			open, list[len(list)-1].to = -1, m[1]
 		}
@@ -217,7 +217,7 @@ func regions(text string) (list []region, err error) {
 }
 
 // withKept puts what was kept in the place of the text's own regions; what has no place
-// any more stands at the end.
+// any more is at the end.
 func withKept(text string, own, kept []region) string {
 	var b strings.Builder
 	from := 0

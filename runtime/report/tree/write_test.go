@@ -29,7 +29,7 @@ func TestWrite(t *testing.T) {
 		{name: "a region of their own", change: func(s string) string {
 			return strings.Replace(s, "Numbers.\n", "Numbers.\n\n<!-- keep own -->\nMine.\n<!-- /keep -->\n", 1)
 		}, next: other, holds: "<!-- keep own -->\nMine.\n<!-- /keep -->"},
-		{name: "a number", change: func(s string) string { return strings.Replace(s, "Numbers", "Better numbers", 1) }, next: other, want: "was changed since mxflow wrote it"},
+		{name: "a number", change: func(s string) string { return strings.Replace(s, "Numbers", "Better numbers", 1) }, next: other, want: "was edited after mxflow wrote it"},
 		{name: "a number, force", change: func(s string) string {
 			return strings.NewReplacer("Numbers", "Better numbers", "notes -->\n", "notes -->\nKept.\n").Replace(s)
 		}, next: other, force: true, holds: "Kept."},
@@ -37,13 +37,13 @@ func TestWrite(t *testing.T) {
 		{name: "somebody's own file, force", change: func(string) string { return "# Mine\n" }, next: other, force: true, want: "was not written by mxflow"},
 		{name: "an empty file", change: func(string) string { return "" }, next: other, want: "was not written by mxflow"},
 		{name: "no end", change: func(s string) string { return strings.Replace(s, "<!-- /keep -->", "", 1) }, next: other, want: `page.md:5: the keep region "notes" has no end`},
-		{name: "no beginning", change: func(s string) string { return strings.Replace(s, "<!-- keep notes -->", "", 1) }, next: other, want: "ends no keep region"},
+		{name: "no beginning", change: func(s string) string { return strings.Replace(s, "<!-- keep notes -->", "", 1) }, next: other, want: "without a keep region"},
 		{name: "one in another", change: func(s string) string {
 			return strings.Replace(s, "notes -->\n", "notes -->\n<!-- keep two -->\n", 1)
-		}, next: other, want: `page.md:6: a keep region begins within "notes"`},
+		}, next: other, want: `page.md:6: a keep region starts inside "notes"`},
 		{name: "one name twice", change: func(s string) string {
 			return strings.Replace(s, "Numbers.\n", "<!-- keep notes -->\n<!-- /keep -->\n", 1)
-		}, next: other, want: `a second keep region "notes"`},
+		}, next: other, want: `duplicate keep region "notes"`},
 	} {
 		dir := t.TempDir()
 		write := func(text string, force bool) ([]string, error) {

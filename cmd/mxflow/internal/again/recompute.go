@@ -80,7 +80,7 @@ func (out *Recomputation) Verdict() (exit int, err error) {
 	case differ > 1:
 		return verdict.ExitFail, fmt.Errorf("%d launches contradict their raw data", differ)
 	case missing > 0:
-		return verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", tell.Count(missing, "launch"))
+		return verdict.ExitInconclusive, fmt.Errorf("cannot recompute %s without raw data", tell.Count(missing, "launch"))
 	case !out.Agrees:
 		return verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics from samples")
 	}

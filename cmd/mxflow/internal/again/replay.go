@@ -75,7 +75,7 @@ func (out *Result) Verdict() (exit int, err error) {
 	case n[replay.Differs] > 0:
 		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision"))
 	case n[replay.Broken] > 0:
-		return verdict.ExitBroken, fmt.Errorf("%s cannot be decided again: raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
+		return verdict.ExitBroken, fmt.Errorf("cannot decide %s again: raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
 	case out.partly > 0:
 		return verdict.ExitInconclusive, fmt.Errorf("for %s in force only the tests could be computed again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision"))
 	case n[replay.Agrees] == 0:

@@ -183,7 +183,7 @@ func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []by
 		}
 		return name, text, err
 	}
-	return "", nil, cmp.Or(missing, fmt.Errorf("%s cannot be read: see validate", s.Path))
+	return "", nil, cmp.Or(missing, fmt.Errorf("cannot read %s: see validate", s.Path))
 }
 
 // rewritten is the text of a file as edit leaves it. YAML is edited as the HCL that it

@@ -72,8 +72,8 @@ func newAttestCommand(h Host) *cobra.Command {
 		Long: `Writes an in-toto Statement v1 in a DSSE envelope, signed with your key: the form in
 which cosign, policy engines and package registries read test results.
 
-  test-result  passed, warned (waived) and failed gates and features. PASSED where every
-               gate passed, WARNED where a waiver stands in for one, else FAILED
+  test-result  passed, warned (waived) and failed gates and features. PASSED if every
+               gate passed, WARNED if one was waived, otherwise FAILED
   decisions    mxflow's own: every standing decision with rules, values and intervals,
                and the signed checkpoint of the ledger
 

@@ -50,7 +50,7 @@ func Command(h Host, more ...*cobra.Command) *cobra.Command {
 		Long: `Shows every attempt at every gate and feature, and at a feature's criteria on each
 engine that confirms it, the old ones too: the rule, the values on both sides with
 unit and n, the verdict, and why it was decided then.
-Waivers and retractions stand where they happened: who, why and, of a waiver, until
+Waivers and retractions are listed where they happened: who, why and, for a waiver, until
 when.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -103,14 +103,14 @@ func verified(st *store.Store, key string) (rep ledger.Report, signer string, er
 func signedBy(rep ledger.Report, given string) (string, error) {
 	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
 	if rep.Note == nil {
-		return "", fmt.Errorf("there is no %s: records may have been cut off at the end. Compare with a copy; if the ledger is whole, sign it: mxflow audit sign", checkpoint)
+		return "", fmt.Errorf("there is no %s: records may be missing at the end. Compare with a copy; if the ledger is complete, sign it: mxflow audit sign", checkpoint)
 	}
 	key, err := PublicKey(given, checkpoint)
 	if err != nil {
 		return "", err
 	}
 	if key, err = rep.SignedBy(strings.TrimSpace(key), signing.Verify); err != nil {
-		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key); if nobody signed and the ledger is whole, sign it: mxflow audit sign", checkpoint, err)
+		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key); if it was never signed and the ledger is complete, sign it: mxflow audit sign", checkpoint, err)
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
 		return "", fmt.Errorf("%s: %s at the end not signed. If an apply is running, try again when it has finished; if it was killed, the next apply signs", checkpoint, tell.Count(n, "record"))

@@ -17,9 +17,9 @@ func newSignCommand(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sign [PLAN]",
 		Short: "Sign a ledger that your key has not signed yet",
-		Long: `Signs the ledger as it is, and with that says that it is whole: one from before there
-were signatures, one whose checkpoint is gone, or one that another key signed, which the
-ledger then records. Compare it with a copy first. apply signs by itself only what your
+		Long: `Signs the ledger as it is, declaring it complete: one from before there
+were signatures, one without a checkpoint, or one that another key signed, which the
+ledger then records. Compare it with a copy first. apply only signs a ledger that your
 key has signed before.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,14 +45,14 @@ func newRotateCommand(h Host) *cobra.Command {
 	var from string
 	c := &cobra.Command{
 		Use:   "rotate [PLAN]",
-		Short: "Give the ledger to a new key",
-		Long: `Makes a new key in the place of yours, which is kept beside it, and records in the
-ledger that the old one signed the new one over: who verifies with the old public key
-is led to the new one. Run it again for each other ledger that the old key signed;
-your key then stays as it is.
+		Short: "Hand the ledger over to a new key",
+		Long: `Replaces your key with a new one, keeps the old one beside it, and records in the
+ledger that the old key signed the new one: verifying with the old public key then
+accepts the new one. Run it again for every other ledger that the old key signed;
+your key then stays the same.
 
---from names the old key's file where yours is in MXFLOW_SIGNING_KEY. Where the old
-key is lost, audit sign takes the ledger over, and others have to be told.`,
+--from gives the old key's file if yours is in MXFLOW_SIGNING_KEY. If the old
+key is lost, audit sign takes the ledger over, and you must tell others.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, done, err := h.Writer(args)
@@ -105,7 +105,7 @@ func rotated(st *store.Store, from string) (old, now *signing.Key, err error) {
 			return old, now, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: neither your key nor an earlier one of yours signed its checkpoint: name the file of the key that did (--from), or, if that is lost, take it over: mxflow audit sign", st.LedgerName())
+	return nil, nil, fmt.Errorf("%s: none of your keys, current or earlier, signed its checkpoint: give the file of the key that did (--from), or, if it is lost, take the ledger over: mxflow audit sign", st.LedgerName())
 }
 
 func newKeyCommand(h Host) *cobra.Command {

@@ -20,12 +20,12 @@ func newProveCommand(h Host) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prove RECORD [PLAN|FILE]",
 		Short: "Prove, without the ledger, that a record is in it",
-		Long: `Prints one record with its inclusion proof and the signed checkpoint, as JSON: whoever
-has the public key can tell that the record is in the ledger, and sees no other. RECORD
-is a number as audit verify counts (from 0), a launch, a run, or a node or feature,
-whose newest decision it is.
+		Long: `Prints one record with its inclusion proof and the signed checkpoint, as JSON: anyone with
+the public key can verify that it is in the ledger, without seeing other records. RECORD
+is a number (from 0, as audit verify counts), a launch, a run, or a node or feature,
+for its newest decision.
 
---verify checks such a proof from a file. Exit status 2 where it proves nothing.`,
+--verify checks such a proof from a file. Exit status 2 if it proves nothing.`,
 		Example: "  mxflow audit prove cutlass plan.hcl > proof.json\n  mxflow audit prove --verify --key kim.pub proof.json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -118,12 +118,12 @@ func newConsistencyCommand(h Host) *cobra.Command {
 		Use:   "consistency OLD [NEW]",
 		Short: "Prove that the ledger has only grown since an older state",
 		Long: `Looks up two states of the ledger of this folder (or --state), each the file of a
-checkpoint that was kept or a tree hash; NEW is the ledger as it is where none is named.
+kept checkpoint or a tree hash; NEW defaults to the current ledger.
 Nothing but records may have come between them. --json has the consistency proof of
-RFC 6962, which shows the same to who has both roots and no ledger.
+RFC 6962, which shows the same to anyone with both roots but no ledger.
 
-The signature of OLD is not checked, since you kept it yourself.
-Exit status 2 where the ledger never had one of the states.`,
+The signature of OLD is not checked, because you kept it yourself.
+Exit status 2 if the ledger never had one of the states.`,
 		Example: "  mxflow audit consistency kept.checkpoint\n  mxflow audit consistency --json OLDHASH NEWHASH",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {

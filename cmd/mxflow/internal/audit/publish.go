@@ -28,13 +28,13 @@ func newPublishCommand(h Host) *cobra.Command {
 		Use:   "publish [PLAN]",
 		Short: "Publish the signed checkpoint where others keep it",
 		Long: `Writes the signed checkpoint into the git repository of the plan: as a note of the
-commit that is checked out (--git-notes, refs/notes/mxflow/PLAN), or as a tag
-(--git-tag, mxflow/PLAN/RECORDS). Push it: a checkpoint is a witness where somebody
-else keeps it. audit verify --git holds the ledger against all that are there.
+checked-out commit (--git-notes, refs/notes/mxflow/PLAN), or as a tag
+(--git-tag, mxflow/PLAN/RECORDS). Push it: a checkpoint is a witness only if somebody
+else keeps it. audit verify --git checks the ledger against all of them.
 
 Without a flag it runs the command mxflow/publish in the folder of your configuration,
-as every apply does where there is one, with the checkpoint on standard input and the
-plan's name in MXFLOW_PLAN. A plan cannot name it: whoever may change the plan must
+as every apply does if it exists, with the checkpoint on standard input and the
+plan's name in MXFLOW_PLAN. A plan cannot set it: those who can change the plan must
 not choose the witness.`,
 		Example: "  mxflow audit publish --git-notes plan.hcl && git push origin refs/notes/mxflow/*\n  mxflow audit verify --git plan.hcl",
 		Args:    cobra.MaximumNArgs(1),

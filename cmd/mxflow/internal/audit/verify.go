@@ -20,10 +20,10 @@ func newVerifyCommand(h Host) *cobra.Command {
 		Use:   "verify [PLAN|FILE]",
 		Short: "Recompute the whole ledger and check every byte of it",
 		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that a known
-key signed all of it, and that every artifact a record names is there and unchanged.
-With --root, a tree hash that was kept elsewhere must be one that this ledger had:
-that finds what even the holder of the key rewrote. With --size, it must have that many
-records: that finds an older copy put in its place. FILE is what audit export wrote. Exit
+key signed all of it, and that every artifact of a record exists and is unchanged.
+With --root, the ledger must once have had this tree hash, which you kept elsewhere:
+that detects what even the holder of the key rewrote. With --size, it must have that many
+records: that detects an older copy in its place. FILE is the output of audit export. Exit
 status 2 when anything is wrong, or not signed.`,
 		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
 		Args:    cobra.MaximumNArgs(1),

@@ -240,7 +240,7 @@ func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
 // whole reports what a result file lacks: it may have been edited, or cut.
 func (r *Result) Whole() error {
 	if len(r.Cells) == 0 {
-		return errors.New("it holds no cell")
+		return errors.New("it has no cells")
 	}
 	for i, c := range r.Cells {
 		if c.Label == "" || slices.ContainsFunc(r.Cells[:i], func(d Cell) bool { return d.Label == c.Label }) {

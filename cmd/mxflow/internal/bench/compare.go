@@ -63,7 +63,7 @@ func (b *Request) compareFiles(h Host) (done bool, err error) {
 		return false, nil
 	}
 	if !slices.Contains([]string{"", "md"}, b.format) && b.out == "" {
-		return true, b.wrong("compare", "it prints text, which cannot be combined with %s: send that to a file with --out FILE", b.format)
+		return true, b.wrong("compare", "it prints text, which cannot be combined with %s: write that to a file with --out FILE", b.format)
 	}
 	if b.earlier, err = readEarlier(b.compare); err != nil {
 		return true, err

@@ -160,7 +160,7 @@ func (b *Request) check(set func(flag string) bool) error {
 		return err
 	}
 	if _, ok := kinds.Lookup(b.kind); b.kind != "" && !ok {
-		return b.wrong("engine", "there is no kind %q: see mxflow engine kinds", b.kind)
+		return b.wrong("engine", "unknown kind %q: see mxflow engine kinds", b.kind)
 	}
 	for _, list := range []struct {
 		flag       string
@@ -191,7 +191,7 @@ func (b *Request) check(set func(flag string) bool) error {
 	}
 	for i, r := range b.rate {
 		if !(r > 0 && r <= mostMany) {
-			return b.wrong("rate", "%v is not between 0 and %d requests a second", r, mostMany)
+			return b.wrong("rate", "%v is not between 0 and %d requests per second", r, mostMany)
 		}
 		if slices.Contains(b.rate[:i], r) {
 			return b.wrong("rate", "%v is listed twice", r)
@@ -221,13 +221,13 @@ func (b *Request) check(set func(flag string) bool) error {
 	case b.randomTokens && b.api == "chat":
 		return b.wrong("random-tokens", "a chat takes messages, not token ids: leave out --api chat")
 	case b.dataset != "" && (set("pp") || set("depth") || b.randomTokens):
-		return b.wrong("dataset", "the file determines what is sent: leave out --pp, --depth and --random-tokens")
+		return b.wrong("dataset", "the file determines the prompts: remove --pp, --depth and --random-tokens")
 	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
-		return b.wrong("depth-cached", "there is no context to put into a cache: give --depth")
+		return b.wrong("depth-cached", "there is no context to cache: set --depth")
 	case b.plot != "" && !slices.Contains([]string{".svg", ".png"}, filepath.Ext(b.plot)):
 		return b.wrong("plot", "%q ends in neither .svg nor .png", b.plot)
 	case b.requestTimeout <= 0 || b.firstTimeout <= 0 || b.maxLag < 0:
-		return fmt.Errorf("time limits must be above zero")
+		return fmt.Errorf("time limits must be positive")
 	}
 	for _, h := range b.headers {
 		name, value := cutHeader(h)
@@ -376,7 +376,7 @@ func (b *Request) key() (string, error) {
 		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
 	}
 	if err := endpoint.CheckKey(key); err != nil {
-		return "", b.wrong("api-key-env", "the value of %s cannot be sent: %v", b.keyEnv, err)
+		return "", b.wrong("api-key-env", "the value of %s is invalid: %v", b.keyEnv, err)
 	}
 	return key, nil
 }
@@ -531,7 +531,7 @@ func (b *Request) openRaw() error {
 		return b.wrong("raw", "%v", err)
 	}
 	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
-		return b.wrong("raw", "%s holds runs of another measurement: choose another folder, or empty it", b.raw)
+		return b.wrong("raw", "%s has runs of another measurement: choose another folder, or empty it", b.raw)
 	}
 	probe, err := os.CreateTemp(b.raw, ".mxflow-writing-*")
 	if err != nil {
@@ -582,7 +582,7 @@ func (b *Request) openFiles() (f outputs, err error) {
 		}
 		file, openErr := files.Open(path)
 		if openErr != nil {
-			err = b.wrong(flag, "%s cannot be written: %v", path, lang.Reason(openErr))
+			err = b.wrong(flag, "cannot write %s: %v", path, lang.Reason(openErr))
 		}
 		return file
 	}

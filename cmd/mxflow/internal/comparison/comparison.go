@@ -218,12 +218,12 @@ func sharedWords(r *ab.Result, q *ab.Question) string {
 		}
 		seen[p.Name] = true
 		a := ab.Said(r.A.All, p.Name)
-		if a == "not said" || a != ab.Said(r.B.All, p.Name) {
+		if a == "not reported" || a != ab.Said(r.B.All, p.Name) {
 			continue
 		}
 		same = append(same, p.Name+" "+strings.Trim(a, `"`))
 	}
-	if v := ab.Said(r.A.All, "version"); v != "not said" && v == ab.Said(r.B.All, "version") {
+	if v := ab.Said(r.A.All, "version"); v != "not reported" && v == ab.Said(r.B.All, "version") {
 		version = " " + strings.Trim(v, `"`)
 	}
 	if version == "" && len(same) == 0 {
@@ -334,7 +334,7 @@ func toKnow(r *ab.Result) (list []string) {
 					broke++
 				}
 			}
-			list = append(list, fmt.Sprintf("The server of %s broke in %d of %d measured starts, which give no number.", side.name, broke, starts))
+			list = append(list, fmt.Sprintf("The server of %s crashed in %d of %d measured starts, which have no numbers.", side.name, broke, starts))
 		}
 	}
 	for _, moved := range r.Moved {
@@ -377,9 +377,9 @@ func testWords(t *verdict.Test) string {
 	text := fmt.Sprintf("%s of each: %s for a pass (required ≤ %s), %s for a fail (required ≤ %s)", how, tell.PIs(look.PPass), tell.PLevel(t.Pass), tell.PIs(look.PFail), tell.PLevel(t.Fail))
 	switch {
 	case t.Stop == verdict.StopScreen:
-		text = "screened: one launch of each shows only a difference that is far off, as this one is"
+		text = "screened: one launch of each only shows a difference far beyond the threshold, as here"
 	case look.N == 1:
-		text = "none: one launch of each shows only a difference that is far off"
+		text = "none: one launch of each only shows a difference far beyond the threshold"
 	}
 	switch t.Stop {
 	case verdict.StopFutile:

@@ -125,7 +125,7 @@ func TestToKnow(t *testing.T) {
 	r.B.Replaced, r.B.Broke = 3, 2
 	r.B.All = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: fact("it broke")}}
 	r.A.Replaced = 1 // disturbed
-	want := []string{"The server of B broke in 3 of 5 measured starts, which give no number.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
+	want := []string{"The server of B crashed in 3 of 5 measured starts, which have no numbers.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
 	if got := toKnow(r); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("to know: %q", got)
 	}
@@ -260,7 +260,7 @@ func TestOutput(t *testing.T) {
 				Verdict: c.end.Verdict, Exit: c.end.Exit, Metric: metric, Unit: claim.Metric.Unit, Same: 23,
 				Levels:  []ledger.Level{{Name: "smoke", Verdict: verdict.Pass, Reasons: facts(`answered " Paris."`)}, {Name: "benchmark", Verdict: verdict.Pass}},
 				Metrics: abRows(),
-				Differs: []ab.Diff{{What: "KERNEL", A: "marlin", B: "gemm", Intended: "yes: it is what is compared"}},
+				Differs: []ab.Diff{{What: "KERNEL", A: "marlin", B: "gemm", Intended: "yes: compared"}},
 			}
 			c.fill(q, r)
 			conclude(r, q, &c.end)

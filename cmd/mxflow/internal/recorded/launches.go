@@ -73,7 +73,7 @@ func statistic(s measure.Summary, stat string) string {
 // printLacking explains what stands for statistics in rows that take more values.
 func printLacking(on table.Screen, rows [][]string) {
 	if slices.ContainsFunc(slices.Concat(rows...), func(cell string) bool { return strings.HasPrefix(cell, lacking) }) {
-		fmt.Fprintln(on, "\nn 8/299: 8 values do not show this percentile, which takes 299.")
+		fmt.Fprintln(on, "\nn 8/299: only 8 values; this percentile needs 299.")
 	}
 }
 

@@ -82,7 +82,7 @@ func Plan(kind, dir string, yaml bool) (path string, err error) {
 		plan, problems = convert.Format(path, plan)
 	}
 	if problems != nil {
-		return "", fmt.Errorf("the plan for %s cannot be written: %w", kind, problems.Diagnostics)
+		return "", fmt.Errorf("cannot write the plan for %s: %w", kind, problems.Diagnostics)
 	}
 	switch err := files.Create(path, plan); {
 	case errors.Is(err, fs.ErrExist):

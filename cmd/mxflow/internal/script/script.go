@@ -55,7 +55,7 @@ func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (s
 	case "json":
 		return s.json()
 	}
-	return "", fmt.Errorf("there is no format %q: use shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
+	return "", fmt.Errorf("unknown format %q: use shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
 }
 
 // script is a shell script that reproduces a variant, while it is written.

@@ -16,7 +16,7 @@ knob "context" {
     must_see { log = ["*long*"] }
   }
 }
-workload "many" { # ERROR: More at once than the engine takes
+workload "many" { # ERROR: Concurrency above the engine's limit
   prompt_tokens = 512
   output_tokens = 32
   concurrency   = [1, 2, 4]
@@ -33,7 +33,7 @@ workload "open" {
   rate            = 4
   max_concurrency = 4
 }
-workload "long" { # ERROR: Longer than the engine takes
+workload "long" { # ERROR: Requests above the engine's context length
   prompt_tokens = 4096
   output_tokens = 100
   depth         = [0, 4096]
@@ -42,7 +42,7 @@ workload "fits" {
   prompt_tokens = 4096
   output_tokens = 4096
 }
-workload "talk" { # ERROR: Longer than the engine takes
+workload "talk" { # ERROR: Requests above the engine's context length
   api           = "chat"
   turns         = 10
   output_tokens = 500

@@ -39,25 +39,25 @@ baseline {
 
 phase "port" {
   feature "two_knobs" {
-    choose = { cache = ["on"], spec = ["short", "long"] } # ERROR: Not one knob to choose
+    choose = { cache = ["on"], spec = ["short", "long"] } # ERROR: choose takes one knob
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }
   }
   feature "no_knob" {
-    choose = {} # ERROR: Not one knob to choose
+    choose = {} # ERROR: choose takes one knob
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }
   }
   feature "one_value" {
-    choose = { spec = ["short"] } # ERROR: Not several values to choose
+    choose = { spec = ["short"] } # ERROR: Wrong number of values in choose
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }
   }
   feature "none" {
-    choose = { spec = [] } # ERROR: Not several values to choose
+    choose = { spec = [] } # ERROR: Wrong number of values in choose
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }
@@ -113,7 +113,7 @@ phase "port" {
   }
   feature "prefers_alone" {
     set    = { spec = "short" }
-    prefer = "chat.tg" # ERROR: Nothing to prefer
+    prefer = "chat.tg" # ERROR: prefer without choose
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }

@@ -59,7 +59,7 @@ knob "moe" {
     }
     must_not_see {
       log = ["*b*"]
-      lines { # ERROR: Count of what must not be seen
+      lines { # ERROR: Count in must_not_see
         any_of = ["*a*"]
       }
     }

@@ -64,7 +64,7 @@ phase "port" {
       rule = "chat.tg / (1 - chat.error_rate) >= 30" # ERROR: Product of measurements
     }
     criterion "c10" {
-      rule = "chat.tg / (engine.crashes + 1) >= 30" # ERROR: Counted and measured in one comparison
+      rule = "chat.tg / (engine.crashes + 1) >= 30" # ERROR: Count and measurement in one comparison
     }
     criterion "c11" {
       rule = "chat.tg >= 0.9 * chat.tg.base + 5" # ERROR: Relative and absolute in one comparison

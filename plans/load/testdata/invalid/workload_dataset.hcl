@@ -29,7 +29,7 @@ workload "damaged" {
   }
 }
 workload "lengths" {
-  prompt_tokens = 8 # ERROR: Two ways to say the same
+  prompt_tokens = 8 # ERROR: Conflicting arguments
   output_tokens = 8
   dataset {
     file = "workload_rows.jsonl"
@@ -39,8 +39,8 @@ workload "made" {
   output_tokens = 8
   api           = "chat"
   warmup        = 0
-  depth         = 512 # ERROR: No use in this workload
-  system_tokens = 64 # ERROR: No use in this workload
+  depth         = 512 # ERROR: Argument has no effect
+  system_tokens = 64 # ERROR: Argument has no effect
   dataset {
     file = "workload_rows.jsonl"
   }
@@ -71,7 +71,7 @@ workload "timeless" {
   api           = "chat"
   output_tokens = 8
   warmup        = 0
-  arrival       = "trace" # ERROR: No use in this workload
+  arrival       = "trace" # ERROR: Argument has no effect
   dataset {
     file = "workload_rows.jsonl"
   }

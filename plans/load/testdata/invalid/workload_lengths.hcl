@@ -1,6 +1,6 @@
 plan "p" {}
 workload "both" {
-  prompt_tokens = 512 # ERROR: Two ways to say the same
+  prompt_tokens = 512 # ERROR: Conflicting arguments
   output_tokens = 32
   prompt_lengths {
     distribution = "normal"
@@ -34,12 +34,12 @@ workload "halves" {
 workload "order" {
   prompt_lengths {
     distribution = "uniform"
-    min          = 100 # ERROR: Lengths contradict each other
+    min          = 100 # ERROR: Contradictory lengths
     max          = 10
   }
   output_lengths {
     distribution = "normal"
-    mean         = 900 # ERROR: Lengths contradict each other
+    mean         = 900 # ERROR: Contradictory lengths
     std          = 20
     max          = 800
   }

@@ -16,28 +16,28 @@ workload "two_loops" {
   output_tokens = 8
   concurrency   = 4 # ERROR: Two ways to pace
   rate          = 2
-  min_reached   = 0.5 # ERROR: No use in this workload
+  min_reached   = 0.5 # ERROR: Argument has no effect
 }
 workload "closed" {
   prompt_tokens   = 8
   output_tokens   = 8
-  rate_to         = 4 # ERROR: No use in this workload
-  arrival         = "constant" # ERROR: No use in this workload
-  burstiness      = 0.5 # ERROR: No use in this workload
-  max_concurrency = 8 # ERROR: No use in this workload
+  rate_to         = 4 # ERROR: Argument has no effect
+  arrival         = "constant" # ERROR: Argument has no effect
+  burstiness      = 0.5 # ERROR: Argument has no effect
+  max_concurrency = 8 # ERROR: Argument has no effect
 }
 workload "shape" {
   prompt_tokens = 8
   output_tokens = 8
   rate          = [2, 4]
-  rate_to       = 4 # ERROR: No use in this workload
+  rate_to       = 4 # ERROR: Argument has no effect
   arrival       = "gamma" # ERROR: Missing burstiness
 }
 workload "traced" {
   prompt_tokens = 8
   output_tokens = 8
-  rate          = 1 # ERROR: No use in this workload
-  arrival       = "trace" # ERROR: No use in this workload
+  rate          = 1 # ERROR: Argument has no effect
+  arrival       = "trace" # ERROR: Argument has no effect
 }
 workload "few" {
   prompt_tokens = 8

@@ -22,29 +22,29 @@ workload "numbers" {
 workload "talk" {
   prompt_tokens = 8
   output_tokens = 8
-  turns         = 3 # ERROR: No use in this workload
+  turns         = 3 # ERROR: Argument has no effect
 }
 workload "system" {
   prompt_tokens = 8
   output_tokens = 8
-  system_tokens = 64 # ERROR: No use in this workload
+  system_tokens = 64 # ERROR: Argument has no effect
 }
 workload "template" {
   prompt_tokens  = 8
   output_tokens  = 8
-  count_template = false # ERROR: No use in this workload
+  count_template = false # ERROR: Argument has no effect
 }
 workload "ids" {
   prompt_tokens = 8
   output_tokens = 8
   api           = "chat"
-  prompts       = "random" # ERROR: No use in this workload
+  prompts       = "random" # ERROR: Argument has no effect
 }
 workload "nothing_cached" {
   prompt_tokens = 8
   output_tokens = 8
   depth         = [0]
-  depth_cached  = true # ERROR: No use in this workload
+  depth_cached  = true # ERROR: Argument has no effect
   top_k         = 40 # WARNING: Sampling has no effect
 }
 workload "limits" {

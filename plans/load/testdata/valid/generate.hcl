@@ -59,7 +59,7 @@ target "other" {
   metrics  = { chat_o16 = { tg = each.value == "fast" ? 50 : 10 } }
 }
 
-knob "cache" { # WARNING: Evidence is never looked at
+knob "cache" { # WARNING: Evidence is never checked
   default = "off"
   dynamic "value" {
     for_each = local.globs

@@ -6,7 +6,7 @@ knob "moe" {
   value "all" {
     must_see { log = ["*all experts*"] }
   }
-  value "routed" { # WARNING: Knob rests on configuration
+  value "routed" { # WARNING: Evidence only repeats the configuration
     must_see {
       log      = ["*routed experts*"]
       at_start = true

@@ -37,7 +37,7 @@ phase "port" {
       rule = "chat.tg.gain >= 0.1"
     }
   }
-  gate { # WARNING: Gate does not ask for the kernels
+  gate { # WARNING: Gate does not check the kernels
     rule "it answers" {
       expr = "levels.smoke == 'pass'"
     }

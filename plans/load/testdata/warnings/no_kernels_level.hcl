@@ -1,7 +1,7 @@
 # Evidence is named, and nobody looks.
 plan "p" {}
 engine "embedded" "tiny" {}
-knob "moe" { # WARNING: Evidence is never looked at
+knob "moe" { # WARNING: Evidence is never checked
   default = "all"
   value "all" {
     must_see { log = ["*all experts*"] }
