@@ -164,7 +164,7 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 	}{
 		{"no such container", `there is no container "nobody"`, func(s *engine.Spec) { s.Exec.Container = "nobody" }},
 		{"no such program", `no program "no-such-engine"`, func(s *engine.Spec) { s.Command = []string{"no-such-engine"} }},
-		{"no such folder", `no folder "/nowhere"`, func(s *engine.Spec) { s.Exec.WorkDir = "/nowhere" }},
+		{"no such folder", `no accessible folder "/nowhere"`, func(s *engine.Spec) { s.Exec.WorkDir = "/nowhere" }},
 		{"no such user", "nobody-here", func(s *engine.Spec) { s.Exec.User = "nobody-here" }},
 		{"a name that cannot be unset", `"a.b"`, func(s *engine.Spec) { s.Unset = []string{"a.b"} }},
 		{"mxflow's own path", "{mxflow}", func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }},
@@ -189,7 +189,7 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 			t.Fatal(err)
 		}
 		_, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
-		if err == nil || !strings.Contains(err.Error(), "listens on port 7001") {
+		if err == nil || !strings.Contains(err.Error(), "port 7001 in container") {
 			t.Errorf("a second one gets %v", err)
 		}
 	})

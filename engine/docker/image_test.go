@@ -76,7 +76,7 @@ func TestFetch(t *testing.T) {
 		}
 		return ""
 	}
-	if is, err := fetch(apply(), "missing", 0, maker); is != "missing" || err == nil || !strings.Contains(err.Error(), "phase.build.step.docker_build.it makes it") {
+	if is, err := fetch(apply(), "missing", 0, maker); is != "missing" || err == nil || !strings.Contains(err.Error(), "because phase.build.step.docker_build.it builds it") {
 		t.Errorf("an image of a later step: %s, %v", is, err)
 	}
 	one, err := fetch(l, "missing", 1, nobody)

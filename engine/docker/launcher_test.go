@@ -323,7 +323,7 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	spec.Docker.Entrypoint = []string{"/usr/bin/vllm"}
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	err := inst.Ready(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `the image has no program "/usr/bin/vllm" that can be run (no such file or directory)`) {
+	if err == nil || !strings.Contains(err.Error(), `the image has no executable program "/usr/bin/vllm" (no such file or directory)`) {
 		t.Errorf("Ready: %v", err)
 	}
 }

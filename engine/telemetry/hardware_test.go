@@ -97,7 +97,7 @@ func TestHardware(t *testing.T) {
 	if err := Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 120, MaxPower: 2000, MinClock: 1}); err != nil {
 		t.Error(err)
 	}
-	if err := Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 1}); err == nil || !strings.Contains(err.Error(), "°C, to be at most 1") {
+	if err := Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 1}); err == nil || !strings.Contains(err.Error(), "°C (required ≤ 1") {
 		t.Errorf("as cold as ice: %v", err)
 	}
 	alone := time.Since(zero)
