@@ -80,6 +80,7 @@ var sglangCauses = []Signature{
 	{"Prefill out of memory", "oom", "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
 	{"Out of memory even after retracting", "oom", "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
 	{"Not enough memory. Please try to increase --mem-fraction-static", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
+	{"Loaded weights leave no GPU memory for the KV cache", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
 	{"launch_server.py: error:", "config", "This version does not know a flag, or does not accept its value; see this line."},
 	{"sglang serve: error:", "config", "This version does not know a flag, or does not accept its value; see this line."},
 }
