@@ -68,8 +68,9 @@ func init() {
 		}),
 		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
-		// It ends an answer whose last 800 tokens repeat themselves, also with ignore_eos.
-		Ask: Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true, Extra: map[string]any{"loop_detect_window": 0}},
+		// It takes ignore_eos and says in its log that exllamav3 does not, so the end of text
+		// ends an answer. It also ends one whose last 800 tokens repeat themselves.
+		Ask: Ask{MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true, Extra: map[string]any{"loop_detect_window": 0}},
 
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,
