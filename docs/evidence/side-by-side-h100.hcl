@@ -1,8 +1,8 @@
-# One shape (Qwen3-8B's), the same prompts, three engines on one H100. Weights are random: speed
+# One shape (Qwen3-8B's), the same prompts, several engines on one H100. Weights are random: speed
 # does not depend on them.
 
 plan "side_by_side" {
-  summary = "What three engines make of the same requests on one H100"
+  summary = "What four engines make of the same requests on one H100"
 }
 
 variable "models" {
@@ -16,6 +16,16 @@ variable "vllm" {
 
 variable "sglang" {
   description = "The Python that has SGLang"
+  default     = "python3"
+}
+
+variable "tabby" {
+  description = "TabbyAPI's checkout"
+  default     = "tabbyAPI"
+}
+
+variable "tabby_python" {
+  description = "The Python that has ExLlamaV3"
   default     = "python3"
 }
 
@@ -62,6 +72,23 @@ engine "sglang" "bf16" {
   }
 }
 
+engine "tabbyapi" "bf16" {
+  model = "qwen3-8b"
+
+  process {
+    command = [var.tabby_python, "${var.tabby}/main.py", "--model-name", "{model}", "--disable-auth", "true", "--host", "{host}", "--port", "{port}"]
+  }
+  settings = {
+    model_dir       = var.models # with weights: it has no dummy ones
+    max_model_len   = 4096
+    max_num_seqs    = 8
+    kv_cache_tokens = 40960 # 8 requests take 3072 each before they begin
+  }
+  ready {
+    timeout = "5m"
+  }
+}
+
 engine "llamacpp" "bf16" {
   model = "${var.models}/qwen3-8b.gguf"
 
@@ -97,7 +124,7 @@ protocol "answers" {
 
 phase "side_by_side" {
   step "compare" "engines" {
-    engines   = [engine.vllm.bf16, engine.sglang.bf16, engine.llamacpp.bf16]
+    engines   = [engine.vllm.bf16, engine.sglang.bf16, engine.tabbyapi.bf16, engine.llamacpp.bf16]
     reference = engine.vllm.bf16
     workloads = [workload.chat]
     protocol  = protocol.answers
