@@ -120,8 +120,12 @@ func (c *planCheck) checkQualifies(b *plans.Block, compared plans.Compared) {
 	if p == nil || !server {
 		return
 	}
-	if len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil {
-		c.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "Protocol %q has no level but the benchmark, so nothing would show that answers make sense, and no row would be measured. Add a level before it: level \"smoke\" { … }.", p.Name)
+	qualifies := slices.ContainsFunc(p.Levels, func(level *plans.Block) bool {
+		// Rows of a compare have no knobs, so no kernels to prove.
+		return level.Kind != plans.BenchmarkLevel && (level.Kind != "kernels" || b.Kind == plans.MatrixStep)
+	})
+	if !qualifies {
+		c.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one before the benchmark: level \"smoke\" { … }.", p.Name)
 	}
 	for _, level := range p.Levels {
 		if reference != nil && reference.IsCommand() && c.reg.Levels[level.Kind].Against {
