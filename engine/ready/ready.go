@@ -142,7 +142,7 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 	if exit := w.Exit(); exit != nil {
 		hint := ""
 		if exit.Signal == "SIGKILL" {
-			hint = "; unless someone stopped it, it was probably killed for lack of memory (see dmesg)"
+			hint = "; mxflow did not kill it: the kernel may have, for lack of memory (see dmesg), or the engine itself after an error"
 		}
 		f := w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
 		if portTaken(f.LogTail) {
