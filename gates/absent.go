@@ -6,7 +6,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Lacks is why a statistic is not in a summary, and no fact where it is.
+// Lacks is why a statistic is missing from a summary, or no fact if it is not missing.
 func Lacks(s measure.Summary, stat string) verdict.Reason {
 	if _, there := s.Stats[stat]; there {
 		return verdict.Reason{}
@@ -22,8 +22,8 @@ func Lacks(s measure.Summary, stat string) verdict.Reason {
 	return verdict.New(code.StatUnknown)
 }
 
-// Absent is why a launch has no metric at an address, by what else it measured: where
-// that does not tell, what the metric takes. It is no fact for what is in no catalogue.
+// Absent is why a launch has no metric at an address: what it measured instead or, if
+// that does not tell, what the metric needs. It is no fact for a metric in no catalogue.
 func Absent(metrics map[string]measure.Summary, address string) verdict.Reason {
 	m, known := measure.LookupAddress(address)
 	cell, name := measure.SplitAddress(address)
@@ -40,7 +40,7 @@ func Absent(metrics map[string]measure.Summary, address string) verdict.Reason {
 	return verdict.New(code.AbsentEvidence).On(address)
 }
 
-// absentIn is the cause that requests of a cell show; no fact where they show none.
+// absentIn is the cause that a cell's requests show, or no fact if they show none.
 func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Reason {
 	of := map[string]measure.Summary{}
 	for address, s := range metrics {

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// tied are the arms of a test whose launches are all equal.
+// tied lists the arms of a test whose launches are all equal.
 func tied(t *verdict.Test) (arms []string) {
 	equal := func(values []float64) bool { return len(values) > 1 && slices.Min(values) == slices.Max(values) }
 	if equal(t.Base) {
@@ -22,7 +22,7 @@ func tied(t *verdict.Test) (arms []string) {
 	return arms
 }
 
-// spreadOf says where the spread of tied arms comes from, which no launch shows.
+// spreadOf says where the spread of tied arms comes from, as their launches show none.
 func spreadOf(t *verdict.Test, sc scale, arms []string) verdict.Reason {
 	list := verdict.List("arms", arms)
 	if t.Resolution/math.Sqrt(12) < t.Floor {
@@ -36,8 +36,7 @@ func spreadOf(t *verdict.Test, sc scale, arms []string) verdict.Reason {
 }
 
 // withinLaunch says between which of a launch's ordered values a percentile lies: how
-// well one launch knows it, which is another matter than how launches differ. No fact
-// for other statistics.
+// well one launch knows it, not how launches differ. No fact for other statistics.
 func withinLaunch(t *verdict.Test, r *reading) verdict.Reason {
 	const confidence = 0.95
 	p, ok := measure.Percentile(t.Stat)
@@ -52,9 +51,9 @@ func withinLaunch(t *verdict.Test, r *reading) verdict.Reason {
 	return verdict.New(code.RanksLacking, stat, requests, verdict.Int("takes", stats.LeastForRanks(p, confidence)))
 }
 
-// foresee says of a test that has not passed which estimate would have, and of one
-// that nothing decided how many launches likely would: as if the estimate and the
-// standard deviation of the last look were the true ones.
+// foresee adds to a test that has not passed the estimate that would have, and to an
+// undecided one how many launches likely decide it, taking the estimate and standard
+// deviation of the last look as the true ones.
 func foresee(t *verdict.Test, sc scale) {
 	if len(t.Looks) == 0 || t.Stop == verdict.StopPass {
 		return

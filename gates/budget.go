@@ -9,18 +9,17 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// share is what a comparison has of the chances of a wrong verdict: the levels of
-// p are divided by pass and fail.
+// share is a comparison's share of the chances of a wrong verdict: the levels of p are
+// divided by pass and fail.
 type share struct {
 	pass, fail int
 	parts      []verdict.Share
 }
 
-// divided is a part of s for one of n parts; what is divided depends on what joins
-// them. Where all have to hold, a false pass takes a false pass of the part that
-// does not hold, whose level therefore stays, and a false fail of any part is one
-// of the whole, so that their levels add up. Where one is enough it is the
-// reverse.
+// divided is one of n parts of s; what is divided depends on the operator. Where all
+// parts must hold, a false pass of the whole requires one of the part that does not hold,
+// so its level stays; a false fail of any part is one of the whole, so their levels add
+// up. Where one part is enough, it is the reverse.
 func (s share) divided(op string, n int) share {
 	if n < 2 {
 		return s
@@ -36,8 +35,8 @@ func (s share) divided(op string, n int) share {
 	return s
 }
 
-// Tried is which try at a feature a measurement is, and what of the chance of a false pass
-// is left for it.
+// Tried says which try at a feature a measurement is, and what false pass rate is left
+// for it.
 func Tried(feature string, try int, falsePass float64) verdict.Reason {
 	rate, left := stats.Rung(falsePass, try)
 	bound, most := stats.Bound(falsePass)
@@ -48,9 +47,8 @@ func Tried(feature string, try int, falsePass float64) verdict.Reason {
 	return verdict.New(code.Tried, append(args, verdict.Num("rate", rate, "share"))...).On(feature)
 }
 
-// shares divides the budget among the comparisons of rules that all have to
-// hold. Parts that are decided on exact values, or on the whole range of launches,
-// take none of it.
+// shares divides the budget among the comparisons of rules that must all hold. Parts
+// decided on exact values, or on the whole range of launches, take none of it.
 func shares(rules []*plans.Rule, ev *Evidence, alternatives int) map[*plans.Leaf]share {
 	out := map[*plans.Leaf]share{}
 	all := share{pass: 1, fail: 1}
@@ -76,8 +74,8 @@ func shares(rules []*plans.Rule, ev *Evidence, alternatives int) map[*plans.Leaf
 	return out
 }
 
-// picked is a part of s for a claim about the best of n cells: that one is so good is easier
-// to find of many, and that none is so good is easier to refute.
+// picked is a part of s for a claim about the best of n cells: among many, a good one is
+// easier to find, and the claim that none is that good easier to refute.
 func (s share) picked(c *plans.Claim, n int) share {
 	if n < 2 {
 		return s
@@ -108,7 +106,7 @@ func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) 
 	}
 }
 
-// tested reports whether a t-test decides anything of a part.
+// tested reports whether a t-test decides any part of l.
 func tested(l *plans.Logic) bool {
 	if l.Op == plans.LogicCompare {
 		return l.Leaf.Claim.Tested()

@@ -6,8 +6,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Measured is what was seen of the one value that a rule reads, with what it rests
-// on; no fact where it cannot be told.
+// Measured is the measured value that a rule reads, with its evidence; no fact if it
+// cannot be given.
 func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
 	if rule == nil || rule.Program == nil || len(rule.Program.Inputs) != 1 {
 		return verdict.Reason{}
@@ -20,17 +20,17 @@ func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
 	return verdict.New(code.ValueSeen, append(strength(in, r), verdict.Num("value", *r.Value, unitOf(in)))...).On(in.Path)
 }
 
-// What becomes of a hypothesis.
+// Outcomes of a hypothesis.
 const (
 	Confirmed = "confirmed"
 	Refuted   = "refuted"
 	Unsettled = "open"
 )
 
-// Claimed holds a hypothesis against what was measured: the rule is its claim as
-// Load compiled it. It decides nothing else, so that it takes no part of the
-// error budget of the criteria; that of the best of several alternatives has as
-// many chances to be confirmed by luck as there are.
+// Claimed holds a hypothesis against what was measured: the rule is its claim as Load
+// compiled it. It decides nothing else, so it takes no part of the criteria's error
+// budget. The hypothesis of the best of several alternatives has one chance per
+// alternative to be confirmed by luck.
 func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule) {
 	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
 	decided.Role, decided.Decides = verdict.RoleHypothesis, false

@@ -15,20 +15,20 @@ import (
 // Contender is one engine of a comparison, with its launches of one session.
 type Contender struct {
 	Arm
-	// Broken is set where it has no numbers: the verdict of its row, and why.
+	// Broken is set if it has no numbers: the verdict of its row, and why.
 	Broken verdict.Verdict
 	Cause  verdict.Reason
 	Notes  []verdict.Reason
 }
 
-// compared are the metrics of a workload and of a launch that a comparison
-// shows; those of a command are all shown.
+// compared lists the metrics of a workload and of a launch that a comparison shows; those
+// of a command are all shown.
 var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
 
-// Compare makes the table of a comparison: a row for each contender, in order,
-// with speed-ups against the one called reference. A contender of which a launch
-// lacks a metric that its others have is invalid: the missing one might have
-// been the bad one. When the reference has no numbers, nobody has a speed-up.
+// Compare returns the table of a comparison: a row per contender, in order, with
+// speed-ups over the one called reference. A contender with a launch that lacks a metric
+// the others have is invalid: the missing value might have been the bad one. If the
+// reference has no numbers, there are no speed-ups.
 func Compare(contenders []Contender, reference string) []verdict.Row {
 	rows := make([]verdict.Row, 0, len(contenders))
 	base := map[string][]float64{}
@@ -87,7 +87,7 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 	return rows
 }
 
-// places are where the launches of an arm stood.
+// places lists where the launches of an arm ran.
 func (a Arm) places() (on []string) {
 	for _, l := range a.Launches {
 		on = append(on, l.Place)
@@ -95,8 +95,8 @@ func (a Arm) places() (on []string) {
 	return on
 }
 
-// apart is the first round of which two rows' launches stood on two places, or one row has
-// none; 0 where there is none.
+// apart is the first round in which two rows' launches ran on different places, or one
+// row has none; 0 if there is none.
 func apart(own, of []string) (round int, on []string) {
 	for i := range max(len(own), len(of)) {
 		if i >= len(own) || i >= len(of) {
@@ -109,8 +109,8 @@ func apart(own, of []string) (round int, on []string) {
 	return 0, nil
 }
 
-// inColumns puts what a command prints as a metric of a workload into the column of
-// that metric. Two that would share one keep their own.
+// inColumns moves a metric that a command prints of a workload into that metric's column.
+// Two that would share a column keep their own.
 func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cell {
 	taken := map[string]int{}
 	columns := make([]string, len(cells))
@@ -129,9 +129,8 @@ func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cel
 	return cells
 }
 
-// columnOf is where a metric of a command stands in a comparison: beside that of the
-// servers' cell that its labels name, where they were sent one such, else with those
-// that other commands print.
+// columnOf is a command metric's column in a comparison: beside the servers' cell that
+// its labels name, if they were sent one, else with those that other commands print.
 func columnOf(address, as string, served []string) string {
 	own, _ := measure.SplitAddress(address)
 	_, labels, _ := strings.Cut(own, ".")
@@ -153,8 +152,8 @@ func columnOf(address, as string, served []string) string {
 	return found
 }
 
-// ofMachine tells what a launch has once, of the engine or of what it runs on,
-// from what was measured of a workload.
+// ofMachine reports whether a metric belongs to a launch (its engine or machine) rather
+// than to a workload.
 func ofMachine(address string) bool {
 	cell, _ := measure.SplitAddress(address)
 	return cell == "engine" || cell == "gpu" || cell == "host"
@@ -173,7 +172,7 @@ next:
 			s, ok := l.Metrics[address]
 			v, has := s.Stats["median"]
 			if !ok && ofMachine(address) {
-				continue next // memory is not seen everywhere, and is no speed
+				continue next // not available everywhere, and not a speed
 			}
 			if !ok || !has || math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, fault(l.without(address, verdict.Text("others", "yes")))
@@ -197,9 +196,8 @@ next:
 	return cells, nil
 }
 
-// addressesOf are the metrics that a comparison shows, of any launch: cell by
-// cell, and what is of the engine and its GPUs last. What the host holds besides
-// is no engine's.
+// addressesOf lists the metrics that a comparison shows, of any launch: cell by cell,
+// then those of the engine and its GPUs. Other memory of the host is not the engine's.
 func addressesOf(a Arm) []string {
 	seen := map[string]bool{}
 	for _, l := range a.Launches {
@@ -231,8 +229,8 @@ func addressesOf(a Arm) []string {
 	return list
 }
 
-// speedup relates a cell to the reference's, so that more than 1 is better: within rounds
-// where these stood on several places.
+// speedup relates a cell to the reference's; more than 1 is better. It works within
+// rounds if these ran on several places.
 func speedup(c *verdict.Cell, base map[string][]float64, within bool) {
 	of, ok := base[c.Address]
 	own := c.PerLaunch
@@ -252,11 +250,11 @@ func speedup(c *verdict.Cell, base map[string][]float64, within bool) {
 				c.SpeedupLow, c.SpeedupHigh = &in.Low, &in.High
 			}
 		}
-		return // where a value is zero, there is no ratio to it
+		return // no ratio to zero
 	}
 	d, err := stats.LogDifference(own, of)
 	if err != nil {
-		return // a value is zero: there is no ratio to it
+		return // no ratio to zero
 	}
 	ratio := math.Exp(d.Estimate)
 	if math.IsInf(ratio, 0) || ratio == 0 {

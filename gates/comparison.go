@@ -12,22 +12,22 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// finding is what the evidence says of one comparison.
+// finding is what the evidence says about one comparison.
 type finding struct {
 	verdict.Comparison
-	// reason is what was found against what was wanted, from what decided it.
+	// reason is what was found against what was required, from what decided it.
 	reason verdict.Reason
-	// mean says whether the estimates fulfil it, as the compiled rule sees them.
+	// mean reports whether the estimates fulfil it, as the compiled rule sees them.
 	mean bool
-	// open names the features of which more launches could still settle it.
+	// open names the features for which more launches could still settle it.
 	open []string
-	// stale names arms whose launches are no fresh starts.
+	// stale names arms whose launches are not fresh starts.
 	stale []string
 }
 
-// find decides one comparison. It works out both sides also of those that the
-// rule's logic would skip, and returns an error for numbers that are not finite
-// (1/0 > 5 is true in expr-lang) and for launches that cannot be tested.
+// find decides one comparison. It evaluates both sides, even those that the rule's logic
+// would skip, and returns an error for numbers that are not finite (1/0 > 5 is true in
+// expr-lang) and for launches that cannot be tested.
 func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Reads: paths(leaf.Inputs()), Op: leaf.Op, Turned: leaf.Left.Constant != nil, Verdict: verdict.Inconclusive}}
 	if !c.there(f, leaf.Inputs()) {
@@ -69,8 +69,8 @@ func paths(inputs []*plans.Input) (list []string) {
 	return list
 }
 
-// there reports whether inputs are present, and notes on what arms that were
-// running before they rest and what launches they wait for.
+// there reports whether inputs are present, and notes which of them rest on arms that
+// were already running and which launches they wait for.
 func (c *ruling) there(f *finding, inputs []*plans.Input) bool {
 	all := true
 	for _, in := range inputs {
@@ -114,8 +114,8 @@ func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
 	return nil
 }
 
-// unsteady takes the decision away from a number of one arm whose requests drift
-// within its launches: nothing stands beside it that drifts too.
+// unsteady withdraws a decision about a single arm whose requests drift within its
+// launches: there is no other arm beside it that drifts too.
 func unsteady(f *finding, t taken, address string) {
 	var drifts []float64
 	for _, l := range t.arm.Launches {
@@ -133,8 +133,8 @@ func unsteady(f *finding, t taken, address string) {
 	}
 }
 
-// direct reports whether a comparison is written as the claim that decides it:
-// one number, as it is, against what the plan says.
+// direct reports whether a comparison is written as the claim that decides it: one
+// unmodified number against the plan's.
 func direct(leaf *plans.Leaf) bool {
 	return stands(leaf.Left, leaf) && given(leaf.Right) || stands(leaf.Right, leaf) && given(leaf.Left)
 }
@@ -149,9 +149,9 @@ func stands(o *plans.Operand, leaf *plans.Leaf) bool {
 	return in != nil && o.Input != nil && (o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
 }
 
-// looked puts the estimate of the last look in the place of that of all launches,
-// where it stands in the comparison by itself: what is said of a test is said of
-// the launches that it counted.
+// looked replaces the estimate of all launches by that of the last look where it is a
+// side of the comparison by itself: what is reported of a test concerns the launches it
+// counted.
 func looked(leaf *plans.Leaf, t *verdict.Test, left, right any) (any, any) {
 	if t == nil || t.Estimate == nil || len(t.Looks) == 0 {
 		return left, right
@@ -193,8 +193,8 @@ func holds(op string, left, right any) (bool, error) {
 	return false, fault(verdict.New(code.Incomparable, verdict.Text("left", fmt.Sprint(left)), verdict.Text("op", op), verdict.Text("right", fmt.Sprint(right))))
 }
 
-// sides are the values of both sides of a comparison in their unit; a constant takes
-// the unit of what it is compared with.
+// sides returns the values of both sides of a comparison in their unit; a constant takes
+// the unit of the other side.
 func sides(leaf *plans.Leaf, left, right any) (verdict.Value, verdict.Value) {
 	unit := leaf.Left.Unit
 	if unit == "" {
@@ -205,7 +205,7 @@ func sides(leaf *plans.Leaf, left, right any) (verdict.Value, verdict.Value) {
 		case spread(leaf.Left.Input) || spread(leaf.Right.Input):
 			unit = "spread"
 		case leaf.Left.Op != "" || leaf.Right.Op != "":
-			// Twice a change may lie below -100%, and is nothing that there is more of.
+			// Twice a change may be below -100%, which no quantity can lose.
 			unit = "percent"
 		}
 	}
@@ -233,7 +233,8 @@ func side(v any, unit string) verdict.Value {
 	return verdict.Value{Text: fmt.Sprint(v)}
 }
 
-// spread tells a coefficient of variation: a ratio, but no change with a sign.
+// spread reports whether an input is a coefficient of variation: a ratio, but not a
+// signed change.
 func spread(in *plans.Input) bool { return in != nil && in.Stat == "cv" }
 
 // unitOf is the unit of an input's own number.
@@ -244,7 +245,8 @@ func unitOf(in *plans.Input) string {
 	return in.Unit
 }
 
-// found is what was found against what was wanted, and whether that is so.
+// found is the reason with what was found against what was required, and whether it
+// holds.
 func (f *finding) found(leaf *plans.Leaf, wanted bool, more ...verdict.Arg) verdict.Reason {
 	subject, other, is, want, op := leaf.Left, leaf.Right, f.Left, f.Right, leaf.Op
 	if f.Turned {
@@ -264,7 +266,7 @@ func (f *finding) found(leaf *plans.Leaf, wanted bool, more ...verdict.Arg) verd
 	return verdict.New(c, args...).On(subject.Text)
 }
 
-// rests are what the values of inputs rest on.
+// rests lists the evidence behind the values of inputs.
 func (c *ruling) rests(inputs []*plans.Input) (on []verdict.Reason) {
 	for _, in := range inputs {
 		if r := c.readings[in]; r != nil && r.N > 0 {
@@ -274,7 +276,7 @@ func (c *ruling) rests(inputs []*plans.Input) (on []verdict.Reason) {
 	return on
 }
 
-// strength is how many launches a value is of, and how sure it is.
+// strength is how many launches a value comes from, and how certain it is.
 func strength(in *plans.Input, r *reading) []verdict.Arg {
 	args := []verdict.Arg{verdict.Int("n", r.N)}
 	if r.BaseN > 0 {
@@ -286,8 +288,8 @@ func strength(in *plans.Input, r *reading) []verdict.Arg {
 	return args
 }
 
-// argued is how launches decided a comparison. An estimate that stopped a test at a
-// pass is too good on average, so the bound stands beside it.
+// argued is how launches decided a comparison. An estimate that stopped a test at a pass
+// is too good on average, so it is shown with the bound.
 func (c *ruling) argued(leaf *plans.Leaf, f *finding) []verdict.Reason {
 	t, in := f.Test, leaf.Claim.Input
 	a := argument{test: t, unit: unitOf(in), most: c.most(in), n: len(t.Values)}
@@ -314,17 +316,17 @@ func (c *ruling) argued(leaf *plans.Leaf, f *finding) []verdict.Reason {
 	return out
 }
 
-// argument is what a test says.
+// argument is what a test found, for explain.
 type argument struct {
 	test *verdict.Test
 	unit string
-	// n is the launches an arm that it counted, most those that there may be, and last
-	// its last look.
+	// n is the launches per arm that it counted, most the maximum, and last its last
+	// look.
 	n, most int
 	last    verdict.Look
 }
 
-// say is a fact about the launches of a test.
+// say returns a fact about the launches of a test.
 func (a argument) say(c code.Code, more ...verdict.Arg) verdict.Reason {
 	args := append(more, verdict.Int("launches", a.n))
 	if a.test.Against != "" {
@@ -370,7 +372,7 @@ func (a argument) shown(v verdict.Verdict) verdict.Reason {
 	return a.say(code.GoesOn, append(a.between(), verdict.Int("most", a.most))...)
 }
 
-// ranged is what the whole range of launches says.
+// ranged is what the whole range of launches shows.
 func (a argument) ranged(v verdict.Verdict) verdict.Reason {
 	t := a.test
 	switch {
@@ -388,7 +390,7 @@ func (a argument) ranged(v verdict.Verdict) verdict.Reason {
 	return a.say(code.RangeGoesOn, verdict.Int("takes", t.First))
 }
 
-// bound is the one side of what was shown, with the threshold that it clears.
+// bound is one bound, with the threshold that it clears.
 func (a argument) bound(low bool) []verdict.Arg {
 	side, edge := "at_most", a.test.High
 	if low {
@@ -400,7 +402,7 @@ func (a argument) bound(low bool) []verdict.Arg {
 	return []verdict.Arg{verdict.Num(side, *edge, a.unit), verdict.Num("limit", a.test.Threshold, a.unit)}
 }
 
-// between is both sides.
+// between is both bounds.
 func (a argument) between() []verdict.Arg {
 	if a.test.Low == nil || a.test.High == nil {
 		return nil

@@ -11,13 +11,13 @@ import (
 )
 
 // promise is a number that is part of another: a gain in the one has to show in the
-// other, at least half of it. Where it does not, the time was moved to where the first
-// does not count it: before the first token, behind the median gap, between the first
-// and the second.
+// other, at least half of it. If it does not, the time was moved to where the first does
+// not count it: before the first token, behind the median gap, between the first and the
+// second.
 type promise struct {
-	// metric is what improves and whole what it is part of.
+	// metric is what improves, whole what it is part of.
 	metric, whole string
-	// part is the time that metric speaks of, by the parent's means.
+	// part is the time that metric covers, by the parent's means.
 	part func(mean func(metric string) float64) float64
 }
 
@@ -29,20 +29,20 @@ var promises = []promise{
 
 func decoding(mean func(string) float64) float64 { return mean("e2e") - mean("ttft") }
 
-// tails are the percentiles that say how the worst tokens and requests fare where the
+// tails are the percentiles that show how the worst tokens and requests fare when the
 // median of a metric improves.
 var tails = map[string]string{"tg": "tpot", "itl": "itl", "ttft": "ttft", "e2e": "e2e"}
 
 const (
-	// kept is the share of a promise that has to show.
+	// kept is the share of a promise that must show.
 	kept = 0.5
-	// doubled is by how many times a tail may at most grow behind a median that improves.
+	// doubled is the factor by which a tail may grow behind a median that improves.
 	doubled = 2
 	tail    = "p99"
 )
 
-// speaker is the metric that stands for a metric in promises and tails: those of one
-// facet are the same number in another form; "" where there is none.
+// speaker is the metric that represents a metric in promises and tails: those of one
+// facet are the same number in another form; "" if there is none.
 func speaker(metric string) string {
 	switch m, _ := measure.LookupIn(metric, measure.PerRequest); {
 	case metric == "itl":
@@ -59,28 +59,28 @@ func speaker(metric string) string {
 	return ""
 }
 
-// contradiction is a metric that improved and another one that says otherwise.
+// contradiction is a metric that improved and another that contradicts it.
 type contradiction struct {
 	metric string
-	// by are the metrics, or percentiles of the metric, which a rule has to read to say
-	// that this is a trade that is wanted.
+	// by lists the metrics, or percentiles of the metric, that a rule must read to accept
+	// this as a trade-off.
 	by []string
-	// still reports whether it stands against a rule that asks for a gain of less than
-	// nothing: that a metric did not get worse by more than this.
+	// still reports whether the contradiction applies to a rule that asks for a negative
+	// gain: that a metric did not get worse by more than this.
 	still func(gain float64) bool
-	// alone says that the means of two launches an arm say so, which is no finding, and
-	// enough not to rely on them.
+	// alone is set if only the means of two launches per arm show it: too little for a
+	// finding, enough not to rely on them.
 	alone  bool
 	reason verdict.Reason
 }
 
-// contested names what two arms are compared in.
+// contested names what is compared between two arms.
 type contested struct {
 	feature, cell string
 	against       plans.Against
 }
 
-// contradictions are those of a cell, each made once for all rules of a decision.
+// contradictions returns those of a cell, computed once for all rules of a decision.
 func (d *decider) contradictions(of contested) []contradiction {
 	if found, known := d.contradicted[of]; known {
 		return found
@@ -101,8 +101,8 @@ func (d *decider) contradictions(of contested) []contradiction {
 		}
 		return v
 	}
-	// The gaps between the events of a stream are the client's and the network's too:
-	// what they say counts where a rule reads them.
+	// The gaps between a stream's events also depend on client and network: they count
+	// where a rule reads them.
 	gaps := d.reads(of, func(in *plans.Input) bool { return in.Metric == "itl" })
 	for _, p := range promises {
 		if p.metric != "itl" || gaps {
@@ -121,9 +121,9 @@ func (d *decider) contradictions(of contested) []contradiction {
 	return found
 }
 
-// broken is the contradiction where a promise is not kept. How much was promised
-// follows from the least that the metric improved by, so that an improvement that is
-// hardly shown promises hardly anything.
+// broken is the contradiction if a promise is not kept. How much was promised follows
+// from the lower bound of the metric's improvement, so a barely proven improvement
+// promises hardly anything.
 func (p promise) broken(look func(metric, stat string) *versus) []contradiction {
 	v, whole := look(p.metric, "median"), look(p.whole, "median")
 	if v == nil || whole == nil || !v.logs || !whole.logs || v.least(doubt) <= 0 {
@@ -144,7 +144,7 @@ func (p promise) broken(look func(metric, stat string) *versus) []contradiction 
 	if p.whole == "e2e" {
 		more = longer(look("output_tokens", "mean"))
 	}
-	// saves is what the whole gains, in logs, where the metric does by so much.
+	// saves is what the whole gains, in logs, if the metric gains this much.
 	saves := func(gain, share float64) float64 {
 		return -math.Log1p(-share * part * (1 - more*math.Exp(-gain)) / whole.base)
 	}
@@ -153,7 +153,7 @@ func (p promise) broken(look func(metric, stat string) *versus) []contradiction 
 		return nil
 	}
 	if e2e := look("e2e", "median"); p.whole == "ttst" && e2e != nil && e2e.least(doubt) >= -math.Log1p(-kept*part*(1-math.Exp(-v.gain))/e2e.base) {
-		return nil // the second token waits for a draft to be checked, and whole answers are faster all the same
+		return nil // the second token waits for a draft to be verified, yet whole answers are faster
 	}
 	return []contradiction{{
 		metric: p.metric, by: []string{"e2e", p.whole}, alone: v.alone(),
@@ -167,8 +167,8 @@ func (p promise) broken(look func(metric, stat string) *versus) []contradiction 
 	}}
 }
 
-// longer is by how many times the candidate's answers are longer, behind the first
-// token; 1 where that is not known.
+// longer is how many times as long the candidate's answers are, after the first token; 1
+// if unknown.
 func longer(tokens *versus) float64 {
 	if tokens == nil || !(tokens.base > 1) || !(tokens.own > 1) {
 		return 1
@@ -184,8 +184,8 @@ func gained(v *versus, gain float64) float64 {
 	return math.Expm1(gain)
 }
 
-// grown is the contradiction where the median of a metric improves while its worst
-// hundredth at least doubles.
+// grown is the contradiction if the median of a metric improves while its worst hundredth
+// at least doubles.
 func grown(metric string, look func(metric, stat string) *versus) []contradiction {
 	v, worst := look(metric, "median"), look(tails[metric], tail)
 	if v == nil || worst == nil || !v.logs || !worst.logs || v.least(doubt) <= 0 || worst.gain > -math.Log(doubled) || worst.most(doubt) >= 0 {
@@ -201,14 +201,14 @@ func grown(metric string, look func(metric, stat string) *versus) []contradictio
 	}}
 }
 
-// doubt is the chance, at one look, that what is said of one number in a contradiction
-// is not so: it takes two of them, and a cell has eight.
+// doubt is the chance, at one look, that a statement about one number of a contradiction
+// is wrong: it takes two of them, and a cell has eight.
 const doubt = certain / 8
 
-// refute takes a pass away that rests on a metric which the others of its cell
-// contradict, unless a rule of the decision reads what contradicts it: then whoever
-// wrote the rules has weighed it. Like a drift it is read from all launches; with two in
-// each arm, whose means alone can say so, it asks for more.
+// refute withdraws a pass that rests on a metric which others of its cell contradict,
+// unless a rule of the decision reads the contradicting metric: then the author has
+// weighed it. Like a drift it is read from all launches; with two in each arm, where only
+// the means can show it, it asks for more.
 func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 	in := leaf.Claim.Input
 	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better(leaf.Claim) || !slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat) {
@@ -230,7 +230,7 @@ func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 	}
 }
 
-// better reports whether a claim is that a metric is better than something.
+// better reports whether a claim is that a metric improved.
 func better(c *plans.Claim) bool {
 	switch {
 	case c.Input.Better == "":
@@ -300,7 +300,7 @@ func (d *decider) reads(of contested, which func(*plans.Input) bool) bool {
 	})
 }
 
-// beyondMedian tells statistics of the worst requests.
+// beyondMedian reports whether a statistic is about the worst requests.
 func beyondMedian(stat string) bool {
 	p, _ := measure.Percentile(stat)
 	return p > 0.5 || stat == "max"

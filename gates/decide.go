@@ -11,12 +11,12 @@ import (
 
 // Settings are how a set of rules is decided.
 type Settings struct {
-	// FalsePass, FalseFail, Min and Max as the plan's decision block has them; Max
-	// is less where a benchmark makes fewer launches.
+	// FalsePass, FalseFail, Min and Max are those of the plan's decision block; Max is
+	// less if a benchmark makes fewer launches.
 	FalsePass, FalseFail float64
 	Min, Max             int
-	// Alternatives is how many candidates compete for one place (choose): each has
-	// that part of the chance of a false pass. 0 and 1 are the same.
+	// Alternatives is how many candidates compete for one place (choose): each gets an
+	// equal part of the false pass rate. 0 and 1 are the same.
 	Alternatives int
 	// Noise is the stored launch noise by metric address ("chat.tg", and
 	// "chat.ttft.p99" for a statistic that is not the median): the standard deviation
@@ -24,12 +24,11 @@ type Settings struct {
 	Noise map[string]verdict.Noise
 }
 
-// Decide decides rules that all have to hold, each from as many launches as
-// there are. The error budget is shared among them: as under one "and".
+// Decide decides rules that must all hold, each from the launches there are. The error
+// budget is shared among them, as under one "and".
 //
-// Every input is checked to be present, finite and from enough samples before
-// anything is compared: expr-lang calls !(NaN < 0.95) true, so nothing that is
-// missing may reach it.
+// Every input is checked to be present, finite and from enough samples before anything is
+// compared: expr-lang calls !(NaN < 0.95) true, so nothing missing may reach it.
 func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
 	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, ev, s.Alternatives)}
 	out := make([]verdict.Rule, len(rules))
@@ -45,7 +44,7 @@ type decider struct {
 	ev       *Evidence
 	settings Settings
 	shares   map[*plans.Leaf]share
-	// contradicted are the contradictions that were looked for.
+	// contradicted caches the contradictions that were looked for.
 	contradicted map[contested][]contradiction
 }
 
@@ -56,7 +55,7 @@ func (d *decider) feature(in *plans.Input) *Feature {
 	return d.ev.Features[in.Feature]
 }
 
-// most is the most launches an arm that the benchmark behind an input makes.
+// most is the maximum of launches per arm in the benchmark behind an input.
 func (d *decider) most(in *plans.Input) int {
 	if f := d.feature(in); f != nil && f.Max > 0 {
 		return f.Max
@@ -64,8 +63,7 @@ func (d *decider) most(in *plans.Input) int {
 	return d.settings.Max
 }
 
-// design is where a test of an input looks, the first time not before first, and how sure
-// it must be.
+// design is the looks for a test of an input, none before first, and their error rates.
 func (d *decider) design(in *plans.Input, first int) (stats.Design, error) {
 	most, falsePass := d.most(in), d.settings.FalsePass
 	if f := d.feature(in); f != nil && f.Try > 1 {
@@ -93,7 +91,7 @@ func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 	return c.decide()
 }
 
-// sound reports whether a program has everything that deciding it takes.
+// sound reports whether a program has everything needed to decide it.
 func sound(p *plans.Program) bool {
 	if p == nil || p.VM == nil || len(p.Inputs) == 0 || p.Logic == nil {
 		return false
@@ -126,5 +124,5 @@ func broke(out verdict.Rule, why verdict.Reason) verdict.Rule {
 	return out
 }
 
-// fault is a fact that keeps a rule from being decided.
+// fault is the error for a fact that keeps a rule from being decided.
 func fault(why verdict.Reason) error { return &verdict.Fault{Reason: why} }

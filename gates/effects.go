@@ -11,11 +11,11 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Effects are what the values of knobs do to each metric of a matrix, by the rows that
-// were measured: of each value by itself, from a model of ln(metric) that adds up rounds
-// and values; and of pairs of values beyond that, from the four cells that have neither,
-// one and both of them, where all four are there. sets are what the rows have otherwise
-// than the reference, by name.
+// Effects estimates what the values of knobs do to each metric of a matrix, from the
+// measured rows: for each value alone, by an additive model of ln(metric) over rounds and
+// values; for pairs of values beyond that, from the four cells that have neither, one and
+// both of them, if all four were measured. sets holds, by row name, the values in which
+// it differs from the reference.
 func Effects(rows []verdict.Row, sets map[string]map[string]string) (all []verdict.Effect) {
 	var sound []verdict.Row
 	var of *verdict.Row
@@ -56,7 +56,7 @@ func Effects(rows []verdict.Row, sets map[string]map[string]string) (all []verdi
 	return all
 }
 
-// logsOf are the logs of values; false where one has none.
+// logsOf returns the logs of values; false if one has none.
 func logsOf(values []float64) ([]float64, bool) {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -68,10 +68,10 @@ func logsOf(values []float64) ([]float64, bool) {
 	return out, true
 }
 
-// single is one value of a knob that is not the baseline's.
+// single is one non-baseline value of a knob.
 type single struct{ knob, value string }
 
-// singles are all that the rows have, in order.
+// singles lists those of all rows, in order.
 func singles(logs map[string][]float64, sets map[string]map[string]string) (list []single) {
 	for name := range logs {
 		for knob, value := range sets[name] {
@@ -160,7 +160,7 @@ func interactions(logs map[string][]float64, sets map[string]map[string]string, 
 	return out
 }
 
-// bounds is the interval of a change from its log, of which there are so many.
+// bounds is the interval of a change from its log, as one of so many intervals.
 func bounds(log, se float64, df, of int) (low, high *float64) {
 	half, ok := stats.HalfWidth(se, df, 0.05/float64(max(1, of)))
 	if !ok {

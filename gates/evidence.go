@@ -22,35 +22,35 @@ type Evidence struct {
 type Feature struct {
 	// Candidate is the variant under test, Parent what it builds on.
 	Candidate, Parent Arm
-	// References are what it is held against besides, such as the plan's baseline.
-	// Arms that are the same variant share the same launches.
+	// References are the other arms to compare with, such as the plan's baseline. Arms of
+	// the same variant share launches.
 	References map[plans.Against]*Arm
 	// Levels are the verdicts of the protocol's levels; a level that was not
 	// run is absent.
 	Levels map[string]verdict.Verdict
 	// Knobs are the candidate's knob values.
 	Knobs map[string]string
-	// Outcome is the feature's own verdict once it is decided.
+	// Outcome is the feature's own verdict, once decided.
 	Outcome  verdict.Verdict
 	Accepted bool
-	// Broken is set when there is no measurement to read: the verdict that
-	// rules on measurements take over, and why.
+	// Broken is set if there is no measurement to read: the verdict that rules on
+	// measurements take over, and why.
 	Broken verdict.Verdict
 	Cause  verdict.Reason
-	// Noise is the launch noise that was recorded before its session, by metric
-	// address, and Max the most launches of each arm that its benchmark makes: where
-	// they are set they stand in the place of the settings'.
+	// Noise is the launch noise recorded before its session, by metric address, and Max
+	// the maximum of launches per arm of its benchmark: if set, they replace those of
+	// Settings.
 	Noise map[string]verdict.Noise
 	Max   int
-	// Try is how often it was measured against its parent until it passes, with this
-	// time: each has less of the chance of a false pass than the one before. 0 and 1 are
-	// the same.
+	// Try counts the tries at measuring it against its parent until it passes, this one
+	// included: each has a lower false pass rate than the one before. 0 and 1 are the
+	// same.
 	Try int
-	// Picked is set where it is read of a matrix what was picked by the launches.
+	// Picked is set if rules read what was picked from a matrix by its launches.
 	Picked *Picked
 }
 
-// base is the arm that a candidate is held against.
+// base is the arm that a candidate is compared with.
 func (f *Feature) base(against plans.Against) Arm {
 	if against == plans.Parent {
 		return f.Parent
@@ -65,42 +65,41 @@ func (f *Feature) base(against plans.Against) Arm {
 type Arm struct {
 	Name     string
 	Launches []Launch
-	// Lost is why a reference has no launches and gets none: it did not start, or what
-	// it did does not compare.
+	// Lost is why a reference has no launches and gets none: it did not start, or is not
+	// comparable.
 	Lost verdict.Reason
-	// Qualified is the launch that qualified it, in which its levels found numbers;
-	// nil where none did.
+	// Qualified is the launch that qualified it, if its levels found numbers; nil if none
+	// did.
 	Qualified *Launch
 }
 
 // Launch is what one launch measured.
 type Launch struct {
 	ID string
-	// Round counts the launches of each arm that were interleaved, from 1: launches
-	// of one round stood beside each other. At a look at n, those of the first n
-	// rounds in which both arms have one count.
+	// Round counts interleaved launches of each arm from 1: launches of one round ran
+	// side by side. A look at n counts the first n rounds that have a launch in both
+	// arms.
 	Round int
-	// Place is where it stood, empty where all stood on one.
+	// Place is where it ran, empty if all ran on one.
 	Place string
 	// Samples is the digest of its raw samples.
 	Samples string
-	// Recorded says that the launch is on record, where people can look at it.
+	// Recorded is set if the launch is on record, where people can look it up.
 	Recorded bool
-	// Stale says that the engine was running before the launch, so that the
-	// launch is no start of its own and no replicate of anything.
+	// Stale is set if the engine was running before the launch: then it is not a start of
+	// its own and replicates nothing.
 	Stale bool
 	// Metrics by address without statistic: "chat.tg", "engine.startup_s".
 	Metrics map[string]measure.Summary
-	// Observed is what the engine said of itself, by name: string, float64 or
-	// bool. Unobserved says why other things are not known.
+	// Observed is what the engine reported about itself, by name: string, float64 or
+	// bool. Unobserved says why others are unknown.
 	Observed   map[string]any
 	Unobserved map[string]verdict.Reason
-	// Unread are the workloads whose answers the plan declares to be no text.
+	// Unread lists workloads whose answers the plan declares not to be text.
 	Unread []string
 }
 
-// stale is the name of an arm of which a launch was no fresh start, and empty for all
-// others.
+// stale is the arm's name if one of its launches was not a fresh start, else empty.
 func (a Arm) stale() string {
 	if slices.ContainsFunc(a.Launches, func(l Launch) bool { return l.Stale }) {
 		return a.Name
@@ -108,7 +107,7 @@ func (a Arm) stale() string {
 	return ""
 }
 
-// found is the number that a level found of the arm, or why there is none.
+// found is the number that a level found for the arm, or why there is none.
 func (a Arm) found(in *plans.Input) (float64, verdict.Reason) {
 	if a.Qualified == nil {
 		return 0, verdict.New(code.Unqualified, verdict.Text("metric", in.LaunchAddress())).On(a.Name)
@@ -120,8 +119,8 @@ func (a Arm) found(in *plans.Input) (float64, verdict.Reason) {
 	return v, verdict.Reason{}
 }
 
-// without is that a launch has no such metric, with why and where to look where it is
-// on record: of the launches of a plan's test only numbers are known.
+// without is the reason that a launch lacks a metric: why, and where to look if it is on
+// record. Launches of a plan's test have only numbers.
 func (l Launch) without(address string, more ...verdict.Arg) verdict.Reason {
 	args := append(more, verdict.Text("metric", address))
 	if !l.Recorded {

@@ -11,16 +11,16 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// fewLaunches is how many launches an arm needs before anything that is counted
-// of it decides: one says nothing of how launches differ.
+// fewLaunches is how many launches an arm needs before a count decides: one shows nothing
+// of how launches differ.
 const fewLaunches = 2
 
-// exact decides a comparison on its values, which have no noise. What is counted
-// has to be so in every launch and takes more than one, and a number of launches or
-// requests that is not reached yet may be; one that is exceeded stays so.
+// exact decides a comparison on its values, which have no noise. A count must hold in
+// every launch and takes more than one. A number of launches or requests that is not
+// reached may still be; an exceeded one stays exceeded.
 func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
 	f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}
-	// why is what decided it, behind what its values rest on.
+	// why is what decided it, after the evidence behind its values.
 	var why []verdict.Reason
 	if arms := c.counting(leaf); len(arms) > 0 {
 		if f.Test.Each = "launch"; len(arms) > 1 {
@@ -74,7 +74,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
 	return nil
 }
 
-// saysNothing is that so few launches say nothing of how launches differ.
+// saysNothing is the reason that so few launches show nothing of how launches differ.
 func saysNothing(in *plans.Input, n int) verdict.Reason {
 	args := []verdict.Arg{verdict.Int("launches", n)}
 	if in.Comparing() {
@@ -91,8 +91,8 @@ func (f *finding) settle(leaf *plans.Leaf, wanted bool) {
 	}
 }
 
-// exceeded reports whether a comparison of a count with numbers of the plan does not
-// hold and cannot come to: launches and requests only become more.
+// exceeded reports whether a comparison of a count with the plan's numbers does not hold
+// and never will: launches and requests only increase.
 func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 	in, limit, op := leaf.Left.Input, leaf.Right, leaf.Op
 	if in == nil || !in.Counts() {
@@ -108,7 +108,7 @@ func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 		return leaf.Negated
 	}
 	if leaf.Negated {
-		return false // what is denied is one number or some, and the next may be another
+		return false // one number is denied, or some, and the next may differ
 	}
 	value := func(in *plans.Input) any { return c.readings[in].value(in) }
 	count, _ := value(in).(float64)
@@ -123,8 +123,8 @@ func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 	})
 }
 
-// crashed is how many launches crashed, and how little it shows that the others did
-// not; none for what is not about crashes.
+// crashed is how many launches crashed, and how little it means that the others did not;
+// none if the rule is not about crashes.
 func (c *ruling) crashed(leaf *plans.Leaf) []verdict.Reason {
 	in := leaf.Left.Input
 	if in == nil {
@@ -145,12 +145,11 @@ func (c *ruling) crashed(leaf *plans.Leaf) []verdict.Reason {
 	}
 }
 
-// counting is one arm that a comparison reads by what each of its launches counts.
+// counting is an arm of which a comparison reads per-launch counts.
 type counting struct {
 	arm    countedArm
 	inputs []*plans.Input
-	// launches is how many there are, differing the first of each that count
-	// something else than those before.
+	// launches is their number, differing the first launch of each distinct count.
 	launches  int
 	differing []int
 }
@@ -158,8 +157,8 @@ type counting struct {
 // countedArm tells arms apart.
 type countedArm struct{ feature, role string }
 
-// armsOf are the arms by whose launches an input counts: of the second only where it
-// compares two.
+// armsOf returns the arms whose launches an input counts; the second only if it compares
+// two.
 func armsOf(in *plans.Input) (own, base countedArm) {
 	own, base = countedArm{in.Feature, "candidate"}, countedArm{in.Feature, "parent"}
 	if in.Against != plans.Parent {
@@ -171,8 +170,7 @@ func armsOf(in *plans.Input) (own, base countedArm) {
 	return own, base
 }
 
-// counting lists the arms of which a comparison reads what each launch counts; none
-// where it reads no such thing.
+// counting lists the arms of which a comparison reads per-launch counts, if any.
 func (c *ruling) counting(leaf *plans.Leaf) (arms []*counting) {
 	add := func(in *plans.Input, arm countedArm, values []float64) {
 		i := slices.IndexFunc(arms, func(a *counting) bool { return a.arm == arm })
@@ -203,7 +201,7 @@ func (c *ruling) counting(leaf *plans.Leaf) (arms []*counting) {
 	return arms
 }
 
-// counts is all that launch i of an arm counts.
+// counts is everything that launch i of an arm counts, as a key.
 func (c *ruling) counts(a *counting, i int) (key string) {
 	for _, in := range a.inputs {
 		values := c.readings[in].base.values
@@ -223,10 +221,10 @@ type tally struct {
 	launch int
 }
 
-// mostTallies bounds how many launches are held against each other.
+// mostTallies limits how many launches are compared with each other.
 const mostTallies = 100_000
 
-// tallies are a comparison for each launch of each arm against each of the others.
+// tallies compares each launch of each arm with each of the others.
 func (c *ruling) tallies(leaf *plans.Leaf, arms []*counting) (out []tally, err error) {
 	n := 1
 	for _, a := range arms {
@@ -261,7 +259,7 @@ func (c *ruling) tallies(leaf *plans.Leaf, arms []*counting) (out []tally, err e
 }
 
 // countOf is an input of one launch, or of one against one of the base. Quotients of
-// counts are freed of what the computer's rounding adds to them.
+// counts are cleared of floating-point rounding.
 func (c *ruling) countOf(in *plans.Input, at map[countedArm]int) float64 {
 	r := c.readings[in]
 	arm, other := armsOf(in)
@@ -279,10 +277,9 @@ func (c *ruling) countOf(in *plans.Input, at map[countedArm]int) float64 {
 	return math.Round((own/base-1)*1e12) / 1e12
 }
 
-// counted decides a comparison of what launches count: it has to hold in every
-// launch, and has failed for good with one that does not keep to it. Between two
-// arms it holds for every launch against every one of the other, has failed where
-// that is so of none, and stays undecided between, as a range does.
+// counted decides a comparison of per-launch counts: it must hold in every launch, and
+// one violation fails it for good. Between two arms it passes if it holds for every pair
+// of launches, fails if for none, and stays undecided in between, as a range does.
 func (c *ruling) counted(f *finding, leaf *plans.Leaf, arms []*counting) error {
 	all, err := c.tallies(leaf, arms)
 	if err != nil {
@@ -304,7 +301,7 @@ func (c *ruling) counted(f *finding, leaf *plans.Leaf, arms []*counting) error {
 		f.Left, f.Right = sides(leaf, all[0].left, all[0].right)
 		f.reason = f.found(leaf, f.Verdict == verdict.Pass).From(c.rests(leaf.Inputs())...)
 	case len(arms) == 1 && len(off) > 0:
-		// What is worst says it all.
+		// The worst one is representative.
 		worst := worstOf(leaf, off)
 		f.Left, f.Right = sides(leaf, worst.left, worst.right)
 		f.Launch, f.Launches = worst.launch, arms[0].launches
@@ -320,7 +317,7 @@ func (c *ruling) counted(f *finding, leaf *plans.Leaf, arms []*counting) error {
 	return nil
 }
 
-// worstOf is the launch that is farthest from what is wanted, or the first.
+// worstOf is the launch farthest from what is required, or the first.
 func worstOf(leaf *plans.Leaf, off []tally) tally {
 	worst, far := off[0], -1.0
 	for _, t := range off {
@@ -333,7 +330,7 @@ func worstOf(leaf *plans.Leaf, off []tally) tally {
 	return worst
 }
 
-// spans are both sides from the least to the greatest.
+// spans returns both sides from minimum to maximum.
 func spans(leaf *plans.Leaf, all []tally) (left, right verdict.Value) {
 	low, high := all[0], all[0]
 	for _, t := range all {
@@ -355,7 +352,7 @@ func spans(leaf *plans.Leaf, all []tally) (left, right verdict.Value) {
 	return spanOf(left, toLeft), spanOf(right, toRight)
 }
 
-// spanOf is a span of two values, or one where they are the same.
+// spanOf is a span of two values, or one value if they are equal.
 func spanOf(low, high verdict.Value) verdict.Value {
 	if low.Number != nil && high.Number != nil && *low.Number != *high.Number {
 		low.To = high.Number

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// leastWorse is the least by which a metric has to get worse to be worth a line.
+	// leastWorse is how much worse a metric must get to be worth a line.
 	leastWorse = 0.01
-	// farWorse is by how much where launches are fewer than a rule would be decided from:
-	// more than the two speeds lie apart at which engines have been seen to start.
+	// farWorse is the same with fewer launches than decide a rule: more than the gap
+	// between the two speeds at which engines have been seen to start.
 	farWorse = 0.1
-	// mostWorse is how many such metrics stand beside a verdict.
+	// mostWorse limits how many such metrics are shown with a verdict.
 	mostWorse = 5
 )
 
-// Findings are what rules do not read and a reader of their verdicts should know: of
-// each cell that they read, the metrics that contradict each other, and of each that was
-// measured those that got demonstrably worse, the worst first. They change no verdict; decided are the rules as
-// they came out, which need not say again what refutes them.
+// Findings returns what no rule reads but a reader of the verdicts should know: for each
+// cell that rules read, the metrics that contradict each other; for each measured cell,
+// the metrics that got demonstrably worse, worst first. They change no verdict. decided
+// are the decided rules, whose own refutations are not repeated.
 func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Settings) (found []verdict.Reason) {
 	d := &decider{rules: rules, ev: ev, settings: s}
 	var worse []worsened
@@ -59,8 +59,8 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 	return append(found, unread(ev)...)
 }
 
-// unread are workloads whose answers a plan declares to be no text, so that speed is all
-// that is known of them.
+// unread reports workloads whose answers a plan declares not to be text, so only their
+// speed is known.
 func unread(ev *Evidence) (found []verdict.Reason) {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(ev.Features)) {
@@ -76,16 +76,15 @@ func unread(ev *Evidence) (found []verdict.Reason) {
 	return found
 }
 
-// ofTwo reports whether two launches an arm decided a rule, and there are no more, of which
-// no metric is shown to be worse.
+// ofTwo reports whether two launches per arm decided a rule, and there are no more: too
+// few to show that any metric got worse.
 func ofTwo(r verdict.Rule) bool {
 	return slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
 		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.Clear() && len(c.Test.Values) == stats.Clear
 	})
 }
 
-// unsaid are contradictions that no rule says of its own test, one for each facet and
-// way in which they contradict.
+// unsaid returns contradictions that no rule reports, one per facet and kind.
 func unsaid(all []contradiction, decided []verdict.Rule) (out []verdict.Reason) {
 	type way struct {
 		of   measure.Facet
@@ -105,15 +104,15 @@ func unsaid(all []contradiction, decided []verdict.Rule) (out []verdict.Reason) 
 	return out
 }
 
-// noted reports whether a rule says a fact of one of its tests.
+// noted reports whether a rule has a fact among those of its tests.
 func noted(rules []verdict.Rule, fact verdict.Reason) bool {
 	return slices.ContainsFunc(rules, func(r verdict.Rule) bool {
 		return slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool { return c.Test != nil && c.Test.Note.Equal(fact) })
 	})
 }
 
-// cells are what the rules read of workloads, where launches of both arms can be
-// compared: not those of a server that was running before them.
+// cells are those of workloads that the rules read, if launches of both arms can be
+// compared: not those of a server that was already running.
 func (d *decider) cells() (all []contested) {
 	for _, r := range d.rules {
 		if r == nil {
@@ -130,7 +129,7 @@ func (d *decider) cells() (all []contested) {
 	return all
 }
 
-// beside are the cells that the same features were measured in besides.
+// beside are the other cells in which the same features were measured.
 func (d *decider) beside(read []contested) (all []contested) {
 	for _, of := range read {
 		for _, l := range d.ev.Features[of.feature].Candidate.Launches {
@@ -150,8 +149,7 @@ func (d *decider) beside(read []contested) (all []contested) {
 	return all
 }
 
-// arms are a cell against the parent, and against each other revision that was launched
-// beside it.
+// arms pairs a cell with the parent, and with each other revision launched beside it.
 func (d *decider) arms(of contested) []contested {
 	all := []contested{of}
 	for against, arm := range d.ev.Features[of.feature].References {
@@ -162,29 +160,29 @@ func (d *decider) arms(of contested) []contested {
 	return all
 }
 
-// machine reports whether it is no cell of a workload.
+// machine reports whether it is not a cell of a workload.
 func (of contested) machine() bool {
 	return slices.Contains([]string{"", "engine", string(measure.PerGPU), string(measure.PerHost)}, of.cell) || strings.HasPrefix(of.cell+".", plans.FoundRoot)
 }
 
-// worsened is a metric as it stands against the parent; read says that a rule says so
-// already, of it or of one of its facet.
+// worsened is a metric compared with the parent; read is set if a rule already reports
+// it, or one of its facet.
 type worsened struct {
 	versus
 	facet facet
 	read  bool
 }
 
-// facet is what of a cell a metric tells of; its tail is another matter.
+// facet is what a metric tells about a cell; its tail is a facet of its own.
 type facet struct {
 	cell string
 	of   measure.Facet
 	tail bool
-	// against is the arm that it is held against.
+	// against is the arm it is compared with.
 	against plans.Against
 }
 
-// besides are the metrics of a cell, whether rules read them or not.
+// besides returns the metrics of a cell, whether rules read them or not.
 func (d *decider) besides(of contested) (all []worsened) {
 	f := d.ev.Features[of.feature]
 	for _, m := range metricsOf(f, of.cell) {
@@ -205,7 +203,8 @@ func (d *decider) besides(of contested) (all []worsened) {
 	return all
 }
 
-// facetOf is the facet of a metric in a cell; what a command prints has one each.
+// facetOf is the facet of a metric in a cell; each metric that a command prints has its
+// own.
 func facetOf(cell, metric string) measure.Facet {
 	if measure.OfCommand(cell) {
 		return measure.Facet(metric)
@@ -214,8 +213,8 @@ func facetOf(cell, metric string) measure.Facet {
 	return m.Facet
 }
 
-// metricsOf are the metrics that a cell may have, in the order of the catalogue; of a
-// command those that it printed and of which the plan says which way is better.
+// metricsOf lists the metrics that a cell may have, in catalogue order; of a command,
+// those that it printed and for which the plan says which way is better.
 func metricsOf(f *Feature, cell string) (all []measure.Metric) {
 	if !measure.OfCommand(cell) {
 		return slices.DeleteFunc(measure.Catalogue(), func(m measure.Metric) bool { return m.Facet == "" })
@@ -232,7 +231,7 @@ func metricsOf(f *Feature, cell string) (all []measure.Metric) {
 	return all
 }
 
-// level is the chance that one of so many tests finds what is not so.
+// level is the chance that one of that many tests reports a change that is none.
 func (w worsened) level(tests int) float64 { return w.pass / float64(max(1, tests)) }
 
 // shown reports whether it is demonstrably worse, by enough to be worth a line.
@@ -244,15 +243,15 @@ func (w worsened) shown(tests int) bool {
 	return !w.alone() && w.worsens() >= least && w.most(w.level(tests)) < 0
 }
 
-// improved is shown the other way round.
+// improved is shown in the other direction.
 func (w worsened) improved(tests int) bool {
 	other := w
 	other.gain, other.base, other.own = -w.gain, w.own, w.base
 	return other.shown(tests)
 }
 
-// onePerFacet leaves of metrics that tell the same the one that stands first in the
-// catalogue, unless another one got worse by far more. They come the worst first.
+// onePerFacet keeps one of the metrics that tell the same: the first in the catalogue,
+// unless another got far worse. The worst come first.
 func onePerFacet(all []worsened) (out []worsened) {
 	const alike = 0.8
 	order := measure.Catalogue()
@@ -268,7 +267,7 @@ func onePerFacet(all []worsened) (out []worsened) {
 			out[i] = w
 		}
 	}
-	// A tail is said where it got worse by more than the rest.
+	// A tail is reported if it got worse by more than the rest.
 	all = slices.Clone(out)
 	return slices.DeleteFunc(out, func(w worsened) bool {
 		rest := facet{w.facet.cell, w.facet.of, false, w.facet.against}
@@ -276,8 +275,8 @@ func onePerFacet(all []worsened) (out []worsened) {
 	})
 }
 
-// reason is the metric with by how much it got worse and within which bounds; of one
-// that may be zero, what it was and is.
+// reason is the metric with how much worse it got and the bounds; for one that may be
+// zero, the values before and after.
 func (w worsened) reason(tests int) verdict.Reason {
 	said := verdict.New(code.GotWorse, verdict.Num("was", w.base, w.in.Unit), verdict.Num("is", w.own, w.in.Unit))
 	if w.logs {
@@ -290,23 +289,23 @@ func (w worsened) reason(tests int) verdict.Reason {
 
 // Movement is a metric of a workload that a candidate demonstrably changed.
 type Movement struct {
-	// Metric is its address, with the statistic where that is not the median.
+	// Metric is its address, with the statistic if that is not the median.
 	Metric string  `json:"metric"`
 	Unit   string  `json:"unit,omitempty"`
 	Parent float64 `json:"parent"`
 	Own    float64 `json:"candidate"`
 	Better bool    `json:"better"`
-	// Against is the arm that Parent is the number of, where that is not the parent.
+	// Against is the arm whose number Parent is, if not the parent's.
 	Against plans.Against `json:"against,omitempty"`
-	// Change, from Low to High, is relative; absent of a number that may be zero.
+	// Change, from Low to High, is relative; absent for a number that may be zero.
 	Change *float64 `json:"change,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 }
 
-// Moved are all metrics of workloads that a feature's candidate demonstrably has other
-// than its parent, or than another revision that was launched beside it, to the better or to the worse, by the test of Findings, whether rules
-// read them or not.
+// Moved returns all workload metrics in which a feature's candidate demonstrably differs
+// from its parent, or from another revision launched beside it, for better or worse, by
+// the test of Findings, whether rules read them or not.
 func Moved(name string, f *Feature, s Settings) (moved []Movement) {
 	if f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Picked is what was picked of the cells of a matrix: the best by a metric, or what values
-// do to it.
+// Picked is what was picked from the cells of a matrix: the best by a metric, or the
+// effect of values on it.
 type Picked struct {
 	By plans.Row
-	// Cells are those that were measured, the reference first, Of how many others there are
-	// with those that broke, and Left how many more there was no launch for.
+	// Cells are those that were measured, reference first; Of counts the others, broken
+	// ones included, and Left those never launched.
 	Cells    []Arm
 	Of, Left int
 }
 
-// Evidence is what rules read of it: the best cell against the reference, or the cells that
-// have the values against those that have not.
+// Evidence is what rules read of it: the best cell against the reference, or the cells
+// with the values against those without.
 func (p *Picked) Evidence() *Feature {
 	f := &Feature{Parent: p.Cells[0], Max: len(p.Cells[0].Launches), Picked: p}
 	var why verdict.Reason
@@ -59,7 +59,7 @@ func (p *Picked) best() (best Arm, why verdict.Reason) {
 	return best, verdict.Reason{}
 }
 
-// logs are those of an arm's launches by rounds, and what the last of them is like.
+// logs returns those of an arm's launches by round, and the summary of the last one.
 func (p *Picked) logs(a Arm) (logs []float64, s measure.Summary, ok bool) {
 	var values []float64
 	for _, l := range a.Launches {
@@ -74,11 +74,11 @@ func (p *Picked) logs(a Arm) (logs []float64, s measure.Summary, ok bool) {
 	return logs, s, ok && len(logs) > 0
 }
 
-// effect is what values do, as two arms whose ratio it is in each round: the cells that speak
-// for it and those that speak against it, weighted as least squares weigh them over a model
-// of ln(metric) that adds up values; of two values beyond that, the four cells that have
-// neither, one and both. No cell is in both arms, and of how alike the launches of cells are
-// nothing is assumed. Values stand at the level of the reference's.
+// effect is the effect of values, as two arms whose ratio it is in each round: the cells
+// for it and those against, weighted as by least squares on an additive model of
+// ln(metric) over values; for two values, the four cells that have neither, one and both.
+// No cell is in both arms, and nothing is assumed of how alike launches of different
+// cells are. Values are at the reference's level.
 func (p *Picked) effect() (with, without Arm, why verdict.Reason) {
 	of, _ := plans.SetOf(p.By.Engine)
 	with, without = Arm{Name: p.By.Engine}, p.Cells[0]
@@ -135,7 +135,7 @@ func (p *Picked) effect() (with, without Arm, why verdict.Reason) {
 	return with, without, why
 }
 
-// weightsOf is how much each cell says for an effect; false where the cells do not tell it.
+// weightsOf is each cell's weight in an effect; false if the cells do not determine it.
 func weightsOf(sets []map[string]string, of map[string]string) ([]float64, bool) {
 	if len(of) == 2 {
 		return contrast(sets, of)
@@ -169,7 +169,8 @@ func indicates(yes bool) float64 {
 	return 0
 }
 
-// contrast weighs the cells that have neither, one and both of two values and nothing else.
+// contrast weights the cells that have neither, one and both of two values and nothing
+// else.
 func contrast(sets []map[string]string, of map[string]string) ([]float64, bool) {
 	weights, there := make([]float64, len(sets)), 0
 	for i, set := range sets {
@@ -185,9 +186,10 @@ func contrast(sets []map[string]string, of map[string]string) ([]float64, bool) 
 	return weights, there == 4
 }
 
-// overall decides a claim about the best cell as one about all of them. That some cell is
-// so good passes where the best is shown to be, at a part of the level for each that it was
-// picked from, and fails where each is shown not to be; that none is so good is the reverse.
+// overall decides a claim about the best cell as one about all. That some cell is this
+// good passes if the best is shown to be, at a part of the level for each that it was
+// picked from, and fails if each is shown not to be; that none is this good is the
+// reverse.
 func (c *ruling) overall(f *finding, leaf *plans.Leaf) error {
 	picked := c.feature(leaf.Claim.Input).Picked
 	settles := verdict.Fail
@@ -195,10 +197,10 @@ func (c *ruling) overall(f *finding, leaf *plans.Leaf) error {
 		settles = verdict.Pass
 	}
 	if picked == nil || f.Verdict != settles {
-		return nil // a case of mxflow test has one cell alone
+		return nil // a case of mxflow test has a single cell
 	}
 	if all := picked.Of + picked.Left; settles == verdict.Pass && len(picked.Cells)-1 < all {
-		// Of what was not measured it is not shown.
+		// Unmeasured cells prove nothing.
 		f.Verdict, f.open = verdict.Inconclusive, nil
 		f.Test.Note = verdict.New(code.CellsUnmeasured, verdict.Int("n", all-len(picked.Cells)+1), verdict.Int("of", all))
 		return nil
@@ -226,14 +228,14 @@ func (c *ruling) overall(f *finding, leaf *plans.Leaf) error {
 	return nil
 }
 
-// some reports whether a claim about the best cell is that there is one so good, and not
-// that there is none.
+// some reports whether a claim about the best cell is that some cell is this good, not
+// that none is.
 func some(c *plans.Claim) bool {
 	lower := c.Input.Better == string(measure.Lower) && c.Input.Relation != plans.Gain
 	return c.More != lower
 }
 
-// picks reports whether an input is of the best cell of a matrix.
+// picks reports whether an input is of a matrix's best cell.
 func picks(in *plans.Input) bool {
 	return in != nil && in.Row != nil && in.Row.Pick == plans.PickBest
 }

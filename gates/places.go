@@ -10,15 +10,15 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// A place stands out where the parent is this far from the others there, and by so many
-// of the standard deviations that its launches on one place have.
+// A place stands out if its parent is this far from those elsewhere, and by that many
+// standard deviations of its launches on one place.
 const (
 	placeApart  = 0.03
 	placeSpread = 4
 )
 
-// placesOf says how places bear on a test, and which of them stands out; nothing where
-// all launches stood on one.
+// placesOf says how places bear on a test, and which of them stands out; nothing if all
+// launches ran on one.
 func placesOf(c *plans.Claim, sc scale, p pairs) (said []verdict.Reason) {
 	if p.blocks() == nil {
 		return nil
@@ -53,7 +53,7 @@ func placesOf(c *plans.Claim, sc scale, p pairs) (said []verdict.Reason) {
 			}
 		}
 		apart := sc.sign * (mean[on] - others)
-		// Of two places nobody knows which one stands out.
+		// Of two places either may be the one that stands out.
 		if len(names) > 2 && math.Abs(apart) > math.Log1p(placeApart) && (df == 0 || math.Abs(apart) > placeSpread*sd) {
 			said = append(said, verdict.New(code.PlaceApart, verdict.Num("share", math.Expm1(apart), shareUnit)).On(on))
 		}
@@ -61,7 +61,7 @@ func placesOf(c *plans.Claim, sc scale, p pairs) (said []verdict.Reason) {
 	return said
 }
 
-// distinct are the names of places, each once.
+// distinct returns the names of places, each once.
 func distinct(places []string) (names []string) {
 	for _, on := range places {
 		if !slices.Contains(names, on) {

@@ -12,23 +12,23 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// reading is one input with its value, or the verdict that its absence means.
+// reading is one input with its value, or the verdict that its absence forces.
 type reading struct {
 	verdict.Input
 	// absent is the verdict that a missing value forces; empty when present.
 	absent verdict.Verdict
-	// stale names an arm whose launches are no fresh starts; empty where all are.
+	// stale names an arm whose launches are not fresh starts; empty if all are.
 	stale string
-	// unmeasured is set where it is absent because an arm has no launch yet.
+	// unmeasured is set if it is absent because an arm has no launch yet.
 	unmeasured bool
-	// own and base are the launches that a metric was read from; base has none
-	// unless two arms are compared.
+	// own and base are the launches that a metric was read from; base is empty unless two
+	// arms are compared.
 	own, base taken
 }
 
-// missing gives up on a value. Whatever the evidence claims, an absence is never
-// one of the verdicts that unlock, nor a fail, which takes evidence too: that its
-// candidate crashed where its parent does not is such.
+// missing gives up on a value. Whatever the evidence claims, an absence never unlocks,
+// nor is it a fail, which needs evidence too, such as a candidate that crashed where its
+// parent did not.
 func (r *reading) missing(v verdict.Verdict, why verdict.Reason) *reading {
 	switch {
 	case v == verdict.Inconclusive, v == verdict.Invalid, v == verdict.Error:
@@ -41,8 +41,7 @@ func (r *reading) missing(v verdict.Verdict, why verdict.Reason) *reading {
 	return r
 }
 
-// awaited names the feature of an input that is absent because nothing was
-// launched yet.
+// awaited names the feature of an input that is absent because nothing was launched yet.
 func (r *reading) awaited(in *plans.Input) []string {
 	if !r.unmeasured {
 		return nil
@@ -60,7 +59,7 @@ func (r *reading) number(v float64) *reading {
 	return r
 }
 
-// value is what the expression sees; the reading is present.
+// value is what the expression sees of a present reading.
 func (r *reading) value(in *plans.Input) any {
 	switch {
 	case in.Type == plans.WordInput && r.Text != nil:
@@ -112,7 +111,7 @@ func read(in *plans.Input, ev *Evidence) *reading {
 	return r.missing(verdict.Error, verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind))))
 }
 
-// from is a reason with what a feature says of why it was not measured.
+// from adds to a reason what a feature says about why it was not measured.
 func (f *Feature) from(r verdict.Reason) verdict.Reason {
 	if f.Cause.IsZero() {
 		return r
@@ -120,9 +119,8 @@ func (f *Feature) from(r verdict.Reason) verdict.Reason {
 	return r.From(f.Cause)
 }
 
-// readLevel reads the verdict of a level. Invalid and error are what levels get
-// that were skipped or broke: no evidence either way, and levels.x != 'fail'
-// must not hold for them.
+// readLevel reads the verdict of a level. Levels that were skipped or broke get invalid
+// or error: no evidence either way, so levels.x != 'fail' must not hold for them.
 func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 	v, ok := f.Levels[in.Name]
 	level := verdict.Text("level", in.Name)
@@ -140,8 +138,8 @@ func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 	return r.word(string(v))
 }
 
-// readFound reads a number that a level found of one variant, or of two. What is not
-// there takes the verdict of the level that should have found it.
+// readFound reads a number that a level found for one variant, or two. A missing number
+// takes the verdict of the level that should have found it.
 func readFound(r *reading, in *plans.Input, f *Feature) *reading {
 	base, arm := f.base(in.Against), f.Candidate
 	if in.Relation == plans.Base {
@@ -178,10 +176,10 @@ func readFound(r *reading, in *plans.Input, f *Feature) *reading {
 	return r.number(v)
 }
 
-// readOutcome reads feature["x"].verdict, .accepted or .decided. As with levels,
-// a feature that is locked, invalid or broken has no outcome that a rule could
-// read, so that neither "not accepted" nor "not decided" holds because nothing
-// was measured. What is left of .decided is true.
+// readOutcome reads feature["x"].verdict, .accepted or .decided. As with levels, a
+// locked, invalid or broken feature has no outcome that a rule could read, so neither
+// "not accepted" nor "not decided" holds just because nothing was measured. What is left
+// of .decided is true.
 func readOutcome(r *reading, in *plans.Input, f *Feature) *reading {
 	switch {
 	case f.Outcome == "":
@@ -205,7 +203,7 @@ func readOutcome(r *reading, in *plans.Input, f *Feature) *reading {
 	return r.missing(verdict.Error, verdict.New(code.NoSuchField, verdict.Text("name", in.Name)))
 }
 
-// readMetric reads what the launches of one or two arms say of a metric.
+// readMetric reads a metric from the launches of one or two arms.
 func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	if f.Broken != "" {
 		return r.missing(f.Broken, f.Cause)
@@ -247,15 +245,15 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	return r.number(v)
 }
 
-// lacks gives up on a metric. Where no launch was made yet, and the plan does not
-// itself say that there will be none, launches may still bring it.
+// lacks gives up on a metric. If no launch was made yet, and the plan itself allows some,
+// launches may still bring it.
 func (r *reading) lacks(why *lack, in *plans.Input) *reading {
 	r.unmeasured = why.unmeasured && in.Unsent == nil
 	r.Pending = r.unmeasured
 	return r.missing(why.verdict, why.reason)
 }
 
-// single turns the values of one arm's launches into the number that a rule sees.
+// single turns the launches' values of one arm into the number that a rule sees.
 func (r *reading) single(in *plans.Input, own []float64) (float64, error) {
 	switch {
 	case in.Stat == "n":
@@ -269,7 +267,7 @@ func (r *reading) single(in *plans.Input, own []float64) (float64, error) {
 	}
 }
 
-// relate turns the values of two arms' launches into the number that a rule sees.
+// relate turns the launches' values of two arms into the number that a rule sees.
 func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) {
 	if in.Ratio() {
 		d, err := stats.LogDifference(own, base)
@@ -284,15 +282,15 @@ func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) 
 	return d.Estimate, err
 }
 
-// geometric tells speeds, times and sizes, which are averaged over launches in
-// logs, from counts and spreads: a geometric mean would make little of the one
-// launch that crashed a hundred times.
+// geometric reports whether a metric is averaged over launches in logs, as speeds, times
+// and sizes are. Counts and spreads are not: a geometric mean would hide the one launch
+// that crashed a hundred times.
 func geometric(in *plans.Input) bool {
 	return in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv"
 }
 
-// ratio turns a difference of logs (candidate − base) into a gain or a change.
-// Where lower is better a gain is the part that was saved: 1 − candidate/base.
+// ratio turns a difference of logs (candidate − base) into a gain or a change. Where
+// lower is better a gain is the part saved: 1 − candidate/base.
 func ratio(in *plans.Input, d float64) float64 {
 	if saving(in) {
 		return -math.Expm1(d)
@@ -300,7 +298,7 @@ func ratio(in *plans.Input, d float64) float64 {
 	return math.Expm1(d)
 }
 
-// saving tells a gain of a metric of which less is better.
+// saving reports whether an input is a gain of a lower-is-better metric.
 func saving(in *plans.Input) bool {
 	return in.Relation == plans.Gain && in.Better == string(measure.Lower)
 }
@@ -319,9 +317,9 @@ func (r *reading) interval(d stats.Difference, f func(float64) float64) {
 	r.Low, r.High = &low, &high
 }
 
-// readObserved reads a word or a truth that the candidate's engine says of
-// itself. All its launches have to say it, and the same: what one of them does
-// not say might have been anything.
+// readObserved reads a string or bool that the candidate's engine reports about itself.
+// All its launches must report it, and agree: a launch that does not might have had any
+// value.
 func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
 	if f.Broken != "" {
 		return r.missing(f.Broken, f.Cause)
@@ -364,7 +362,7 @@ func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
 	return r.missing(verdict.Invalid, verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Name))
 }
 
-// unobserved is why a launch does not say something.
+// unobserved is why a launch does not report something.
 func (l Launch) unobserved(name string) verdict.Reason {
 	if why := l.Unobserved[name]; !why.IsZero() {
 		return why
@@ -372,7 +370,7 @@ func (l Launch) unobserved(name string) verdict.Reason {
 	return verdict.New(code.NotLookedFor)
 }
 
-// literal is an observed value as a plan writes it.
+// literal is an observed value in plan syntax.
 func literal(value any) string {
 	if text, ok := value.(string); ok {
 		return strconv.Quote(text)
@@ -399,20 +397,20 @@ func (t taken) samples() (digests []string) {
 	return digests
 }
 
-// lack is why an arm does not give a number.
+// lack is why an arm does not yield a number.
 type lack struct {
 	verdict verdict.Verdict
 	reason  verdict.Reason
-	// unmeasured is set where the arm has no launch at all.
+	// unmeasured is set if the arm has no launch at all.
 	unmeasured bool
 }
 
-// unknown and invalid are what a launch lacks, and what is wrong with it.
+// unknown is for what a launch lacks, invalid for what is wrong with it.
 func unknown(why verdict.Reason) *lack { return &lack{verdict: verdict.Inconclusive, reason: why} }
 func invalid(why verdict.Reason) *lack { return &lack{verdict: verdict.Invalid, reason: why} }
 
-// needs is the statistic that every launch has to have. Counts rest on the
-// median: a launch that has none measured nothing that could be counted.
+// needs is the statistic that every launch must have. Counts rest on the median: a launch
+// without one measured nothing that could be counted.
 func needs(in *plans.Input) string {
 	if in.Counts() || in.Stat == "" {
 		return "median"
@@ -420,8 +418,8 @@ func needs(in *plans.Input) string {
 	return in.Stat
 }
 
-// collect takes one statistic from every launch of an arm. A launch without it
-// makes the whole arm incomplete: what is missing might have been the bad one.
+// collect takes one statistic from every launch of an arm. A launch without it makes the
+// whole arm incomplete: the missing value might have been the bad one.
 func collect(a Arm, in *plans.Input) (taken, *lack) {
 	t := taken{arm: a}
 	address := in.LaunchAddress()
@@ -473,7 +471,7 @@ func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 	return v, nil
 }
 
-// incomparable says why two arms do not compare; nil where they do.
+// incomparable says why two arms do not compare; nil if they do.
 func (t taken) incomparable(base taken, in *plans.Input) *lack {
 	apart := func(c code.Code, is, was string) *lack {
 		return invalid(verdict.New(c, verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(t.arm.Name))
@@ -487,8 +485,8 @@ func (t taken) incomparable(base taken, in *plans.Input) *lack {
 	return nil
 }
 
-// noRatio names the launch of the arms whose value has no log, and is the error as it
-// is where none has such a one.
+// noRatio names the launch whose value has no log, or returns the error unchanged if
+// there is none.
 func noRatio(err error, arms ...taken) error {
 	for _, t := range arms {
 		for i, v := range t.values {

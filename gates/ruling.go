@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// ruling is one rule while it is decided.
+// ruling is one rule while it is being decided.
 type ruling struct {
 	*decider
 	program  *plans.Program
@@ -21,10 +21,10 @@ type ruling struct {
 	absent   []verdict.Verdict
 }
 
-// decide reads the inputs, decides each comparison and joins them. One absent
-// input decides for the whole rule, also where an or could do without it: whoever
-// wrote the rule believed that both sides were being looked at, and a metric that
-// disappears must not make a rule easier to pass.
+// decide reads the inputs, decides each comparison and joins them. One absent input
+// decides for the whole rule, even if an or could do without it: the author believed that
+// both sides were watched, and a metric that disappears must not make a rule easier to
+// pass.
 func (c *ruling) decide() verdict.Rule {
 	for _, in := range c.program.Inputs {
 		c.out.Inputs = append(c.out.Inputs, c.read(in).Input)
@@ -81,8 +81,8 @@ func (c *ruling) compared(in *plans.Input) bool {
 	return slices.ContainsFunc(c.program.Leaves, func(leaf *plans.Leaf) bool { return slices.Contains(leaf.Inputs(), in) })
 }
 
-// agree runs the whole expression on the estimates. It must come out as the
-// comparisons joined by hand do.
+// agree runs the whole expression on the estimates. It must agree with the comparisons
+// joined by hand.
 func (c *ruling) agree() error {
 	env := map[string]any{}
 	for _, in := range c.program.Inputs {
@@ -106,10 +106,10 @@ func (c *ruling) agree() error {
 	return nil
 }
 
-// unsettle takes the decision away from a rule that read numbers of an engine
-// which was not started for them. Launches are the replicates: two looks at one
-// start differ by less than two starts do, so that neither yes nor no follows.
-// What was computed stays, for whoever reads it.
+// unsettle withdraws the decision of a rule that read numbers of an engine that was not
+// started for them. Launches are the replicates: two measurements of one start differ by
+// less than two starts do, so neither yes nor no follows. The computed numbers stay, for
+// the reader.
 func (c *ruling) unsettle() verdict.Rule {
 	var names []string
 	for _, r := range c.readings {
@@ -135,9 +135,8 @@ func (c *ruling) unsettle() verdict.Rule {
 	return c.out
 }
 
-// join is the verdict of a part of a rule in three-valued logic, and the features
-// of which more launches could change it. Parts of an and or an or that is settled
-// keep nothing open.
+// join is the verdict of a part of a rule in three-valued logic, and the features for
+// which more launches could change it. Parts of a settled and or or keep nothing open.
 func (c *ruling) join(l *plans.Logic) (verdict.Verdict, []string) {
 	switch l.Op {
 	case plans.LogicCompare:
@@ -168,7 +167,7 @@ func (c *ruling) join(l *plans.Logic) (verdict.Verdict, []string) {
 	return joined, open
 }
 
-// truth is a yes or no that stands in the rule by itself.
+// truth is a yes or no that is a part of the rule by itself.
 func (c *ruling) truth(l *plans.Logic) (verdict.Verdict, []string) {
 	r := c.read(l.Truth)
 	if r.absent != "" {
@@ -180,7 +179,7 @@ func (c *ruling) truth(l *plans.Logic) (verdict.Verdict, []string) {
 	return verdict.Fail, nil
 }
 
-// merged are the names of both lists, each once, in order.
+// merged returns the names of both lists, each once, in order.
 func merged(a, b []string) []string {
 	for _, name := range b {
 		if i, there := slices.BinarySearch(a, name); !there {
@@ -190,10 +189,10 @@ func merged(a, b []string) []string {
 	return a
 }
 
-// Open lists the features of which more launches could settle what is not
-// decided yet, given how the rules came out: none once one of them has failed,
-// or can never be decided, which no launch changes. A rule that does not decide
-// ends nothing, but its own question keeps launches coming.
+// Open lists the features for which more launches could settle what is undecided, given
+// how the rules came out: none once a rule has failed or can never be decided, as no
+// launch changes that. A rule that does not decide ends nothing, but its own question
+// keeps launches coming.
 func Open(rules []verdict.Rule) []string {
 	var open []string
 	for _, r := range rules {
@@ -205,9 +204,9 @@ func Open(rules []verdict.Rule) []string {
 	return open
 }
 
-// settled reports whether a rule has settled that the set of which it is one does
-// not pass. While a session runs, what stands for later (the verdict of the
-// benchmark itself, the outcome of a feature) settles nothing.
+// settled reports whether a rule settles that its set does not pass. While a session
+// runs, what is decided later (the benchmark's own verdict, a feature's outcome) settles
+// nothing.
 func settled(r verdict.Rule) bool {
 	pending := slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return in.Pending })
 	return !pending && r.Verdict != verdict.Pass && r.Verdict != verdict.Inconclusive

@@ -12,23 +12,23 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// scale is how a claim's number stands on the scale of its test, where more is
-// what the rule wants.
+// scale maps a claim's number to the scale of its test, where more is what the rule
+// wants.
 type scale struct {
-	// logs says that the test is made on logs.
+	// logs is set if the test is made on logs.
 	logs bool
 	// sign turns values so that more is what the rule wants.
 	sign float64
-	// theta is the claim's threshold there.
+	// theta is the claim's threshold on this scale.
 	theta float64
-	// falls says that the claim's own number falls where the scale rises.
+	// falls is set if the claim's own number falls as the scale rises.
 	falls bool
-	// number turns a place on the scale back into the claim's own number.
+	// number maps a point on the scale back to the claim's own number.
 	number func(float64) float64
 }
 
-// scaleOf is the scale of a claim that a t-test decides. It returns an error
-// where the threshold is no number that can be reached: a change of −100%.
+// scaleOf is the scale of a claim that a t-test decides. It returns an error if the
+// threshold cannot be reached: a change of −100%.
 func scaleOf(c *plans.Claim) (scale, error) {
 	s := scale{sign: 1, theta: c.Threshold, number: func(y float64) float64 { return y }}
 	switch c.Form {
@@ -55,8 +55,8 @@ func scaleOf(c *plans.Claim) (scale, error) {
 	return s, nil
 }
 
-// values turns what the launches with these IDs gave. It returns an error that names
-// the first of which there is no log.
+// values maps the values of launches with these IDs to the scale. It returns an error
+// that names the first without a log.
 func (s scale) values(launches []float64, ids []string) ([]float64, error) {
 	out := make([]float64, len(launches))
 	for i, v := range launches {
@@ -71,8 +71,8 @@ func (s scale) values(launches []float64, ids []string) ([]float64, error) {
 	return out, nil
 }
 
-// bounds are what a look would pass and fail at most, low before high; nil where
-// there is none.
+// bounds are the largest threshold a look would pass and the smallest it would fail, low
+// before high; nil if there is none.
 func (s scale) bounds(pass, fail float64) (low, high *float64) {
 	low, high = s.finite(pass), s.finite(fail)
 	if s.falls {
@@ -92,17 +92,17 @@ func (s scale) finite(y float64) *float64 {
 // shareUnit is the catalogue's unit of parts of a whole, 0 to 1.
 const shareUnit = "share"
 
-// resolution is what a measurement of a unit can tell apart around some values, in
-// that unit: how launches are spread of which all tie is not known any better.
-// Events are timed in nanoseconds; what drivers and engines say is rounded by
-// them. whole says that what is measured are whole numbers of the unit.
+// resolution is the smallest difference that a measurement of a unit shows around some
+// values, in that unit: the spread of launches that all tie is not known any better.
+// Events are timed in nanoseconds; drivers and engines round what they report. whole is
+// set if measurements are whole numbers of the unit.
 func resolution(unit string, whole bool, values []float64) float64 {
 	switch unit {
 	case "tokens", "count", "requests", "launches", "°C", "MHz":
 		if whole {
 			return 1
 		}
-		return 1e-3 // an average of such, as tokens a step
+		return 1e-3 // an average of these, as tokens per step
 	case "GB":
 		return 0.01
 	case "W", "J":
@@ -115,13 +115,13 @@ func resolution(unit string, whole bool, values []float64) float64 {
 	return 1e-9 * max(1, math.Abs(values[0]))
 }
 
-// wholeByName says whether the values of launches are whole numbers by what the
-// metric is: a mean of such may be whole by chance.
+// wholeByName reports, from the metric, whether values of launches are whole numbers: a
+// mean may be whole by chance.
 func wholeByName(in *plans.Input) bool {
 	scopes := []measure.Scope{measure.PerRequest, measure.PerCell}
 	switch {
 	case measure.OfCommand(in.Cell):
-		return false // printed tells
+		return false // see printed
 	case in.Cell == "":
 		scopes = []measure.Scope{measure.PerLaunch}
 	case in.Cell == string(measure.PerGPU), in.Cell == string(measure.PerHost):
@@ -135,10 +135,9 @@ func wholeByName(in *plans.Input) bool {
 	return ok && m.Whole
 }
 
-// printed is the last decimal place of any of the values, which a program printed
-// and rounded as it saw fit: 30 and 31 tokens a second differ by anything from
-// nothing to two. None of a share and all of it are written without decimals
-// however fine it is known, so that they tell nothing: 0.
+// printed is the last decimal place of any of the values, which a program printed and
+// rounded at will: 30 and 31 tokens/s may differ by anything from nothing to two. A share
+// of 0 or 1 is written without decimals however precise, so it tells nothing: 0.
 func printed(unit string, values []float64) float64 {
 	ends := func(v float64) bool { return v == 0 || v == 1 }
 	if unit == shareUnit && !slices.ContainsFunc(values, func(v float64) bool { return !ends(v) }) {

@@ -12,9 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// ttest decides a claim by the sequential t-test over the launches that it reads.
-// It returns an error where the claim cannot be tested with what there is, which
-// makes the rule invalid.
+// ttest decides a claim by the sequential t-test over the launches that it reads. It
+// returns an error if the claim cannot be tested with them, which makes the rule invalid.
 func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, *verdict.Test, error) {
 	sc, err := scaleOf(c)
 	if err != nil {
@@ -82,7 +81,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	return verdict.Inconclusive, t, nil
 }
 
-// asked is a claim as the test takes it: on its scale, at its part of the levels.
+// asked is a claim as the test takes it: on its scale, with its part of the levels.
 func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q stats.Question, err error) {
 	q = stats.Question{
 		Single: !c.Input.Comparing(), Theta: sc.theta,
@@ -99,7 +98,7 @@ func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q 
 	return q, err
 }
 
-// blocks are the places of the rounds as numbers; nil where there is one alone.
+// blocks are the places of the rounds as numbers; nil if there is only one.
 func (p pairs) blocks() (out []int) {
 	seen := distinct(p.places)
 	if len(seen) < 2 {
@@ -111,7 +110,7 @@ func (p pairs) blocks() (out []int) {
 	return out
 }
 
-// recordLooks keeps what each look came to, and what the last one says.
+// recordLooks records the result of each look, and the estimate and bounds of the last.
 func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 	for _, l := range looks {
 		t.Looks = append(t.Looks, verdict.Look{
@@ -135,8 +134,8 @@ func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
 	}
 }
 
-// noise is the stored launch noise of what a claim tests, which is kept of logs;
-// recorded says that it is known well enough to plan with.
+// noise is the stored launch noise, in logs, of the metric that a claim tests; recorded
+// reports whether it is known well enough to plan with.
 func (d *decider) noise(c *plans.Claim) (n verdict.Noise, recorded bool) {
 	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel {
 		return n, false
@@ -152,8 +151,8 @@ func (d *decider) noise(c *plans.Claim) (n verdict.Noise, recorded bool) {
 	return n, true
 }
 
-// NoiseKey is what the noise of an input is kept under: its address, with the
-// statistic where that is not the median.
+// NoiseKey is the key under which an input's noise is stored: its address, with the
+// statistic if that is not the median.
 func NoiseKey(in *plans.Input) string {
 	switch in.Stat {
 	case "", "median", "p50":
@@ -162,12 +161,12 @@ func NoiseKey(in *plans.Input) string {
 	return in.LaunchAddress() + "." + in.Stat
 }
 
-// LeastFreedom are the degrees of freedom from which launch noise counts as known: a
-// floor, which allows the first time to look.
+// LeastFreedom is the degrees of freedom from which launch noise counts as known: then it
+// serves as a floor and permits an earlier first look.
 const LeastFreedom = 8
 
-// tickOf is what the measurement can tell apart, on the scale of the test. In logs
-// it weighs most where values are least.
+// tickOf is the resolution of the measurement, on the scale of the test. In logs it
+// weighs most where values are smallest.
 func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
 	if len(p.own) == 0 {
 		return 0
@@ -183,21 +182,21 @@ func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float6
 	return tick
 }
 
-// pairs are the launches that a test may look at: of one arm, or those of two
-// arms that stood beside each other, by rounds.
+// pairs are the launches that a test may look at, by round: those of one arm, or of two
+// arms that ran side by side.
 type pairs struct {
 	own, base       []float64
 	ownIDs, baseIDs []string
 	rounds          []int
-	// places are where the rounds stood.
+	// places are where the rounds ran.
 	places []string
-	// left are launches that have none beside them.
+	// left are launches with none beside them.
 	left []string
 }
 
-// paired sorts the launches of one arm by rounds, or puts those of two arms
-// beside each other. It returns an error where an arm has a round twice: which of
-// the two stood beside the other's is not known.
+// paired sorts one arm's launches by round, or pairs those of two arms. It returns an
+// error if an arm has a round twice: then it is unknown which one ran beside the other
+// arm's.
 func paired(own, base taken, single bool) (pairs, error) {
 	var p pairs
 	count := roundless(own) && (single || roundless(base))
@@ -247,7 +246,7 @@ func (p *pairs) add(t taken, l placed) {
 	p.places = append(p.places, t.arm.Launches[l.index].Place)
 }
 
-// several are the places of the rounds where there is more than one.
+// several are the places of the rounds if there is more than one.
 func (p pairs) several() []string {
 	if p.blocks() == nil {
 		return nil
@@ -258,8 +257,8 @@ func (p pairs) several() []string {
 // placed is a launch of an arm with its round.
 type placed struct{ round, index int }
 
-// byRound lists the launches of an arm by rounds. Arms that know of no rounds
-// (imported numbers) count their launches in order.
+// byRound lists an arm's launches by round. Arms without rounds (imported numbers) count
+// their launches in order.
 func byRound(t taken, count bool) ([]placed, error) {
 	out := make([]placed, len(t.arm.Launches))
 	for i := range t.arm.Launches {
@@ -288,15 +287,14 @@ func roundless(t taken) bool {
 	return true
 }
 
-// rangeLaunches is how many launches an arm a range needs: with three of either,
-// the whole of one lies beyond the whole of the other one time in twenty by
-// chance.
+// rangeLaunches is how many launches per arm a range needs: with three of each, the whole
+// of one lies beyond the whole of the other one time in twenty by chance.
 const rangeLaunches = 3
 
-// wholeRange decides a claim about what a launch has once and hardly varies, such
-// as memory: it passes when the worst launch of one arm keeps to the limit against
-// the best of the other, and fails when even the best against the worst does not.
-// More launches only widen the range, so that in between it stays undecided.
+// wholeRange decides a claim about a value that a launch has once and that hardly varies,
+// such as memory: it passes if the worst launch of one arm keeps to the limit against the
+// best of the other, and fails if even the best against the worst does not. More launches
+// only widen the range, so in between it stays undecided.
 func (d *decider) wholeRange(c *plans.Claim, r *reading) (verdict.Verdict, *verdict.Test, error) {
 	own, base := r.own, r.base
 	q := stats.RangeQuestion{
@@ -304,7 +302,7 @@ func (d *decider) wholeRange(c *plans.Claim, r *reading) (verdict.Verdict, *verd
 		Limit: c.Threshold, More: c.More, Strict: c.Strict,
 	}
 	if saving(c.Input) {
-		q.Limit, q.More = -c.Threshold, !c.More // a gain is the change, turned
+		q.Limit, q.More = -c.Threshold, !c.More // a gain is the negated change
 	}
 	outcome, low, high, err := stats.Range(q)
 	if err != nil {

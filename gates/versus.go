@@ -10,23 +10,23 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// versus is how a candidate stands against another arm in one statistic of a metric,
-// whatever rules ask of it: a single look at all launches that stood beside each other.
+// versus compares a candidate with another arm in one statistic of a metric, whatever
+// rules ask of it: a single look at all launches that ran side by side.
 type versus struct {
 	in *plans.Input
-	// logs says that gain and se are of logs; else they have the metric's unit.
+	// logs is set if gain and se are in logs; else they have the metric's unit.
 	logs bool
-	// gain is by how much the candidate is better, with its standard error and degrees
-	// of freedom.
+	// gain is how much better the candidate is, with its standard error and degrees of
+	// freedom.
 	gain, se, df float64
 	// own and base are the means; pass is the level at which a look decides, first the
-	// fewest launches an arm from which one does, and n those there are.
+	// fewest launches per arm for one that does, and n those there are.
 	own, base float64
 	pass      float64
 	first, n  int
 }
 
-// alone reports whether it is of two launches an arm, which tell nothing of how sure the
+// alone reports whether there are two launches per arm, which do not show how certain the
 // gain is: se is 0.
 func (v versus) alone() bool { return v.n == stats.Clear }
 
@@ -34,7 +34,7 @@ func (v versus) alone() bool { return v.n == stats.Clear }
 func (v versus) least(level float64) float64 { return v.gain - stats.Quantile(level, v.df)*v.se }
 func (v versus) most(level float64) float64  { return v.gain + stats.Quantile(level, v.df)*v.se }
 
-// worsens is by how much it got worse as parts of what it was, in logs.
+// worsens is how much worse it got, relative to before, in logs.
 func (v versus) worsens() float64 {
 	switch {
 	case v.logs:
@@ -53,12 +53,11 @@ func (v versus) change(gain float64) float64 {
 	return math.Expm1(gain)
 }
 
-// certain are the chances that are kept to of a finding of something that is not so,
-// whatever a plan allows its rules.
+// certain is the false positive rate of findings, whatever a plan allows its rules.
 const certain = 0.01
 
-// certainty is the design at which findings are made, of which only the levels and
-// the first look count.
+// certainty is the design for findings, of which only the levels and the first look
+// count.
 func (d *decider) certainty(in *plans.Input, recorded bool) (stats.Design, error) {
 	most, first := d.most(in), stats.Unrecorded
 	if recorded {
@@ -67,8 +66,8 @@ func (d *decider) certainty(in *plans.Input, recorded bool) (stats.Design, error
 	return stats.Offer(certain, d.settings.FalseFail, min(d.settings.Min, most), most, first)
 }
 
-// versus compares the candidate with an arm in one statistic; false where one of the
-// launches does not have it, or too few stood beside each other to say anything.
+// versus compares the candidate with an arm in one statistic; false if a launch lacks it,
+// or too few ran side by side to show anything.
 func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bool) {
 	own, why := collect(f.Candidate, in)
 	if why != nil {
@@ -131,7 +130,7 @@ func metricOf(feature, cell, metric, stat string, better measure.Better) *plans.
 	return in
 }
 
-// metric is one of a cell, against what it is contested with.
+// metric is an input for a metric of the cell, against the arm it is contested with.
 func (of contested) metric(m measure.Metric, stat string) *plans.Input {
 	in := metricOf(of.feature, of.cell, m.Name, stat, m.Better)
 	if of.against != plans.Parent {

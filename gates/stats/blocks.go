@@ -7,22 +7,22 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// blocked reports whether the first n launches stood in more than one block.
+// blocked reports whether the first n launches ran in more than one block.
 func (q *Question) blocked(n int) bool {
 	return len(q.Blocks) >= n && slices.ContainsFunc(q.Blocks[:n], func(b int) bool { return b != q.Blocks[0] })
 }
 
-// lookInBlocks is the statistic where launches stood in several blocks, such as devices,
-// which may differ by more than the launches on one of them.
+// lookInBlocks is the statistic for launches in several blocks, such as devices, which
+// may differ by more than the launches on one of them.
 //
-// Two arms are held against each other within their rounds, of which each stood in one
-// block: what blocks differ by is in both arms and cancels, and what they differ by in
-// the effect is part of the spread. It is a one-sample t-test on the n differences.
+// Two arms are compared within rounds, each of which ran in one block: what blocks differ
+// by is in both arms and cancels, and how the effect differs between blocks is part of
+// the spread. It is a one-sample t-test on the n differences.
 //
-// One arm keeps to a level where it does in every block, and misses it where it does in
-// every block (an intersection–union test, which takes nothing of the level): the block
-// next to the threshold decides, with the spread that all launches have about the means
-// of their blocks. Where blocks lie on both sides nothing is decided.
+// One arm keeps to a level if it does in every block, and misses it if it does in every
+// block (an intersection–union test, which takes nothing of the level): the block next to
+// the threshold decides, with the spread of all launches about the means of their blocks.
+// If blocks lie on both sides, nothing is decided.
 func (q *Question) lookInBlocks(l *Look, n int) error {
 	var raw, df float64
 	if !q.Single {
@@ -63,7 +63,7 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 	return nil
 }
 
-// differences are the first n rounds' of candidate and base.
+// differences are those of candidate and base in the first n rounds.
 func (q *Question) differences(n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -72,7 +72,7 @@ func (q *Question) differences(n int) []float64 {
 	return out
 }
 
-// blocks are the means of one arm's launches by block, and how many those are.
+// blocks are the means of one arm's launches by block, and their number.
 type blocks struct {
 	mean map[int]float64
 	n    map[int]int
@@ -88,7 +88,7 @@ func (q *Question) blocksOf(n int) blocks {
 	return b
 }
 
-// ends are the blocks with the least and the greatest mean.
+// ends returns the blocks with the lowest and the highest mean.
 func (b blocks) ends() (low, high int) {
 	first := true
 	for at, m := range b.mean {
@@ -103,8 +103,8 @@ func (b blocks) ends() (low, high int) {
 	return low, high
 }
 
-// boundInBlocks adds what a look at one arm would pass and fail: what holds in the worst
-// of its blocks, and what does not in the best.
+// boundInBlocks adds the bounds of a look at one arm: what holds in its worst block, and
+// what fails in its best.
 func (q *Question) boundInBlocks(l *Look) {
 	b := q.blocksOf(l.N)
 	low, high := b.ends()

@@ -7,17 +7,16 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Weighted are the launches of one variant in one session, each with the weight
-// that it has in a contrast. A launch that several differences rest on stands here
-// once, with the sum of its weights: two gains over one baseline share its noise,
-// and taken for independent they would be thought more certain than they are.
+// Weighted are the launches of one variant in one session, each with its weight in a
+// contrast. A launch that several differences rest on appears once, with the sum of its
+// weights: two gains over one baseline share its noise, and treating them as independent
+// would overstate their certainty.
 type Weighted struct{ Values, Weights []float64 }
 
-// Contrast is the weighted sum of all values with its two-sided 95% interval:
-// the variance of each arm by its own launches, the degrees of freedom by Welch
-// and Satterthwaite. It returns an error where an arm has fewer than two launches,
-// since its share of the doubt would be missing; Bounded is false where nothing
-// varies at all.
+// Contrast is the weighted sum of all values with its two-sided 95% interval: each arm's
+// variance from its own launches, degrees of freedom by Welch–Satterthwaite. It returns
+// an error if an arm has fewer than two launches, since its part of the variance would be
+// missing; Bounded is false if nothing varies at all.
 func Contrast(arms []Weighted) (Difference, error) {
 	if len(arms) == 0 {
 		return Difference{}, ErrEmpty

@@ -13,12 +13,12 @@ const (
 	// permutations per test of a change, which is kept at p ≤ divisiveLevel.
 	permutations  = 999
 	divisiveLevel = 0.05
-	// MostDivided is how many values are looked at: all pairs of them are compared, again
-	// for each permutation.
+	// MostDivided limits how many values are examined: all pairs are compared, again for
+	// each permutation.
 	MostDivided = 300
 )
 
-// ChangePoint is where a series is another one from then on.
+// ChangePoint is where the distribution of a series changes.
 type ChangePoint struct {
 	// At is the index of the first value of the new stretch.
 	At int `json:"at"`
@@ -73,8 +73,8 @@ func Divide(values []float64) ([]ChangePoint, error) {
 	return found, nil
 }
 
-// bestDivision is the place that divides one of the stretches between cuts best, and how
-// well; -1 where none is long enough or nothing varies.
+// bestDivision is where to divide one of the stretches between cuts best, and how well;
+// -1 if none is long enough or nothing varies.
 func bestDivision(values []float64, cuts []int) (at int, q float64) {
 	at = -1
 	for i := range len(cuts) - 1 {
@@ -86,8 +86,8 @@ func bestDivision(values []float64, cuts []int) (at int, q float64) {
 	return at, q
 }
 
-// divide finds the place in a stretch where what is before it differs most from what is
-// behind it, up to any end: an end in the middle keeps a later change from hiding it.
+// divide finds the place in a stretch where the values before differ most from those
+// behind, up to any end: an end in the middle keeps a later change from hiding it.
 func divide(x []float64) (at int, q float64) {
 	n := len(x)
 	// sums[i*(n+1)+k] is how far x[i] is from the first k in all.

@@ -10,12 +10,12 @@ import (
 // t.
 type Interval struct {
 	Mean, Low, High float64
-	// Bounded is false with fewer than two values or where nothing varies.
+	// Bounded is false with fewer than two values or if nothing varies.
 	Bounded bool
 }
 
-// MeanInterval is the interval of Mean: in logs, and so not symmetric, where
-// every value is positive.
+// MeanInterval is the interval of Mean: in logs, so not symmetric, if every value is
+// positive.
 func MeanInterval(values []float64) (Interval, error) {
 	if err := check(values); err != nil {
 		return Interval{}, err

@@ -11,11 +11,11 @@ import (
 // without a degree of freedom.
 type Fit struct {
 	Of, Error []float64
-	// DF are the degrees of freedom of what is left over.
+	// DF are the degrees of freedom of the residuals.
 	DF int
 }
 
-// LeastSquares fits y = x·Of. It is false where x does not determine the coefficients.
+// LeastSquares fits y = x·Of. It returns false if x does not determine the coefficients.
 func LeastSquares(x [][]float64, y []float64) (Fit, bool) {
 	m, chol, ok := factorized(x)
 	if !ok || len(y) != len(x) {
@@ -46,8 +46,8 @@ func LeastSquares(x [][]float64, y []float64) (Fit, bool) {
 	return f, true
 }
 
-// Weights are, of each y of a fit by least squares, what one more of it adds to the last
-// coefficient. They are false where x does not determine the coefficients.
+// Weights returns, for each y of a least-squares fit, what one more of it adds to the
+// last coefficient; false if x does not determine the coefficients.
 func Weights(x [][]float64) ([]float64, bool) {
 	m, chol, ok := factorized(x)
 	if !ok {
@@ -68,7 +68,7 @@ func Weights(x [][]float64) ([]float64, bool) {
 	return out, true
 }
 
-// factorized is x with the factors of its Gram matrix, false where that is singular.
+// factorized is x with the factors of its Gram matrix; false if that is singular.
 func factorized(x [][]float64) (*mat.Dense, *mat.Cholesky, bool) {
 	if len(x) == 0 || len(x) < len(x[0]) {
 		return nil, nil, false
@@ -83,13 +83,13 @@ func factorized(x [][]float64) (*mat.Dense, *mat.Cholesky, bool) {
 	return m, &chol, chol.Factorize(&gram) && chol.Cond() <= 1e12
 }
 
-// MeanSD are the mean of values and their standard deviation, NaN of fewer than two.
+// MeanSD returns the mean of values and their standard deviation, NaN for fewer than two.
 func MeanSD(values []float64) (mean, sd float64) {
 	return stat.MeanStdDev(values, nil)
 }
 
-// HalfWidth is half an interval of confidence 1 − alpha about an estimate with that
-// standard error and degrees of freedom; false where there is none.
+// HalfWidth is half the width of the interval at confidence 1 − alpha about an estimate
+// with that standard error and degrees of freedom; false if there is none.
 func HalfWidth(se float64, df int, alpha float64) (float64, bool) {
 	if df < 1 || math.IsNaN(se) || math.IsInf(se, 0) || se < 0 {
 		return 0, false

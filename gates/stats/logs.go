@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// logsOf are the natural logs of launches. It returns ErrEmpty, ErrNotFinite, or an
-// error that names the first value that has no log.
+// logsOf returns the natural logs of launches. It returns ErrEmpty, ErrNotFinite, or an
+// error that names the first value without a log.
 func logsOf(values []float64) ([]float64, error) {
 	if err := check(values); err != nil {
 		return nil, err
@@ -27,10 +27,9 @@ func logs(values []float64) []float64 {
 	return out
 }
 
-// satterthwaite are the degrees of freedom of a sum of variances (of means, or of
-// arms with as many launches each) with those of each. The usual formula divides
-// sums of squares; shares of the sum neither overflow nor vanish. It is NaN where
-// nothing varies.
+// satterthwaite is the degrees of freedom of a sum of variances (of means, or of arms
+// with as many launches each), given those of each. The usual formula divides sums of
+// squares; shares of the sum neither overflow nor vanish. It is NaN if nothing varies.
 func satterthwaite(variances, df []float64) float64 {
 	var sum, inverse float64
 	for _, v := range variances {

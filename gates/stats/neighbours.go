@@ -10,39 +10,42 @@ import (
 )
 
 const (
-	// neighboursLevel is the chance that neighbours pass as harmless which disturb by just
-	// what is allowed: at either bound of a change, and at that of the spread.
+	// neighboursLevel is the chance that neighbours pass as harmless although they
+	// disturb by exactly the allowed amount: at either bound of a change, and at that of
+	// the spread.
 	neighboursLevel = 0.05
-	// MostSpread is how many times as much launches may vary beside neighbours. Twice
-	// could not be shown by a dozen of them, and of what varies more than this no number
-	// of launches that a plan would make shows anything.
+	// MostSpread is how many times as much launches may vary beside neighbours. A dozen
+	// launches could not show a factor of two, and beyond three no number of launches
+	// that a plan would make shows anything.
 	MostSpread = 3
 )
 
-// Neighbours are how launches that stood beside others differ from those that stood alone.
-// What cannot be told is infinite, and so within no bound.
+// Neighbours is how launches beside others differ from those alone. What cannot be
+// determined is infinite, so within no bound.
 type Neighbours struct {
 	// Change is the mean of beside/alone − 1 within rounds, and Low and High are its
 	// two-sided 90% interval: a one-sided test at 5% on either side.
 	Change, Low, High float64
 	// Spread is how many times as much launches on one place vary beside neighbours, and
 	// SpreadHigh its upper bound at 95%. Launches that vary by less than a tenth of the
-	// share in question count as if they varied by that: three times nothing harms nobody.
+	// share in question count as if they varied by that: three times nothing is harmless.
 	Spread, SpreadHigh float64
 	share              float64
 }
 
-// Harmless reports whether it is shown that they change nothing by as much as the share.
+// Harmless reports whether neighbours are shown to change nothing by as much as the
+// share.
 func (n Neighbours) Harmless() bool {
 	return n.Low > -n.share && n.High < n.share && n.SpreadHigh < MostSpread
 }
 
-// Harmful reports whether it is shown that they change something by more than the share.
+// Harmful reports whether neighbours are shown to change something by more than the
+// share.
 func (n Neighbours) Harmful() bool { return n.Low > n.share || n.High < -n.share }
 
-// AmongNeighbours holds launches against each other of which one in each round stood alone
-// and one beside neighbours, both on the place of the round: what places differ by is in
-// both and cancels. The question is whether they differ by a share.
+// AmongNeighbours compares launches of which, in each round, one ran alone and one beside
+// neighbours, both on the round's place, so place differences cancel. The question is
+// whether they differ by a share.
 func AmongNeighbours(alone, beside []float64, places []int, share float64) (Neighbours, error) {
 	if len(alone) != len(beside) || len(alone) != len(places) {
 		return Neighbours{}, errors.New("launches alone, those beside neighbours and their places are not equally many")
@@ -77,9 +80,9 @@ func AmongNeighbours(alone, beside []float64, places []int, share float64) (Neig
 	return out, nil
 }
 
-// onPlaces is the variance of the values of rounds about the means of their places and a
-// straight line over the rounds, with its degrees of freedom: a machine that gets slower all
-// along would else hide by how much launches vary.
+// onPlaces is the variance of the rounds' values about their places' means and a straight
+// line over the rounds, with its degrees of freedom: a machine that slows down throughout
+// would otherwise hide how much launches vary.
 func onPlaces(values []float64, places []int) (variance, df float64) {
 	y, x := slices.Clone(values), make([]float64, len(values))
 	for i := range x {
@@ -102,7 +105,7 @@ func onPlaces(values []float64, places []int) (variance, df float64) {
 	return variance / df, df
 }
 
-// centre takes the mean of each place from its values and returns how many places there are.
+// centre subtracts each place's mean from its values and returns the number of places.
 func centre(values []float64, places []int) int {
 	sum, n := map[int]float64{}, map[int]float64{}
 	for i, p := range places {
@@ -114,8 +117,7 @@ func centre(values []float64, places []int) int {
 	return len(n)
 }
 
-// knownF is the value below which F with df degrees of freedom above and below lies with
-// the chance p.
+// knownF is the p-quantile of F with df degrees of freedom above and below.
 func knownF(p, df float64) float64 {
 	key := [3]float64{p, df, df}
 	if f, ok := known.Load(key); ok {
@@ -126,9 +128,8 @@ func knownF(p, df float64) float64 {
 	return x / (1 - x)
 }
 
-// NeighboursResolve is by how much launches may vary, as a standard deviation of logs, so
-// that four in five of n rounds show of neighbours that change nothing that they change
-// less than a share.
+// NeighboursResolve is the largest standard deviation (of logs) of launches at which,
+// four times in five, n rounds show that harmless neighbours change less than a share.
 func NeighboursResolve(n int, share float64) float64 {
 	df := float64(n - 1)
 	return math.Log1p(share) * math.Sqrt(float64(n)/2) / (Quantile(neighboursLevel, df) + Quantile(0.1, df))

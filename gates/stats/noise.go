@@ -6,12 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Pool is the standard deviation of the logs of launches within groups, and its
-// degrees of freedom: one less than the launches of each group. A group is the
-// launches of one variant in one session, so that what differs between variants
-// and sessions does not count as noise. Groups of one launch, and groups with
-// values that have no log, add nothing; without any other the degrees of freedom
-// are 0.
+// Pool is the standard deviation of the logs of launches within groups, and its degrees
+// of freedom: one less than the launches of each group. A group is the launches of one
+// variant in one session, so differences between variants and sessions do not count as
+// noise. Groups of one launch, or with values that have no log, add nothing; without any
+// other the degrees of freedom are 0.
 func Pool(groups [][]float64) (sd, df float64) {
 	var squares float64
 	for _, g := range groups {

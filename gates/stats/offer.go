@@ -11,33 +11,32 @@ import (
 var standard = []int{3, 4, 6, 8, 12}
 
 const (
-	// usualLaunches is the last look of the short levels, MostLaunches that of the
-	// long ones and the last that is offered.
+	// usualLaunches is the last look of the short levels, MostLaunches that of the long
+	// ones and the last offered.
 	usualLaunches = 8
 	MostLaunches  = 12
 )
 
-// The first look by p values: without recorded launch noise, since engines whose starts
-// are bimodal would break the error rate at 3; with it; and of two arms with it, where only
-// what is clear is decided (see clear.go).
+// The first look by p values: without recorded launch noise, as engines whose starts are
+// bimodal would break the error rate at 3; with it; and with it for two arms, where only
+// clear cases are decided (see clear.go).
 const (
 	Unrecorded = 4
 	Recorded   = LeastLaunches
 	Clear      = 2
 )
 
-// level is the p at which a look decides, for an error rate of all looks
-// together: with looks up to usualLaunches, and up to MostLaunches.
+// level is the p at which a look decides, for an error rate over all looks: with looks up
+// to usualLaunches, and up to MostLaunches.
 type level struct{ rate, short, long float64 }
 
-// The levels that keep to an error rate at the boundary for candidate to base
-// standard deviations of 1/20 to 20. TestCalibrate works them out (each look at
-// 3, 4, 6, 8 and 12, 200,000 repetitions a ratio), below 0.005 TestCalibrateRare; here they are rounded down,
-// to the reference's where that has some: passLevels of 0.01 and failLevels of
-// 0.05. What one rate needs depends on the other by 1% at most, and fewer or
-// later looks only need less, which TestOffered shows with the last look anywhere
-// from 3 to 12. A look at 2 in front adds a tenth of its level at most, which fits into
-// what the ratio of 20 leaves.
+// The levels that keep to an error rate at the boundary, for candidate to base standard
+// deviations of 1/20 to 20. TestCalibrate computes them (looks at 3, 4, 6, 8 and 12,
+// 200,000 repetitions per ratio), below 0.005 TestCalibrateRare; here they are rounded
+// down, to the reference's where it has some: passLevels of 0.01 and failLevels of 0.05.
+// What one rate needs depends on the other by 1% at most, and fewer or later looks need
+// less, which TestOffered shows with the last look anywhere from 3 to 12. A look at 2 in
+// front adds at most a tenth of its level, which fits into what the ratio of 20 leaves.
 var (
 	passLevels = []level{
 		{0.0001, 0.0000018, 0.0000018},
@@ -58,9 +57,9 @@ var (
 	}
 )
 
-// Rung is the false pass rate of a try at what was tried before: with each try that did
-// not pass one step down the rates that are offered, each of which is half of the next or
-// less. Past the lowest there is none: false.
+// Rung is the false pass rate of a try, given those before: each try that did not pass
+// moves one step down the offered rates, each at most half of the one before. Past the
+// lowest there is none: false.
 func Rung(falsePass float64, try int) (rate float64, left bool) {
 	if try <= 1 {
 		return falsePass, true
@@ -72,8 +71,8 @@ func Rung(falsePass float64, try int) (rate float64, left bool) {
 	return passLevels[i].rate, true
 }
 
-// Bound is how often a change that does nothing passes at most, however often it is tried,
-// and how many of these tries can pass.
+// Bound is how often a change that does nothing passes at most, however often it is
+// tried, and how many of those tries can pass.
 func Bound(falsePass float64) (bound float64, tries int) {
 	for rate, left := falsePass, true; left; rate, left = Rung(falsePass, tries+1) {
 		bound, tries = bound+rate, tries+1
@@ -81,12 +80,12 @@ func Bound(falsePass float64) (bound float64, tries int) {
 	return bound, tries
 }
 
-// Offer is the design that keeps to the error rates with launches an arm between
-// min and max, and the first look not before first: Unrecorded, Recorded or Clear. It
-// returns an error that says what is offered where nothing was calibrated.
+// Offer is the design that keeps to the error rates with min to max launches per arm, and
+// the first look not before first: Unrecorded, Recorded or Clear. It returns an error
+// that lists what is offered if nothing was calibrated.
 //
-// With min 1 there is a look at 1, which only screens. Where max is less than
-// Design.First, no look can decide but that one.
+// With min 1 there is a look at 1, which only screens. If max is less than Design.First,
+// only that look can decide.
 func Offer(falsePass, falseFail float64, min, max, first int) (Design, error) {
 	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: first}
 	switch {
@@ -108,7 +107,7 @@ func Offer(falsePass, falseFail float64, min, max, first int) (Design, error) {
 	return d, nil
 }
 
-// looksBetween are the standard looks, the first at least from and the declared
+// looksBetween returns the standard looks, from the first allowed, with the declared
 // ends.
 func looksBetween(least, most, from int) (looks []int) {
 	if least == 1 {

@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Resolvable is k of R(n) = k·σ: how many standard deviations of launches a true
-// effect has to lie beyond the threshold for n launches an arm, at this level of
-// p, to decide it with this chance (the power). Arms are taken to vary alike, and
-// launches to be normal. It is +Inf with fewer launches than a t-test needs, and
-// where level or power are not between 0 and 1.
+// Resolvable is k in R(n) = k·σ: how many standard deviations of launches a true effect
+// must lie beyond the threshold for n launches per arm to decide it, at this level of p,
+// with this chance (the power). It assumes that arms vary alike and launches are normal.
+// It is +Inf with fewer launches than a t-test needs, and if level or power are not
+// between 0 and 1.
 //
-// It is that of one look at n, but where the reference has worked it out with the
-// looks before n: those need 1 to 4% less.
+// It is that of one look at n, except where the reference has computed it with the looks
+// before n: those need 1 to 4% less.
 func Resolvable(n int, level, power float64, single bool) float64 {
 	if n < LeastLaunches || !(level > 0 && level < 1) || !(power > 0 && power < 1) {
 		return math.Inf(1)
@@ -58,12 +58,12 @@ type resolvableKey struct {
 	single       bool
 }
 
-// resolvable keeps what Resolvable found: a plan asks for few, again and again.
+// resolvable caches Resolvable: a plan asks for few values, repeatedly.
 var resolvable sync.Map
 
-// NoiseBound is by how much more than a recorded standard deviation of df degrees
-// of freedom the true one may be: the 80% upper bound by the chi-square
-// distribution, 1.3 at 8 and 1.6 at 4. It is +Inf without degrees of freedom.
+// NoiseBound is the factor by which the true standard deviation may exceed a recorded one
+// of df degrees of freedom: the 80% upper bound by the chi-square distribution, 1.3 at 8
+// and 1.6 at 4. It is +Inf without degrees of freedom.
 func NoiseBound(df float64) float64 {
 	if !(df > 0) {
 		return math.Inf(1)
@@ -71,12 +71,12 @@ func NoiseBound(df float64) float64 {
 	return math.Sqrt(df / distuv.ChiSquared{K: df}.Quantile(0.2))
 }
 
-// Likely is the chance of a verdict that a number of launches is named for.
+// Likely is the chance of a verdict at which a number of launches is reported.
 const Likely = 0.8
 
-// Settling is the least number of launches an arm beyond n that likely decide, at this
-// level of p, an effect that lies gap from the threshold where launches vary by sd; 0
-// where not even MostLaunches do.
+// Settling is the smallest number of launches per arm beyond n that likely decide, at
+// this level of p, an effect gap away from the threshold if launches vary by sd; 0 if not
+// even MostLaunches do.
 func Settling(n int, gap, sd, level float64, single bool) int {
 	resolves := func(n int) bool { return gap >= sd*Resolvable(n, level, Likely, single) }
 	if n >= MostLaunches || !resolves(MostLaunches) {
@@ -85,12 +85,12 @@ func Settling(n int, gap, sd, level float64, single bool) int {
 	return n + 1 + sort.Search(MostLaunches-n-1, func(i int) bool { return resolves(n + 1 + i) })
 }
 
-// Resolves is how many standard deviations of launches an effect has to lie beyond the
-// threshold for the look at n launches an arm to likely let it pass.
+// Resolves is how many standard deviations of launches an effect must lie beyond the
+// threshold for the look at n launches per arm to likely pass it.
 func (d Design) Resolves(n int) float64 { return Resolvable(n, d.Pass, Likely, false) }
 
-// Settling is the first look after n launches an arm that likely lets an effect pass
-// which lies gap beyond the threshold where launches vary by sd; 0 where none does.
+// Settling is the first look after n launches per arm that likely passes an effect gap
+// beyond the threshold if launches vary by sd; 0 if none does.
 func (d Design) Settling(n int, gap, sd float64) int {
 	for _, at := range d.Looks {
 		if at > n && d.Resolves(at)*sd <= gap {

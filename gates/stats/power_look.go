@@ -10,22 +10,21 @@ import (
 
 // power is the chance of a decision at one look as a function of the effect.
 type power struct {
-	// unit is by how much the noncentrality grows with an effect of one standard
-	// deviation, df the degrees of freedom of the pooled variance.
+	// unit is how much the noncentrality grows with an effect of one standard deviation,
+	// df the degrees of freedom of the pooled variance.
 	unit, df float64
-	// critical are the t beyond which it decides, one for each of equally likely
-	// parts of how the pooled variance is split between the arms.
+	// critical are the t beyond which it decides, one for each of equally likely splits
+	// of the pooled variance between the arms.
 	critical []float64
 }
 
 // How many equally likely parts the integrals are taken over: of the split of the
-// variance between the arms, which is the same from both ends, and of the pooled
-// variance.
+// variance between the arms, which is symmetric, and of the pooled variance.
 const splits, spreads = 32, 256
 
-// newPower prepares a look. Welch's degrees of freedom depend only on the part u
-// of the pooled variance that is one arm's, which is Beta distributed and
-// independent of the pooled variance: given u, the statistic is a noncentral t.
+// newPower prepares a look. Welch's degrees of freedom depend only on one arm's part u of
+// the pooled variance, which is Beta distributed and independent of the pooled variance:
+// given u, the statistic is a noncentral t.
 func newPower(n int, level float64, single bool) power {
 	free := float64(n - 1)
 	if single {
@@ -39,7 +38,7 @@ func newPower(n int, level float64, single bool) power {
 	return p
 }
 
-// at is the chance where the effect is k standard deviations.
+// at is the chance for an effect of k standard deviations.
 func (p power) at(k float64) float64 {
 	spread := deviations(p.df)
 	var sum float64

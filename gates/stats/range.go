@@ -6,33 +6,32 @@ import (
 	"slices"
 )
 
-// sameTo is how near a computed change has to come to the limit, in parts of what
-// it was computed from, to count as the limit itself. Values and limits are written
-// in decimals, and 1.1 − 1 is more than 0.1 by the rounding of the computer, which
-// nobody means by "at most 0.1".
+// sameTo is how near a computed change must be to the limit, relative to what it was
+// computed from, to count as the limit itself. Values and limits are decimals, and 1.1 −
+// 1 exceeds 0.1 by floating-point rounding, which nobody means by "at most 0.1".
 const sameTo = 1e-12
 
-// RangeQuestion is a comparison of what a launch has once and hardly varies, such
-// as memory, which has no use for a t-test: the whole range of the launches is
+// RangeQuestion is a comparison of a value that a launch has once and that hardly varies,
+// such as memory, for which a t-test is of no use: the whole range of the launches is
 // held against the limit.
 type RangeQuestion struct {
 	Candidate []float64
-	// Base is nil for a limit on one arm, which Single says.
+	// Base is nil for a limit on one arm, which Single reports.
 	Base   []float64
 	Single bool
 	// Relative takes the change in parts of the base (0.05 for 5% more), which
 	// has to be above zero; the change is a difference otherwise.
 	Relative bool
 	Limit    float64
-	// More is set where at least the limit is wanted, otherwise it is at most;
-	// Strict where the limit itself is not enough.
+	// More is set if at least the limit is required, else at most; Strict if the limit
+	// itself is not enough.
 	More, Strict bool
 }
 
-// Range passes when the worst pair of launches keeps to the limit, fails when the
-// best pair does not, and is Open between. Low and high are the least and the
-// greatest change of any pair. Order and number of launches do not matter, so
-// that one launch an arm can decide.
+// Range passes if the worst pair of launches keeps to the limit, fails if the best pair
+// does not, and is Open in between. Low and high are the smallest and the largest change
+// of any pair. Order and number of launches do not matter, so one launch per arm can
+// decide.
 func Range(q RangeQuestion) (outcome Outcome, low, high float64, err error) {
 	if err := check(q.Candidate); err != nil {
 		return Open, 0, 0, err

@@ -6,14 +6,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// QuantileRanks are the ranks, counted from 1, of the ordered values that bound
-// the p-quantile with this confidence (0.95) whatever the distribution: the
-// shortest ends of Hahn and Meeker (Statistical Intervals, 1991, section 5.2). It
-// is false where an end would lie outside the values: then there are too few, see
-// LeastForRanks.
+// QuantileRanks returns the ranks, counted from 1, of the ordered values that bound the
+// p-quantile at this confidence (0.95) whatever the distribution: the shortest ends of
+// Hahn and Meeker (Statistical Intervals, 1991, section 5.2). It is false if an end would
+// lie outside the values: then there are too few, see LeastForRanks.
 //
-// The interval is "within these launches": requests of one launch are alike, so
-// that it does not tell what another launch would give.
+// The interval is "within these launches": requests of one launch are alike, so it does
+// not say what another launch would give.
 func QuantileRanks(n int, p, confidence float64) (low, high int, ok bool) {
 	if n < 1 || !(p > 0 && p < 1) || !(confidence > 0 && confidence < 1) {
 		return 0, 0, false

@@ -10,19 +10,19 @@ import (
 
 // Design is how a sequential test is run: where it looks and how sure it must be.
 type Design struct {
-	// FalsePass and FalseFail are the error rates that are kept to, Pass and Fail
-	// the levels of p at each look that keep to them.
+	// FalsePass and FalseFail are the error rates to keep, Pass and Fail the levels of p
+	// at each look that keep them.
 	FalsePass, FalseFail float64
 	Pass, Fail           float64
-	// Looks are launches an arm, ascending; the last is the end. A look at 1 only
+	// Looks are in launches per arm, ascending; the last is the end. A look at 1 only
 	// screens.
 	Looks []int
-	// First is the fewest launches an arm at which a look decides by its p values.
-	// Where it is more than the last look, nothing but a screen can decide.
+	// First is the fewest launches per arm at which a look decides by its p values. If it
+	// exceeds the last look, only a screen can decide.
 	First int
 }
 
-// Last is the launches an arm at which the test ends; 0 without looks.
+// Last is the launches per arm at which the test ends; 0 without looks.
 func (d Design) Last() int {
 	if len(d.Looks) == 0 {
 		return 0
@@ -30,50 +30,50 @@ func (d Design) Last() int {
 	return d.Looks[len(d.Looks)-1]
 }
 
-// Question is one comparison, turned so that more is what is wanted: the claim is
-// that the mean of Candidate minus that of Base is at least Theta. All values
-// stand on the scale of the test (logs, or as they are).
+// Question is one comparison, turned so that more is better: the claim is that the mean
+// of Candidate minus that of Base is at least Theta. All values are on the scale of the
+// test (logs, or as measured).
 type Question struct {
 	Candidate []float64
 	// Base is nil for a test of one arm against a number.
 	Base []float64
-	// Single says that it is such a test.
+	// Single is set for such a test.
 	Single bool
-	// Blocks is where each round stood, such as on which of several devices; nil where all
-	// stood in one.
+	// Blocks is where each round ran, such as on which of several devices; nil if all ran
+	// in one.
 	Blocks []int
 	Theta  float64
-	// Pass and Fail are the levels at each look; where the error budget is shared
-	// they are less than the design's.
+	// Pass and Fail are the levels at each look; if the error budget is shared they are
+	// less than the design's.
 	Pass, Fail float64
-	// Floor bounds the standard deviation of an arm from below: the stored launch
-	// noise, and the resolution of the measurement where values tie. 0 for none.
+	// Floor bounds the standard deviation of an arm from below: the stored launch noise,
+	// and the resolution of the measurement if values tie. 0 for none.
 	Floor float64
-	// FloorDF are the degrees of freedom of the stored launch noise in Floor; 0 without
-	// such a record. Only a look at two launches counts with them.
+	// FloorDF is the degrees of freedom of the stored launch noise in Floor; 0 without
+	// such a record. Only a look at two launches uses it.
 	FloorDF float64
-	// Screen is how far off one launch an arm has to be to fail at once, on the
-	// scale of the test, below Theta: ln 0.75 for ratios (the sign is ignored). 0
-	// for never. It is used at a look at 1 and nowhere else.
+	// Screen is how far below Theta one launch per arm must be to fail at once, on the
+	// scale of the test: ln 0.75 for ratios (the sign is ignored). 0 for never. Only a
+	// look at 1 uses it.
 	Screen float64
 }
 
-// Look is one look at the data: see verdict.Look. Where nothing varies, at looks before
-// the design's first, and at two launches that do not decide there are no p values: then SE, DF and T are
-// 0 and both p are 1, which decides nothing. (Real ones sum to 1.)
+// Look is one look at the data: see verdict.Look. If nothing varies, at looks before the
+// design's first, and at two launches that do not decide, there are no p values: then SE,
+// DF and T are 0 and both p are 1, which decides nothing. (Real ones sum to 1.)
 type Look struct {
 	N                                 int
 	Estimate, SE, DF, T, PPass, PFail float64
 	Chance                            float64
-	// Low is the largest Theta that this look would pass, High the smallest that
-	// it would fail; ±Inf where there is none.
+	// Low is the largest Theta that this look would pass, High the smallest that it would
+	// fail; ±Inf if there is none.
 	Low, High float64
 }
 
 // Outcome of a sequential test.
 type Outcome string
 
-// How a sequential test came out: see verdict.Stop.
+// Outcomes of a sequential test: see verdict.Stop.
 const (
 	Passed   Outcome = "passed"
 	Failed   Outcome = "failed"
@@ -86,14 +86,14 @@ const (
 // enough is the chance of a verdict below which more launches are not worth it.
 const enough = 0.05
 
-// Sequential decides a question from as many launches as there are: it looks at
-// the first n launches of each arm at each of the design's looks, and the first
-// look that decides latches, whatever came after it; so does one that finds more
-// launches futile, without which the error rates would be higher. With fewer
-// launches than the last look and no decision it is Open.
+// Sequential decides a question from the launches there are: at each of the design's
+// looks it tests the first n launches of each arm. The first look that decides latches,
+// whatever came after; so does one that finds more launches futile, without which the
+// error rates would be higher. With fewer launches than the last look and no decision it
+// is Open.
 //
-// It returns an error for an arm without launches, values that are not finite
-// and levels or looks that make no sense, and never a decision beside it.
+// It returns an error for an arm without launches, values that are not finite and levels
+// or looks that make no sense, and never a decision with it.
 func Sequential(q Question, d Design) (Outcome, []Look, error) {
 	if err := q.check(d); err != nil {
 		return Open, nil, err
@@ -108,8 +108,8 @@ func Sequential(q Question, d Design) (Outcome, []Look, error) {
 	return outcome, looks, nil
 }
 
-// At is one look at the first n launches of each arm, at which nothing is decided: it
-// has no bounds, which cost more than all the rest.
+// At is one look at the first n launches of each arm, which decides nothing: it has no
+// bounds, the most expensive part.
 func (q *Question) At(n int) (Look, error) {
 	if err := q.check(Design{Looks: []int{n}}); err != nil {
 		return Look{}, err
@@ -117,7 +117,7 @@ func (q *Question) At(n int) (Look, error) {
 	return q.look(n, n >= Clear)
 }
 
-// run appends the looks, without bounds, which cost more than all the rest.
+// run appends the looks, without bounds, the most expensive part.
 func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 	have := len(q.Candidate)
 	if !q.Single {
@@ -140,8 +140,8 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 	return Ended, looks, nil
 }
 
-// decide is what follows from one look: Open where the next is to be made. The
-// end is the caller's matter.
+// decide is the outcome of one look: Open if the next is to be made. The end is up to the
+// caller.
 func (q *Question) decide(l *Look, n int, d Design) Outcome {
 	switch {
 	case l.DF > 0 && l.PPass <= q.Pass:
@@ -159,9 +159,9 @@ func (q *Question) decide(l *Look, n int, d Design) Outcome {
 	return Open
 }
 
-// screens reports whether one launch an arm is so far off that more are not
-// worth it. Where launch noise is recorded it must be off by four times that
-// too, so that a noisy engine is not failed by one bad launch.
+// screens reports whether one launch per arm is so far off that more are not worth it.
+// With recorded launch noise it must be off by four times that too, so one bad launch
+// does not fail a noisy engine.
 func (q *Question) screens(estimate float64) bool {
 	arms := 2.0
 	if q.Single {
@@ -208,13 +208,13 @@ func (q *Question) check(d Design) error {
 	return nil
 }
 
-// LeastLaunches is the fewest launches an arm of which a t-test is made.
+// LeastLaunches is the fewest launches per arm for a t-test.
 const LeastLaunches = 3
 
 var errSpread = errors.New("the launches lie too far apart to compute their spread")
 
-// look computes the statistic of the first n launches of each arm; with p values
-// where tested is set and anything varies.
+// look computes the statistic of the first n launches of each arm, with p values if
+// tested is set and anything varies.
 func (q *Question) look(n int, tested bool) (Look, error) {
 	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1)}
 	l.Estimate = stat.Mean(q.Candidate[:n], nil)
@@ -247,8 +247,8 @@ func (q *Question) look(n int, tested bool) (Look, error) {
 		return l, nil
 	}
 	l.SE, l.T, l.DF = se, t, float64(n-1)
-	// The degrees of freedom are those of the launches, not of the floor: equal
-	// floors would raise them, and a floor may only widen. Arms that tie add none.
+	// The degrees of freedom are those of the launches, not of the floor: equal floors
+	// would raise them, and a floor may only widen. Arms that tie add none.
 	if !q.Single && raw[0]+raw[1] > 0 {
 		l.DF = satterthwaite(raw[:], []float64{l.DF, l.DF})
 	}
@@ -258,7 +258,7 @@ func (q *Question) look(n int, tested bool) (Look, error) {
 
 // tails are the p values of T.
 func (l *Look) tails() {
-	// One tail is enough: the other is all the rest, and rounds to 1 at worst.
+	// One tail is enough: the other is the complement, and rounds to 1 at worst.
 	l.PPass, l.PFail = Tail(math.Abs(l.T), l.DF), 1
 	l.PFail -= l.PPass
 	if l.T < 0 {
@@ -266,8 +266,8 @@ func (l *Look) tails() {
 	}
 }
 
-// variances of the first n launches of candidate and base; the second is 0 for a
-// test of one arm.
+// variances returns those of the first n launches of candidate and base; the second is 0
+// for a test of one arm.
 func (q *Question) variances(n int) (v [2]float64) {
 	v[0] = stat.Variance(q.Candidate[:n], nil)
 	if !q.Single {
@@ -276,7 +276,7 @@ func (q *Question) variances(n int) (v [2]float64) {
 	return v
 }
 
-// bound adds what the look would pass and fail.
+// bound adds the largest Theta the look would pass and the smallest it would fail.
 func (q *Question) bound(l *Look) {
 	switch {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
@@ -287,7 +287,7 @@ func (q *Question) bound(l *Look) {
 	}
 }
 
-// Reach is how far from the threshold an estimate has to lie for a look at n launches an
+// Reach is how far from the threshold an estimate must lie for a look at n launches per
 // arm to decide at this level, with its standard error and degrees of freedom.
 func Reach(n int, level, se, df float64) float64 {
 	far := Quantile(level, df) * se
@@ -297,15 +297,14 @@ func Reach(n int, level, se, df float64) float64 {
 	return far
 }
 
-// project is the chance of a pass and of a fail by one look at n launches an arm,
-// judged from the look l. It takes the standard deviation to be the true one, and
-// the true effect to lie around the estimate as far as the standard error says:
-// the estimate at n is then normal around that of now, and differs from it by
-// what the launches to come can move it. Both are 0 where l has no p values and
-// where n is not beyond it.
+// project is the chance of a pass and of a fail by one look at n launches per arm, judged
+// from the look l. It takes the standard deviation as the true one, and the true effect
+// as spread about the estimate by its standard error: the estimate at n is then normal
+// about the present one, and differs from it by what the remaining launches can move it.
+// Both are 0 if l has no p values or n is not beyond it.
 //
-// With s the arms' standard deviation, se is s√(2/n), or s√(1/n) of one arm, and
-// both forms come to the same.
+// With s the arms' standard deviation, se is s√(2/n), or s√(1/n) for one arm, and both
+// forms come to the same.
 func (q *Question) project(l Look, n int) (pass, fail float64) {
 	if !(l.DF > 0 && l.SE > 0) || n <= l.N {
 		return 0, 0
@@ -325,30 +324,30 @@ func (q *Question) project(l Look, n int) (pass, fail float64) {
 // upper is the upper tail of the normal distribution.
 func upper(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
-// What two launches an arm take to decide. Their own spread has one degree of freedom
-// each, so that a t-test has no power, and the recorded noise alone would let a candidate
-// decide that varies more than the record. TestRatesOfTwoLaunches shows what these three
-// together keep to.
+// What two launches per arm need to decide. Their own spread has one degree of freedom
+// each, so a t-test has no power, and the recorded noise alone would let a candidate
+// decide that varies more than the record. TestRatesOfTwoLaunches shows the error rates
+// of these three together.
 const (
-	// clearRatio is how many times as much as the record one arm is taken to vary: the
+	// clearRatio is how many times the recorded noise one arm is assumed to vary: the
 	// widest ratio that the levels are calibrated for.
 	clearRatio = 20
 	// clearSpread is how many recorded standard deviations that of an arm's two launches
-	// may be: a candidate that varies 20 times as much shows it nine times in ten, and one
-	// that varies as the record does is held up once in a hundred.
+	// may be: a candidate that varies 20 times as much exceeds it nine times in ten, and
+	// one that varies as recorded once in a hundred.
 	clearSpread = 2.5
 )
 
-// clearMargin is how far beyond the threshold an effect has to lie whatever the record:
-// engines were seen with two speeds 8% apart, and two launches are both fast ones one time
-// in four.
+// clearMargin is how far beyond the threshold an effect must lie whatever the record:
+// engines were seen with two speeds 8% apart, and two launches are both fast ones one
+// time in four.
 var clearMargin = math.Log(1.1)
 
-// clear is a look at two launches an arm. It has p values only where it decides: by
-// Student's t with the degrees of freedom of the record, as if one arm varied clearRatio
-// times as much, beyond clearMargin, and where the launches of either arm agree. Mean and
-// difference of two normal launches are independent, so that what agrees by chance is no
-// likelier to be far off. Launches on different devices say nothing of that.
+// clear is a look at two launches per arm. It has p values only if it decides: by
+// Student's t with the record's degrees of freedom, as if one arm varied clearRatio times
+// as much, beyond clearMargin, and only if the launches of each arm agree. Mean and
+// difference of two normal launches are independent, so launches that agree by chance are
+// no likelier to be far off. Launches on different devices say nothing about that.
 func (q *Question) clear(l *Look) {
 	if q.Single || q.blocked(l.N) || !(q.FloorDF > 0) || !(q.Floor > 0) {
 		return
@@ -370,11 +369,11 @@ func (q *Question) clear(l *Look) {
 	}
 }
 
-// clearError is the standard error of a difference of means of two launches, by the
+// clearError is the standard error of a difference of means of two launches, from the
 // recorded standard deviation.
 func clearError(sd float64) float64 { return sd * math.Sqrt((1+clearRatio*clearRatio)/2.0) }
 
-// ClearGap is how far beyond the threshold an effect has to lie for two launches an arm to
-// decide it at this level, where the record has this standard deviation and degrees of
+// ClearGap is how far beyond the threshold an effect must lie for two launches per arm to
+// decide it at this level, if the record has this standard deviation and degrees of
 // freedom, on the scale of the test.
 func ClearGap(sd, df, level float64) float64 { return Reach(Clear, level, clearError(sd), df) }

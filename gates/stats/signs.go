@@ -7,13 +7,13 @@ import (
 )
 
 // Signs is the one-sided sign test (Dixon and Mood, 1946) that the differences of pairs
-// lie above zero: the chance that as many of them are positive by luck, where both signs
-// are as likely. Differences of zero say nothing and are left out; of is how many are
-// left. Nothing left is a chance of 1.
+// lie above zero: the chance that as many are positive by luck, if both signs are equally
+// likely. Differences of zero say nothing and are left out; of is how many remain. If
+// none does, the chance is 1.
 //
-// The pairs must be independent of each other. The prompts of one launch are as far as
-// its noise comes from each request, and are not where a launch as a whole is another
-// one (a kernel that was tuned otherwise).
+// The pairs must be independent. The prompts of one launch are, as far as its noise comes
+// from each request, and are not if a launch as a whole differs (a kernel tuned
+// differently).
 func Signs(differences []float64) (p float64, of int, err error) {
 	if len(differences) == 0 {
 		return 1, 0, ErrEmpty
@@ -33,10 +33,9 @@ func Signs(differences []float64) (p float64, of int, err error) {
 	return heads(above, of), of, nil
 }
 
-// PairedLoss is the chance of at least so many losses among items of which two variants
-// get one right and the other wrong, where neither is better: the one-sided exact form of
-// McNemar's test (Psychometrika 12, 1947), which is the sign test of such items. It is 1
-// without losses.
+// PairedLoss is the chance of at least so many losses among items that only one of two
+// variants gets right, if neither is better: the one-sided exact form of McNemar's test
+// (Psychometrika 12, 1947), which is the sign test of such items. It is 1 without losses.
 func PairedLoss(lost, gained int) float64 { return heads(lost, lost+gained) }
 
 // heads is the chance of at least k heads in n throws.

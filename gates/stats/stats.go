@@ -1,11 +1,10 @@
-// Package stats is how launches decide: the sequential test (Sequential, by a
-// Design that Offer has levels for), the comparison of whole ranges (Range), what
-// launches can resolve (Resolvable), how far they drift (Drift) and how much they
-// are known to differ (Pool); and the means and intervals that are shown beside a
-// decision. All are pure functions on the values of launches, which are the
-// replicates, never requests (see docs/statistics.md). Values of one call are in
-// one unit, or all in logs, as the caller has them. It knows no metric, rule or
-// engine.
+// Package stats is how launches decide: the sequential test (Sequential, by a Design that
+// Offer has levels for), the comparison of whole ranges (Range), what launches can
+// resolve (Resolvable), how far they drift (Drift) and how much they are known to differ
+// (Pool); and the means and intervals shown with a decision. All are pure functions on
+// the values of launches, which are the replicates, never requests (see
+// docs/statistics.md). Values of one call are in one unit, or all in logs, as the caller
+// has them. It knows no metric, rule or engine.
 package stats
 
 import (
@@ -21,8 +20,8 @@ var ErrEmpty = errors.New("no values")
 // ErrNotFinite is returned for NaN or infinite values.
 var ErrNotFinite = errors.New("a value is not a finite number")
 
-// Mean averages launches: in logs when every value is positive (the geometric
-// mean, so that a ratio of means is a mean of ratios), arithmetically otherwise.
+// Mean averages launches: in logs if every value is positive (the geometric mean, so a
+// ratio of means is a mean of ratios), arithmetically otherwise.
 func Mean(values []float64) (float64, error) {
 	if err := check(values); err != nil {
 		return 0, err
@@ -33,8 +32,7 @@ func Mean(values []float64) (float64, error) {
 	return stat.Mean(values, nil), nil
 }
 
-// ArithmeticMean averages launches as they are: what an absolute difference is
-// taken of.
+// ArithmeticMean averages launches in their own unit, as absolute differences need.
 func ArithmeticMean(values []float64) (float64, error) {
 	if err := check(values); err != nil {
 		return 0, err
@@ -71,17 +69,17 @@ type Difference struct {
 	// SE is the standard error and DF the degrees of freedom.
 	SE, DF    float64
 	Low, High float64
-	// Bounded is false where an arm has fewer than two launches or nothing
-	// varies: then only Estimate has a meaning.
+	// Bounded is false if an arm has fewer than two launches or nothing varies: then only
+	// Estimate is meaningful.
 	Bounded bool
 }
 
-// P is the two-sided chance of a difference as large as this one where there is none;
-// it has a meaning only where the difference is Bounded.
+// P is the two-sided chance of a difference as large as this if there is none; meaningful
+// only if the difference is Bounded.
 func (d Difference) P() float64 { return min(1, 2*Tail(math.Abs(d.Estimate)/d.SE, d.DF)) }
 
-// LogDifference is the difference of the means of logs of a and b, whose
-// exponential is the ratio of their geometric means.
+// LogDifference is the difference of the mean logs of a and b, whose exponential is the
+// ratio of their geometric means.
 func LogDifference(a, b []float64) (Difference, error) {
 	var in [2][]float64
 	for i, arm := range [][]float64{a, b} {

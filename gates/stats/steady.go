@@ -12,15 +12,14 @@ const (
 	steadyLevel = 0.01
 )
 
-// Drift tests whether launches become faster or slower while they are measured.
-// Each contributes one number: the log of the median of the first half of its
-// requests minus that of the second. It returns their mean, the p of a two-sided
-// t-test that there is no drift, and whether it is both certain and large enough
-// to matter.
+// Drift tests whether launches become faster or slower while they are measured. Each
+// contributes one number: the log of the median of the first half of its requests minus
+// that of the second. It returns their mean, the p of a two-sided t-test that there is no
+// drift, and whether it is both certain and large enough to matter.
 //
-// Fewer than two launches are never flagged, because nothing tells their drift
-// from noise: p is 1. Launches that drift all alike have p 0; values that are not
-// finite are flagged, because nothing says that they are steady.
+// Fewer than two launches are never flagged, as nothing tells their drift from noise: p
+// is 1. Launches that all drift alike have p 0; values that are not finite are flagged,
+// as nothing shows that they are steady.
 func Drift(launches []float64) (mean, p float64, flagged bool) {
 	if len(launches) < 2 {
 		return 0, 1, false

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Tail is the chance that Student's t with df degrees of freedom is more than t.
-// Small tails keep their digits on both sides; NaN where df is not above zero.
+// Tail is the chance that Student's t with df degrees of freedom exceeds t. Small tails
+// keep their digits on both sides; NaN if df is not above zero.
 func Tail(t, df float64) float64 {
 	if !(df > 0) || math.IsNaN(t) {
 		return math.NaN()
@@ -23,13 +23,13 @@ func Tail(t, df float64) float64 {
 	return half
 }
 
-// Quantile is the t above which Student's t with df degrees of freedom lies with
-// the chance p: t(p, df) in the notation of docs/statistics.md. It is NaN where p
-// is not between 0 and 1 or df not above 0.
+// Quantile is the t that Student's t with df degrees of freedom exceeds with chance p:
+// t(p, df) in the notation of docs/statistics.md. It is NaN if p is not between 0 and 1
+// or df not above 0.
 //
-// A gate asks for two at every look, so that it has to be quick: Newton's method
-// on ln(tail) over ln(t), which is concave and falls, converges from the first
-// step on from one side, and takes four or five steps of one tail each.
+// A gate needs two at every look, so it must be quick: Newton's method on ln(tail) over
+// ln(t), which is concave and falling, converges from one side from the first step on,
+// and takes four or five steps of one tail each.
 func Quantile(p, df float64) float64 {
 	switch {
 	case !(p > 0 && p < 1) || !(df > 0):
@@ -56,7 +56,7 @@ func Quantile(p, df float64) float64 {
 	return t
 }
 
-// known keeps quantiles of designs, which are asked for again at every look.
+// known caches quantiles of designs, which every look asks for.
 var known sync.Map
 
 func knownQuantile(p, df float64) float64 {

@@ -7,24 +7,22 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// trendParts is in how many parts a trend is cut: nine steps between ten means.
+// trendParts is the number of parts of a trend: nine steps between ten means.
 const trendParts = 10
 
-// walk is by how much more the mean of steps varies that are correlated by a quarter.
+// walk is how much more the mean of steps correlated by a quarter varies.
 const walk = 1 + 2*0.25
 
-// Trend is by how much y grows while x grows by one, with its 95% interval. x must
-// not fall.
+// Trend is how much y grows per unit of x, with its 95% interval. x must not fall.
 //
-// The readings are cut into ten parts of the same length in x, and the interval is
-// Student's of the steps from one part's mean to the next's. Memory is no trend with
-// independent errors, as a regression would have it: it stays where the last
-// allocation took it. The means of a walk's parts have steps that are correlated by a
-// quarter (Working, Econometrica 28, 1960), for which the interval is wider; those of
-// errors about a line make it wider than it need be. A single jump is one step of nine,
-// and no trend.
+// The readings are cut into ten parts of equal length in x, and the interval is Student's
+// for the steps from one part's mean to the next's. Memory is not a trend with
+// independent errors, as a regression assumes: it stays where the last allocation left
+// it. The means of a walk's parts have steps correlated by a quarter (Working,
+// Econometrica 28, 1960), for which the interval is widened; for errors about a line it
+// is wider than necessary. A single jump is one step of nine, not a trend.
 //
-// It fails where a part has no reading: that is too little to tell.
+// It fails if a part has no reading: that is too little to tell.
 func Trend(x, y []float64) (Interval, error) {
 	if len(x) != len(y) {
 		return Interval{}, fmt.Errorf("%d places for %d values", len(x), len(y))
@@ -46,7 +44,7 @@ func Trend(x, y []float64) (Interval, error) {
 			return Interval{}, fmt.Errorf("place %d is before the one ahead of it", i)
 		}
 		part := min(int(trendParts*(at-first)/(last-first)), trendParts-1)
-		if part < 0 { // NaN: all readings are at one place
+		if part < 0 { // NaN: all readings have the same x
 			return Interval{}, fmt.Errorf("all %d readings are at one place", len(x))
 		}
 		xs[part], ys[part], n[part] = xs[part]+at, ys[part]+y[i], n[part]+1

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Rough is a number of seconds as people say them: "41 s", "2 min 05 s".
+// Rough formats seconds for people: "41 s", "2 min 05 s".
 func Rough(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d < time.Minute {
@@ -14,7 +14,7 @@ func Rough(seconds float64) string {
 	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// Between is a range of seconds, in one unit where that tells them apart.
+// Between formats a range of seconds, in one unit if that tells the ends apart.
 func Between(low, high float64) string {
 	most, unit := inUnit(high, high)
 	least, of := inUnit(low, high)
@@ -30,13 +30,13 @@ func Between(low, high float64) string {
 	return least + "–" + most + " " + unit
 }
 
-// Lasting is a number of seconds in one unit: "12 min", "3.5 h".
+// Lasting formats seconds in one unit: "12 min", "3.5 h".
 func Lasting(seconds float64) string {
 	n, unit := inUnit(seconds, seconds)
 	return n + " " + unit
 }
 
-// inUnit is a number of seconds in the unit that a duration of this size is said in.
+// inUnit converts seconds to the unit used for a duration of this size.
 func inUnit(seconds, size float64) (number, unit string) {
 	switch {
 	case size < 90:

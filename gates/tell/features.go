@@ -41,14 +41,14 @@ var featurePhrases = phrases{
 }
 
 // wins is the choice in one line. Its gains are of all launches, and a criterion on the
-// same metric reads those up to the look that decided it: where both stand side by
-// side, the line says so.
+// same metric reads those up to the look that decided it: where both appear, the line
+// says so.
 func wins(r verdict.Reason) string {
 	line := fill("{subject} wins{gain? {gain}} in {metric}{gain? over all launches}; ", r) + alternatives(r.Causes)
 	return line + fill("{first?; {metric} was not measured: the first in plan order is taken}", r)
 }
 
-// noneWins is the same where no alternative passes.
+// noneWins is the same if no alternative passes.
 func noneWins(r verdict.Reason) string {
 	over := ""
 	if len(r.Causes) > 0 && r.Causes[0].Args["gain"].Number != nil {

@@ -85,7 +85,7 @@ var graphPhrases = phrases{
 	code.Interference: interference,
 }
 
-// outcome puts a waiver of a gate, which is no cause of what it came to, in brackets.
+// outcome puts the waiver of a gate, which did not cause its verdict, in brackets.
 func outcome(r verdict.Reason) (text string, all bool) {
 	if len(r.Causes) == 1 {
 		switch r.Causes[0].Code {

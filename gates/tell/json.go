@@ -8,9 +8,9 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// JSON is a value as programs read it, with the words of each reason in it beside its
-// code, as "text": {"code": "gpu.shared", "subject": "GPU-1", "text": "…"}. The words
-// may change from version to version, the rest does not.
+// JSON encodes a value for programs, adding to each reason its words as "text", beside
+// the code: {"code": "gpu.shared", "subject": "GPU-1", "text": "…"}. The words may change
+// from version to version, the rest does not.
 func JSON(v any) ([]byte, error) {
 	data, err := plainJSON(v)
 	if err != nil {
@@ -19,7 +19,7 @@ func JSON(v any) ([]byte, error) {
 	return withText(data)
 }
 
-// plainJSON is compact, and leaves "<" as it is.
+// plainJSON is compact, and does not escape "<".
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -46,11 +46,11 @@ func tellOf(r verdict.Reason) told {
 	return t
 }
 
-// reasonHead is how the JSON of a reason begins: its code is the first of its fields.
+// reasonHead is how the JSON of a reason starts: its code is the first field.
 var reasonHead = []byte(`{"code":"`)
 
-// withText adds the words to compact JSON. Objects that only look like a reason, by
-// another field or a code that has no phrase, stay as they are.
+// withText adds the words to compact JSON. Objects that only look like a reason, with
+// another field or a code without a phrase, stay unchanged.
 func withText(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	quoted := false
@@ -79,8 +79,8 @@ func withText(data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// reasonAt is the reason that data begins with, and how many bytes that takes; none
-// where it begins with none.
+// reasonAt returns the reason at the start of data and its length in bytes; none if data
+// starts with none.
 func reasonAt(data []byte) (r verdict.Reason, size int) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

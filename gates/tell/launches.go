@@ -202,7 +202,7 @@ const (
 // longDigest is a digest or a commit.
 var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
-// entry is a value of a fingerprint; digests are cut, which still tells them apart.
+// entry is a value of a fingerprint; digests are shortened, but remain distinguishable.
 func entry(v verdict.Value) string {
 	if !present(v) {
 		return "unknown (see missing in its YAML file)"
@@ -210,7 +210,7 @@ func entry(v verdict.Value) string {
 	return longDigest.ReplaceAllStringFunc(v.Text, func(digest string) string { return digest[:12] })
 }
 
-// changes is what is different in a working tree.
+// changes is what differs in a working tree.
 func changes(r verdict.Reason) string {
 	if present(r.Args["lost"]) {
 		return "files that cannot be named, because a recorded diff is gone"

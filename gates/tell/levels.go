@@ -83,13 +83,13 @@ var levelPhrases = phrases{
 	code.Unasked:         "this engine has no observation of that name",
 }
 
-// nameUse says what to do about evidence that is none.
+// nameUse says what to do about evidence that proves nothing.
 const nameUse = "; name something that the engine logs or counts while it answers, or accept it with at_start = true"
 
 // setKnob is a knob with its value.
 const setKnob = "{subject} = {value:q}"
 
-// tokenOf is a token as the engine named it, or that an answer had ended.
+// tokenOf is a token as the engine names it, or that an answer had ended.
 func tokenOf(r verdict.Reason, name string) string {
 	if _, known := r.Args[name+"_id"]; known {
 		return fill("id {"+name+"_id}", r)
@@ -100,13 +100,13 @@ func tokenOf(r verdict.Reason, name string) string {
 	return "the end of the answer"
 }
 
-// qualityNames are what answers are compared by.
+// qualityNames are the measures by which answers are compared.
 var qualityNames = map[string]string{
 	"kl": "KL", "kl_p99": "KL p99", "argmax_match": "argmax match", "agreement": "agreement", "perplexity": "perplexity",
 }
 
-// limited is a value of a comparison of answers beside its limit:
-// "KL +0.031 nats/token (allowed ≤ 0.02; parent against itself 0.0004)".
+// limited is a measure of compared answers with its limit: "KL +0.031 nats/token (allowed
+// ≤ 0.02; parent against itself 0.0004)".
 func limited(r verdict.Reason) string {
 	name := qualityNames[r.Subject]
 	if name == "" {

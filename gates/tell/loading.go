@@ -2,7 +2,7 @@ package tell
 
 import "fmt"
 
-// stages are the parts of an engine's start in words.
+// stages are the stages of an engine's start in words.
 var stages = map[string]string{
 	"":              "starting",
 	"weights":       "loading weights",
@@ -14,13 +14,13 @@ var stages = map[string]string{
 	"first_request": "first request",
 }
 
-// Stage is a part of an engine's start; false where it has no words.
+// Stage is a stage of an engine's start in words; false if it has none.
 func Stage(stage string) (string, bool) {
 	words, ok := stages[stage]
 	return words, ok
 }
 
-// GPUMemory is what is in use of a GPU's memory, in GB; empty where that is not known.
+// GPUMemory is how much of a GPU's memory is in use, in GB; empty if unknown.
 func GPUMemory(used, total float64) string {
 	if total <= 0 {
 		return ""

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Number is a number in its unit as everything that mxflow prints shows it:
-// "31.68 tok/s", "+38.2%", "4", "1m30s".
+// Number formats a number in its unit as mxflow prints it everywhere: "31.68 tok/s",
+// "+38.2%", "4", "1m30s".
 func Number(x float64, unit string) string { return Digits(x, unit, 0) }
 
-// Digits is Number with more digits than read well, where two numbers would otherwise
-// look alike.
+// Digits is Number with more digits, for two numbers that would otherwise look alike.
 func Digits(x float64, unit string, more int) string {
 	switch unit {
 	case "ratio":
@@ -58,7 +57,7 @@ func Apart(a, b float64, unit string) (string, string) {
 	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
 }
 
-// alike tells numbers that are the same but for rounding: the mean in logs of three
+// alike reports whether numbers are equal but for rounding: the mean in logs of three
 // times 100 is not quite 100.
 func alike(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b))
@@ -82,14 +81,12 @@ func significant(f float64, digits int) string {
 	return s
 }
 
-// PlusMinus is a mean with what it varies by, of which two digits say enough:
-// "57.85 ± 0.21".
+// PlusMinus is a mean with its standard deviation, which gets two digits: "57.85 ± 0.21".
 func PlusMinus(mean, std float64) string {
 	return significant(mean, 4) + " ± " + significant(std, 2)
 }
 
-// Interval is a number with its bounds, "57.9 tok/s [56.1, 59.8]", and alone without
-// them.
+// Interval is a number with its bounds, "57.9 tok/s [56.1, 59.8]", or alone without them.
 func Interval(x float64, low, high *float64, unit string) string {
 	text := Number(x, unit)
 	if low == nil || high == nil {
@@ -102,14 +99,14 @@ func Interval(x float64, low, high *float64, unit string) string {
 	return fmt.Sprintf("%s [%s, %s]", text, bound(*low), bound(*high))
 }
 
-// leastPercent is the least that gets more digits than were asked for: what is less
-// is rounding, or the resolution of a clock.
+// leastPercent is the smallest percentage that gets more digits: anything less is
+// rounding, or the resolution of a clock.
 const leastPercent = 1e-4
 
-// Percent writes a relative change as a percentage with its sign, as every part of
-// mxflow shows it: "+38.2%", "-3.0%". A small one has the digits that show which way
-// it goes: "-0.03%". No quantity loses more than all of it, so that what lies below
-// -100% is a gain of one of which less is better, and says how much more there is.
+// Percent formats a relative change as a signed percentage, as mxflow shows it
+// everywhere: "+38.2%", "-3.0%". A small one gets enough digits to show its direction:
+// "-0.03%". No quantity loses more than all of it, so a value below -100% is the gain of
+// a lower-is-better metric, and is shown as how much more there is.
 func Percent(x float64, decimals int) string {
 	if x < -1 {
 		return percent(x, decimals) + fmt.Sprintf(" (%.3g times as much)", 1-x)
@@ -131,8 +128,8 @@ func percent(x float64, decimals int) string {
 	return fmt.Sprintf("%+.*f%%", decimals, 100*x)
 }
 
-// Exact is a percentage that somebody wrote, without the zeros of a measured one: "+10%"
-// for "+10.0%". Other texts stay.
+// Exact is a percentage from a plan, without the zeros of a measured one: "+10%" for
+// "+10.0%". Other texts stay.
 func Exact(text string) string {
 	number, found := strings.CutSuffix(text, "%")
 	if !found || !strings.Contains(number, ".") || strings.Contains(number, "e") {
@@ -145,13 +142,13 @@ func Exact(text string) string {
 	return number + "%"
 }
 
-// readsZero reports whether nothing of a number is seen in so many decimals; a half
-// may be rounded either way.
+// readsZero reports whether a number reads as zero at so many decimals; a half may be
+// rounded either way.
 func readsZero(a float64, decimals int) bool { return a <= 0.5*math.Pow10(-decimals) }
 
-// P writes a p value, or another chance that is held against a level, as every
-// part of mxflow shows it: three digits down to a millionth ("0.0483", "0.00204"),
-// and beyond what a test on a few launches can know only a bound.
+// P formats a p value, or another chance compared with a level, as mxflow shows it
+// everywhere: three digits down to a millionth ("0.0483", "0.00204"), and only a bound
+// beyond what a test on a few launches can know.
 func P(p float64) string {
 	switch {
 	case math.IsNaN(p):
@@ -173,11 +170,11 @@ func PIs(p float64) string {
 	return "p = " + text
 }
 
-// PLevel writes a level that p values are held against: "0.002", "0.001875".
+// PLevel formats a level that p values are compared with: "0.002", "0.001875".
 func PLevel(level float64) string { return digits(level, 4, 9) }
 
-// digits writes a number between 0 and 1 with some significant digits, at most so
-// many places behind the point.
+// digits formats a number between 0 and 1 with some significant digits, at most so many
+// places after the point.
 func digits(x float64, decimals, most int) string {
 	for y := x; y > 0 && y < 0.1 && decimals < most; y *= 10 {
 		decimals++
@@ -200,8 +197,8 @@ func Count(n int, what string) string {
 // Launches counts launches: "1 launch", "4 launches".
 func Launches(n int) string { return Count(n, "launch") }
 
-// Second is a time as people look for it on this machine.
+// Second is a time to the second, in this machine's time zone.
 func Second(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// Minute is one, to the minute.
+// Minute is a time to the minute, in this machine's time zone.
 func Minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

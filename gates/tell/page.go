@@ -10,15 +10,14 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// shortCause is how long a cause may be that is told again.
+// shortCause is the length up to which a cause is repeated.
 const shortCause = 40
 
-// Page is what a page has told so far: what broke a launch is the cause of its level,
-// of the levels behind it, of the benchmark, and of every rule that would have read
-// it, and is told once.
+// Page is what a page has printed so far: what broke a launch is the cause of its level,
+// of the levels after it, of the benchmark, and of every rule that would have read it,
+// and is printed once.
 type Page struct {
-	// lines are the reasons that were told as they are; told are these with all that
-	// they follow from.
+	// lines are the reasons printed as a line; told are these with all their causes.
 	lines, told facts
 }
 
@@ -29,7 +28,7 @@ func (f facts) has(r verdict.Reason) bool { return slices.ContainsFunc(f[r.Key()
 
 func (f facts) add(r verdict.Reason) { f[r.Key()] = append(f[r.Key()], r) }
 
-// Each are reasons in a line each, up to a cause that was told before: what they say
+// Each prints reasons one per line, up to a cause that was printed before; what they say
 // themselves stays.
 func (p *Page) Each(reasons ...verdict.Reason) (lines []string) {
 	for _, r := range reasons {
@@ -40,8 +39,8 @@ func (p *Page) Each(reasons ...verdict.Reason) (lines []string) {
 	return lines
 }
 
-// Once is Each without the reasons that stand above as they are: of one decision
-// these say nothing more.
+// Once is Each without the reasons that were already printed as a line: repeated for one
+// decision they add nothing.
 func (p *Page) Once(reasons ...verdict.Reason) (lines []string) {
 	for _, r := range reasons {
 		if !p.repeats(r) {
@@ -51,8 +50,8 @@ func (p *Page) Once(reasons ...verdict.Reason) (lines []string) {
 	return lines
 }
 
-// Chain are causes that lead to their root, which stands last: that one is told in
-// full, unless it was before.
+// Chain prints causes that lead to their root, which comes last and in full, unless it
+// was printed before.
 func (p *Page) Chain(causes []verdict.Reason) (lines []string) {
 	for i, r := range causes {
 		if p.repeats(r) {
@@ -74,7 +73,7 @@ func (p *Page) Chain(causes []verdict.Reason) (lines []string) {
 	return lines
 }
 
-// tell notes a reason as told, with all that it follows from.
+// tell records a reason as printed, with all its causes.
 func (p *Page) tell(r verdict.Reason) {
 	if p.lines == nil {
 		p.lines, p.told = facts{}, facts{}
@@ -95,10 +94,11 @@ func (p *Page) know(r verdict.Reason) {
 	}
 }
 
-// repeats reports whether a reason was told as it is.
+// repeats reports whether a reason was printed as a line.
 func (p *Page) repeats(r verdict.Reason) bool { return len(Line(r)) >= shortCause && p.lines.has(r) }
 
-// short is a reason up to the causes that are told elsewhere, and whether any are.
+// short is a reason up to the causes that are printed elsewhere, and whether there are
+// any.
 func (p *Page) short(r verdict.Reason, where string) (line string, cut bool) {
 	text, whole := say(r)
 	if whole || len(r.Causes) == 0 {
@@ -116,7 +116,7 @@ func (p *Page) short(r verdict.Reason, where string) (line string, cut bool) {
 	return text + ": " + joined(r.Causes, causes), cut
 }
 
-// cameTo is ": level X is V" where that is the cause: what it came to stands again.
+// cameTo is ": level X is V" if that is the cause: its verdict is repeated.
 func cameTo(causes []verdict.Reason) string {
 	if c := causes[0]; len(causes) == 1 && c.Code == code.Level && len(c.Causes) > 0 {
 		text, _ := say(c)
@@ -125,7 +125,7 @@ func cameTo(causes []verdict.Reason) string {
 	return ""
 }
 
-// Few are the first of some reasons, and how many more there are.
+// Few returns the first of some reasons, and how many more there are.
 func Few(reasons []verdict.Reason, most int) []verdict.Reason {
 	if len(reasons) <= most {
 		return reasons
@@ -133,20 +133,20 @@ func Few(reasons []verdict.Reason, most int) []verdict.Reason {
 	return append(slices.Clone(reasons[:most]), verdict.New(code.More, verdict.Int("n", len(reasons)-most)))
 }
 
-// Brief is the first line of a reason: what broke may have put a whole log into it.
+// Brief is the first line of a reason: an engine's failure may have put a whole log into
+// it.
 func Brief(r verdict.Reason) string {
 	line, _, _ := strings.Cut(Line(r), "\n")
 	return line
 }
 
-// Sentence is a reason as a sentence: it begins with a capital letter and ends with a
-// full stop.
+// Sentence is a reason as a sentence, with a capital letter and a full stop.
 func Sentence(r verdict.Reason) string { return Capital(Stopped(r)) }
 
-// Stopped is a reason that ends with a full stop.
+// Stopped is a reason with a full stop.
 func Stopped(r verdict.Reason) string { return Stop(Line(r)) }
 
-// Stop ends a text with a full stop where it has no end of its own.
+// Stop adds a full stop to a text that has no end of its own.
 func Stop(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
@@ -154,7 +154,7 @@ func Stop(text string) string {
 	return text + "."
 }
 
-// Capital begins a text with a capital letter.
+// Capital capitalizes the first letter of a text.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

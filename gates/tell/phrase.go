@@ -27,11 +27,10 @@ import (
 //	{why!nothing}          what stands behind the !, where it is not
 type phrases map[code.Code]any
 
-// whole is a function that says what a reason follows from itself.
+// whole is a phrase function that includes the causes itself.
 type whole func(verdict.Reason) string
 
-// say is the phrase of a reason without what it follows from, and whether the phrase
-// has said that itself.
+// say is the phrase of a reason without its causes, and whether the phrase included them.
 func say(r verdict.Reason) (text string, all bool) {
 	switch p := catalogue[r.Code].(type) {
 	case string:
@@ -43,7 +42,7 @@ func say(r verdict.Reason) (text string, all bool) {
 	case func(verdict.Reason) (string, bool):
 		return p(r)
 	}
-	// A code of a newer version, or none: what is known of it, unadorned.
+	// A code of a newer version, or none: its facts as they are.
 	text = string(r.Code)
 	if r.Subject != "" {
 		text += " " + r.Subject
@@ -69,8 +68,8 @@ func fill(template string, r verdict.Reason) string {
 	}
 }
 
-// closing is the place of the brace that closes the one at i; templates are ours, and
-// a test fills every one of them.
+// closing is the index of the brace that closes the one at i; templates are ours, and a
+// test fills every one.
 func closing(s string, i int) int {
 	depth := 0
 	for j := i; j < len(s); j++ {
@@ -86,7 +85,7 @@ func closing(s string, i int) int {
 	panic("tell: a brace is not closed in " + s)
 }
 
-// expand is what stands in one pair of braces.
+// expand is the text for one pair of braces.
 func expand(inner string, r verdict.Reason) string {
 	at := strings.IndexAny(inner, ":|?!")
 	if at < 0 {
@@ -137,7 +136,7 @@ func expand(inner string, r verdict.Reason) string {
 	return Value(v)
 }
 
-// Did is a verdict as the predicate of what it is the verdict of: "failed".
+// Did is a verdict as a predicate: "failed".
 func Did(v verdict.Verdict) string {
 	switch v {
 	case verdict.Pass:
@@ -176,7 +175,7 @@ func present(v verdict.Value) bool {
 	return v.Text != "" || v.Number != nil || len(v.List) > 0 || len(v.Numbers) > 0
 }
 
-// Value writes one value as a phrase does.
+// Value formats one value as phrases do.
 func Value(v verdict.Value) string {
 	switch {
 	case v.Number != nil && v.To != nil:

@@ -28,13 +28,13 @@ var (
 	}
 )
 
-// Category is a category of work on a GPU in words; a plan's own is as it is written.
+// Category is a category of GPU work in words; a plan's own is unchanged.
 func Category(name string) string { return wordOf(categoryWords, name) }
 
 // Cause is why a GPU waited.
 func Cause(name string) string { return wordOf(causeWords, name) }
 
-// Rest is what beside work of a category makes up a step.
+// Rest is what else makes up a step besides work of a category.
 func Rest(name string) string { return wordOf(restWords, name) }
 
 func wordOf(words map[string]string, name string) string {

@@ -113,7 +113,7 @@ var replayPhrases = phrases{
 	code.StartsOrder:    "the order of levels or workloads",
 }
 
-// giveAgain is why a recorded plan is not at hand, and what to give so that it is.
+// giveAgain is why a recorded plan is not available, and what to pass to restore it.
 func giveAgain(r verdict.Reason) string {
 	why := strings.TrimRight(Joined(r.Causes), ".")
 	switch {

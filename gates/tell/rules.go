@@ -134,8 +134,8 @@ const (
 	ofFeature = "{level?level {level} of }feature {subject}"
 )
 
-// shown is a template of what a test says, in which {bound} is the one side of what was
-// shown, {within} both, and {name} what was tested where that has to be said.
+// shown is a template for a test's result, in which {bound} is its one bound, {within}
+// both, and {name} what was tested if that must be named.
 func shown(template string) func(verdict.Reason) string {
 	return func(r verdict.Reason) string {
 		args := verdict.Args{"bound": {Text: bound(r)}, "within": {Text: within(r)}, "name": {Text: r.Subject}}
@@ -148,8 +148,8 @@ func shown(template string) func(verdict.Reason) string {
 	}
 }
 
-// tied is a template behind which arms have launches that are all equal: to each
-// other, and not to those of another arm.
+// tied is a template followed by arms whose launches are all equal: to each other, not to
+// those of another arm.
 func tied(template string) func(verdict.Reason) string {
 	return func(r verdict.Reason) string {
 		text := ""
@@ -164,8 +164,7 @@ func tied(template string) func(verdict.Reason) string {
 	}
 }
 
-// bound is "lower bound +19.3%", written to look different from the limit that it
-// clears.
+// bound is "lower bound +19.3%", formatted to differ from the limit that it clears.
 func bound(r verdict.Reason) string {
 	for _, side := range [][2]string{{"at_least", "lower bound"}, {"at_most", "upper bound"}} {
 		if v := r.Args[side[0]]; v.Number != nil {
@@ -185,7 +184,7 @@ func within(r verdict.Reason) string {
 	return "bounds " + low + " to " + high
 }
 
-// Sides writes both sides of a comparison so that they look different if they are.
+// Sides formats both sides of a comparison so that they look different if they are.
 func Sides(left, right verdict.Value) (string, string) {
 	if left.Number == nil || right.Number == nil || left.Unit != right.Unit {
 		return alone(left), alone(right)
@@ -225,9 +224,8 @@ func fromTo(low, high string) string {
 	return low + " to " + high
 }
 
-// compared is one comparison with its evidence, in the one notation that everything
-// keeps to: "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per
-// arm)".
+// compared is one comparison with its evidence, in the notation used everywhere:
+// "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per arm)".
 func compared(r verdict.Reason) string {
 	is, want := Sides(r.Args["is"], r.Args["wanted"])
 	op := r.Args["op"].Text
@@ -267,7 +265,7 @@ func compared(r verdict.Reason) string {
 	return fill("{subject} ", r) + is + fill("{launch? in launch {launch} of {launches}}", r) + " (" + strings.Join(evidence, ", ") + ")" + Because(behind)
 }
 
-// brackets are the causes of a comparison that stand in its brackets.
+// brackets are the causes of a comparison that are printed in its brackets.
 var brackets = map[code.Code]bool{
 	code.Shown: true, code.ShownAgainst: true, code.Clear: true, code.ClearAgainst: true, code.Screened: true, code.Futile: true, code.CouldNotTell: true, code.GoesOn: true,
 	code.VerdictTakes: true, code.SaysNothing: true, code.BeforeFirstLook: true,
@@ -275,7 +273,8 @@ var brackets = map[code.Code]bool{
 	code.MayBeMore: true, code.SomePairs: true, code.Crashed: true, code.CrashesBelow: true,
 }
 
-// wish is what a comparison asks for: "≥ +10%", "pass", "> target.other.chat.tg = 57.85 tok/s".
+// wish is what a comparison requires: "≥ +10%", "pass", "> target.other.chat.tg = 57.85
+// tok/s".
 func wish(op, value, of string, negated bool) string {
 	value = Exact(value)
 	if of != "" {
@@ -302,8 +301,8 @@ func relation(op string) string {
 	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(op)
 }
 
-// Input is a value that a rule read in a line, with what it rests on, and the values of
-// its launches in lines of their own.
+// Input is a value that a rule read on one line, with its evidence, and the values of its
+// launches on lines of their own.
 func Input(in verdict.Input) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s = ", in.Path)

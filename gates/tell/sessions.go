@@ -64,7 +64,7 @@ var sessionPhrases = phrases{
 	code.ProfileUnread: "the profile cannot be used: {error}",
 }
 
-// roughly is a part of a whole in two digits, which may be many times the whole.
+// roughly is a ratio in two digits, which may be far above 1.
 func roughly(v verdict.Value) string {
 	if v.Number == nil {
 		return Value(v)

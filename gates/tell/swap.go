@@ -6,11 +6,11 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Swap puts every sentence that is made from now on through a function, until restore
-// is called. It is for tests alone, which show with it that words bear on nothing: run
-// twice, once with other words, everything but what is printed has to come out the
-// same. A sentence that holds those of its causes is given with these swapped. It holds
-// for the whole process, and may be called while others make sentences.
+// Swap passes every sentence made from now on through a function, until restore is
+// called. It is for tests only, which show with it that words bear on nothing: run twice,
+// once with other words, everything but the printed text must be the same. A sentence
+// that contains those of its causes is passed with these swapped. It affects the whole
+// process, and is safe while others make sentences.
 func Swap(with func(c code.Code, sentence string) string) (restore func()) {
 	before := swap.Swap(&with)
 	return func() { swap.Store(before) }

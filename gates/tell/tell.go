@@ -29,7 +29,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Line is a reason in one line, with what it follows from behind it.
+// Line is a reason on one line, followed by its causes.
 func Line(r verdict.Reason) string {
 	if r.IsZero() {
 		return ""
@@ -41,7 +41,7 @@ func Line(r verdict.Reason) string {
 	return swapped(r.Code, text)
 }
 
-// Lines are reasons, a line each.
+// Lines are reasons, one per line.
 func Lines(reasons []verdict.Reason) []string {
 	if reasons == nil {
 		return nil
@@ -53,11 +53,11 @@ func Lines(reasons []verdict.Reason) []string {
 	return out
 }
 
-// Joined are reasons in one line.
+// Joined are reasons on one line.
 func Joined(reasons []verdict.Reason) string { return joined(reasons, Lines(reasons)) }
 
-// joined puts the lines of reasons into one; how many more there are stands behind
-// the last in brackets of its own.
+// joined puts the lines of reasons on one; the number left out follows the last in
+// brackets.
 func joined(reasons []verdict.Reason, lines []string) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -73,8 +73,8 @@ func joined(reasons []verdict.Reason, lines []string) string {
 	return b.String()
 }
 
-// Because are reasons as they stand behind what they explain: ": one; another", and
-// nothing where there are none.
+// Because are reasons as they follow what they explain: ": one; another", or nothing if
+// there are none.
 func Because(reasons []verdict.Reason) string {
 	if len(reasons) == 0 {
 		return ""
@@ -82,7 +82,7 @@ func Because(reasons []verdict.Reason) string {
 	return ": " + Joined(reasons)
 }
 
-// Behind is text behind a separator, empty where there is none.
+// Behind is text after a separator, empty if there is no text.
 func Behind(separator, text string) string {
 	if text == "" {
 		return ""
@@ -90,7 +90,7 @@ func Behind(separator, text string) string {
 	return separator + text
 }
 
-// Pairs are names with their values in one line, by name.
+// Pairs are names with their values on one line, sorted by name.
 func Pairs(of map[string]string, is, separator string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {

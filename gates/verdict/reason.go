@@ -17,22 +17,21 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Reason is a fact behind a verdict, a note or a lock: what was found, of what, and
-// what it follows from. It holds no sentence; gates/tell makes those, and nothing
-// reads them back.
+// Reason is a fact behind a verdict, a note or a lock: what was found, about what, and
+// why. It holds no sentence; gates/tell makes those, and nothing reads them back.
 type Reason struct {
 	Code code.Code `json:"code"`
 	// Subject is what the fact is about: a node, a level, a rule, a launch, an address.
 	Subject string `json:"subject,omitempty"`
-	// Verdict is what became of the subject, where the fact says that.
+	// Verdict is the subject's outcome, if the fact has one.
 	Verdict Verdict `json:"verdict,omitempty"`
 	// Args are the values that go with the code.
 	Args Args `json:"args,omitempty"`
-	// Causes are what it follows from.
+	// Causes are the facts that it follows from.
 	Causes []Reason `json:"causes,omitempty"`
 }
 
-// New is a reason of a code with its values.
+// New returns a reason with a code and its arguments.
 func New(c code.Code, args ...Arg) Reason {
 	r := Reason{Code: c}
 	for _, a := range args {
@@ -44,15 +43,15 @@ func New(c code.Code, args ...Arg) Reason {
 	return r
 }
 
-// On is the reason about a subject.
+// On returns the reason with this subject.
 func (r Reason) On(subject string) Reason { r.Subject = subject; return r }
 
-// Is is the reason with what became of its subject.
+// Is returns the reason with this verdict on its subject.
 func (r Reason) Is(v Verdict) Reason { r.Verdict = v; return r }
 
-// From is the reason with what it follows from; what is no fact is left out.
+// From returns the reason with these causes, zero ones left out.
 func (r Reason) From(causes ...Reason) Reason {
-	r.Causes = nil // for none, as when it is read back
+	r.Causes = nil // nil for none, as when read back
 	for _, c := range causes {
 		if !c.IsZero() {
 			r.Causes = append(r.Causes, c)
@@ -64,12 +63,12 @@ func (r Reason) From(causes ...Reason) Reason {
 // IsZero reports whether there is no fact at all.
 func (r Reason) IsZero() bool { return r.Code == "" }
 
-// Equal reports whether two reasons say the same of the same.
+// Equal reports whether two reasons are the same.
 func (r Reason) Equal(o Reason) bool { return reflect.DeepEqual(r, o) }
 
 // Key is what digests and keys may rest on: codes, subjects and verdicts down to the
-// roots. Values are left out, since a number that is printed with one more digit, or
-// an error that an engine words in another way, is the same fact.
+// roots. Arguments are left out: a number printed with one more digit, or an error that
+// an engine words differently, is the same fact.
 func (r Reason) Key() string {
 	var b strings.Builder
 	r.writeKey(&b)
@@ -91,13 +90,13 @@ func (r Reason) writeKey(b *strings.Builder) {
 	b.WriteString(")")
 }
 
-// Holds reports whether a reason of a code is among some or what they follow from.
+// Holds reports whether a code is among some reasons or their causes.
 func Holds(reasons []Reason, c code.Code) bool {
 	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Code == c || Holds(r.Causes, c) })
 }
 
-// Map is the reason with every text among its values and those of its causes, and
-// every subject, put through a function: how secrets are taken out.
+// Map returns the reason with f applied to every subject and every text, also in its
+// causes: how secrets are redacted.
 func (r Reason) Map(f func(string) string) Reason {
 	r.Subject, r.Args, r.Causes = f(r.Subject), maps.Clone(r.Args), slices.Clone(r.Causes)
 	for name, v := range r.Args {
@@ -127,7 +126,10 @@ type Arg struct {
 type Value struct {
 	Text   string
 	Number *float64
-	// To is the other end of a span that begins at Number.
+	// Unit is that of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change: 0.1
+	// is +10%), "percent" (a computed ratio that is not a change), "spread" (a ratio
+	// without a direction), "share" (0.1 is 10%), "p" (a chance), "level" (that a chance
+	// is compared with), "duration" (seconds).
 	To *float64
 	// Unit is that of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change: 0.1
 	// is +10%), "percent" (a ratio that is worked out and no change by itself),
@@ -138,11 +140,11 @@ type Value struct {
 	Numbers []float64
 }
 
-// Text is an argument that is a text: a name, a path, somebody else's words.
+// Text is a text argument: a name, a path, somebody else's words.
 func Text(name, text string) Arg { return Arg{name, Value{Text: text}} }
 
-// Err is an argument that is an error of the system or of an engine: somebody else's
-// words, which nothing looks into.
+// Err is an argument with an error of the system or of an engine: somebody else's words,
+// which nothing parses.
 func Err(err error) Arg {
 	if err == nil {
 		return Text("error", "")
@@ -150,11 +152,11 @@ func Err(err error) Arg {
 	return Text("error", err.Error())
 }
 
-// Int is an argument that counts.
+// Int is an argument with a count.
 func Int(name string, n int) Arg { return Num(name, float64(n), "count") }
 
-// Num is an argument that is a number in a unit; one that is not finite is kept as a
-// word, since JSON has no number for it.
+// Num is an argument with a number in a unit; one that is not finite is kept as a word,
+// as JSON has no number for it.
 func Num(name string, x float64, unit string) Arg {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return Text(name, fmt.Sprint(x))
@@ -162,23 +164,23 @@ func Num(name string, x float64, unit string) Arg {
 	return Arg{name, Value{Number: &x, Unit: unit}}
 }
 
-// Millis is a time as an argument, in milliseconds.
+// Millis is an argument with a time in milliseconds.
 func Millis(name string, d time.Duration) Arg {
 	return Num(name, float64(d)/float64(time.Millisecond), "ms")
 }
 
-// Span is an argument that is all between two finite numbers of a unit.
+// Span is an argument with the range between two finite numbers of a unit.
 func Span(name string, low, high float64, unit string) Arg {
 	return Arg{name, Value{Number: &low, To: &high, Unit: unit}}
 }
 
-// Dur is an argument that is a duration.
+// Dur is an argument with a duration.
 func Dur(name string, d time.Duration) Arg { return Num(name, d.Seconds(), "duration") }
 
-// List is an argument that is several texts.
+// List is an argument with several texts.
 func List(name string, texts []string) Arg { return Arg{name, Value{List: slices.Clone(texts)}} }
 
-// numbers is a value of numbers with their unit, as JSON.
+// numbers is the JSON form of numbers with their unit.
 type numbers struct {
 	Value  *float64  `json:"value,omitempty"`
 	To     *float64  `json:"to,omitempty"`
@@ -203,8 +205,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return plainJSON(v.Text)
 }
 
-// plain reports whether a text is the same between the quotes of JSON. Most are, and
-// a ledger holds many.
+// plain reports whether JSON needs no escapes for a text. Most do not, and a ledger holds
+// many.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -214,7 +216,7 @@ func plain(text string) bool {
 	return true
 }
 
-// plainJSON leaves "<" as it is: whoever writes the whole says whether that is escaped.
+// plainJSON does not escape "<": the outer encoder decides that.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -256,10 +258,10 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// And joins names as a sentence does: "a, b and c".
+// And joins names for a sentence: "a, b and c".
 func And(names []string) string { return Joined(names, "and") }
 
-// Joined are names with a word before the last of them.
+// Joined joins names, with a word before the last.
 func Joined(names []string, word string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -273,8 +275,8 @@ func Because(c code.Code, args ...Arg) []Reason {
 	return []Reason{New(c, args...)}
 }
 
-// Line is an error without what stands below its first line, such as the end of a
-// log.
+// Line is an argument with the first line of an error, without what follows, such as the
+// end of a log.
 func Line(err error) Arg { return Text("error", firstLine(err)) }
 
 func firstLine(err error) string {
@@ -282,14 +284,14 @@ func firstLine(err error) string {
 	return line
 }
 
-// Fault is a fact on its way as an error, where what cannot go on has nobody to hand a
-// decision to. Its text is for whoever debugs; people are shown the fact.
+// Fault is a fact returned as an error, where there is no decision to put it into. Its
+// text is for debugging; people are shown the fact.
 type Fault struct{ Reason Reason }
 
 func (f *Fault) Error() string { return f.Reason.Key() }
 
-// OfError is the fact behind an error: the one that it carries, or that something
-// broke, with the error in its own words.
+// OfError is the fact behind an error: the one that it carries or, if none, that
+// something broke, with the error's text.
 func OfError(err error) Reason {
 	if f := (*Fault)(nil); errors.As(err, &f) {
 		return f.Reason

@@ -4,19 +4,18 @@ package verdict
 type Row struct {
 	// Name is the engine, "kind.name".
 	Name string `json:"name"`
-	// Verdict is pass where the numbers count. Any other says in Why why there
-	// are none.
+	// Verdict is pass if the numbers count. Otherwise Why says why there are none.
 	Verdict Verdict `json:"verdict"`
 	Why     Reason  `json:"why,omitzero"`
-	// Reference marks the row that speed-ups are against.
+	// Reference marks the row that speed-ups are relative to.
 	Reference bool `json:"reference,omitempty"`
 	// N is the number of launches.
 	N     int    `json:"n"`
 	Cells []Cell `json:"cells,omitempty"`
-	// Places are where its launches stood, where those of the reference stood on more than
-	// one: speed-ups are then means of those within rounds.
+	// Places are where its launches ran, if the reference's ran on more than one:
+	// speed-ups are then means of those within rounds.
 	Places []string `json:"places,omitempty"`
-	// Notes say what to know when reading the row.
+	// Notes are what to know when reading the row.
 	Notes []Reason `json:"notes,omitempty"`
 }
 
@@ -26,17 +25,17 @@ type Cell struct {
 	Address string `json:"address"`
 	Unit    string `json:"unit,omitempty"`
 	Better  string `json:"better,omitempty"`
-	// Mean over the launches of the median within each, in logs where all are
-	// above zero, and its two-sided 95% interval: absent where nothing varied or
-	// there is one launch.
+	// Mean is the mean over launches of the median within each, in logs if all are above
+	// zero, with its two-sided 95% interval: absent if nothing varied or there is one
+	// launch.
 	Mean float64  `json:"mean"`
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// PerLaunch are the values that the mean is of.
 	PerLaunch []float64 `json:"per_launch,omitempty"`
-	// Speedup is how many times better than the reference this is, whatever the
-	// metric's direction, with its interval; absent for the reference itself, for
-	// metrics without a direction, and where a value is not above zero.
+	// Speedup is how many times better than the reference this is, whatever the metric's
+	// direction, with its interval; absent for the reference itself, for metrics without
+	// a direction, and for values not above zero.
 	Speedup     *float64 `json:"speedup,omitempty"`
 	SpeedupLow  *float64 `json:"speedup_low,omitempty"`
 	SpeedupHigh *float64 `json:"speedup_high,omitempty"`

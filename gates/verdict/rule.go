@@ -2,9 +2,8 @@ package verdict
 
 import "github.com/mxflow/mxflow/gates/verdict/code"
 
-// Rule is one decided rule with everything needed to decide it again. It
-// stands here, below gates and the ledger, because the one makes it and the
-// other keeps it.
+// Rule is one decided rule with everything needed to decide it again. It is defined below
+// gates and the ledger, as the one makes it and the other keeps it.
 type Rule struct {
 	// Name is the rule's label; Role is "criterion", "rule" (of a gate) or
 	// "hypothesis".
@@ -19,12 +18,12 @@ type Rule struct {
 	Reasons     []Reason     `json:"reasons,omitempty"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	Inputs      []Input      `json:"inputs,omitempty"`
-	// Open names the features of which more launches, within the plan's maximum,
-	// could still settle it.
+	// Open names the features for which more launches, within the plan's maximum, could
+	// still settle it.
 	Open []string `json:"open,omitempty"`
 }
 
-// Reason is the rule's part in the decision that it belongs to.
+// Reason is the rule as a cause of the decision that it belongs to.
 func (r Rule) Reason() Reason {
 	return New(code.Rule, Text("role", r.Role)).On(r.Name).Is(r.Verdict).From(r.Reasons...)
 }
@@ -41,23 +40,23 @@ type Comparison struct {
 	Text string `json:"text"`
 	// Reads are the paths of the inputs on both sides.
 	Reads []string `json:"reads,omitempty"`
-	// Left and Right are the estimates, words or lists of both sides; of what launches
-	// count, all between the least and the greatest.
+	// Left and Right are the estimates, words or lists of both sides; for per-launch
+	// counts, from minimum to maximum.
 	Left  Value  `json:"left"`
 	Op    string `json:"op"`
 	Right Value  `json:"right"`
-	// Turned is set where the plan's own value stands on the left.
+	// Turned is set if the plan's own value is on the left.
 	Turned bool `json:"turned,omitempty"`
-	// Launch is set where a count of launches does not keep to what is wanted in each:
-	// the values are those of this one, which is farthest off, of so many Launches.
+	// Launch is set if per-launch counts do not hold in every launch: the values are
+	// those of this one, the farthest off of so many Launches.
 	Launch   int `json:"launch,omitempty"`
 	Launches int `json:"launches,omitempty"`
-	// Holds says whether the estimates alone fulfil it; of what launches count,
-	// whether every launch does.
+	// Holds reports whether the estimates alone fulfil it; for per-launch counts, whether
+	// every launch does.
 	Holds bool `json:"holds"`
-	// Verdict is what the evidence says of it, turned as the rule wants it (below a
-	// not, pass is evidence that it does not hold). Test is how that was decided,
-	// nil where it could not be.
+	// Verdict is what the evidence says about it, as the rule wants it (below a not, pass
+	// is evidence that it does not hold). Test is how that was decided, nil if it could
+	// not be.
 	Verdict Verdict `json:"verdict,omitempty"`
 	Test    *Test   `json:"test,omitempty"`
 }
@@ -70,24 +69,24 @@ type Input struct {
 	Value   *float64 `json:"value,omitempty"`
 	Text    *string  `json:"text,omitempty"`
 	Missing Reason   `json:"missing,omitzero"`
-	// Pending is set while deciding before everything is known: it is missing
-	// because it is not decided or not measured yet.
+	// Pending is set while deciding before everything is known: the input is missing
+	// because it is not decided or measured yet.
 	Pending bool   `json:"-"`
 	Unit    string `json:"unit,omitempty"`
-	// N is the launches of the candidate and BaseN those of the parent that
-	// the value rests on; NRequests the requests within the candidate's.
+	// N is the number of the candidate's launches that the value rests on, BaseN of the
+	// parent's; NRequests the requests within the candidate's.
 	N         int `json:"n,omitempty"`
 	BaseN     int `json:"base_n,omitempty"`
 	NRequests int `json:"n_requests,omitempty"`
 	// Low and High bound a gain or change: 95% Welch interval over launches.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// PerLaunch are the values of the single launches.
+	// PerLaunch are the values of individual launches.
 	PerLaunch     []float64 `json:"per_launch,omitempty"`
 	BasePerLaunch []float64 `json:"base_per_launch,omitempty"`
 	// Samples are the digests of the raw samples it rests on.
 	Samples []string `json:"samples,omitempty"`
 }
 
-// Absence is the reason that a missing input gives.
+// Absence is the reason for a missing input.
 func (in Input) Absence() Reason { return New(code.Missing).On(in.Path).From(in.Missing) }

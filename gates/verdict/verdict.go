@@ -1,9 +1,8 @@
-// Package verdict holds the six words in which mxflow decides, how a set of them
-// joins, and which of them unlock; the facts behind them (Reason, with codes from
-// package code); and the form in which a decided rule, the test of each of its
-// comparisons, and a comparison of engines are kept. It knows nothing about how
-// they are reached, the plan or the graph, and has no words for any of it:
-// everything that decides, records or reports imports it.
+// Package verdict holds the six words in which mxflow decides, how a set of them joins,
+// and which of them unlock; the facts behind them (Reason, with codes from package code);
+// and the form in which a decided rule, the tests of its comparisons, and a comparison of
+// engines are kept. It knows nothing about how they are reached, the plan or the graph,
+// and has no words for any of it: everything that decides, records or reports imports it.
 package verdict
 
 // Verdict is the outcome of one decision.
@@ -21,12 +20,12 @@ const (
 	Invalid Verdict = "invalid"
 	// Error: the harness or the engine broke.
 	Error Verdict = "error"
-	// Waived: a person overrode the verdict, which is kept beside it.
+	// Waived: a person overrode the verdict, which is kept with it.
 	Waived Verdict = "waived"
 )
 
-// severity orders verdicts from harmless to worst. Anything not listed is
-// treated as the worst of all: an unknown word must never count as a pass.
+// severity orders verdicts from harmless to worst. Anything else counts as the worst of
+// all: an unknown word must never count as a pass.
 var severity = map[Verdict]int{
 	Pass: 0, Waived: 1, Inconclusive: 2, Fail: 3, Invalid: 4, Error: 5,
 }
@@ -34,11 +33,11 @@ var severity = map[Verdict]int{
 // Known reports whether v is one of the six verdicts.
 func (v Verdict) Known() bool { _, ok := severity[v]; return ok }
 
-// Unlocks reports whether what comes after may start.
+// Unlocks reports whether later nodes may start.
 func (v Verdict) Unlocks() bool { return v == Pass || v == Waived }
 
-// Decided reports whether the evidence has spoken, whichever way: what
-// after_decided waits for. Error and invalid say nothing about the port.
+// Decided reports whether the evidence has decided, either way: what after_decided waits
+// for. Error and invalid say nothing about the port.
 func (v Verdict) Decided() bool {
 	return v == Pass || v == Fail || v == Inconclusive || v == Waived
 }
@@ -47,9 +46,9 @@ func (v Verdict) Decided() bool {
 // invalid are tried again as a new attempt.
 func (v Verdict) Kept() bool { return v.Decided() }
 
-// Join is the verdict of a set: its worst member, in the order error, invalid,
-// fail, inconclusive, pass. The empty set has proved nothing and is
-// inconclusive; an unknown word is an error.
+// Join is the verdict of a set: its worst member, in the order error, invalid, fail,
+// inconclusive, pass. The empty set proves nothing and is inconclusive; an unknown word
+// is an error.
 func Join(vs ...Verdict) Verdict {
 	if len(vs) == 0 {
 		return Inconclusive

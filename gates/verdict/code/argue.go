@@ -1,7 +1,7 @@
 package code
 
 // What a comparison claims. Args: metric, arm; against, the other arm; least or most, the
-// threshold, or limit that a whole range is held against.
+// threshold, or the limit for a whole range.
 const (
 	ClaimGain        Code = "claim.gain"
 	ClaimChange      Code = "claim.change"
@@ -12,12 +12,12 @@ const (
 	ClaimRange       Code = "claim.range"
 )
 
-// By which test.
+// By which test it was decided.
 const (
 	ByLogs        Code = "by.logs"
 	ByDifferences Code = "by.differences"
-	// ByRounds: of differences within rounds, since rounds stood on several places; logs
-	// where they are of logs. ByPlaces: of one arm that stood on several.
+	// ByRounds: differences within rounds, as rounds ran on several places; logs if they
+	// are of logs. ByPlaces: one arm that ran on several.
 	ByRounds   Code = "by.rounds"
 	ByPlaces   Code = "by.places"
 	ByLogLevel Code = "by.log_level"
@@ -30,15 +30,15 @@ const (
 	ByUnknown  Code = "by.unknown"
 )
 
-// What was found where launches are not tested. Args: left, right, op; holds, a word;
-// and of what each launch counts also negated, each, launch and launches.
+// What was found without a test of launches. Args: left, right, op; holds, a word; for
+// per-launch counts also negated, each, launch and launches.
 const (
 	Found      Code = "found"
 	FoundEach  Code = "found.each"
 	Untestable Code = "found.untestable"
 )
 
-// What followed from one look. Args: level, where that was reached.
+// What followed from one look. Args: level, if that was reached.
 const (
 	LookScreens Code = "look.screens"
 	LookEarly   Code = "look.early"
@@ -52,20 +52,20 @@ const (
 )
 
 // How a test ended. Args: launches, against; p and level; behind, how many launches are
-// recorded where the look that decided did not take all of them.
+// recorded if the deciding look did not use all.
 const (
 	DecidedPass   Code = "stopped.pass"
 	DecidedFail   Code = "stopped.fail"
 	StoppedScreen Code = "stopped.screen"
 	StoppedFutile Code = "stopped.futile"
 	StoppedEnd    Code = "stopped.end"
-	// StoppedOpen: it is open, from why no more launches are made.
+	// StoppedOpen: it is open; the cause is why no more launches are made.
 	StoppedOpen    Code = "stopped.open"
 	NoLook         Code = "stopped.no_look"
 	StoppedUnknown Code = "stopped.unknown"
 )
 
-// Why no more launches are made for what is open.
+// Why no more launches are made for an open test.
 const (
 	RecordedOnly   Code = "no_more.recorded_only"
 	DecidedWithout Code = "no_more.decided_without"
@@ -73,12 +73,12 @@ const (
 	ForHypothesis  Code = "no_more.hypothesis"
 )
 
-// What else stands below the looks of a test.
+// What else is shown below the looks of a test.
 const (
 	Replicates Code = "argued.replicates"
 	Flatters   Code = "argued.flatters"
-	// Levels: at which p looks decide, from how the chances of an error were divided.
-	// Args: pass, fail; plan, the looks.
+	// Levels: the p at which looks decide; the causes are how the error rates were
+	// divided. Args: pass, fail; plan, the looks.
 	Levels Code = "argued.levels"
 	// ShareAll, ShareOne, ShareAlternatives, ShareTry, ShareCells: see verdict.ShareOf. Args: n.
 	ShareAll          Code = "argued.share_all"
@@ -87,9 +87,8 @@ const (
 	ShareTry          Code = "argued.share_try"
 	ShareCells        Code = "argued.share_cells"
 	Estimated         Code = "argued.estimated"
-	// Ranged: what launches have; RangeBetween: what follows for any one or, with
-	// relation, any two of them. Args: arm, values, against, base; low,
-	// high, limit.
+	// Ranged: the values of launches; RangeBetween: what follows for any one or, with
+	// relation, any two of them. Args: arm, values, against, base; low, high, limit.
 	Ranged          Code = "argued.ranged"
 	RangeBetween    Code = "argued.range_between"
 	WouldPassToo    Code = "argued.would_pass_too"

@@ -1,15 +1,15 @@
 package code
 
-// What the check of one engine found, beyond what a launch shows. What stands in a
-// path is a page that was asked.
+// What the check of one engine found, beyond what a launch shows. path is a page that was
+// requested.
 const (
 	UsageEvery      Code = "check.usage.every"
 	UsageEnd        Code = "check.usage.end"
 	UsageNone       Code = "check.usage.none"
 	TokenizerNone   Code = "check.tokenizer.none"
 	TokenizerSilent Code = "check.tokenizer.silent"
-	// TokenizerAlone, TokenizerAgrees, TokenizerTemplate and TokenizerDiffers: its count
-	// of a text, and that of usage. Args: path, tokens, text, usage.
+	// TokenizerAlone, TokenizerAgrees, TokenizerTemplate and TokenizerDiffers: its token
+	// count of a text, and that in usage. Args: path, tokens, text, usage.
 	TokenizerAlone    Code = "check.tokenizer.alone"
 	TokenizerAgrees   Code = "check.tokenizer.agrees"
 	TokenizerTemplate Code = "check.tokenizer.template"

@@ -1,6 +1,6 @@
 package code
 
-// What nodes of the graph came to, and what decisions are joined from.
+// Outcomes of nodes, and what decisions are joined from.
 const (
 	// Rule: the rule or criterion Subject came to Verdict, from its causes. Args: role.
 	Rule Code = "rule"
@@ -17,12 +17,12 @@ const (
 	Outcome Code = "outcome"
 	// Undecided: the node Subject is not decided.
 	Undecided Code = "undecided"
-	// NotTargeted: a person named other nodes.
+	// NotTargeted: --target named other nodes.
 	NotTargeted Code = "not_targeted"
 	// NotConfirmed: on the engine Subject it came to Verdict, from its causes.
 	NotConfirmed Code = "not_confirmed"
 	Broken       Code = "broken"
-	// NoVerdict: a step gave none, which is a mistake in mxflow.
+	// NoVerdict: a step gave none, which is a bug in mxflow.
 	NoVerdict Code = "no_verdict"
 )
 
@@ -46,34 +46,35 @@ const (
 	FeatureWasRetracted Code = "feature_was_retracted"
 )
 
-// Rules that were moved to where their launches lie.
+// Rules that were changed to fit their launches.
 const (
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
 	Relaxed  Code = "relaxed"
 	Loosened Code = "relaxed.demand"
-	// PreferMoved: alternatives are chosen by another metric. Args: was, is.
+	// PreferMoved: alternatives are now chosen by another metric. Args: was, is.
 	PreferMoved Code = "relaxed.prefer"
-	// AskedAfter: nothing was asked of a matrix when it was measured. Subject: what is now.
+	// AskedAfter: when the matrix was measured, no rule read it. Subject: the rule that
+	// now does.
 	AskedAfter      Code = "relaxed.asked_after"
 	GoalsUnrecorded Code = "relaxed.unrecorded"
-	// Withheld: what would be a pass is none, from its cause.
+	// Withheld: what would be a pass is not one; the cause is why.
 	Withheld Code = "relaxed.withheld"
-	// MeasuredAnew: an apply makes other launches, from its cause.
+	// MeasuredAnew: an apply makes new launches; the cause is why.
 	MeasuredAnew Code = "relaxed.measured_anew"
-	// OnSeenData: a person let it decide nevertheless, from its cause.
+	// OnSeenData: a person let it decide nevertheless; the cause is the relaxed rule.
 	OnSeenData      Code = "on_seen_data"
 	RestsOnSeenData Code = "on_seen_data.below"
 )
 
 // Features that are measured again until they pass. Args: try (from 1), rate and of (the
-// chances of a false pass of this try and of the first), bound (of all tries together);
-// tries (how many there are) in place of the rate where none is left.
+// false pass rates of this try and of the first), bound (over all tries); tries (how many
+// there are) in place of the rate if none is left.
 const (
 	Tried      Code = "tried"
 	TriesSpent Code = "tried.spent"
 )
 
-// What people decided over the heads of gates. Args: by, reason, and until (a time).
+// Gates that people overrode. Args: by, reason, and until (a time).
 const (
 	Waived          Code = "waiver.covers"
 	WaiverRevoked   Code = "waiver.revoked"
@@ -95,6 +96,6 @@ const (
 	Abandoned   Code = "abandoned"
 )
 
-// Interference: a stack against the product of the gains of its parts. Args: parts,
-// metric, ratio, low and high where there is an interval.
+// Interference: a stack compared with the product of its parts' gains. Args: parts,
+// metric, ratio, low and high if there is an interval.
 const Interference Code = "interference"

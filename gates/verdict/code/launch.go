@@ -2,56 +2,56 @@ package code
 
 // How launches break.
 const (
-	// LaunchBroke: the engine, or what drives it, broke. Args: error. From a diagnosis,
-	// where its log shows one.
+	// LaunchBroke: the engine, or what drives it, broke. Args: error. The cause is a
+	// diagnosis, if its log shows one.
 	LaunchBroke Code = "launch.broke"
 	EngineDied  Code = "engine.died"
 	EngineEnded Code = "engine.ended"
 	Diagnosed   Code = "engine.diagnosed"
-	// SignalSays: what a signal by which an engine ended tells more than its name. Args:
+	// SignalSays: what a signal that ended an engine means, beyond its name. Args:
 	// signal.
 	SignalSays Code = "engine.signal"
-	// LaunchGone: what made the launch on another machine, at Subject, is gone, or what it
-	// brought back is not whole. Args: class (of launch.Gone), error (its last
-	// words), job.
+	// LaunchGone: what made the launch on another machine, Subject, is gone, or what it
+	// returned is incomplete. Args: class (of launch.Gone), error (its last words), job.
 	LaunchGone Code = "launch.gone"
-	// PlaceLeft: what stood at Subject in this round does not count, since the place was
-	// lost before the round was whole.
+	// PlaceLeft: launches at Subject in this round do not count, as the place was lost
+	// before the round was complete.
 	PlaceLeft Code = "place.left"
-	// TreeFrozen: the tree Subject is not as at the latest launch on record. Args:
-	// those of what changed.
+	// TreeFrozen: the tree Subject differs from the latest launch on record. Args: those
+	// of what changed.
 	TreeFrozen Code = "tree.frozen"
 )
 
 // Workers on other machines.
 const (
-	// WorkerReady: launches are made at Subject now. Args: job.
+	// WorkerReady: launches are now made at Subject. Args: job.
 	WorkerReady Code = "worker.ready"
 	// WorkerWaits: slot has no worker yet. Args: slot, says (of what starts it).
 	WorkerWaits Code = "worker.waits"
-	// WorkerUnstarted: what executor Subject starts did not come to work. Args: command,
+	// WorkerUnstarted: what the executor Subject starts never came up. Args: command,
 	// says.
 	WorkerUnstarted Code = "worker.unstarted"
-	// JobUnstarted: job of executor Subject cannot come to work. Args: job, class (Deleted,
-	// PodEnded, or the cluster's reason), says (its message).
+	// JobUnstarted: the job of the executor Subject cannot start. Args: job, class
+	// (Deleted, PodEnded, or the cluster's reason), says (its message).
 	JobUnstarted Code = "job.unstarted"
 	// WorkerUncopied: mxflow could not be copied to host Subject. Args: command, says,
 	// error.
 	WorkerUncopied Code = "worker.uncopied"
 	// WorkerRefuses: the worker at Subject would not make the same launches. Args: error.
 	WorkerRefuses Code = "worker.refuses"
-	// LeftJob: the job Subject, left by a killed apply, was cancelled.
+	// LeftJob: the job Subject, left behind by a killed apply, was cancelled.
 	LeftJob Code = "left.job"
 )
 
-// What is to be known of a launch.
+// Notes on a launch.
 const (
 	Stopping Code = "launch.stopping"
-	// LeftRunning: what the engine left running and was ended. Args: n, names.
+	// LeftRunning: processes that the engine left behind were ended. Args: n, names.
 	LeftRunning Code = "launch.left_running"
-	// Unstopped: what was started earlier could not be ended. Args: error.
+	// Unstopped: something started earlier could not be ended. Args: error.
 	Unstopped Code = "launch.unstopped"
-	// Altered: engines would inherit something else than before any ran, from what differs.
+	// Altered: engines would inherit something else than before any ran; the causes are
+	// what differs.
 	Altered Code = "launch.altered"
 	// NotKept: Subject ("output", "log", "metadata") could not be kept. Args: error.
 	NotKept         Code = "launch.not_kept"
@@ -64,7 +64,7 @@ const (
 	Watched        Code = "machine.watched"
 )
 
-// What is to be known of the machine's GPUs.
+// Notes on the machine's GPUs.
 const (
 	GPUShared       Code = "gpu.shared"
 	GPUUnseen       Code = "gpu.unseen"
@@ -75,12 +75,12 @@ const (
 	GPUUncertain    Code = "gpu.uncertain"
 )
 
-// Why what was sent does not count, or what is to be known of it. Subject is the
-// cell's address unless said otherwise; "requests" are of "of".
+// Why what was sent does not count, or notes on it. Subject is the cell's address unless
+// noted otherwise; "requests" are of "of".
 const (
 	// ClientNotGood: no Subject. Args: why.
 	ClientNotGood Code = "client.not_good"
-	// ReadingsDamaged: nobody knows whether a GPU was disturbed. No cell: Subject is the
+	// ReadingsDamaged: whether a GPU was disturbed is unknown. No cell: Subject is the
 	// series.
 	ReadingsDamaged Code = "machine.readings_damaged"
 	// GPUSlowed: a GPU was slowed down for a share of the measured time. Args: gpu,
@@ -92,10 +92,10 @@ const (
 	WokenLate     Code = "client.woken_late"
 	HeldBack      Code = "answers.held_back"
 	TooFewAtOnce  Code = "load.not_reached"
-	// ReachUnknown: how many there were at once is not known, from why, unless answers
-	// came in one piece. Args: asked.
+	// ReachUnknown: the concurrency is unknown; the cause is why, unless answers came in
+	// one piece. Args: asked.
 	ReachUnknown Code = "load.reach_unknown"
-	// What ReachUnknown follows from. Args: most; sure.
+	// Causes of ReachUnknown. Args: most; sure.
 	ReachOpenLoop   Code = "load.open_loop"
 	ReachUnanswered Code = "load.unanswered"
 	ReachNeverSent  Code = "load.never_sent"
@@ -112,19 +112,19 @@ const (
 	LengthUnknown   Code = "prompts.length_unknown"
 	LengthOther     Code = "prompts.length_other"
 	ByEvents        Code = "answers.by_events"
-	// Doubtful: what the server counted contradicts what it sent. Args: answers,
-	// request, doubts.
+	// Doubtful: what the server counted contradicts what it sent. Args: answers, request,
+	// doubts.
 	Doubtful     Code = "answers.doubtful"
 	PromptTokens Code = "prompts.tokens"
 )
 
-// What is found in answers. Subject is the cell, where it is not known from what the
-// reason stands under.
+// Findings in answers. Subject is the cell, unless it is known from what the reason is
+// listed under.
 const (
-	// Garbage: one answer does not read as text, from a sign. Args: request, turn,
-	// excerpt.
+	// Garbage: one answer does not read as text; the cause is a sign. Args: request,
+	// turn, excerpt.
 	Garbage Code = "answer.garbage"
-	// Circles: answers turn in circles or are empty, from a sign of an example. Args:
+	// Circles: answers loop or are empty; the cause is a sign in an example. Args:
 	// answers, of, reverse, request, turn, excerpt.
 	Circles       Code = "answers.circles"
 	RandomWording Code = "answers.random"
@@ -132,7 +132,8 @@ const (
 	Unlike        Code = "answers.unlike"
 )
 
-// Signs of a text that is none. FromStart goes with each: it shows from the beginning.
+// Signs that an answer is not text. FromStart goes with each: it shows from the
+// beginning.
 const (
 	SignEmpty      Code = "text.empty"
 	SignOnlyBroken Code = "text.only_broken"
@@ -145,17 +146,17 @@ const (
 	SignLooped     Code = "text.looped"      // args: share
 )
 
-// Why launches do not count, each by itself or against each other.
+// Why launches do not count, alone or compared with each other.
 const (
-	// LaunchSays: of the launch Subject, what it follows from.
+	// LaunchSays: the cause concerns the launch Subject.
 	LaunchSays Code = "launch.says"
-	// NoteOf: the note that it follows from is of the launch Subject.
+	// NoteOf: the cause is a note on the launch Subject.
 	NoteOf       Code = "launch.note"
 	LaunchesNote Code = "launches.note"
 	LaunchOf     Code = "launch.of"
 	// ClocksApart: the SM clocks of the variants Subject and other differ. Args: other,
 	// clock, other_clock, apart. ClocksFollow: the same at the power limit, where the
-	// clock follows from what is computed, or where that is not known.
+	// clock follows from the computation, or if that is unknown.
 	ClocksApart    Code = "gpu.clocks_apart"
 	ClocksFollow   Code = "gpu.clocks_follow"
 	CountUnknown   Code = "work.count_unknown"
@@ -170,27 +171,26 @@ const (
 	MaybeWorse     Code = "answers.maybe_worse"
 	NoFingerprint  Code = "environment.unknown"
 	// EntryDiffers: the entry Subject of two launches. Args: one, value, other,
-	// other_value; a value that is not known is absent.
+	// other_value; an unknown value is absent.
 	EntryDiffers Code = "environment.entry"
-	// EnvironmentChanged: launches of the variant Subject were not made in one. Args:
-	// advised, where what to do is said elsewhere; EnvironmentApart too.
+	// EnvironmentChanged: launches of the variant Subject had different environments.
+	// Args: advised, if what to do is given elsewhere; EnvironmentApart too.
 	EnvironmentChanged Code = "environment.changed"
 	EnvironmentApart   Code = "environment.apart"
 	SaysOtherwise      Code = "observation.changed"
 	// DiffersUntested: the variants Subject and other differ in what is not under
 	// test. Args: name, value, other_value, knobs.
 	DiffersUntested Code = "observation.apart"
-	// ConsequenceDiffers: the variant Subject differs from the variant other in what
-	// follows from its settings; ConsequenceLarge: by much. Args: name, value,
-	// other_value, other, change.
+	// ConsequenceDiffers: the variants Subject and other differ in a consequence of their
+	// settings; ConsequenceLarge: by much. Args: name, value, other_value, other, change.
 	ConsequenceDiffers Code = "observation.consequence"
 	ConsequenceLarge   Code = "observation.consequence_large"
 	// TreeMoved: the working tree at Subject changed between two launches. Args: one,
 	// other, and those of what changed.
 	TreeMoved       Code = "tree.moved"
 	TreeMovedBefore Code = "tree.moved_before"
-	// TreeChanged: the tree Subject is another than at the latest launch. Args of what
-	// changed: files, commit and before where that changed too, lost where a diff is.
+	// TreeChanged: the tree Subject differs from the latest launch. Args of what changed:
+	// files, commit and before if that changed too, lost if a diff is.
 	TreeChanged  Code = "tree.changed"
 	TreeUnhashed Code = "tree.unhashed"
 )

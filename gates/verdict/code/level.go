@@ -3,8 +3,8 @@ package code
 // What the levels of a qualification launch find.
 const (
 	// AnswerEmpty, AnswerLacks, AnswerUnlike and AnswerGarbage: what is wrong with the
-	// answer to a prompt. Args: prompt, answer; expect or pattern. AnswerGarbage is from
-	// a sign.
+	// answer to a prompt. Args: prompt, answer; expect or pattern. The cause of
+	// AnswerGarbage is a sign.
 	AnswerEmpty   Code = "smoke.empty"
 	AnswerLacks   Code = "smoke.lacks"
 	AnswerUnlike  Code = "smoke.unlike"
@@ -13,25 +13,26 @@ const (
 
 	// LastWords: the last line that a program of a level logged. Args: line.
 	LastWords Code = "exec.last_words"
-	// NumbersUnread: what a program printed is not what its blocks read. Args: error.
+	// NumbersUnread: a program's output is not what its blocks read. Args: error.
 	NumbersUnread Code = "exec.numbers_unread"
 	// NumberFound: the number Subject. Args: value.
 	NumberFound Code = "exec.number"
 	// ItemsPaired: a program's items beside those of the parent. Args: items, lost,
 	// gained, p.
 	ItemsPaired Code = "exec.items_paired"
-	// FilesUnfetched: what a program has left in the engine's container cannot be had.
-	// Args: error.
+	// FilesUnfetched: files that a program left in the engine's container cannot be
+	// copied. Args: error.
 	FilesUnfetched Code = "exec.files_unfetched"
-	// FileTooLarge: the level Subject left a file that is not kept. Args: file, mib, most.
+	// FileTooLarge: the level Subject left a file too large to keep. Args: file, mib,
+	// most.
 	FileTooLarge Code = "exec.file_too_large"
 
 	MetricsPrinted Code = "command.printed"
 	MetricValues   Code = "command.values"
 )
 
-// What the log and the engine prove of knobs. Subject is the knob, with its value as
-// the argument value, unless said otherwise.
+// What log and engine prove about knobs. Subject is the knob, with its value as the
+// argument value, unless noted otherwise.
 const (
 	NoKnobs        Code = "kernels.no_knobs"
 	LogUnknown     Code = "kernels.log_unknown"
@@ -46,27 +47,27 @@ const (
 	Unproven   Code = "kernels.unproven"
 	LogNotKept Code = "kernels.log_not_kept"
 	// Seen, NotSeen and WronglySeen: args: glob; line_no, line. SeenChosen: before the
-	// first request, where the engine made its choice; SeenAtStart: there, and the plan
-	// takes it; OnlyConfigured: there, and it does not.
+	// first request, when the engine made its choice; SeenAtStart: also, and the plan
+	// accepts it; OnlyConfigured: also, and it does not.
 	Seen           Code = "kernels.seen"
 	SeenChosen     Code = "kernels.seen_chosen"
 	SeenAtStart    Code = "kernels.seen_at_start"
 	OnlyConfigured Code = "kernels.only_configured"
 	NotSeen        Code = "kernels.not_seen"
 	WronglySeen    Code = "kernels.wrongly_seen"
-	// SeenLines and TooFewLines: lines that any of some globs match were counted, from
-	// those of each. Args: globs, at_least, lines; early: how many more there are from
-	// before the first request, which do not count. LinesLike: args: glob, lines,
-	// line_no, line (the first).
+	// SeenLines and TooFewLines: lines that match any of some globs were counted; the
+	// causes are the counts of each. Args: globs, at_least, lines; early: how many more
+	// come from before the first request, which do not count. LinesLike: args: glob,
+	// lines, line_no, line (the first).
 	SeenLines   Code = "kernels.seen_lines"
 	TooFewLines Code = "kernels.too_few_lines"
 	LinesLike   Code = "kernels.lines_like"
 	// Observed: args: name, is, from. ObservedAtStart: by a line that repeats what was
-	// asked for, and the plan takes it; ObservedAsked: and it does not.
+	// asked for, which the plan accepts; ObservedAsked: which it does not.
 	Observed        Code = "kernels.observed"
 	ObservedAtStart Code = "kernels.observed_at_start"
 	ObservedAsked   Code = "kernels.observed_asked"
-	// NotObserved: from why. Args: name.
+	// NotObserved: the cause is why. Args: name.
 	NotObserved Code = "kernels.not_observed"
 	// ObservedOther: args: name, must, is, from.
 	ObservedOther Code = "kernels.observed_other"
@@ -75,46 +76,46 @@ const (
 	Unasked         Code = "kernels.unasked"
 )
 
-// What answers show when they are compared with a parent's.
+// What a comparison of answers with a parent's shows.
 const (
 	// QualityAnswered: nothing to compare with yet. Args: answers, tokens.
 	QualityAnswered Code = "quality.answered"
-	// QualityItself is how far launches of one variant are apart. Args: launches, answers,
-	// agreement; kl, argmax where the engine gives log-probabilities.
+	// QualityItself is how far apart launches of one variant are. Args: launches,
+	// answers, agreement; kl, argmax if the engine gives log-probabilities.
 	QualityItself Code = "quality.itself"
-	// QualityWithin, QualityNoise and QualityOver: subject is what was found ("kl"). Args:
-	// value, limit; least: "yes" where the limit is one from below; part: which positions
-	// of KL; parent, noise: how far the parent's own launches are apart, where it is known.
+	// QualityWithin, QualityNoise and QualityOver: Subject is the measure ("kl"). Args:
+	// value, limit; least: "yes" for a lower limit; part: which positions of KL; parent,
+	// noise: how far apart the parent's own launches are, if known.
 	QualityWithin Code = "quality.within"
 	QualityNoise  Code = "quality.noise"
 	QualityOver   Code = "quality.over"
-	// QualityDiverged: the first divergence that is no near-tie. Args: prompt, token,
-	// parent; was, is, or was_id, is_id where the engine names tokens by their ids, and
-	// neither where an answer had ended; gap where it is known.
+	// QualityDiverged: the first divergence that is not a near-tie. Args: prompt, token,
+	// parent; was, is, or was_id, is_id if the engine names tokens by ID, neither if an
+	// answer had ended; gap if known.
 	QualityDiverged Code = "quality.diverged"
-	// QualityDiffer: Args: answers, diverged, ties, parent; positions where lists were
+	// QualityDiffer: args: answers, diverged, ties, parent; positions if lists were
 	// compared.
 	QualityDiffer Code = "quality.differ"
-	// QualityFlaws: values that no distribution has. Args: nan, inf, above, sums, repeated.
+	// QualityFlaws: values that no distribution has. Args: nan, inf, above, sums,
+	// repeated.
 	QualityFlaws       Code = "quality.flaws"
 	QualityParentFlaws Code = "quality.parent_flaws"
 	QualityEmpty       Code = "quality.empty"
 	// QualityTwice: one request had two answers. Args: token, the first that differs.
 	QualityTwice Code = "quality.twice"
-	// QualityOtherPrompts: file where it is a stored reference. QualityNoReference: file,
-	// error.
+	// QualityOtherPrompts: file for a stored reference. QualityNoReference: file, error.
 	QualityOtherPrompts Code = "quality.other_prompts"
 	QualityNoReference  Code = "quality.no_reference"
 	QualityMissing      Code = "quality.missing"
 	QualityNoText       Code = "quality.no_text"
-	// QualityFew: Args: positions, least.
+	// QualityFew: args: positions, least.
 	QualityFew Code = "quality.few"
-	// QualityNoParent: subject is the launch. From why. Args: parent.
+	// QualityNoParent: Subject is the launch; the cause is why. Args: parent.
 	QualityNoParent Code = "quality.no_parent"
-	// QualityAgain and QualityAfter: subject is the candidate. From what was found at the
-	// end of measured launches, good or not.
+	// QualityAgain and QualityAfter: Subject is the candidate; the causes are what was
+	// found at the end of measured launches, good or not.
 	QualityAgain Code = "quality.again"
-	// QualityOnce: measured launches are asked nothing at their end, as the plan has it.
+	// QualityOnce: the plan asks measured launches nothing at their end.
 	QualityOnce  Code = "quality.once"
 	QualityAfter Code = "quality.after"
 )

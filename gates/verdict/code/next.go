@@ -1,17 +1,18 @@
 package code
 
-// What would decide what is inconclusive. Subject is the rule, or the level.
+// What would decide an inconclusive rule or level, which is Subject.
 const (
-	// NextLaunches: so many launches likely do. Args: those of Settles, gap and spread.
+	// NextLaunches: so many launches likely would. Args: those of Settles, gap and
+	// spread.
 	NextLaunches Code = "next.launches"
-	// NextSpread: not even the most launches of a plan do, as they differ. Args: those of
-	// SettlesNever, gap and spread.
+	// NextSpread: with this spread not even the plan's maximum of launches would. Args:
+	// those of SettlesNever, gap and spread.
 	NextSpread Code = "next.spread"
-	// NextStarts: so few launches show no spread. Args: launches, and least where it is
-	// known how many a look takes.
+	// NextStarts: so few launches show no spread. Args: launches, and least if it is
+	// known how many a look needs.
 	NextStarts Code = "next.starts"
-	// NextQuiet: the machine disturbed what was measured, from how.
+	// NextQuiet: the machine disturbed the measurement; the causes are how.
 	NextQuiet Code = "next.quiet"
-	// NextEvidence: what is missing, from why.
+	// NextEvidence: evidence is missing; the cause is why.
 	NextEvidence Code = "next.evidence"
 )

@@ -1,114 +1,114 @@
 package code
 
-// What stands in the way of deciding again.
+// What prevents deciding again.
 const (
-	// NoRule: the decision was made without a rule, from its first reason.
+	// NoRule: the decision was made without a rule; the cause is its first reason.
 	NoRule           Code = "replay.no_rule"
 	KeptNotWhat      Code = "replay.kept_not_what"
 	LaunchUnrecorded Code = "replay.launch_unrecorded"
-	// ArmUnrecorded: no launch of the session is of the arm Subject.
+	// ArmUnrecorded: the session has no launch of the arm Subject.
 	ArmUnrecorded Code = "replay.arm_unrecorded"
-	// NoRawData: the launch Subject has none to decide by, from why.
+	// NoRawData: the launch Subject has none to decide by; the cause is why.
 	NoRawData Code = "replay.no_raw_data"
 	// RawUnread: raw data of a launch cannot be read. Args: of ("samples", "series"),
 	// error.
 	RawUnread  Code = "replay.raw_unread"
 	RawUnnamed Code = "replay.raw_unnamed"
 	// LevelUnreplayed: too little is kept of the level Subject to decide it again.
-	// LevelUnkept: what is kept of others is not there. Args: error.
+	// LevelUnkept: what is kept of others is missing. Args: error.
 	LevelUnreplayed Code = "replay.level_unreplayed"
 	LevelUnkept     Code = "replay.level_unkept"
-	// RawOfAnother: the file of raw data that the launch Subject names says that it is of
-	// another one. Args: of ("raw samples"), key, wanted, found (empty: it does not say).
+	// RawOfAnother: the raw data file that the launch Subject names claims to be of
+	// another. Args: of ("raw samples"), key, wanted, found (empty: it does not say).
 	RawOfAnother Code = "replay.raw_of_another"
 )
 
-// What became of the recorded plan. Where a plan needs what no run records, args say
-// what to give: sealed (names of sensitive inputs), or unrecorded, where the run is of
-// a time before inputs were kept.
+// What became of the recorded plan. If a plan needs what no run records, args say what to
+// pass: sealed (names of sensitive inputs), or unrecorded, if the run predates the
+// recording of inputs.
 const (
 	// PlanUnrecorded: the run has no record of its plan.
 	PlanUnrecorded Code = "replay.plan_unrecorded"
 	PlanTextless   Code = "replay.plan_textless"
-	// PlanFileGone, PlanFileUnread and PlanFileElsewhere: the file Subject of it was
-	// not kept, cannot be read, lies elsewhere than the plan. Args: error.
+	// PlanFileGone, PlanFileUnread and PlanFileElsewhere: its file Subject was not kept,
+	// cannot be read, is outside the plan's folder. Args: error.
 	PlanFileGone      Code = "replay.plan_file_gone"
 	PlanFileUnread    Code = "replay.plan_file_unread"
 	PlanFileElsewhere Code = "replay.plan_file_elsewhere"
 	PlanUncompiled    Code = "replay.plan_uncompiled"
 	RuleUncompiled    Code = "replay.rule_uncompiled"
-	// PlanInexact: it comes out with another digest, so that rules were compiled from
-	// the recorded text. Args: sealed, unrecorded.
+	// PlanInexact: it compiles to another digest, so rules were compiled from the
+	// recorded text. Args: sealed, unrecorded.
 	PlanInexact Code = "replay.plan_inexact"
 	// ComparedInexact: so it was compared with a changed plan. Args: sealed, unrecorded.
 	ComparedInexact Code = "replay.compared_inexact"
 	PlanWithout     Code = "replay.plan_without"
 )
 
-// What to know of an agreement.
+// Notes on an agreement.
 const (
-	// TestsOnly: only the recorded tests were computed again, from why.
+	// TestsOnly: only the recorded tests were computed again; the cause is why.
 	TestsOnly         Code = "replay.tests_only"
 	DecidedElsewhere  Code = "replay.decided_elsewhere"
 	RecordedElsewhere Code = "replay.recorded_elsewhere"
-	// LaunchNote: what to know of the launch Subject, from what that is.
+	// LaunchNote: a note on the launch Subject, which is the cause.
 	LaunchNote Code = "replay.launch_note"
-	// BestUnknown: which alternative of the feature Subject is best was not worked out.
+	// BestUnknown: the best alternative of the feature Subject was not determined.
 	BestUnknown Code = "replay.best_unknown"
 )
 
-// What nodes would have come to by another plan.
+// What another plan would have made of nodes.
 const (
 	WouldBe Code = "changed.would_be"
-	// NotReached: an apply would not come to the node, from what stops it.
+	// NotReached: an apply would not reach the node; the cause is what stops it.
 	NotReached Code = "changed.not_reached"
 	// NeverMeasured: the candidate Subject was never measured, or the node itself where
 	// there is no Subject.
 	NeverMeasured Code = "changed.never_measured"
-	// NothingKept: nothing was kept that the node could be decided by; it was recorded
-	// as Verdict, from the first reason of that.
+	// NothingKept: nothing was kept to decide the node by; it was recorded as Verdict;
+	// the cause is that decision's first reason.
 	NothingKept Code = "changed.nothing_kept"
 	RawDiffer   Code = "changed.raw_differ"
-	// RetractedStays: its launches do not pass again, from who retracted it.
+	// RetractedStays: its launches do not pass again; the cause is who retracted it.
 	RetractedStays Code = "changed.retracted_stays"
 	MoreNeeded     Code = "changed.more_needed"
-	// LevelRecorded and StepRecorded: what is recorded of the level or step Subject is
-	// Verdict.
+	// LevelRecorded and StepRecorded: the level or step Subject is on record as Verdict.
 	LevelRecorded Code = "changed.level_recorded"
 	StepRecorded  Code = "changed.step_recorded"
 	StepNeverRun  Code = "changed.step_never_run"
 	StepOther     Code = "changed.step_other"
-	// StepUnknown: whether the step Subject is what was run is not known, from why.
+	// StepUnknown: whether the step Subject is what was run is unknown; the cause is why.
 	// Args: sealed, unrecorded.
 	StepUnknown     Code = "changed.step_unknown"
 	NoneWouldPass   Code = "changed.none_would_pass"
 	WouldWin        Code = "changed.would_win"
 	NeverOnEngine   Code = "changed.never_on_engine"
 	NothingOnEngine Code = "changed.nothing_on_engine"
-	// OnEngine: on the engine Subject it would come to Verdict, from why.
+	// OnEngine: on the engine Subject it would come to Verdict; the cause is why.
 	OnEngine      Code = "changed.on_engine"
 	WouldNotEnter Code = "changed.would_not_enter"
-	// ReadsUnmeasured: the rule Subject of a gate reads a feature without evidence, from
-	// why that has none. Args: feature.
+	// ReadsUnmeasured: the rule Subject of a gate reads a feature without evidence; the
+	// cause is why it has none. Args: feature.
 	ReadsUnmeasured Code = "changed.reads_unmeasured"
 	ReadsDoubted    Code = "changed.reads_doubted"
-	// OutcomeUnknown: what would have become of the feature Subject is not known.
+	// OutcomeUnknown: what would have become of the feature Subject is unknown.
 	OutcomeUnknown Code = "changed.outcome_unknown"
 )
 
-// What speaks against deciding by what was measured.
+// What argues against deciding from these measurements.
 const (
 	OtherKnob  Code = "doubt.other_knob"
 	OtherStack Code = "doubt.other_stack"
-	// PerhapsUnder: whether the feature Subject would be under it is not known: that
-	// would be Verdict, or, as args.how has it, "locked" by what is not known, or "over" a
-	// feature of which the same is true.
+	// PerhapsUnder: whether the feature Subject would be under it is unknown: that would
+	// be Verdict or, by args.how, "locked" by something unknown, or "over" a feature of
+	// which the same is true.
 	PerhapsUnder Code = "doubt.perhaps_under"
 	// StartsOther: the changed plan starts, sends or demands something else than was
-	// measured, from what that is. StartsMore: something that was never measured.
+	// measured, which is the cause. StartsMore: something that was never measured.
 	StartsOther Code = "doubt.starts_other"
 	StartsMore  Code = "doubt.starts_more"
-	// StartsUnknown: whether it does is not known, from why. Args: sealed, unrecorded.
+	// StartsUnknown: whether it does is unknown; the cause is why. Args: sealed,
+	// unrecorded.
 	StartsUnknown  Code = "doubt.starts_unknown"
 	SecretsUnknown Code = "doubt.secrets_unknown"
 )

@@ -1,20 +1,20 @@
 package code
 
-// What reports and commands show beside what was decided.
+// What reports and commands show beside decisions.
 const (
-	// More: how many reasons more there are. Args: n.
+	// More: how many more reasons there are. Args: n.
 	More Code = "more"
-	// LevelIs: the level Subject came to Verdict; why is said elsewhere.
+	// LevelIs: the level Subject came to Verdict; why is shown elsewhere.
 	LevelIs Code = "level.is"
 	// LevelCame: the level Subject came to Verdict, from its causes.
 	LevelCame Code = "level.came"
-	// OutcomeWas: the node Subject came to Verdict when something else was decided,
-	// from its causes.
+	// OutcomeWas: what the node Subject came to when something else was decided, from its
+	// causes.
 	OutcomeWas Code = "outcome.was"
-	// Unread: nothing of the feature Subject could be read, which is Verdict, from its
+	// Unread: nothing of the feature Subject could be read, so it is Verdict, from its
 	// cause.
 	Unread Code = "feature.unread"
-	// ByRule: what the rules of Subject, or several with commas between them, found.
+	// ByRule: what the rules named in Subject, comma-separated, found.
 	ByRule Code = "rule.found"
 	// InError: the level, rule, feature or step Subject is in error, from its causes.
 	// Args: role.
@@ -24,23 +24,23 @@ const (
 	Withdrawn   Code = "retraction.withdrawn"
 )
 
-// Why a result does not stand against a number to beat.
+// Why a result cannot be compared with a number to beat.
 const (
-	// NoLaunch: of the variant Subject none was measured. Args: features, how many it
-	// is a stack of.
+	// NoLaunch: no launch of the variant Subject was measured. Args: features, the size
+	// of the stack.
 	NoLaunch Code = "target.no_launch"
-	// LaunchLacks: the launch Subject has no such number, from why. Args:
+	// LaunchLacks: the launch Subject has no such number; the cause is why. Args:
 	// address, stat.
 	LaunchLacks Code = "target.launch_lacks"
 	OtherUnit   Code = "target.other_unit"
 	SentElse    Code = "target.sent_else"
 	NoMean      Code = "target.no_mean"
-	// NoInterval: so many launches have none. Args: launches.
+	// NoInterval: so many launches yield none. Args: launches.
 	NoInterval Code = "target.no_interval"
 	NoRatio    Code = "target.no_ratio"
 )
 
-// Why two sides are not compared in a metric, or how far what is said of them holds.
+// Why two sides are not compared in a metric, or how far the comparison holds.
 const (
 	// SentApart: the sides were sent different work in the cell Subject. Args: was, is.
 	SentApart Code = "compare.sent"
@@ -50,26 +50,25 @@ const (
 	LackingSomewhere Code = "compare.lacking"
 	// SideDiffers: the entry Subject of the environment. Args: was, is.
 	SideDiffers Code = "compare.environment"
-	// OtherMachine: the sides ran on two machines, from what differs.
+	// OtherMachine: the sides ran on two machines; the causes are what differs.
 	OtherMachine Code = "compare.machine"
-	// OtherSession: they were not measured beside each other.
+	// OtherSession: they were not measured side by side.
 	OtherSession Code = "compare.session"
 	// LeftOut: launches of the side Subject do not count. Args: launches.
 	LeftOut Code = "compare.left_out"
 )
 
-// What was asked otherwise before.
+// What an earlier attempt asked otherwise.
 const (
-	// Moved: the decision of that attempt saw launches of this one and came to Verdict,
-	// by what its causes name. Args: attempt.
+	// Moved: that attempt's decision saw launches of this one and came to Verdict; the
+	// causes are what differs. Args: attempt.
 	Moved         Code = "again.moved"
 	RuleDropped   Code = "again.rule_dropped"
 	RuleAdded     Code = "again.rule_added"
 	RuleRewritten Code = "again.rule_rewritten"
-	// ThresholdMoved: the rule Subject was held against another number. Args: expr,
-	// was, is.
+	// ThresholdMoved: the rule Subject had another threshold. Args: expr, was, is.
 	ThresholdMoved Code = "again.threshold_moved"
-	// SettingMoved: the setting Subject was another. Args: was, is.
+	// SettingMoved: the setting Subject had another value. Args: was, is.
 	SettingMoved      Code = "again.setting_moved"
 	AlternativesMoved Code = "again.alternatives_moved"
 	FirstLookMoved    Code = "again.first_look_moved"

@@ -1,41 +1,41 @@
 package code
 
-// What a comparison in a rule came to, which is Verdict. Subject is the operand that was
-// looked at. Args: is, op, wanted; of, the other operand where the plan does not say its
-// value; negated, where it has to be otherwise; each, "launch" or "pair", where it has
-// to be so in every launch or between any two; launch and launches, where what is was
-// found in one of them. It follows from RestsOn and then from how it was decided.
+// What a comparison in a rule came to, which is Verdict. Subject is the operand under
+// test. Args: is, op, wanted; of, the other operand if the plan does not give its value;
+// negated, if it must not hold; each, "launch" or "pair", if it must hold in every launch
+// or between any two; launch and launches, if is was found in one of them. The causes are
+// RestsOn and then how it was decided.
 const (
 	AsWanted    Code = "comparison.as_wanted"
 	NotAsWanted Code = "comparison.not_as_wanted"
 	Truth       Code = "comparison.truth"
-	// RestsOn: the value at Subject is of launches. Args: n; base_n where they are held
-	// against others, and interval, of 95%.
+	// RestsOn: how many launches the value at Subject is from. Args: n; base_n if
+	// compared with others, and interval, of 95%.
 	RestsOn   Code = "value.rests_on"
 	ValueSeen Code = "value.seen"
 )
 
-// How launches decided a comparison. Subject is what was tested where the comparison
-// does not name it. Args: launches; against, the other arm; limit; at_least or at_most,
-// the bound that holds, absent where any number does; between, both, absent likewise.
+// How launches decided a comparison. Subject is what was tested if the comparison does
+// not name it. Args: launches; against, the other arm; limit; at_least or at_most, the
+// bound, absent if there is none; between, both, absent likewise.
 const (
 	// Shown, ShownAgainst: the bound passes, or fails. Args also: p, level.
 	Shown        Code = "test.shown"
 	ShownAgainst Code = "test.shown_against"
 	// Clear, ClearAgainst: two launches decide, by recorded noise. Args also: p, level;
-	// times, how many recorded standard deviations it lies from the threshold.
+	// times, its distance from the threshold in recorded standard deviations.
 	Clear        Code = "test.clear"
 	ClearAgainst Code = "test.clear_against"
-	// Screened: one launch is too far off for more.
+	// Screened: one launch is too far off to make more.
 	Screened Code = "test.screened"
-	// Futile: more are not likely to tell. Args also: chance.
+	// Futile: more are unlikely to decide. Args also: chance.
 	Futile Code = "test.futile"
 	// CouldNotTell: all launches were made.
 	CouldNotTell Code = "test.could_not_tell"
-	// VerdictTakes: there will be fewer than a verdict takes. Args also: takes, and
-	// unrecorded where it takes more since no launch noise is recorded.
+	// VerdictTakes: there will be fewer than a verdict needs. Args also: takes, and
+	// unrecorded if it needs more because no launch noise is recorded.
 	VerdictTakes Code = "test.verdict_takes"
-	// SaysNothing: so few say nothing of how launches differ.
+	// SaysNothing: so few show nothing of how launches differ.
 	SaysNothing Code = "test.says_nothing"
 	// BeforeFirstLook: args also: first.
 	BeforeFirstLook Code = "test.before_first_look"
@@ -48,14 +48,14 @@ const (
 	RangeStraddles Code = "range.straddles"
 	RangeGoesOn    Code = "range.goes_on"
 	// BestOf: the best cell of a matrix, by its launches. Args: n, the cells that it was
-	// picked from. CellOpen: another that keeps a claim about the best from being settled.
+	// picked from. CellOpen: another cell that keeps a claim about the best open.
 	BestOf   Code = "test.best_of"
 	CellOpen Code = "test.cell_open"
-	// CellsUnmeasured: cells broke or were left out, which a claim about all of them needs.
-	// Args: n, of.
+	// CellsUnmeasured: cells that a claim about all needs broke or were left out. Args:
+	// n, of.
 	CellsUnmeasured Code = "test.cells_unmeasured"
-	// NoCell: no cell of a matrix has the metric. NoEffect: its cells do not tell what
-	// values do. Args: metric.
+	// NoCell: no cell of a matrix has the metric. NoEffect: its cells do not determine
+	// the effect of values. Args: metric.
 	NoCell   Code = "test.no_cell"
 	NoEffect Code = "test.no_effect"
 	// NotPaired: these launches have none beside them. Args: launches, a list.
@@ -64,7 +64,7 @@ const (
 	DriftUnknown Code = "test.drift_unknown"
 )
 
-// How counting decided a comparison.
+// How per-launch counts decided a comparison.
 const (
 	SomePairs    Code = "count.some_pairs"
 	MayBeMore    Code = "count.may_be_more"
@@ -76,36 +76,35 @@ const (
 const (
 	Ranks        Code = "beside.ranks"
 	RanksLacking Code = "beside.ranks_lacking"
-	// TiedRounded: all launches of each of some arms are equal, so that their spread is
-	// that of rounding to a tick; TiedFloored: that on record is more. Args: arms, tick.
+	// TiedRounded: all launches of some arms are equal, so their spread is taken as that
+	// of rounding to a tick; TiedFloored: as the larger one on record. Args: arms, tick.
 	TiedRounded Code = "beside.tied_rounded"
 	TiedFloored Code = "beside.tied_floored"
 	// Floored, ClearBy: no arm is taken to vary less than the noise on record, or two
 	// launches decided by it. Args: sd, df, sessions.
 	Floored Code = "beside.floored"
 	ClearBy Code = "beside.clear_by"
-	// WithinRounds: rounds stood on several places, so arms were compared within them;
+	// WithinRounds: rounds ran on several places, so arms were compared within them;
 	// OnEach: a level had to hold on each. Args: places.
 	WithinRounds Code = "beside.within_rounds"
 	OnEach       Code = "beside.on_each"
 	// PlaceApart: launches on the place Subject differ from those on the others. Args: share.
 	PlaceApart Code = "beside.place_apart"
-	// Settles: so many launches would likely settle it; SettlesNever: not even the most
-	// that a plan may make. Args: launches, against; gap, how far the estimate is from
-	// the threshold, and spread, the standard deviation of launches; chance, and more or
-	// most, those that the plan makes where it takes others.
+	// Settles: so many launches would likely settle it; SettlesNever: not even the plan's
+	// maximum would. Args: launches, against; gap, the estimate's distance from the
+	// threshold, and spread, the standard deviation of launches; chance, and more or
+	// most, those that the plan makes if it needs others.
 	Settles      Code = "beside.settles"
 	SettlesNever Code = "beside.settles_never"
 )
 
-// What rules read and did not find.
+// What rules read but did not find.
 const (
 	// Missing: the input Subject has no value, from its cause.
 	Missing   Code = "missing"
 	NotFinite Code = "missing.not_finite"
-	// NotSent: the plan never sends the workload Subject: not in the suite that was
-	// chosen, or not in the benchmark of a protocol. Args: suite; else protocol, and
-	// suites, which send it.
+	// NotSent: the plan never sends the workload Subject: not in the chosen suite, or not
+	// in a protocol's benchmark. Args: suite; else protocol, and suites, which send it.
 	NotSent     Code = "missing.not_sent"
 	NoReader    Code = "missing.no_reader"
 	KnobUnknown Code = "missing.knob"
@@ -113,10 +112,10 @@ const (
 	LevelNotRun Code = "missing.level_not_run"
 	// FeatureUndecided: the feature Subject, from its cause.
 	FeatureUndecided Code = "missing.feature_undecided"
-	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that says
+	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that proves
 	// nothing, from its cause. Args: level.
 	NoOutcome Code = "missing.no_outcome"
-	// UnknownOutcome: it came to no verdict that there is. Args: level, word.
+	// UnknownOutcome: it came to an unknown verdict. Args: level, word.
 	UnknownOutcome Code = "missing.unknown_outcome"
 	AcceptedAnyway Code = "missing.accepted_anyway"
 	NoSuchField    Code = "missing.no_such_field"
@@ -127,8 +126,8 @@ const (
 	Unmeasured Code = "launches.none"
 	// Unqualified: Subject has no launch in which a level found a number. Args: metric.
 	Unqualified Code = "launches.unqualified"
-	// MetricLacking: the launch Subject has no metric, from why. Args: metric; recorded,
-	// by what it can be looked up; others where other launches have it.
+	// MetricLacking: the launch Subject lacks a metric; the cause is why. Args: metric;
+	// recorded, by what it can be looked up; others if other launches have it.
 	MetricLacking      Code = "launches.metric_lacking"
 	StatLacking        Code = "launches.stat_lacking"
 	SamplesLacking     Code = "launches.samples_lacking"
@@ -141,9 +140,11 @@ const (
 	NotAboveZero       Code = "launches.not_above_zero"
 	RatioImpossible    Code = "launches.no_ratio"
 	RoundTwice         Code = "launches.round_twice"
-	// RoundApart: the launches of a round of Subject stood on two places. Args: round, places.
+	// RoundApart: the launches of a round of Subject ran on two places. Args: round,
+	// places.
 	RoundApart Code = "launches.round_apart"
-	// Unsaid: the launch Subject did not say what was asked, from why. Args: name.
+	// Unsaid: the launch Subject did not report what was asked; the cause is why. Args:
+	// name.
 	Unsaid       Code = "launches.unsaid"
 	NotLookedFor Code = "launches.not_looked_for"
 	SaidApart    Code = "launches.said_apart"
@@ -159,7 +160,7 @@ const (
 
 // Why a rule could not be decided at all.
 const (
-	// NoRuleGiven, NotCompiled: a mistake in mxflow.
+	// NoRuleGiven, NotCompiled: a bug in mxflow.
 	NoRuleGiven  Code = "undecidable.no_rule"
 	NotCompiled  Code = "undecidable.not_compiled"
 	NotComputed  Code = "undecidable.not_computed"
@@ -180,7 +181,7 @@ const (
 	AbsentCached   Code = "absent.cached"
 	AbsentOneToken Code = "absent.one_token"
 	AbsentOnePiece Code = "absent.one_piece"
-	// AbsentEvidence: something that the metric at the address Subject takes.
+	// AbsentEvidence: something that the metric at the address Subject needs.
 	AbsentEvidence Code = "absent.evidence"
 	NoSuchStat     Code = "absent.no_such_stat"
 	FewSamples     Code = "absent.few_samples"

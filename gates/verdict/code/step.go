@@ -4,7 +4,7 @@ package code
 const (
 	Ended    Code = "step.ended"
 	TimedOut Code = "step.timed_out"
-	// PrintedTooMuch: a program was stopped, since it wrote more to standard output than
+	// PrintedTooMuch: a program was stopped because it wrote more to standard output than
 	// is read. Args: mib.
 	PrintedTooMuch Code = "step.printed_too_much"
 	NotStarted     Code = "step.not_started"
@@ -13,8 +13,8 @@ const (
 	NoProgram      Code = "docker.no_program"
 )
 
-// What shared libraries carry of GPU code. Subject is a file, or a glob without one.
-// Args: carries, lacks (SM versions).
+// GPU code in shared libraries. Subject is a file, or a glob without one. Args: carries,
+// lacks (SM versions).
 const (
 	LibraryCarries Code = "cubin.carries"
 	LibraryLacks   Code = "cubin.lacks"
@@ -23,14 +23,14 @@ const (
 	NoGPUCode      Code = "cubin.no_code"
 )
 
-// What git steps did, and why what they reached does not hold any more. Subject is a
-// branch, a tag, a ref of a remote or a folder; "at" is a commit, with its subject line.
+// What git steps did, and why their result no longer holds. Subject is a branch, a tag, a
+// ref of a remote or a folder; "at" is a commit, with its subject line.
 const (
 	GitRefused Code = "git.refused"
 	RefAlready Code = "git.ref.already"
 	RefMade    Code = "git.ref.made"
 	RefNew     Code = "git.ref.new"
-	// RefMoved: args: before, after; followed where force follows it.
+	// RefMoved: args: before, after; followed if force follows it.
 	RefMoved      Code = "git.ref.moved"
 	RefWas        Code = "git.ref.was"
 	RefGone       Code = "git.ref.gone"
@@ -55,9 +55,9 @@ const (
 	OffCommit     Code = "git.off_commit"
 )
 
-// What became of a note on somebody else's code. Subject is where it is, or where it was
-// if it is gone: file:line, or the files of a note that was never right. Args: now and
-// noted (commits), was (file:line), text (what is alike).
+// What became of a note on third-party code. Subject is its location, or its last one if
+// it is gone: file:line, or the files of a note that was never right. Args: now and noted
+// (commits), was (file:line), text (what is alike).
 const (
 	TodoStill   Code = "todo.still"
 	TodoMoved   Code = "todo.moved"
@@ -66,35 +66,35 @@ const (
 	TodoNever   Code = "todo.never"
 )
 
-// What comparisons of engines say.
+// What comparisons of engines report.
 const (
 	NotQualifying Code = "compare.not_qualifying"
 	Compared      Code = "compare.done"
-	// Combined: of the cells of a matrix, so many were measured. Args: cells, of, launches.
+	// Combined: how many cells of a matrix were measured. Args: cells, of, launches.
 	Combined Code = "matrix.done"
 	// OutOfTime: a cell was left out. Args: limit.
 	OutOfTime Code = "matrix.out_of_time"
-	// BreaksWith: the cell Subject breaks, and so does this combination of its values, of
-	// which none can be taken away. Args: set.
+	// BreaksWith: the cell Subject breaks, and so does this minimal combination of its
+	// values. Args: set.
 	BreaksWith Code = "matrix.breaks_with"
-	// PilotSlots: how many launches may stand side by side, and why. Args: slots.
+	// PilotSlots: how many launches may run side by side, and why. Args: slots.
 	PilotSlots Code = "pilot.slots"
-	// PilotChange: what neighbours do to the metric Subject; pass where it is shown that they
-	// do not harm it, fail where it is shown that they do. Args: at_once, rounds, change, low,
-	// high, within, spread, spread_high, spread_within.
+	// PilotChange: what neighbours do to the metric Subject; pass if they are shown to be
+	// harmless, fail if shown to be harmful. Args: at_once, rounds, change, low, high,
+	// within, spread, spread_high, spread_within.
 	PilotChange Code = "pilot.change"
 	// PilotUnread: the metric Subject cannot be compared. Args: error.
 	PilotUnread Code = "pilot.unread"
-	// PilotLost: the launch Subject does not count, and none stands in its place. Args: arm
+	// PilotLost: the launch Subject does not count, and none replaces it. Args: arm
 	// (alone, beside, neighbour), at_once.
 	PilotLost Code = "pilot.lost"
-	// PilotOnePlace: the baseline can only be started once at a time.
+	// PilotOnePlace: the baseline cannot run more than once at a time.
 	PilotOnePlace Code = "pilot.one_place"
-	// PilotBoot: the machine was started anew since the last pilot.
+	// PilotBoot: the machine was rebooted since the last pilot.
 	PilotBoot Code = "pilot.boot"
-	// PilotCosts: what a pilot takes, and by how much launches may vary so that it shows of
-	// neighbours that do nothing that they are harmless, four times in five. Args: rounds,
-	// at_once, within, differ.
+	// PilotCosts: what a pilot costs, and how much launches may vary for it to show, four
+	// times in five, that harmless neighbours are harmless. Args: rounds, at_once,
+	// within, differ.
 	PilotCosts Code = "pilot.costs"
 	// NotNarrowed: no such combination was found for the cell Subject. Args: launches.
 	NotNarrowed Code = "matrix.not_narrowed"
