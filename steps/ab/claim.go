@@ -11,28 +11,28 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Claim is the question that a comparison answers: by how much B must be
-// better than A, or may be worse.
+// Claim is the question that a comparison answers: how much better B must be than A, or
+// how much worse it may be.
 type Claim struct {
 	Metric measure.Metric
 	// Gain is the least relative improvement in the metric's better direction:
 	// 0.10 is 10% better, −0.03 up to 3% worse.
 	Gain float64
-	// Given is false where nobody claimed anything.
+	// Given is false if the user made no claim.
 	Given bool
 }
 
-// NotWorse is the question where nothing is claimed: whether B is no more than
-// this much worse. Whether it is better is in the interval.
+// NotWorse is the default claim: B is no more than this much worse. Whether it is better
+// shows in the interval.
 const NotWorse = 0.03
 
 var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
 
-// Metrics are those that a claim can be about: each request, or each cell of
-// the only one, has a positive number of it with a better direction.
+// Metrics are those that a claim can be about: each request, or each cell of the only
+// workload, has a positive value of it with a better direction.
 var Metrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}
 
-// metrics are what the catalogue has of them, in its order.
+// metrics are their catalogue entries, in its order.
 func metrics() (list []measure.Metric) {
 	for _, m := range measure.Catalogue() {
 		if slices.Contains(Metrics, m.Name) {
@@ -73,17 +73,17 @@ func ParseClaim(metric, text string) (Claim, error) {
 	case c.Gain <= -0.9 || c.Gain > 1000 || c.Metric.Better == measure.Lower && c.Gain >= 0.999:
 		return c, fmt.Errorf("--claim: %s of %s is out of reach", text, metric)
 	case c.Gain == 0:
-		c.Gain = 0 // −0 is written as 0
+		c.Gain = 0 // −0 becomes 0
 	}
 	return c, nil
 }
 
-// Rule is the claim as the plan has it.
+// Rule is the claim as a rule of the plan.
 func (c Claim) Rule() string {
 	return fmt.Sprintf("bench.%s.gain >= %s", c.Metric.Name, strconv.FormatFloat(c.Gain, 'f', -1, 64))
 }
 
-// Lower is set where less is better.
+// Lower reports whether less is better.
 func (c Claim) Lower() bool { return c.Metric.Better == measure.Lower }
 
 // Change turns an improvement into the signed change of the metric.
@@ -109,7 +109,7 @@ func (c Claim) sentence(label string, holds bool) string {
 		return no
 	}
 	text := ""
-	switch { // of what is lower where it is better, all are times
+	switch { // among lower-is-better metrics, all are times
 	case c.Gain > 0 && c.Lower():
 		text = pick("takes at least ", "does not take ") + size + " less time"
 	case c.Gain > 0:

@@ -11,22 +11,21 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Diff is one thing in which A and B differ.
+// Diff is one difference between A and B.
 type Diff struct {
 	What string `json:"what"`
 	A    string `json:"a"`
 	B    string `json:"b"`
 	// Name is that of an observation or of a part of the environment.
 	Name string `json:"-"`
-	// Intended is why it may differ; empty where nobody said that it may.
+	// Intended is why it may differ; empty if nobody said that it may.
 	Intended string `json:"intended,omitempty"`
-	// Observed is set for what the servers say of themselves.
+	// Observed is set for what the servers report about themselves.
 	Observed bool `json:"-"`
 }
 
-// differences are the metrics of both arms, and all in which they are known to
-// differ: what the commands say, what the servers say of themselves, what was
-// found out about their environments.
+// differences fills in the metrics of both arms and all known differences: in their
+// commands, in what the servers report, in their environments.
 func (r *Result) differences(q *Question) {
 	r.metrics(q)
 	is := "yes: compared"
@@ -48,10 +47,10 @@ func (r *Result) differences(q *Question) {
 	r.environments(q)
 }
 
-// observations compares what the servers said of themselves.
+// observations compares what the servers reported about themselves.
 func (r *Result) observations(q *Question) {
 	if !speaks(r.A.All) || !speaks(r.B.All) {
-		return // one of them did not get so far
+		return // one of them did not get that far
 	}
 	steady := map[string]bool{}
 	for _, p := range q.Kind.Observe {
@@ -82,7 +81,7 @@ func (r *Result) observations(q *Question) {
 	}
 }
 
-// speaks reports whether a launch came so far as to be asked what it is.
+// speaks reports whether a launch got far enough to be queried.
 func speaks(launches []*ledger.Launch) bool {
 	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK && len(l.Observed) > 0 })
 }
@@ -95,8 +94,8 @@ func Said(launches []*ledger.Launch, name string) string {
 	return ledger.SaidBy(having, name)
 }
 
-// shows reports whether what must be seen is about something that was observed: then
-// it is what the comparison is about.
+// shows reports whether required evidence is about an observation: then it is what the
+// comparison is about.
 func (q *Question) shows(launches []*ledger.Launch, name string) bool {
 	for _, l := range launches {
 		for _, text := range slices.Concat(q.MustSeeA, q.MustSeeB) {
@@ -121,7 +120,7 @@ func (r *Result) environments(q *Question) {
 			continue
 		}
 		if a == UnknownEntry && !cameUp(r.A.All) || b == UnknownEntry && !cameUp(r.B.All) {
-			continue // it broke before it could be asked
+			continue // it broke before it could be queried
 		}
 		d := Diff{What: name, Name: name, A: a, B: b}
 		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
@@ -136,7 +135,7 @@ func (r *Result) environments(q *Question) {
 	}
 }
 
-// entryNames are the parts of the environment that any launch found out.
+// entryNames are the environment entries that any launch found.
 func entryNames(launches []*ledger.Launch) []string {
 	var found []map[string]string
 	for _, l := range launches {
@@ -147,7 +146,7 @@ func entryNames(launches []*ledger.Launch) []string {
 
 var digest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
-// UnknownEntry stands for what nobody could find out.
+// UnknownEntry stands for a value that could not be determined.
 const UnknownEntry = "unknown"
 
 // cameUp reports whether a server came up at least once.
@@ -166,7 +165,7 @@ func Entries(launches []*ledger.Launch, name string) string {
 	})
 }
 
-// Caches are the states of the compilers' caches over launches, as far as they are known.
+// Caches are the states of the compilers' caches over launches, as far as known.
 func Caches(launches []*ledger.Launch) string {
 	return distinct(launches, func(l *ledger.Launch) string { return l.Engine["caches"] })
 }
@@ -182,11 +181,10 @@ func distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string 
 	return strings.Join(seen, ", ")
 }
 
-// tellsPort reports whether a variable does no more than tell a server its port, or
-// does not stand there at all.
+// tellsPort reports whether a variable only tells a server its port, or is absent.
 func tellsPort(value string) bool { return value == unset || value == "{port}" }
 
-// unset stands for a variable that a command has not.
+// unset stands for a variable that a command does not set.
 const unset = "–"
 
 func setTo(env map[string]string, name string) string {

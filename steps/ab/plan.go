@@ -85,8 +85,8 @@ func (q *Question) planEngine(w *planWriter, dir string) {
 	w.line("}\n")
 }
 
-// planKnob is what A and B differ in, and how each proves what it is: what is a
-// sign of one must not be seen of the other.
+// planKnob is how A and B differ, and how each proves what it is: evidence of one must
+// not be seen in the other.
 func (q *Question) planKnob(w *planWriter) {
 	w.line("knob \"ab\" {\ndefault = \"A\"")
 	w.list("changes", q.Changes)
@@ -133,11 +133,11 @@ func (q *Question) planWorkload(w *planWriter) {
 	w.line("}\n")
 }
 
-// Two servers that run already: mxflow did not start them, so there is one start
-// of each, and no number of looks at it says what another would do. They are
-// shown side by side, and never decided.
+// Two servers that already run: mxflow did not start them, so each has one start, and
+// however often it is measured does not show what another start would do. They are shown
+// side by side, and never decided.
 
-// urlPlan is the plan that looks at both in turn.
+// urlPlan is the plan that measures both in turn.
 func (q *Question) urlPlan() []byte {
 	w := &planWriter{}
 	w.line("# Two running servers, side by side. Nothing can be decided about them:\n# there is one start of each.\n\nplan \"ab\" {}\n")
@@ -159,7 +159,7 @@ func (q *Question) urlPlan() []byte {
 	return hclwrite.Format([]byte(w.b.String()))
 }
 
-// Folder is where comparisons are kept, below the folder that one is in.
+// Folder is where comparisons are kept, below the working folder.
 const Folder = ".mxflow-ab"
 
 // Place is where a comparison is kept.
@@ -168,8 +168,8 @@ type Place struct {
 	Folder, Plan, State, Work string
 }
 
-// Place is the folder of a comparison: the same for the same commands and work,
-// whatever is claimed and however many launches are asked for.
+// Place is the folder of a comparison: the same for the same commands and work, whatever
+// the claim and the number of launches.
 func (q *Question) Place(state string) (p Place, err error) {
 	if p.Work, err = os.Getwd(); err != nil {
 		return p, err
@@ -186,8 +186,8 @@ func (q *Question) Place(state string) (p Place, err error) {
 	return p, nil
 }
 
-// Save writes the plan that is applied. The folder is not part of the source tree
-// that it is in.
+// Save writes the plan that is applied. The folder does not belong to the source tree
+// around it.
 func (at Place) Save(text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
 	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == Folder {
@@ -202,7 +202,7 @@ func (at Place) Save(text []byte) error {
 	return nil
 }
 
-// hclText is a text as HCL writes it, with nothing in it evaluated.
+// hclText is a text in HCL syntax, with nothing in it evaluated.
 func hclText(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
 
 func hclList(list []string) string {
@@ -213,12 +213,12 @@ func hclList(list []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// planWriter lays out blocks; hclwrite aligns what is in them.
+// planWriter lays out blocks; hclwrite aligns their contents.
 type planWriter struct{ b strings.Builder }
 
 func (w *planWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
-// list, table and text write an attribute where it holds anything.
+// list, table and text write an attribute unless it is empty.
 func (w *planWriter) list(name string, list []string) {
 	if len(list) > 0 {
 		w.line("%s = %s", name, hclList(list))

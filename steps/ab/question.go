@@ -1,7 +1,7 @@
-// Package ab compares two commands that start a server, without a user's plan: it
-// makes the plan from the question, keeps it in its own folder, and gathers from the
-// record of an apply how B did against A. It prints nothing and decides nothing: the
-// plan's rule does, like any other.
+// Package ab compares two commands that start a server, without a user's plan: it makes
+// the plan from the question, keeps it in its own folder, and reads from the record of an
+// apply how B did against A. It prints nothing and decides nothing: the plan's rule does,
+// like any other.
 package ab
 
 import (
@@ -24,9 +24,9 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Question is what is asked of two commands or servers.
+// Question is what the user asks about two commands or servers.
 type Question struct {
-	// A and B are commands; AURL and BURL servers that run already.
+	// A and B are commands; AURL and BURL servers that already run.
 	A, B, AURL, BURL string
 	// URL is where both listen, Asked the name of their kind.
 	URL, Model, Asked, API     string
@@ -39,11 +39,11 @@ type Question struct {
 	Changes, Accept, Env       []string
 	Coherence, Expect, Caches  string
 	Timeout, MaxLag            time.Duration
-	// WritePlan is a file for the plan that does the same, and CommandLine what the
-	// plan says that it came from.
+	// WritePlan is a file for the equivalent plan, and CommandLine the command line that
+	// it names as its source.
 	WritePlan, CommandLine string
 
-	// What Check makes of these.
+	// The results of Check.
 	Claim Claim
 	Arms  [2]Arm
 	Shape Shape
@@ -51,13 +51,13 @@ type Question struct {
 	Port  int
 }
 
-// UsualLaunches is how often each command is started at most where nobody says.
+// UsualLaunches is the default maximum of launches per command.
 const UsualLaunches = 8
 
-// Launches of each that can decide anything: see docs/statistics.md.
+// Launches per command that can decide anything: see docs/statistics.md.
 const fewestLaunches, mostLaunches = 4, stats.MostLaunches
 
-// Most is how many launches of each command are made at most.
+// Most is the maximum of launches per command.
 func (q *Question) Most() int {
 	switch {
 	case q.Quick:
@@ -68,8 +68,8 @@ func (q *Question) Most() int {
 	return UsualLaunches
 }
 
-// Check turns flags into arms and a question, and refuses what cannot be meant
-// before anything is started.
+// Check turns flags into arms and a question, and rejects mistakes before anything is
+// started.
 func (q *Question) Check() (err error) {
 	if err := q.numbers(); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (q *Question) Check() (err error) {
 	return nil
 }
 
-// observable refuses names of --changes that no server of the kind says anything
-// of, and proofs that every log would hold.
+// observable rejects names of --changes that no server of the kind reports, and evidence
+// that every log contains.
 func (q *Question) observable() error {
 	var names []string
 	for _, p := range q.Kind.Observe {
@@ -195,8 +195,7 @@ func (q *Question) numbers() error {
 	return nil
 }
 
-// counts fills in how many requests a launch takes: more where single requests
-// vary more.
+// counts fills in how many requests a launch makes: more if single requests vary more.
 func (q *Question) counts() {
 	if q.Requests == 0 {
 		q.Requests = 10
@@ -239,7 +238,7 @@ func (q *Question) checkURLs() error {
 	return nil
 }
 
-// Label is the cell as the field names it: "pp2048 tg32 @ d4096 c4".
+// Label is the cell in field notation: "pp2048 tg32 @ d4096 c4".
 func (q *Question) Label() string {
 	name := q.Claim.Metric.Name
 	switch name {
@@ -251,7 +250,7 @@ func (q *Question) Label() string {
 	return name + q.load()
 }
 
-// load is what follows a metric's name: depth and requests at once.
+// load is the suffix of a metric's name: depth and concurrency.
 func (q *Question) load() (text string) {
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" @ d%d", q.Depth)
@@ -262,7 +261,7 @@ func (q *Question) load() (text string) {
 	return text
 }
 
-// Proves reports whether anything is to be seen in the logs.
+// Proves reports whether logs must contain any evidence.
 func (q *Question) Proves() bool { return len(q.MustSeeA)+len(q.MustSeeB) > 0 }
 
 // fixedURL is the port of --url, 0 without one.
@@ -293,7 +292,7 @@ func isURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// serverWords tell kinds of servers by what starts them, in a command or a script.
+// serverWords identify kinds of servers by what starts them, in a command or a script.
 var serverWords = []struct {
 	kind string
 	*regexp.Regexp
@@ -306,7 +305,7 @@ var serverWords = []struct {
 	{"embedded", regexp.MustCompile(`\bmxflow\s+engine\s+serve\b`)},
 }
 
-// startedKind is the kind of server that a text starts; empty where none shows.
+// startedKind is the kind of server that a text starts; empty if it shows none.
 func startedKind(text string) string {
 	for _, s := range serverWords {
 		if s.MatchString(text) {
@@ -316,8 +315,8 @@ func startedKind(text string) string {
 	return ""
 }
 
-// scriptOf is the text of the script that a command runs, itself or through a
-// shell, without its comments; empty where it runs none.
+// scriptOf is the text of the script that a command runs, directly or through a shell,
+// without its comments; empty if it runs none.
 func scriptOf(words []string) string {
 	for _, w := range words[:min(len(words), 2)] {
 		if info, err := os.Stat(w); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
@@ -332,13 +331,13 @@ func scriptOf(words []string) string {
 
 var (
 	scriptComment = regexp.MustCompile(`(?m)^\s*#.*$`)
-	// fixedPort is how a command says that it always listens on one port.
+	// fixedPort is how a command fixes its port.
 	fixedPort = regexp.MustCompile(`--port[ =](\d{2,5})\b`)
 )
 
-// settlePorts has both arms listen where mxflow asks them: at one fixed port, which
-// --url or --port in a command says, or at the one that each launch is given: as
-// {port} in the command, as $PORT and $MXFLOW_PORT otherwise. args are added to both.
+// settlePorts makes both arms listen where mxflow connects: at one fixed port, given by
+// --url or --port in a command, or at a port per launch: as {port} in the command, as
+// $PORT and $MXFLOW_PORT otherwise. args are added to both.
 func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
 	if fixed != 0 {
 		return fixed, nil, nil
@@ -372,9 +371,8 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
 	return port, nil, nil
 }
 
-// kindOf is the kind of both servers: the one that is asked for, or what their
-// commands and scripts show; openai, which only needs the API,
-// where they show none or two.
+// kindOf is the kind of both servers: the requested one, or the one that their commands
+// and scripts show; openai, which only needs the API, if they show none or two.
 func kindOf(asked string, arms [2]Arm) (kinds.Kind, error) {
 	if asked != "" {
 		k, ok := kinds.Lookup(asked)

@@ -16,58 +16,58 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Result is how a comparison came out, as the last line of --json has it.
+// Result is the outcome of a comparison, as in the last line of --json.
 type Result struct {
 	Type string `json:"type"` // "ab_result"
 	// Verdict is empty after an interruption.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Exit    int             `json:"exit"`
 	Said    string          `json:"said"`
-	// Metric is what was decided about, in Unit; Claim the question in words, and
-	// Gain its threshold: the least improvement in the metric's better direction.
+	// Metric is the decided metric, in Unit; Claim the question in words, and Gain its
+	// threshold: the minimum improvement in the metric's better direction.
 	Metric string  `json:"metric"`
 	Unit   string  `json:"unit"`
 	Claim  string  `json:"claim"`
 	Gain   float64 `json:"gain"`
 	A      Side    `json:"a"`
 	B      Side    `json:"b"`
-	// Change is B's against A's as a share, signed: 0.1 is 10% more. Low and High
-	// bound it as the decision did: a claim of the one would just pass, one of the
-	// other just fail.
+	// Change is B's relative to A's, signed: 0.1 is 10% more. Low and High are the
+	// decision bounds: a threshold at the one would just pass, at the other just fail.
 	Change *float64 `json:"change,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	// Metrics are others of the same launches, which nothing was decided about.
 	Metrics []Row  `json:"metrics,omitempty"`
 	Differs []Diff `json:"differs,omitempty"`
-	// Beyond is how many launches of an arm are on record beyond those that the estimate
-	// and its bounds are of.
+	// Beyond is how many launches per arm are on record beyond those behind the estimate
+	// and its bounds.
 	Beyond int `json:"beyond,omitempty"`
-	// Same counts what both were found to have in common.
+	// Same counts what both have in common.
 	Same    int              `json:"same"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Notes   []verdict.Reason `json:"notes,omitempty"`
-	// Moved is what was asked otherwise when these launches were seen first, and how
-	// often they were made from the start: then the error rates do not hold.
+	// Moved is how the question changed since these launches were first seen, and how
+	// often they were made from scratch: then the error rates do not hold.
 	Moved   []verdict.Reason `json:"moved,omitempty"`
 	Advice  []string         `json:"advice,omitempty"`
 	LogTail []string         `json:"log_tail,omitempty"`
 	// Stopped is why no more launches were made, as in verdict.Stop.
 	Stopped verdict.Stop `json:"stopped,omitempty"`
-	// Unfit is the command that did not pass what comes before measuring: "A" or "B".
+	// Unfit is the command that did not pass the levels before measuring: "A" or "B".
 	Unfit string `json:"unfit,omitempty"`
 	Most  int    `json:"most_launches"`
 	Run   string `json:"run"`
 	State string `json:"state"`
 	Plan  string `json:"plan"`
 
-	// Test is what decided, at the rates of Rates; Levels are what both had to pass before.
+	// Test is what decided, at the rates of Rates; Levels are what both had to pass
+	// first.
 	Test   *verdict.Test      `json:"-"`
 	Rates  *ledger.Statistics `json:"-"`
 	Levels []ledger.Level     `json:"-"`
 
-	// numbers are those of the session's launches, and named how the progress called
-	// them, "3 again (B)", by ID.
+	// numbers are those of the session's launches, and named their names in the progress
+	// output, "3 again (B)", by ID.
 	numbers map[string]int
 	named   map[string]string
 }
@@ -77,19 +77,19 @@ type Side struct {
 	Command  string   `json:"command"`
 	Kind     string   `json:"kind"`
 	Launches []Launch `json:"launches"`
-	// Replaced is how many more did not count and were made again in their place.
+	// Replaced is how many more did not count and were repeated.
 	Replaced int `json:"replaced,omitempty"`
-	// Broke is how many of those the server itself ended or could not finish.
+	// Broke is how many of those the server itself ended or failed to finish.
 	Broke int `json:"broke,omitempty"`
 	// Value is the mean of the launches, in logs.
 	Value *float64 `json:"value,omitempty"`
 
-	// All are its launches that nothing is in the place of.
+	// All are its launches that nothing replaces.
 	All []*ledger.Launch `json:"-"`
 }
 
-// Launch is one start that counts: its number as the progress had it, its place
-// among all starts, and the metric's median.
+// Launch is one start that counts: its number in the progress output, its position among
+// all starts, and the metric's median.
 type Launch struct {
 	ID     string  `json:"id"`
 	Number int     `json:"number"`
@@ -97,7 +97,7 @@ type Launch struct {
 	Value  float64 `json:"value"`
 }
 
-// Result gathers how a run came out from what is on record.
+// Result collects the outcome of a run from the record.
 func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, at Place) *Result {
 	r := &Result{
 		Type: "ab_result", Verdict: end.Verdict, Exit: end.Exit, Metric: q.Claim.Metric.Name, Unit: q.Claim.Metric.Unit,
@@ -121,8 +121,8 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 	return r
 }
 
-// gather sorts the launches of the newest session by arm; those of the
-// qualification stand in where nothing was measured.
+// gather sorts the launches of the newest session by arm; those of the qualification are
+// used if nothing was measured.
 func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, metric string) {
 	measured := st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
 	session := ""
@@ -130,7 +130,7 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, me
 		session = d.Session
 	}
 	if session == "" && decided[runtime.BenchmarkID("B")] == nil && len(measured) > 0 {
-		session = measured[len(measured)-1].Session // interrupted in it
+		session = measured[len(measured)-1].Session // interrupted during it
 	}
 	r.number(st, session)
 	for _, side := range []struct {
@@ -164,13 +164,12 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, me
 	}
 }
 
-// again reports whether another launch was made in the place of one that does not
-// count.
+// again reports whether another launch replaces one that does not count.
 func again(l *ledger.Launch, all []*ledger.Launch) bool {
 	return slices.ContainsFunc(all, func(other *ledger.Launch) bool { return other.Replaces == l.ID })
 }
 
-// number finds out under which numbers the progress had the launches of a session.
+// number determines the numbers of a session's launches in the progress output.
 func (r *Result) number(st *store.Store, session string) {
 	r.numbers, r.named = map[string]int{}, map[string]string{}
 	if session == "" {
@@ -187,7 +186,7 @@ func (r *Result) number(st *store.Store, session string) {
 	}
 }
 
-// estimate fills in how far B is from A, with the bounds of the decision.
+// estimate fills in the difference between B and A, with the decision bounds.
 func (r *Result) estimate(c Claim, d *ledger.Decision) {
 	defer r.level()
 	if d == nil || len(d.Rules) == 0 {
@@ -213,8 +212,8 @@ func (r *Result) estimate(c Claim, d *ledger.Decision) {
 	}
 }
 
-// level fills in what A and B are, and how far apart, over the launches that the bounds
-// are of: an earlier claim may have made more, and bounds of four do not belong to an
+// level fills in the values of A and B, and their difference, over the launches behind
+// the bounds: an earlier claim may have made more, and bounds of four do not belong to an
 // estimate of eight.
 func (r *Result) level() {
 	for _, side := range []*Side{&r.A, &r.B} {
@@ -255,16 +254,16 @@ func (r *Result) LevelsPassed() bool {
 	return !slices.ContainsFunc(r.Levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
 }
 
-// Told reports whether the servers themselves say that the change took effect.
+// Told reports whether the servers themselves show that the change took effect.
 func (r *Result) Told() bool {
 	return slices.ContainsFunc(r.Differs, func(d Diff) bool {
 		return d.Observed && d.Intended != ""
 	})
 }
 
-// beforeMeasuring sees whether one of the commands did not pass what comes before
-// measuring, whether A or B: then nothing was compared, and a fail would read as if B
-// were shown to be slower. That B crashes where A does not is shown.
+// beforeMeasuring checks whether a command, A or B, did not pass the levels before
+// measuring: then nothing was compared, and a fail would read as if B were slower. That B
+// crashes and A does not is a result.
 func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
 	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
 		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Reasons, code.CrashedAgain) {
@@ -274,8 +273,8 @@ func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
 	}
 }
 
-// causes are why it came out so, from the first node that did not pass; and what
-// the levels of both said.
+// causes are the reasons for the verdict, from the first node that did not pass; and the
+// findings of both commands' levels.
 func (r *Result) causes(decided map[string]*ledger.Decision) {
 	for _, node := range []string{runtime.BaselineID, runtime.QualifyID("B"), runtime.BenchmarkID("B")} {
 		d := decided[node]
@@ -312,7 +311,7 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		return
 	}
 	if r.Test != nil && r.Stopped != "" {
-		return // the numbers say it, and the test how
+		return // numbers and test show it
 	}
 	if d := decided[runtime.FeatureID("B")]; d != nil && d.Verdict != verdict.Pass {
 		for _, rule := range d.Rules {
@@ -321,8 +320,8 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 	}
 }
 
-// reason is one of a decision as who has no plan understands it, with the launches of
-// the session named as the progress did.
+// reason rewords a reason of a decision for a user without a plan, with the session's
+// launches named as in the progress output.
 func (r *Result) reason(of verdict.Reason) verdict.Reason { return Reworded(of, r.named) }
 
 func (r *Result) reasons(list []verdict.Reason) (own []verdict.Reason) {
@@ -332,10 +331,9 @@ func (r *Result) reasons(list []verdict.Reason) (own []verdict.Reason) {
 	return own
 }
 
-// Reworded is a reason as who has no plan understands it: A stands for the baseline, a
-// metric without the workload that is the only one, a launch under its name, where it
-// has one, and a flag for what a plan would declare. What a plan's owner could do is
-// said as advice, in flags too.
+// Reworded is a reason for a user without a plan: A replaces the baseline, a metric loses
+// its workload, the only one, a launch gets its name, if any, and flags replace what a
+// plan would declare. Advice uses flags too.
 func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 	rename := func(text string) string {
 		if name, ok := launches[text]; ok {
@@ -374,19 +372,19 @@ func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 	return r
 }
 
-// Reword says events as one who has no plan understands them.
+// Reword rewords events for a user without a plan.
 func Reword(ev runtime.Event) runtime.Event {
 	ev.Variant, ev.Why = armName(ev.Variant), Reworded(ev.Why, nil)
 	ev.Phase, ev.Feature = "", ""
 	switch ev.Type {
 	case "node_done", "node_locked", "node_started":
-		ev.Type = "" // the result says it
+		ev.Type = "" // the result has it
 	}
 	ev.Node = "ab"
 	return ev
 }
 
-// armName is A where a plan has the baseline.
+// armName is A for a plan's baseline.
 func armName(variant string) string {
 	if variant == ledger.Baseline {
 		return "A"
@@ -397,8 +395,7 @@ func armName(variant string) string {
 	return variant
 }
 
-// Renamed are the rows of a comparison of servers that run already, under the names
-// that they have here.
+// Renamed are the rows of a comparison of running servers, under their names here.
 func Renamed(rows []verdict.Row) []verdict.Row {
 	rows = slices.Clone(rows)
 	for i, row := range rows {
@@ -418,14 +415,14 @@ type Row struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`
 	Change float64 `json:"change"`
-	// Low and High bound Change: the 95% interval over launches, absent where
-	// there are too few. Better is said where it leaves out no change at all.
+	// Low and High bound Change: the 95% interval over launches, absent with too few.
+	// Better is set if it excludes no change.
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Better string   `json:"better,omitempty"`
 }
 
-// metrics are those that people look at beside the one that decides.
+// metrics fills in the other metrics that people look at.
 func (r *Result) metrics(q *Question) {
 	for _, m := range []struct{ address, label string }{
 		{"bench.tg", fmt.Sprintf("tg%d%s", q.TG, q.load())},
@@ -461,8 +458,8 @@ func (r *Result) metrics(q *Question) {
 	}
 }
 
-// Bound fills in the interval of the change over launches, and reports whether
-// it leaves out no change at all.
+// Bound fills in the interval of the change over launches, and reports whether it
+// excludes no change.
 func (row *Row) Bound(a, b []float64) (apart bool) {
 	d, err := stats.LogDifference(b, a)
 	if err != nil || !d.Bounded {
@@ -476,7 +473,7 @@ func (row *Row) Bound(a, b []float64) (apart bool) {
 	return low > 0 || high < 0
 }
 
-// medians are a metric's values, one of each launch that counts, and its unit.
+// medians are a metric's values, one per launch that counts, and its unit.
 func medians(launches []*ledger.Launch, address string) (all []float64, unit string) {
 	for _, l := range launches {
 		if s, has := l.Metrics[address]; has && l.OK && l.Purpose == ledger.ForBenchmark {
@@ -491,19 +488,21 @@ func meanOf(values []float64) (mean float64, ok bool) {
 	return mean, err == nil && len(values) > 0 && mean > 0
 }
 
-// Open is what would settle a comparison that stayed open.
+// Open is what would settle an undecided comparison.
 type Open struct {
-	// Spread is how much launches vary, and Gap how far B is from the claim: shares, in logs.
+	// Spread is how much launches vary, and Gap how far B is from the claim: ratios, in
+	// logs.
 	Spread, Gap float64
-	// Settling is the number of launches of each that would likely settle it; 0 where
-	// none of those that are looked at would.
+	// Settling is the number of launches per command that would likely settle it; 0 if
+	// none of those considered would.
 	Settling int
-	// Last is the last of these, and Resolves the gap that it likely tells.
+	// Last is the highest number considered, and Resolves the gap that it likely
+	// resolves.
 	Last     int
 	Resolves float64
 }
 
-// Open is not known where launches are too few to vary.
+// Open is unknown with too few launches to vary.
 func (r *Result) Open(q *Question) (o Open, known bool) {
 	a, okA := Spread(r.A.Launches)
 	b, okB := Spread(r.B.Launches)
@@ -529,11 +528,10 @@ func (r *Result) Open(q *Question) (o Open, known bool) {
 	return o, true
 }
 
-// busyCPUs is a share of the machine's processors from which on programs wait for
-// each other.
+// busyCPUs is the share of busy processors above which programs wait for each other.
 const busyCPUs = 0.9
 
-// Busy reports whether the machine had nothing to spare, which makes launches vary, and
+// Busy reports whether the machine had no spare capacity, which makes launches vary, and
 // the share of its processors that was busy.
 func (r *Result) Busy() (share float64, busy bool) {
 	shares, _ := medians(slices.Concat(r.A.All, r.B.All), "host.cpu_share")

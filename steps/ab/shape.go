@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Arm is one side of a comparison as the command line gives it.
+// Arm is one side of a comparison from the command line.
 type Arm struct {
 	// Text is what was there.
 	Text string
@@ -23,9 +23,10 @@ type Arm struct {
 
 var (
 	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
-	// secretFlag is what arguments are called that hold a secret.
+	// secretFlag matches arguments with a secret.
 	secretFlag = regexp.MustCompile(`^(--(?:api-key|hf-token|auth-token|token|password|secret))(?:=.|$)`)
-	// plainAssignment is one that needs no quotes, with what parts it from the next.
+	// plainAssignment matches an assignment that needs no quotes, with the separator to
+	// the next.
 	plainAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"$` + "`" + `\\|&;<>()*?\[#~]*\s+`)
 )
 
@@ -70,7 +71,7 @@ func ParseArm(flag, text string) (Arm, error) {
 	return arm, nil
 }
 
-// throughShell is the command run by a shell, its assignments left outside.
+// throughShell is the command run by a shell, with its assignments outside.
 func throughShell(text string) string {
 	env, rest := "", text
 	for {
@@ -86,8 +87,7 @@ func throughShell(text string) string {
 	return env + "sh -c '" + strings.ReplaceAll(rest, "'", `'\''`) + "'"
 }
 
-// Shape is two arms as one engine and one knob: what they share, and what each
-// has of its own.
+// Shape is two arms as one engine and one knob: what they share, and what differs.
 type Shape struct {
 	// Env, Command and Args are the engine's.
 	Env     map[string]string
@@ -96,16 +96,15 @@ type Shape struct {
 	Own     [2]Own
 }
 
-// Own is what one value of the knob sets. Command is nil where the engine's
-// holds.
+// Own is what one value of the knob sets. Command is nil if the engine's is used.
 type Own struct {
 	Env           map[string]string
 	Command, Args []string
 }
 
-// ShapeOf takes apart what two commands share and what they do not. Trailing
-// arguments that differ become arguments of the knob; where the programs do, or
-// words in the middle would fall apart, each has its whole command.
+// ShapeOf splits two commands into what they share and what differs. Trailing arguments
+// that differ become arguments of the knob; if the programs differ, or words in the
+// middle would be split, each has its whole command.
 func ShapeOf(a, b Arm) (Shape, error) {
 	s := Shape{Env: map[string]string{}}
 	for i, arm := range []Arm{a, b} {
@@ -142,7 +141,7 @@ func ShapeOf(a, b Arm) (Shape, error) {
 	return s, nil
 }
 
-// quote writes a word so that a shell reads it as it is.
+// quote quotes a word for a shell.
 func quote(word string) string {
 	if held, ok := strings.CutSuffix(word, "{port}"); ok && (held == "" || shell.Quote(held) == held) {
 		return word

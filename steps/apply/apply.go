@@ -1,7 +1,7 @@
 // Package apply applies a plan: it opens and locks the state directory, stops what a
-// killed apply left running, records what goes in and what comes out, and runs the
-// graph. An observer is told everything as facts. The package prints nothing, reads
-// no flags and no signals, and decides no verdict.
+// killed apply left running, records inputs and outcome, and runs the graph. An observer
+// receives everything as facts. The package prints nothing, reads no flags or signals,
+// and decides no verdict.
 package apply
 
 import (
@@ -26,72 +26,72 @@ import (
 	"github.com/mxflow/mxflow/steps/elsewhere"
 )
 
-// Options are what is applied, and where.
+// Options are the plan to apply, and where.
 type Options struct {
-	// Path is the plan's file or folder as it was named, Loaded what it holds, free of
-	// errors, and Graph its nodes.
+	// Path is the plan's file or folder as named, Loaded its contents, free of errors,
+	// and Graph its nodes.
 	Path   string
 	Loaded *load.Result
 	Graph  *runtime.Graph
-	// StateDir is created where it is missing.
+	// StateDir is created if missing.
 	StateDir string
 	// Rerun are phases, features or nodes to measure again, or "all".
 	Rerun []string
-	// Target are those that are run, with what they depend on; none names all.
+	// Target are those to run, with their dependencies; empty means all.
 	Target []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
-	// Reviewed, where set, refuses to continue where what was reviewed is not what would run.
-	// The state directory is locked then.
+	// Reviewed, if set, returns an error if what was reviewed is not what would run. The
+	// state directory is locked then.
 	Reviewed func(*load.Result, *store.Store) error
-	// Seal is the digest of the seal that Reviewed holds the plan against, for the record.
+	// Seal is the digest of the seal that Reviewed checks, for the record.
 	Seal string
-	// Wait is set to wait while another apply holds the state directory.
+	// Wait waits while another apply holds the state directory.
 	Wait bool
 	// Tool is the program with its version, for the record.
 	Tool string
-	// Signer, which may be nil, signs what the ledger came to.
+	// Signer, which may be nil, signs the ledger's final state.
 	Signer ledger.Signer
-	// Hard ends what still runs after ctx has ended: stopping engines in order.
+	// Hard ends what still runs after ctx has ended: the graceful shutdown of engines.
 	Hard context.Context
 }
 
-// Observer is told how an apply progresses.
+// Observer follows the progress of an apply.
 type Observer interface {
-	// Note is what a person should know and is no progress of the run.
+	// Note is a fact for a person that is not progress of the run.
 	Note(verdict.Reason)
-	// Begin comes once, before the first event.
+	// Begin is called once, before the first event.
 	Begin(Start)
-	// Event comes from several goroutines, with the time since the start and, where it
-	// is known, to the end.
+	// Event is called from several goroutines, with the time since the start and, if
+	// known, to the end.
 	Event(runtime.Event)
-	// End comes once, when the end is on record and the store is still open.
+	// End is called once, when the end is on record and the store is still open.
 	End(*Result)
 }
 
-// Start is a run that is about to begin.
+// Start is a run that is about to start.
 type Start struct {
 	Run      string
 	Plan     *plans.Plan
 	Estimate Estimate
 }
 
-// Result is how a run came out.
+// Result is the outcome of a run.
 type Result struct {
 	Run     string
 	Summary runtime.Summary
 	End     *ledger.End
 	Took    time.Duration
-	// Exit is the exit status for it; that of End, unless the end could not be recorded.
+	// Exit is its exit status; End's, unless the end could not be recorded.
 	Exit int
-	// Left is what a next apply would do, after an interruption.
+	// Left is what the next apply would do, after an interruption.
 	Left []runtime.Planned
 	// Store is open until Run returns.
 	Store *store.Store
 }
 
-// Run applies a plan. Without a result nothing was started. With one there may be an
-// error too: what broke, which the ledger has, or why the end is not on record.
+// Run applies a plan. Without a result nothing was started. A result may come with an
+// error: what broke, which is in the ledger, or why the end is not on record.
 func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	forced, targets, err := Named(o.Graph, o.Rerun, o.Target)
 	if err != nil {
@@ -148,16 +148,16 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	outcome, err := runner.Execute(ctx)
 	var next []runtime.Planned
 	if err == nil && outcome.Interrupted {
-		// It is for people: where nobody can tell, nothing is said.
+		// It is informational: on an error it is left out.
 		next, _ = runner.Preview()
 	}
 	return r.end(outcome, err, clock, next)
 }
 
-// lockEvery is how often a lock is asked for that another apply holds.
+// lockEvery is how often a lock held by another apply is retried.
 const lockEvery = 100 * time.Millisecond
 
-// lock locks the state directory, where that is asked for as soon as nobody else has it.
+// lock locks the state directory, waiting for another apply if requested.
 func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.DirLock, error) {
 	for said := false; ; {
 		lock, err := store.Lock(o.StateDir)
@@ -177,8 +177,8 @@ func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.D
 	}
 }
 
-// Named are the nodes that --rerun names, and those that --target does with what they
-// depend on, nil where it names none.
+// Named are the nodes that --rerun names, and those that --target does with their
+// dependencies, nil if it names none.
 func Named(g *runtime.Graph, rerun, target []string) (forced, targets func(*runtime.Node) bool, err error) {
 	forced, unknown := runtime.RerunNodes(g, rerun)
 	if len(unknown) > 0 {
@@ -194,7 +194,7 @@ func unknownNode(flag, name string, g *runtime.Graph) error {
 	return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, Names(g)))
 }
 
-// Names are all by which nodes can be named: phases, features and the nodes themselves.
+// Names are all names of nodes: phases, features and the nodes themselves.
 func Names(g *runtime.Graph) (names []string) {
 	seen := map[string]bool{"": true}
 	for _, n := range g.Nodes {
@@ -215,11 +215,11 @@ type run struct {
 	store   *store.Store
 	watch   Observer
 	secrets *redact.Redactor
-	// pool makes launches on other machines, nil where the plan has none made there.
+	// pool makes launches on other machines, nil if the plan has none made there.
 	pool *elsewhere.Pool
 }
 
-// begin cleans up behind runs before this one and records what this one starts with.
+// begin cleans up after earlier runs and records the inputs of this one.
 func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	owner := Owner(r.store.Dir())
 	if err := r.cleanUp(owner); err != nil {
@@ -265,7 +265,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id, Hard: r.Hard}, nil
 }
 
-// end records how the run came out.
+// end records the outcome of the run.
 func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []runtime.Planned) (*Result, error) {
 	s := runtime.Summarise(r.Graph, outcome)
 	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: outcome.Locked}

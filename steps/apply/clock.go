@@ -9,20 +9,20 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// clock knows how long a run has taken and, from the launches that are left and
-// how long launches took, how long it will.
+// clock knows how long a run has taken and, from the remaining launches and the duration
+// of past ones, how long it will take.
 type clock struct {
 	mu    sync.Mutex
 	began time.Time
 	known *Known
-	// launch finds what a launch that was just made took.
+	// launch finds a launch just made, for its duration.
 	launch func(id string) (*ledger.Launch, bool)
 	left   []piece
 	made   int
-	// spent is what launches took. What is between them takes time as well.
+	// spent is the duration of launches. The time between them counts as well.
 	spent float64
 	least Estimate
-	// since is when the running launch began, in seconds; below 0 while none does.
+	// since is when the running launch started, in seconds; below 0 if none is running.
 	since float64
 }
 
@@ -30,7 +30,7 @@ func newClock(known *Known, left []piece, launch func(id string) (*ledger.Launch
 	return &clock{began: time.Now(), known: known, left: left, launch: launch, least: known.of(left), since: -1}
 }
 
-// at notes an event and returns it with elapsed time and ETA.
+// at records an event and returns it with elapsed time and ETA.
 func (c *clock) at(ev runtime.Event) runtime.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 		if ok {
 			c.known.add(l)
 		}
-		if ok && ev.Again == 0 { // else its place was counted with the first one
+		if ok && ev.Again == 0 { // else it was counted with the first one
 			c.made++
 			c.done(l)
 		}
@@ -80,8 +80,8 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 	return ev
 }
 
-// done takes a launch off those that are left: one of its variant where there is one,
-// which another feature of the session may have planned.
+// done removes a launch from the remaining ones: preferably one of its variant, which
+// another feature of the session may have planned.
 func (c *clock) done(l *ledger.Launch) {
 	for _, fits := range []func(piece) bool{
 		func(p piece) bool { return p.VariantKey == l.VariantKey && p.Purpose == l.Purpose },

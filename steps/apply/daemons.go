@@ -19,25 +19,24 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// daemonsName is the file in the state directory that lists the docker daemons
-// on which something of ours may run.
+// daemonsName is the file in the state directory that lists the docker daemons on which
+// mxflow may have left something.
 const daemonsName = "docker.json"
 
-// daemonRef is how a daemon is found again.
+// daemonRef identifies a daemon.
 type daemonRef struct {
 	Context string `json:"context,omitempty"`
 	Host    string `json:"host,omitempty"`
-	// Container is the ID of one that mxflow does not start, but in which it started
-	// commands; empty for containers of our own.
+	// Container is the ID of a container that mxflow did not start, but in which it
+	// started commands; empty for mxflow's own containers.
 	Container string `json:"container,omitempty"`
 }
 
-// daemonList is that file. A daemon is written down before anything is started
-// on it and taken off once nothing is left there, so that a plan without docker
-// asks no daemon for anything.
+// daemonList is that file. A daemon is added before anything is started on it and removed
+// once nothing is left there, so a plan without docker queries no daemon.
 type daemonList struct{ path string }
 
-// daemonsMu guards the file: several launchers write daemons down.
+// daemonsMu guards the file: several launchers add daemons.
 var daemonsMu sync.Mutex
 
 func daemonsOf(st *store.Store) *daemonList {
@@ -59,7 +58,7 @@ func (l *daemonList) read() (refs []daemonRef, err error) {
 	return refs, nil
 }
 
-// write replaces the file so that a crash leaves the old one or the new one.
+// write replaces the file atomically: after a crash it is the old one or the new one.
 func (l *daemonList) write(refs []daemonRef) error {
 	if len(refs) == 0 {
 		if err := os.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,10 +84,10 @@ func (l *daemonList) write(refs []daemonRef) error {
 	return err
 }
 
-// remember writes a daemon down.
+// remember adds a daemon.
 func (l *daemonList) remember(d *docker.Daemon) error { return l.rememberExec(d, "") }
 
-// rememberExec writes a container down that commands are started in.
+// rememberExec adds a container in which commands are started.
 func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
 	ref := daemonRef{Context: d.Context(), Container: container}
 	if ref.Context == "" {
@@ -106,10 +105,9 @@ func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
 // sweepTime bounds the search for leftovers on one daemon.
 const sweepTime = 2 * time.Minute
 
-// clean removes the containers that a killed apply left, on the daemons
-// that were written down. One that does not answer stays on the list: what is
-// left there may hold a GPU, and is not ours to forget. So does one that was not
-// asked to the end because hard ended: somebody would not wait any longer.
+// clean removes the containers that a killed apply left on the listed daemons. One that
+// does not answer stays on the list: what is left there may hold a GPU. So does one whose
+// query hard cut short.
 func (l *daemonList) clean(hard context.Context, owner string, note func(verdict.Reason)) (removed int, err error) {
 	refs, err := l.read()
 	if err != nil || len(refs) == 0 {

@@ -11,26 +11,26 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Estimate is how much an apply has to do.
+// Estimate is how much work an apply has.
 type Estimate struct {
-	// Launches is how many there are at most, Least how many are made in any case.
+	// Launches is their maximum, Least their minimum.
 	Launches, Least int
-	// Low and High are the seconds that their launches take in 9 of 10 cases. High is 0
-	// where that is not known, and Low then what they take at least; 0 where nothing is.
+	// Low and High are the seconds that the launches take in 9 of 10 cases. High is 0 if
+	// unknown, and Low then the minimum; 0 if nothing is known.
 	Low, High float64
-	// SideBySide is what it would take with so many places for launches to be beside
-	// each other; none where the time is not known, or no session has two rounds.
+	// SideBySide is the time with so many places to run launches side by side; empty if
+	// the time is unknown, or no session has two rounds.
 	SideBySide []SideBySide
 }
 
-// SideBySide is how long launches take on a number of places, as Estimate has it.
+// SideBySide is the duration of launches on a number of places, as in Estimate.
 type SideBySide struct {
 	Places    int
 	Low, High float64
 }
 
-// EstimateOf takes the time of launches that were made before, of this plan and of
-// others on this machine.
+// EstimateOf estimates from the duration of earlier launches, of this plan and of others
+// on this machine.
 func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
 	pieces := piecesOf(p, preview)
 	spans := map[like]span{}
@@ -50,21 +50,21 @@ func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate
 	return e
 }
 
-// piece is one launch that is to be made, with how long sending takes by the clock of
-// its workloads or levels alone.
+// piece is one launch to be made, with the part of its sending time that is fixed by the
+// pace of its workloads or levels.
 type piece struct {
 	runtime.PlannedLaunch
 	node string
 	pace float64
-	// rounds are those of its session that are to be made, of which slots stand side by
-	// side; 0 for a launch that stands alone.
+	// rounds are those of its session still to be made, of which slots run side by side;
+	// 0 for a launch that runs alone.
 	rounds, slots int
-	// pilot is set of those that find out how many stand side by side.
+	// pilot is set for launches that determine how many run side by side.
 	pilot bool
 }
 
-// share is the part of its time by which it makes a session longer: rounds that stand
-// beside each other take as long as one.
+// share is the part of its duration that prolongs a session: rounds side by side take as
+// long as one.
 func (l piece) share() float64 {
 	if l.rounds < 1 || l.slots < 1 {
 		return 1
@@ -98,7 +98,7 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 	return all
 }
 
-// like is what launches have in common that take as long, and span how long that is.
+// like is what launches of equal duration have in common, and span that duration.
 type (
 	like struct {
 		variant, purpose, work string
@@ -109,13 +109,13 @@ type (
 
 func (k *Known) of(pieces []piece) Estimate { return k.sum(pieces, map[like]span{}) }
 
-// sum adds up launches; spans are what is known of them already.
+// sum adds up launches; spans caches what is known of them.
 func (k *Known) sum(pieces []piece, spans map[like]span) (e Estimate) {
 	bounded := true
 	for _, l := range pieces {
 		key := like{l.VariantKey, l.Purpose, l.Work, l.pace}
 		if len(k.by[ofVariant(l.VariantKey)]) == 0 {
-			key.variant = engineKey(l.Engine, l.Model) // nothing is known but of its engine
+			key.variant = engineKey(l.Engine, l.Model) // nothing is known but its engine
 		}
 		s, ok := spans[key]
 		if !ok {
@@ -136,13 +136,13 @@ func (k *Known) sum(pieces []piece, spans map[like]span) (e Estimate) {
 	return e
 }
 
-// asFast is by how much a variant that was never launched may be slower than another of
-// its engine under the same load; how much faster, nobody knows before.
+// asFast is how much slower a variant that was never launched may be than another of its
+// engine under the same load; how much faster is unknown.
 const asFast = 2
 
-// span is between what a launch takes in 9 of 10 cases; high is 0 where that is not
-// known. A launch with the same load and purpose says most. One of another variant of
-// that engine bounds it; and one with another load says how long a start takes.
+// span is the duration of a launch in 9 of 10 cases; high is 0 if unknown. A launch with
+// the same load and purpose says most. One of another variant of that engine bounds it;
+// and one with another load shows how long a start takes.
 func (k *Known) span(l piece) (low, high float64) {
 	same := k.those(ofVariant(l.VariantKey), func(t took) bool { return t.Purpose == l.Purpose && t.Work == l.Work })
 	if len(same) > 0 {
@@ -150,7 +150,7 @@ func (k *Known) span(l piece) (low, high float64) {
 		if l.Paced == 0 || high > l.pace {
 			return max(low, l.pace), max(high, l.pace)
 		}
-		// They were paced otherwise: the clock comes on top of what they took.
+		// They were paced differently: the pace is added to what they took.
 		return low + l.pace, high + l.pace
 	}
 	engine := engineKey(l.Engine, l.Model)
@@ -172,15 +172,14 @@ func (k *Known) span(l piece) (low, high float64) {
 	return low, high
 }
 
-// Launches of a variant differ: by how much is guessed at with as many degrees of
-// freedom, since of one launch nobody knows it.
+// Launches of a variant differ: how much is assumed, with as many degrees of freedom,
+// since one launch does not show it.
 const (
 	guessedSD = 0.15
 	guessedDF = 3
 )
 
-// within are the bounds between which the next of these is in 9 of 10 cases, by
-// Student's t on logs.
+// within are the bounds for the next of these in 9 of 10 cases, by Student's t on logs.
 func within(of []took, value func(took) float64) (low, high float64) {
 	mean, sum, n := 0.0, 0.0, float64(len(of))
 	for _, t := range of {

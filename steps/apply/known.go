@@ -17,15 +17,15 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// took is how long a launch took that went well. It is for estimates alone.
+// took is the duration of a successful launch. It is for estimates only.
 type took struct {
-	// Engine is the digest of the kind and of the model that it loaded, Variant and Work
-	// the keys of what was started and sent.
+	// Engine is the digest of the kind and the model that it loaded, Variant and Work the
+	// keys of what was started and sent.
 	Engine  string `json:"engine"`
 	Variant string `json:"variant"`
 	Purpose string `json:"purpose"`
 	Work    string `json:"work,omitempty"`
-	// Start is how long it took to be ready, 0 where it was not measured.
+	// Start is the time until it was ready, 0 if it was not measured.
 	Start   float64 `json:"start_s,omitempty"`
 	Seconds float64 `json:"seconds"`
 }
@@ -44,12 +44,11 @@ func (t took) sound() bool {
 	return t.Engine != "" && t.Seconds > 0 && !math.IsInf(t.Seconds, 0) && t.Start >= 0 && !math.IsInf(t.Start, 0)
 }
 
-// Known are launches that were made before.
+// Known are launches made before.
 type Known struct {
-	// by are they by what they are looked up by: of a plan of a thousand features each
-	// is, among thousands that are known.
+	// by indexes them: a plan of a thousand features looks up each among thousands.
 	by map[lookup][]took
-	// file is where launches of all plans of this machine are noted; empty is nowhere.
+	// file records launches of all plans on this machine; empty means none.
 	file string
 }
 
@@ -59,8 +58,8 @@ const knownFile = "mxflow/launches.jsonl"
 // mostKnown is how many bytes of the file are read, from its end, and kept.
 const mostKnown = 1 << 20
 
-// KnownTo are the launches of a state directory, which may be nil, and those of other
-// plans on this machine. What cannot be read is not known.
+// KnownTo returns the launches of a state directory, which may be nil, and those of other
+// plans on this machine. What cannot be read is unknown.
 func KnownTo(st *store.Store) *Known {
 	k := &Known{}
 	if dir, err := os.UserCacheDir(); err == nil {
@@ -92,9 +91,9 @@ func (k *Known) note(t took) {
 	}
 }
 
-// those are the newest that have something in common, oldest first.
+// those returns the newest launches that share something, oldest first.
 func (k *Known) those(key lookup, are func(took) bool) (list []took) {
-	// As fast as now: not what it was many launches ago.
+	// As fast as now, not as many launches ago.
 	const newest = 30
 	for _, t := range slices.Backward(k.by[key]) {
 		if len(list) == newest {
@@ -133,8 +132,8 @@ func (k *Known) read() {
 	}
 }
 
-// add notes a launch that was made, also for other plans on this machine: that it cannot
-// be written down there is no error of an apply.
+// add records a launch, also for other plans on this machine: failing to write it is not
+// an error of an apply.
 func (k *Known) add(l *ledger.Launch) {
 	t := tookOf(l)
 	if !l.OK || !t.sound() {
@@ -146,12 +145,12 @@ func (k *Known) add(l *ledger.Launch) {
 		return
 	}
 	if info, err := os.Stat(k.file); err == nil && info.Size() > 2*mostKnown {
-		_ = os.Rename(k.file, k.file+".old") // begun anew, since it is only for guesses
+		_ = os.Rename(k.file, k.file+".old") // started over, since it is only for estimates
 	}
 	f, err := os.OpenFile(k.file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return
 	}
-	_, _ = f.Write(append(line, '\n')) // at once, so that lines of two applies do not mix
+	_, _ = f.Write(append(line, '\n')) // in one write, so lines of two applies do not mix
 	_ = f.Close()
 }

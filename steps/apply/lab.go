@@ -21,23 +21,23 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Wiring is what steps work with.
+// Wiring is what steps need.
 type Wiring struct {
 	Plan  *plans.Plan
 	Graph *runtime.Graph
-	// Store is nil where nothing is kept.
+	// Store is nil if nothing is kept.
 	Store *store.Store
-	// Owner marks what is started and RunDir takes its logs; both are empty where
-	// nothing is started.
+	// Owner marks what is started and RunDir holds its logs; both are empty if nothing is
+	// started.
 	Owner, RunDir string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
-	// Note hears of images that are pulled; nil where nobody listens.
+	// Note receives the progress of image pulls; may be nil.
 	Note func(verdict.Reason)
 }
 
-// NewLab wires steps to a state directory, and keeps the plan's secrets out of it:
-// of its records, its logs, and the keys by which measurements are found again.
+// NewLab connects steps to a state directory, and keeps the plan's secrets out of it: out
+// of its records, its logs, and measurement keys.
 func NewLab(w Wiring) (*steps.Lab, error) {
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
@@ -46,7 +46,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
 	lab.Inherited = machine.Inherited()
 	if !w.Plan.Executor.Elsewhere() {
-		lab.Boot = machine.BootID() // else places say which boot, and who applies may stand anywhere
+		lab.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere
 	}
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
 	lab.Redact = redact.New(w.Plan.Secrets())
@@ -62,15 +62,15 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A secret is in measurement keys, since another one may be another
-	// measurement; but whoever has the ledger must not be able to guess it.
+	// A secret is part of measurement keys, as another one may mean another measurement;
+	// but it must not be possible to guess it from the ledger.
 	lab.Seal = redact.NewWith(w.Plan.Secrets(), func(secret string) string { return redact.Sealed(key, secret) })
 	return lab, nil
 }
 
-// Identities are the fields of records and events that name things. A secret
-// never gets into them, since plans refuse it in names and rules; taking out a
-// part that merely reads alike would break what refers to them.
+// Identities are the fields of records and events that name things. They never contain a
+// secret, as plans refuse it in names and rules; redacting a part that merely reads alike
+// would break references to them.
 var Identities = []string{
 	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
 	"Goals", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
@@ -78,8 +78,8 @@ var Identities = []string{
 	"Level", "Verdict", "Tool", "Stream",
 }
 
-// launchers start engines; where something is kept, they write down on which docker
-// daemons something may be left.
+// launchers start engines; if something is kept, they record the docker daemons on which
+// something may be left.
 func (w Wiring) launchers() engine.Launchers {
 	fetched, pulls := &docker.FetchMemo{}, pulls(w.Note)
 	own := docker.Launcher{Progress: pulls, Fetched: fetched}
@@ -92,7 +92,7 @@ func (w Wiring) launchers() engine.Launchers {
 	return engine.Launchers{Process: process.Launcher{}, Docker: own, Compose: compose, Exec: exec, Endpoint: endpoint.Launcher{}}
 }
 
-// pulls says how the pull of an image progresses, now and then.
+// pulls reports the progress of an image pull from time to time.
 func pulls(note func(verdict.Reason)) func(docker.Progress) {
 	const every = 5 * time.Second
 	var mu sync.Mutex

@@ -9,13 +9,13 @@ import (
 type Sent struct {
 	Cells    int `json:"cells"`
 	Requests int `json:"requests"`
-	// Seconds is how long that takes by rates and durations alone, however fast
-	// the engine is; 0 where requests are sent as fast as they are answered.
+	// Seconds is how long that takes by rates and durations alone, however fast the
+	// engine is; 0 if requests are sent as fast as they are answered.
 	Seconds float64 `json:"seconds_by_pace,omitempty"`
 }
 
-// SentBy is what the benchmark of a node's feature sends; nothing for other
-// nodes and for a command, which brings its own work.
+// SentBy is what the benchmark of a node's feature sends; empty for other nodes and for a
+// command, which brings its own work.
 func SentBy(p *plans.Plan, n *runtime.Node) (s Sent) {
 	if n.Kind != runtime.KindBenchmark {
 		return s
@@ -42,7 +42,7 @@ func SentBy(p *plans.Plan, n *runtime.Node) (s Sent) {
 	return s
 }
 
-// pace is how long sending a cell takes by its clock.
+// pace is how long sending a cell takes by its rate or duration.
 func pace(w *plans.Workload, c plans.Cell) float64 {
 	seconds := w.Duration.Seconds()
 	if c.Rate <= 0 {

@@ -26,8 +26,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// SamePlan refuses the state directory of another plan: their nodes would have
-// the same addresses, and each apply would throw away what the other decided.
+// SamePlan rejects the state directory of another plan: their nodes would have the same
+// addresses, and each apply would discard the other's decisions.
 func SamePlan(st *store.Store, p *plans.Plan) error {
 	runs := st.Runs()
 	if len(runs) == 0 || runs[len(runs)-1].Plan == p.Name {
@@ -37,8 +37,8 @@ func SamePlan(st *store.Store, p *plans.Plan) error {
 		st.Dir(), runs[len(runs)-1].Plan, p.Name)
 }
 
-// MachineChanges says in what this machine differs from the one of the last apply:
-// that is why what was measured there is measured again.
+// MachineChanges reports how this machine differs from the one of the last apply, which
+// is why its measurements are repeated.
 func MachineChanges(st *store.Store, p *plans.Plan) (changes []verdict.Reason) {
 	if st == nil || len(st.Runs()) == 0 {
 		return nil
@@ -77,8 +77,8 @@ func Owner(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// cleanUp stops what a killed apply left running, and closes its run in the
-// ledger, so that an abandoned attempt is on record.
+// cleanUp stops what a killed apply left running, and closes its run in the ledger, so
+// the abandoned attempt is on record.
 func (r *run) cleanUp(owner string) error {
 	swept, err := process.Sweep(owner)
 	if err != nil {
@@ -115,8 +115,7 @@ func (r *run) cleanUp(owner string) error {
 	return nil
 }
 
-// cleanLogs takes secrets out of the logs of a run that was killed before it
-// could do so itself.
+// cleanLogs redacts the logs of a run that was killed before it could do so itself.
 func cleanLogs(dir string, secrets *redact.Redactor) error {
 	if !secrets.Active() {
 		return nil
@@ -132,11 +131,10 @@ func cleanLogs(dir string, secrets *redact.Redactor) error {
 	})
 }
 
-// putSources keeps the text of a plan: its first file, and where there are
-// several, each of them by its name. The results of other tools that its rules
-// read, the prompts that its workloads send and what file() read are among these,
-// so that whoever checks a run has what was decided by and what was sent. A file
-// that a secret comes from is not.
+// putSources stores the text of a plan: its first file, and if there are several, each by
+// its name. The results of other tools that its rules read, the prompts that its
+// workloads send and what file() read are included, so an auditor has what was decided by
+// and what was sent. A file that a secret comes from is not.
 func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) (first string, all map[string]string, err error) {
 	if first, err = st.Put(secrets.Bytes(loaded.Source)); err != nil {
 		return "", nil, err
@@ -168,9 +166,9 @@ func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) 
 	return first, all, nil
 }
 
-// stillNamed reads a file that a plan names again, since a plan that is only looked
-// at has no use for so many bytes; it must still be what was read then. Its size
-// is bounded by what a plan reads.
+// stillNamed reads a file that a plan names again, as only viewing a plan needs no such
+// amount of data; it must still have the content read then. Its size is bounded by what a
+// plan reads.
 func stillNamed(f plans.NamedFile) ([]byte, error) {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {
@@ -182,7 +180,7 @@ func stillNamed(f plans.NamedFile) ([]byte, error) {
 	return data, nil
 }
 
-// inputsOf is what a run records of what its plan was compiled with.
+// inputsOf is what a run records of its plan's inputs.
 func inputsOf(st *store.Store, loaded *load.Result) (*ledger.Inputs, error) {
 	var key []byte
 	return steps.InputsOf(loaded, func(text string) (mark string, err error) {

@@ -31,9 +31,9 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// Work makes launches for an mxflow on another machine, which says which by in, until that
-// ends or ctx does. What is left then is stopped in order. What it keeps for that time is
-// in a folder of its own.
+// Work makes launches for an mxflow on another machine, which orders them through in,
+// until that or ctx ends. What still runs then is shut down gracefully. It keeps its data
+// in a temporary folder of its own.
 func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 	clearLeft()
 	dir, err := os.MkdirTemp("", workerDir+"*")
@@ -41,7 +41,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// Where the file system has no locks, the folders of workers that were killed stay.
+	// If the file system has no locks, the folders of killed workers stay.
 	if lock, err := store.Lock(stateOf(dir)); err == nil {
 		defer func() { _ = lock.Unlock() }()
 	}
@@ -87,14 +87,13 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// workerDir begins the names of folders that workers keep things in.
+// workerDir is the prefix of the folders that workers keep data in.
 const workerDir = "mxflow-worker-"
 
-// stateOf is where a worker keeps what a launch leaves.
+// stateOf is where a worker keeps the results of a launch.
 func stateOf(dir string) string { return filepath.Join(dir, "state") }
 
-// clearLeft removes the folders of workers that were killed. One that was just made may
-// not be locked yet.
+// clearLeft removes the folders of killed workers. A new one may not be locked yet.
 func clearLeft() {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), workerDir+"*"))
 	for _, dir := range left {
@@ -103,7 +102,7 @@ func clearLeft() {
 			continue
 		}
 		if held, _, err := store.AtWork(stateOf(dir)); err == nil && !held {
-			_ = os.RemoveAll(dir) // of others it stays
+			_ = os.RemoveAll(dir) // other users' folders stay
 		}
 	}
 }
@@ -123,7 +122,7 @@ type worker struct {
 	done chan struct{}
 }
 
-// hear does what a message asks for. The error ends the worker.
+// hear handles a message. An error ends the worker.
 func (w *worker) hear(m elsewhere.Message) error {
 	switch {
 	case m.Hello != nil:
@@ -175,7 +174,7 @@ func refuses(err error) verdict.Reason {
 	return verdict.New(code.WorkerRefuses, verdict.Err(err))
 }
 
-// begin gets ready for orders of one apply. The error says why launches here would not be
+// begin prepares for the orders of one apply. The error is why launches here would not be
 // those that the plan asks for.
 func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	host := hostName(h)
@@ -215,14 +214,13 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	return &elsewhere.Ready{Place: w.place, Job: cmp.Or(h.Job, os.Getenv("SLURM_JOB_ID"))}, nil
 }
 
-// hostName is by which people know this machine.
+// hostName is this machine's name for people.
 func hostName(h *elsewhere.Hello) string {
 	own, _ := os.Hostname()
 	return cmp.Or(os.Getenv("SLURMD_NODENAME"), h.Host, own)
 }
 
-// standsOn is the place that a worker was given: devices that it was told, or those of its
-// job.
+// standsOn is a worker's place: the devices that it was given, or those of its job.
 func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Place, error) {
 	on := &ledger.Place{Name: host, Host: host, Boot: machine.BootID()}
 	if n := os.Getenv("SLURM_STEP_NUM_NODES"); n != "" && n != "1" {
@@ -266,7 +264,7 @@ func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Pla
 	return on, nil
 }
 
-// carry carries out an order and sends what came of it.
+// carry executes an order and sends the result.
 func (w *worker) carry(ctx context.Context, o *launch.Order) {
 	done, err := w.make(ctx, o)
 	var m elsewhere.Message
@@ -281,11 +279,11 @@ func (w *worker) carry(ctx context.Context, o *launch.Order) {
 			m = elsewhere.Message{Failed: failedBy(err)}
 		}
 	}
-	_ = w.wire.Send(m) // where nobody hears it, the launch is lost
+	_ = w.wire.Send(m) // if nobody receives it, the launch is lost
 }
 
-// failedBy is why a launch could not be made: here it would be another, or this machine
-// could not continue.
+// failedBy is why a launch could not be made: it would differ here, or this machine could
+// not continue.
 func failedBy(err error) verdict.Reason {
 	if f := (*verdict.Fault)(nil); errors.As(err, &f) && f.Reason.Code == code.WorkerRefuses {
 		return f.Reason
@@ -310,7 +308,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	o.Record.Place = w.place
-	sent := o.Record.Prompts // who ordered it has them
+	sent := o.Record.Prompts // the sender of the order has them
 	s := &runtime.Scope{
 		Plan: w.lab.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
 		Emit: func(ev runtime.Event) { _ = w.wire.Send(elsewhere.Message{Event: &ev}) },
@@ -334,13 +332,13 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 	return &launch.Done{Record: o.Record, Result: result}, nil
 }
 
-// newPool makes the workers of an apply, where its plan has launches made elsewhere.
+// newPool makes the workers of an apply, if its plan has launches made elsewhere.
 func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
 	if !r.plan.Executor.Elsewhere() {
 		return nil, nil
 	}
 	h := elsewhere.Hello{Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
-	h.Inputs.Private = nil // it is told all
+	h.Inputs.Private = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package cases decides the cases that people write for a plan's rules, as an apply
-// would decide the same measurements, says what they show about the rules, and writes
+// Package cases decides the cases that people write for a plan's rules, as an apply would
+// decide the same measurements, reports what they show about the rules, and writes
 // missing ones. It knows plans and cases; it launches nothing and reads no records.
 package cases
 
@@ -17,37 +17,37 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Outcome is how a case came out.
+// Outcome is the outcome of a case.
 type Outcome struct {
 	Case    *written.Case   `json:"-"`
 	Verdict verdict.Verdict `json:"verdict"`
-	// Reasons are what decided besides the rules: levels, what was not given.
+	// Reasons are what decided besides the rules: levels, and what was not given.
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
-	// Chosen is the value that won, of a feature that chooses.
+	// Chosen is the winning value, for a feature that chooses.
 	Chosen string         `json:"chosen,omitempty"`
 	Rules  []verdict.Rule `json:"rules"`
-	// Unexpected is what came out otherwise; empty where all is as expected.
+	// Unexpected are the deviations from what the case expects; empty if there are none.
 	Unexpected []Unexpected `json:"unexpected,omitempty"`
 }
 
 // Unexpected is a verdict that a case did not expect.
 type Unexpected struct {
-	// Rule is empty for the verdict of the whole, and for what was chosen.
+	// Rule is empty for the verdict of the whole, and for the choice.
 	Rule string          `json:"rule,omitempty"`
 	Want verdict.Verdict `json:"want,omitempty"`
 	Got  verdict.Verdict `json:"got,omitempty"`
-	// WantChosen and GotChosen are values of the knob that is chosen; nothing is
-	// chosen where no alternative passes.
+	// WantChosen and GotChosen are values of the chosen knob; nothing is chosen if no
+	// alternative passes.
 	WantChosen string `json:"want_chosen,omitempty"`
 	GotChosen  string `json:"got_chosen,omitempty"`
 }
 
-// OK reports whether all came out as expected.
+// OK reports whether everything is as expected.
 func (o *Outcome) OK() bool { return len(o.Unexpected) == 0 }
 
-// Decide decides what a case is about, as an apply would from the same
-// measurements: with the plan's decision block, one error budget for all rules
-// that have to hold, and levels that did not pass. It starts nothing.
+// Decide decides a case as an apply would from the same measurements: with the plan's
+// decision block, one error budget for all rules that must hold, and levels that did not
+// pass. It starts nothing.
 func Decide(p *plans.Plan, c *written.Case) *Outcome {
 	d := &decider{plan: p, given: c.Given}
 	out := &Outcome{Case: c}
@@ -86,8 +86,8 @@ type decider struct {
 	given map[string]*written.GivenFeature
 }
 
-// view is what a decision sees of a case: steps have passed, and of features it is known
-// what is given.
+// view is what a decision sees of a case: steps have passed, and what is given of
+// features is known.
 func (d *decider) view() *decide.View {
 	return &decide.View{
 		Plan: d.plan, Found: d.found, Row: func(row *plans.Row) *gates.Feature {
@@ -105,8 +105,8 @@ func (d *decider) view() *decide.View {
 	}
 }
 
-// feature decides a feature's criteria, of the best of its alternatives where it
-// chooses, and joins what its confirmations come to where the case gives them.
+// feature decides a feature's criteria, for the best of its alternatives if it chooses,
+// and joins the outcomes of its confirmations if the case gives them.
 func (d *decider) feature(f *plans.Feature, out *Outcome) error {
 	view := d.view()
 	all, err := decide.Alternatives(view, f)
@@ -157,7 +157,7 @@ func (d *decider) gate(ph *plans.Phase, out *Outcome) error {
 	return err
 }
 
-// RuleCoverage says whether cases have shown a rule able to pass and to fail.
+// RuleCoverage records whether cases have shown a rule able to pass and to fail.
 type RuleCoverage struct {
 	// Feature is set for a criterion, Phase for a rule of a gate.
 	Feature string `json:"feature,omitempty"`
@@ -167,8 +167,8 @@ type RuleCoverage struct {
 	Fails   bool   `json:"shown_to_fail"`
 }
 
-// Coverage lists all criteria and rules of a plan with what cases have shown of
-// them. A case that came out otherwise than expected has shown nothing.
+// Coverage lists all criteria and rules of a plan with what cases have shown of them. A
+// case with an unexpected outcome has shown nothing.
 func Coverage(p *plans.Plan, outcomes []*Outcome) (list []*RuleCoverage) {
 	type key struct{ feature, phase, rule string }
 	at := map[key]*RuleCoverage{}
@@ -201,8 +201,8 @@ func Coverage(p *plans.Plan, outcomes []*Outcome) (list []*RuleCoverage) {
 	return list
 }
 
-// NeverWhole are the phases whose gate no case has shown to pass, although each of
-// its rules was shown to: all at once they may exclude each other.
+// NeverWhole are the phases whose gate no case has shown to pass, although each of its
+// rules was: together they may exclude each other.
 func NeverWhole(p *plans.Plan, outcomes []*Outcome) (phases []string) {
 	lacks := map[string]bool{}
 	for _, c := range Coverage(p, outcomes) {

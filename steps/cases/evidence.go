@@ -21,8 +21,8 @@ func (d *decider) found(f *plans.Feature) (*decide.Found, error) {
 	return &decide.Found{Evidence: d.gathered(f, levels), Rests: &ledger.Decision{Levels: levels}}, nil
 }
 
-// gathered is the evidence that a case gives of one candidate. Where a level did
-// not pass, nothing that was measured is read, as in life.
+// gathered is the evidence that a case gives of one candidate. If a level did not pass,
+// no measurement is read, as in an apply.
 func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Feature {
 	_, most := d.plan.LaunchesOf(decide.ReadAs(f))
 	out := &gates.Feature{
@@ -56,7 +56,7 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 	out.References[plans.Root].Name = ledger.Baseline
 	for _, arm := range append(slices.Collect(maps.Values(out.References)), &out.Candidate, &out.Parent) {
 		if len(arm.Launches) > 0 {
-			// What levels find is in one launch, and a case has no other than these.
+			// What levels find is in one launch, and a case has only these.
 			arm.Qualified = &arm.Launches[0]
 		}
 	}
@@ -64,7 +64,7 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 		out.References[plans.Root] = &out.Parent
 	}
 	if len(g.Observed) > 0 && len(out.Candidate.Launches) == 0 {
-		// Observations are given by launches, for which nothing else is given.
+		// Observations are per launch; these launches have nothing else.
 		for i := range out.Max {
 			out.Candidate.Launches = append(out.Candidate.Launches, gates.Launch{ID: launchName(f.Name, i), Round: i + 1})
 		}
@@ -99,8 +99,7 @@ func (d *decider) levels(f *plans.Feature) (out []ledger.Level) {
 	return out
 }
 
-// launchesOf are the launches of one arm. One that has no metric at all was not
-// made.
+// launchesOf are the launches of one arm. One without any metric was not made.
 func launchesOf(g *written.GivenFeature, name string, of func(written.GivenMetric) []*float64) (list []gates.Launch) {
 	most := 0
 	for _, m := range g.Launches {
@@ -122,7 +121,7 @@ func launchesOf(g *written.GivenFeature, name string, of func(written.GivenMetri
 
 func launchName(arm string, i int) string { return fmt.Sprintf("%s#%d", arm, i+1) }
 
-// summaryOf adds one statistic to what a launch has of a metric. What a launch
+// summaryOf adds one statistic to a launch's summary of a metric. A value that a launch
 // has once is all of its statistics.
 func summaryOf(m written.GivenMetric, v float64, s measure.Summary) measure.Summary {
 	if m.Requests == 0 {

@@ -16,12 +16,12 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Templates writes, for each feature with criteria and each gate of a plan, a
-// case that passes and one that fails, except those that known cases show. The
-// numbers lie beside the thresholds of the rules, and every case is decided before
-// it is written. One that does not come out as it should, since numbers beside the
-// thresholds are not enough for its rules, is written as a comment for a person to
-// fill in. The text is empty where no case is missing; open counts the comments.
+// Templates writes a case that passes and one that fails for each feature with criteria
+// and each gate of a plan, except those that known cases already show. The numbers are
+// next to the rules' thresholds, and every case is decided before it is written. One with
+// the wrong outcome, because such numbers are not enough for its rules, is written as a
+// comment for a person to complete. The text is empty if no case is missing; open counts
+// the comments.
 func Templates(res *load.Result, known []*Outcome) (text string, open int) {
 	var b strings.Builder
 	write := func(what, head, feature, phase string, rules []*plans.Rule) {
@@ -30,7 +30,7 @@ func Templates(res *load.Result, known []*Outcome) (text string, open int) {
 				return o.OK() && o.Case.Feature == feature && o.Case.Phase == phase && o.Verdict == want
 			})
 			if shown || len(rules) == 0 || phase != "" && len(decide.RowsRead(res.Plan.Phase(phase))) > 0 {
-				continue // what a comparison measured is no matter of cases
+				continue // cases do not cover what a comparison measured
 			}
 			c := template{plan: res.Plan, pass: want == verdict.Pass, given: map[string]templateGiven{}}
 			text := c.text(what+map[bool]string{true: " passes", false: " fails"}[want == verdict.Pass], head, feature, phase, rules, want)
@@ -52,20 +52,20 @@ func Templates(res *load.Result, known []*Outcome) (text string, open int) {
 	return strings.TrimLeft(b.String(), "\n"), open
 }
 
-// template is what one case gives, by feature: every comparison of its rules on
-// one side of its threshold.
+// template is the content of one case, by feature: every comparison of its rules on one
+// side of its threshold.
 type template struct {
 	plan  *plans.Plan
 	pass  bool
 	given map[string]templateGiven
-	// asked are the numbers that metrics were given, by feature and metric, then by the arm
-	// that they are against.
+	// asked are the numbers given to metrics, by feature and metric, then by the arm
+	// compared with.
 	asked map[[2]string]map[plans.Against]askedOf
-	// beside are the thresholds that numbers were put beside, by what they are of.
+	// beside are the thresholds that numbers were put next to, by subject.
 	beside map[string]float64
 }
 
-// templateGiven is what a case gives of one feature: attribute → key → value, as HCL.
+// templateGiven is what a case gives of one feature: attribute → key → value, in HCL.
 type templateGiven map[string]map[string]string
 
 func (c *template) set(feature, attribute, key, value string) {
@@ -123,8 +123,8 @@ func (g templateGiven) write(b *strings.Builder, indent string) {
 	}
 }
 
-// logic puts every comparison of a rule on the case's side: where all parts hold, so
-// does any rule of and and or, and where none does, it does not.
+// logic puts every comparison of a rule on the case's side: if all parts hold, so does
+// any rule of and and or, and if none does, it does not.
 func (c *template) logic(l *plans.Logic) {
 	for _, arg := range l.Args {
 		c.logic(arg)
@@ -142,7 +142,7 @@ func (c *template) logic(l *plans.Logic) {
 	}
 }
 
-// threshold gives a metric a number beside a threshold.
+// threshold gives a metric a number next to a threshold.
 func (c *template) threshold(claim *plans.Claim) {
 	in, at, step := claim.Input, claim.Threshold, 0.1
 	switch {
@@ -159,8 +159,8 @@ func (c *template) threshold(claim *plans.Claim) {
 	if claim.More != c.pass {
 		step = -step
 	}
-	// Of several thresholds of one number the case stands beyond all: the greatest where more
-	// of it passes, and the least where it has to fail.
+	// Of several thresholds on one number the case is beyond all: the highest if more
+	// passes, and the lowest if it must fail.
 	key := in.Feature + " " + gates.NoiseKey(in) + " " + string(in.Relation) + " " + string(in.Against)
 	if before, ok := c.beside[key]; ok && (claim.More == c.pass) == (before > at) {
 		return
@@ -172,8 +172,8 @@ func (c *template) threshold(claim *plans.Claim) {
 	c.measured(in, at+step)
 }
 
-// count gives what each launch counts, and what it has once, a number for which an
-// exact comparison comes out on the case's side.
+// count gives per-launch counts, and values that a launch has once, a number for which an
+// exact comparison is on the case's side.
 func (c *template) count(in *plans.Input, op string, at float64, wanted bool) {
 	step := 1.0
 	if in.Ratio() {
@@ -188,14 +188,14 @@ func (c *template) count(in *plans.Input, op string, at float64, wanted bool) {
 	}
 }
 
-// askedOf is a number that a metric was given, as an input reads it.
+// askedOf is a number given to a metric, as an input reads it.
 type askedOf struct {
 	in *plans.Input
 	n  float64
 }
 
-// measured gives every launch a number of a metric: the candidate's from its parent's, and
-// those of the other arms from the candidate's.
+// measured gives every launch a value of a metric: the candidate's relative to its
+// parent's, and other arms' relative to the candidate's.
 func (c *template) measured(in *plans.Input, n float64) {
 	if in.Kind != plans.InputMetric || in.Counts() {
 		return
@@ -215,7 +215,7 @@ func (c *template) measured(in *plans.Input, n float64) {
 	c.set(in.Feature, "launches", key[1], "{ "+strings.Join(given(c.asked[key]), ", ")+" }")
 }
 
-// given is what a case says of a metric.
+// given is what a case gives of a metric.
 func given(asked map[plans.Against]askedOf) (parts []string) {
 	say := func(key string, n float64) { parts = append(parts, key+" = "+strconv.FormatFloat(n, 'g', 4, 64)) }
 	candidate := 100.0
@@ -261,8 +261,8 @@ func (a askedOf) ratio() float64 {
 	return 1 + a.n
 }
 
-// exact gives a level, a knob or what an engine says of itself the word that a rule
-// compares it with, or another one; or a count a number.
+// exact gives a level, a knob or an engine's observation the word that a rule compares it
+// with, or another one; or a count a number.
 func (c *template) exact(leaf *plans.Leaf) {
 	in, constant, op := leaf.Left.Input, leaf.Right.Constant, leaf.Op
 	if in == nil {
@@ -284,13 +284,13 @@ func (c *template) exact(leaf *plans.Leaf) {
 	case in.Kind == plans.InputObserved && !same:
 		c.set(in.Feature, attribute, in.Name, `"something else"`)
 	default:
-		// A level that did not pass makes the case invalid instead of a fail, and
-		// knobs have values of their own: the other comparisons have to fail.
+		// A level that did not pass makes the case invalid instead of a fail, and knobs
+		// have fixed values: the other comparisons must fail.
 		c.set(in.Feature, attribute, in.Name, quotedHCL(word))
 	}
 }
 
-// quotedHCL is a text of one line in quotes, as a plan writes it.
+// quotedHCL is a one-line text in quotes, in plan syntax.
 func quotedHCL(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "${", "$${", "%{", "%%{").Replace(s) + `"`
 }

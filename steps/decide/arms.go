@@ -13,18 +13,18 @@ import (
 
 // Arm is one variant of a comparison: an engine with a value for every knob.
 type Arm struct {
-	// Name is what people call it: "baseline", "accepted", the feature's name.
+	// Name is its display name: "baseline", "accepted", or the feature's name.
 	Name string
 	// Engine is the engine block, "kind.name".
 	Engine string
-	// Set are the knobs that it may have otherwise than the baseline. Plans have many
-	// knobs, and variants that differ in a few.
+	// Set are the knobs that may differ from the baseline. Plans have many knobs, and
+	// variants differ in few.
 	Set map[string]string
-	// Over is what is laid over engine and knobs: another revision, which the plan says.
-	// It is nil of arms of the plan's own.
+	// Over is laid over engine and knobs: another revision, which the plan declares. It
+	// is nil for the plan's own arms.
 	Over *plans.KnobValue
-	// Gone is why it cannot be started any more, and Was what is on record of it: of what
-	// was accepted before.
+	// Gone is why a variant accepted earlier can no longer be started, and Was what is on
+	// record of it.
 	Gone verdict.Reason
 	Was  *LastAccepted
 	// Key is its part of the measurement key and Knobs the value of every knob; both
@@ -33,16 +33,15 @@ type Arm struct {
 	Knobs map[string]string
 }
 
-// Arms are a candidate and what it may be measured against.
+// Arms are a candidate and the arms that it may be compared with.
 type Arms struct {
 	Candidate, Parent Arm
-	// References are what rules may name besides the parent; that of a last_good is there
-	// only where the plan has one, that of a last_accepted where rules read it and it is
-	// resolved.
+	// References are the other arms that rules may name besides the parent: last_good
+	// only if the plan has one, last_accepted only if rules read it and it is resolved.
 	References map[plans.Against]Arm
 }
 
-// unmeasured are the references as evidence, before anything of them is known.
+// unmeasured returns the references as evidence, before anything is known of them.
 func (a Arms) unmeasured() map[plans.Against]*gates.Arm {
 	arms := map[plans.Against]*gates.Arm{}
 	for against, arm := range a.References {
@@ -51,8 +50,7 @@ func (a Arms) unmeasured() map[plans.Against]*gates.Arm {
 	return arms
 }
 
-// lost is why a reference dropped out of what a benchmark launched; no fact where it did
-// not.
+// lost is why a reference dropped out of a benchmark's launches; no fact if it did not.
 func lost(benchmark *ledger.Decision, against plans.Against) verdict.Reason {
 	for _, r := range benchmark.Reasons {
 		if r.Code == code.ReferenceLost && r.Subject == string(against) {
@@ -62,9 +60,9 @@ func lost(benchmark *ledger.Decision, against plans.Against) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// ArmsOf is a feature's candidate, its parent and the baseline from what is accepted so
-// far, on the engine that the feature is measured on, none of them resolved. It returns
-// runtime.ErrUndecided while that is not known.
+// ArmsOf returns a feature's candidate, its parent and the baseline, given what is
+// accepted so far, on the engine that the feature is measured on, none of them resolved.
+// It returns runtime.ErrUndecided while that is unknown.
 func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	if f, err = standsFor(v, f); err != nil {
 		return a, err
@@ -112,8 +110,8 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	return a, nil
 }
 
-// candidateSet is what a feature that another one builds on has otherwise than the
-// baseline.
+// candidateSet is the knob values in which a feature that another builds on differs from
+// the baseline.
 func candidateSet(v *View, f *plans.Feature) (map[string]string, error) {
 	d := v.Outcome(runtime.FeatureID(f.Name))
 	if d == nil || len(d.Variant) == 0 {
@@ -131,10 +129,10 @@ type entry struct {
 	decision *ledger.Decision
 }
 
-// accepted are the features below one that builds on the stack, in the order in which
+// accepted returns the features below one that builds on the stack, in the order in which
 // they may enter, and whether all that might be below it are settled. Such a feature
-// needs all features before it; those needs, not the ones of whoever asks, say what was
-// under the feature when it was measured.
+// needs all features before it; those needs, not the caller's, determine what was under
+// the feature when it was measured.
 func accepted(v *View, f *plans.Feature) (below []entry, settled bool) {
 	node := v.Graph.Node(runtime.QualifyID(f.Name))
 	if node == nil && len(f.Alternatives) > 0 {
@@ -159,8 +157,8 @@ func accepted(v *View, f *plans.Feature) (below []entry, settled bool) {
 	return below, settled
 }
 
-// Interacts reports whether the baseline is measured beside a stack of two or
-// more features, so that the whole can be compared with its parts.
+// Interacts reports whether the baseline is measured beside a stack of two or more
+// features, so the whole can be compared with its parts.
 func Interacts(v *View, f *plans.Feature) bool {
 	if !v.Plan.Decision.Interactions || f.BuildsOn.Kind != plans.OnAccepted {
 		return false
@@ -169,9 +167,9 @@ func Interacts(v *View, f *plans.Feature) bool {
 	return len(below) > 1
 }
 
-// standsFor is the variant that stands for a feature: of one that chooses, the
-// alternative that won, or without a winner the one that its decision shows. It
-// returns runtime.ErrUndecided while that is not known.
+// standsFor is the variant that represents a feature: if it chooses, the winning
+// alternative, or without a winner the one that its decision shows. It returns
+// runtime.ErrUndecided while that is unknown.
 func standsFor(v *View, f *plans.Feature) (*plans.Feature, error) {
 	if f == nil || f.Choose == nil {
 		return f, nil
@@ -191,8 +189,8 @@ func standsFor(v *View, f *plans.Feature) (*plans.Feature, error) {
 	return nil, &verdict.Fault{Reason: verdict.New(code.ChosenUnknown, verdict.Text("knob", f.Choose.Knob), verdict.Text("value", value)).On(f.Name)}
 }
 
-// chosenValue is the value of the knob that a feature chose; empty while it has
-// not. Where others confirm it, it is chosen on the first engine.
+// chosenValue is the knob value that a feature chose; empty before it has. A feature that
+// others confirm is chosen on the first engine.
 func chosenValue(v *View, f *plans.Feature) string {
 	for _, id := range []string{runtime.FirstID(f.Name), runtime.FeatureID(f.Name)} {
 		if d := v.Outcome(id); d != nil && d.Variant[f.Choose.Knob] != "" {
@@ -202,8 +200,8 @@ func chosenValue(v *View, f *plans.Feature) string {
 	return ""
 }
 
-// sets is the knob values that a candidate differs in from its parent. What
-// confirms a feature that chooses confirms what it chose.
+// sets is the knob values in which a candidate differs from its parent. What confirms a
+// feature that chooses confirms its choice.
 func sets(v *View, f *plans.Feature) (map[string]string, error) {
 	of := v.Plan.Feature(f.Of)
 	if of == nil || of.Choose == nil || f.Engine == "" {
@@ -216,7 +214,7 @@ func sets(v *View, f *plans.Feature) (map[string]string, error) {
 	return With(f.Set, of.Choose.Knob, value), nil
 }
 
-// Enters is the knob values that an accepted feature brings into the stack.
+// Enters is the knob values that an accepted feature adds to the stack.
 func Enters(f *plans.Feature, d *ledger.Decision) map[string]string {
 	if f.Choose == nil {
 		return f.Set
@@ -224,7 +222,7 @@ func Enters(f *plans.Feature, d *ledger.Decision) map[string]string {
 	return With(f.Set, f.Choose.Knob, d.Variant[f.Choose.Knob])
 }
 
-// With is a copy of knob values in which one knob has this value.
+// With returns a copy of knob values in which one knob has this value.
 func With(set map[string]string, knob, value string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, set)

@@ -11,10 +11,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// dies reports whether a launch broke in a way that its variant may be held to: a
-// fresh start of the engine ended by itself, or its log shows that it broke while the
-// process stayed. What its log shows to be a mistake of the plan, or of the machine, is
-// none, nor what mxflow stopped or could not do.
+// dies reports whether a launch broke in a way attributable to its variant: a fresh start
+// of the engine ended by itself, or its log shows that it broke although the process
+// stayed. Breakages that the log blames on the plan or the machine do not count, nor what
+// mxflow stopped or could not do.
 func dies(l *ledger.Launch) bool {
 	if l.OK || l.Engine["fresh"] == "no" {
 		return false
@@ -27,11 +27,11 @@ func dies(l *ledger.Launch) bool {
 	return l.Crashed()
 }
 
-// CrashedAgain says that a candidate died in a second fresh launch among those of a
-// session, or among those that qualify it and its parent, while none of its parent's
-// crashed; no fact where it did not, and where the parent was not launched there: then it
-// may be the load or the machine. The second need not stand in the place of the first,
-// since what dies now and then, and is launched again each time, picks its own sample.
+// CrashedAgain reports that a candidate crashed in a second fresh launch among those of a
+// session, or among those that qualify it and its parent, while none of its parent's did;
+// no fact if it did not, or if the parent was not launched there: then it may be the load
+// or the machine. The second need not replace the first: an engine that crashes now and
+// then, and is relaunched each time, would pick its own sample.
 func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*ledger.Launch, why verdict.Reason) {
 	others := 0
 	for _, l := range launches {
@@ -60,7 +60,7 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 	return died, verdict.New(code.CrashedAgain, verdict.List("launches", ids), verdict.Text("other", parent.Name), verdict.Int("other_launches", others)).On(candidate.Name).From(how...)
 }
 
-// alike reports whether two launches broke in one way: with the same signature, where
+// alike reports whether two launches broke in the same way: with the same signature, if
 // there is one.
 func alike(a, b verdict.Reason) bool {
 	if len(a.Causes) == 0 {
@@ -69,23 +69,21 @@ func alike(a, b verdict.Reason) bool {
 	return slices.EqualFunc(a.Causes, b.Causes, verdict.Reason.Equal)
 }
 
-// MayCrashAgain reports whether a launch that just died is to be made once more, to see
-// whether it dies again: its candidate's first that did, where the parent has borne the
-// same.
+// MayCrashAgain reports whether a launch that just crashed is repeated to see whether it
+// crashes again: the first crash of its candidate, if the parent survived the same.
 func MayCrashAgain(candidate, parent Arm, launches []*ledger.Launch) bool {
 	last := launches[len(launches)-1]
 	died, _ := CrashedAgain(candidate, parent, append(slices.Clone(launches), last))
 	return last.VariantKey == candidate.Key && dies(last) && len(died) == 2
 }
 
-// Crashes are the starts of a variant on this machine that crashed since its last
-// launch that counts, in any slot, whoever started it and what for: to qualify it,
-// or in a session that was left behind. What is launched after them must not make
-// them forgotten. They are those that the next launch of a session counts. A launch of
-// another session that a decision rests on has counted those before it; of what is a
-// candidate here, only where it was one there too, since what it is the parent of says
-// nothing of its own crashes. An error, such as the crash itself makes, is no such
-// decision. elsewhere reports whether a run was on another machine.
+// Crashes returns the starts of a variant on this machine that crashed since its last
+// launch that counts, in any slot, whoever started it and why: to qualify it, or in an
+// abandoned session. Later launches must not hide them; the next launch of a session
+// counts them. A launch of another session that a decision rests on has counted those
+// before it; for a candidate, only if it was a candidate there too, since being a parent
+// says nothing about its own crashes. An error, such as a crash itself causes, is not
+// such a decision. elsewhere reports whether a run was on another machine.
 func Crashes(records iter.Seq2[int, *ledger.Record], variant, session string, candidate bool, elsewhere func(*ledger.RunStart) bool) []*ledger.Launch {
 	type candidates []map[string]string
 	decided, foreign := map[string]candidates{}, map[string]bool{} // by launch, by run

@@ -1,9 +1,9 @@
-// Package decide makes decisions: from a plan and a view of what was measured and
-// decided before it derives what follows for a feature, a gate or a phase, on which keys
-// that rests, and whether more launches could still settle it. It knows rules, evidence
-// and the records of launches. It starts nothing, opens nothing, reads no clock and
-// waits for nothing, so an apply, its forecast, a replay and the cases of `mxflow test`
-// decide alike, each with its own view.
+// Package decide makes decisions: from a plan and a view of what was measured and decided
+// before, it derives the outcome of a feature, a gate or a phase, the keys that it rests
+// on, and whether more launches could still settle it. It knows rules, evidence and the
+// records of launches. It starts nothing, opens nothing, reads no clock and waits for
+// nothing, so an apply, its forecast, a replay and the cases of `mxflow test` decide
+// alike, each with its own view.
 package decide
 
 import (
@@ -18,46 +18,45 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Version is part of every decision key. It changes when the way of deciding does, so
-// that verdicts of the old way are decided again.
+// Version is part of every decision key. It changes when deciding does, so earlier
+// verdicts are decided again.
 const Version = "7"
 
 // View is what a decision sees besides the plan.
 type View struct {
 	Plan *plans.Plan
-	// Graph says what is decided before what. It may be nil where nothing builds on
-	// the stack.
+	// Graph is the order of decisions. It may be nil if nothing builds on the stack.
 	Graph *runtime.Graph
-	// Outcome is the outcome of a node, nil while undecided or locked; LockedBy says
-	// why it is locked, no fact where it is not. Of what is locked only perhaps there are
-	// both.
+	// Outcome is the outcome of a node, nil while undecided or locked; LockedBy is why it
+	// is locked, no fact if it is not. A node that is only perhaps locked has both.
 	Outcome  func(node string) *ledger.Decision
 	LockedBy func(node string) verdict.Reason
-	// Launch is a launch on record; nil where there is no record.
+	// Launch is a launch on record; nil if there is no record.
 	Launch func(id string) (*ledger.Launch, bool)
-	// Records are what was recorded, oldest first; nil where there is no record.
+	// Records yields what was recorded, oldest first; nil if there is no record.
 	Records func() iter.Seq2[int, *ledger.Record]
 	// Arms are the variants of a candidate with their keys, see ArmsOf.
 	Arms func(f *plans.Feature) (Arms, error)
-	// Found is what there is to decide a candidate by, where that is no matter of
-	// outcomes and recorded launches: in a replay and in a case.
+	// Found is the evidence on a candidate if it does not come from outcomes and recorded
+	// launches: in a replay and in a case.
 	Found func(f *plans.Feature) (*Found, error)
-	// Row is what there is to decide a row of a comparison by, where that is no matter of
-	// recorded launches.
+	// Row is the evidence on a row of a comparison if it does not come from recorded
+	// launches.
 	Row func(row *plans.Row) *gates.Feature
-	// Goals are those of the plan, where they are worked out once for several views.
+	// Goals are the plan's, if they are computed once for several views.
 	Goals func() map[string]ledger.Goal
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
 }
 
-// Found is what there is to decide one candidate by.
+// Found is the evidence to decide one candidate.
 type Found struct {
-	// Evidence is what rules read of it, by the name of the feature that it stands for.
+	// Evidence is what rules read of it, under the name of the feature that it
+	// represents.
 	Evidence *gates.Feature
-	// Rests is a decision that names where it came from: levels, launches, session.
+	// Rests is a decision that names the sources: levels, launches, session.
 	Rests *ledger.Decision
-	// AtBest is what it may come to at best; empty where nothing speaks against it.
+	// AtBest is the best verdict that it may reach; empty if there is no limit.
 	AtBest verdict.Verdict
 }
 
@@ -68,7 +67,7 @@ func (v *View) found(f *plans.Feature) (*Found, error) {
 	return v.measured(f)
 }
 
-// records are what was recorded, nothing where there is no record.
+// records yields what was recorded, nothing if there is no record.
 func (v *View) records() iter.Seq2[int, *ledger.Record] {
 	if v.Records == nil {
 		return func(func(int, *ledger.Record) bool) {}
@@ -98,8 +97,8 @@ func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 	return nil, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }
 
-// Keys are what the decision of a node rests on. The error is runtime.ErrUndecided
-// while that is not known.
+// Keys are what the decision of a node rests on. The error is runtime.ErrUndecided while
+// that is unknown.
 func Keys(v *View, n *runtime.Node) (runtime.Keys, error) {
 	switch n.Kind {
 	case runtime.KindFeature, runtime.KindCriteria:
@@ -118,9 +117,9 @@ func Keys(v *View, n *runtime.Node) (runtime.Keys, error) {
 	return runtime.Keys{}, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }
 
-// Identity is what another decision rests on when it rests on d. A benchmark that
-// was looked at again by other rules, and made no more launches, is the same one, and so
-// is what another hypothesis was held against.
+// Identity is the part of d that decisions resting on it depend on. A benchmark that was
+// read again by other rules, without more launches, keeps its identity, and so does a
+// decision whose hypothesis changed.
 func Identity(d *ledger.Decision) string {
 	if d.Kind == string(runtime.KindBenchmark) {
 		return runtime.Digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
@@ -128,9 +127,8 @@ func Identity(d *ledger.Decision) string {
 	return runtime.Digest(d.Node, d.MeasureKey, d.DecisionKey, d.DecidedBy(), d.Verdict, d.Accepted, d.Session, d.Launches)
 }
 
-// restsOn is what a decision that waited for a node rests on: its identity, or that
-// it is locked and why, whatever people say of that. It returns runtime.ErrUndecided
-// while it is neither.
+// restsOn is what a decision that waited for a node rests on: its identity, or that it is
+// locked and why, by Reason.Key. It returns runtime.ErrUndecided while it is neither.
 func restsOn(v *View, id string) (string, error) {
 	if d := v.Outcome(id); d != nil {
 		return Identity(d), nil
@@ -141,9 +139,9 @@ func restsOn(v *View, id string) (string, error) {
 	return "", runtime.ErrUndecided
 }
 
-// Whole joins the verdict of a decision from its levels and rules: a gate's from all
-// of its rules, a feature's from its levels and from the rules that decide. Where none
-// does, nothing was shown.
+// Whole joins the verdict of a decision from its levels and rules: a gate's from all of
+// its rules, a feature's from its levels and the rules that decide. If none does, nothing
+// was shown.
 func Whole(kind string, levels []ledger.Level, rules []verdict.Rule) verdict.Verdict {
 	var joined []verdict.Verdict
 	for _, r := range rules {
@@ -160,10 +158,9 @@ func Whole(kind string, levels []ledger.Level, rules []verdict.Rule) verdict.Ver
 	return verdict.Join(joined...)
 }
 
-// Broken is the verdict that measurements of an unqualified variant have: a
-// level that failed makes them invalid, whatever number they show; a harness
-// that broke remains an error; and where the candidate crashed again, that is what
-// came of it, so that rules on it fail.
+// Broken is the verdict for measurements of an unqualified variant: a failed level makes
+// them invalid, whatever their numbers; a harness that broke remains an error; and if the
+// candidate crashed again, rules on it fail.
 func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
 	for _, level := range d.Levels {
 		if level.Verdict != verdict.Pass {
@@ -183,7 +180,7 @@ func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
 	return verdict.Invalid, cause
 }
 
-// Unnamed is what a rule came to, without the word for what it is.
+// Unnamed is what a rule came to, without its role.
 func Unnamed(r verdict.Rule) verdict.Reason {
 	return verdict.New(code.Rule).On(r.Name).Is(r.Verdict).From(r.Reasons...)
 }

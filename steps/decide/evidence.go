@@ -13,12 +13,12 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Sound reports whether a launch may be evidence: one that broke, or that was
-// disturbed, is recorded with its cause and another one is in its place.
+// Sound reports whether a launch may be evidence: one that broke or was disturbed is
+// recorded with its cause, and another replaces it.
 func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
 
-// Lost reports whether nobody knows how a launch ended, since what made it on another
-// machine is gone: another one may be in its place.
+// Lost reports whether it is unknown how a launch ended, because what made it on another
+// machine is gone: another may replace it.
 func Lost(launch *ledger.Launch) bool { return !launch.OK && launch.Error.Code == code.LaunchGone }
 
 // WhyNot is why a launch does not count.
@@ -29,8 +29,9 @@ func WhyNot(l *ledger.Launch) []verdict.Reason {
 	return l.Invalid
 }
 
-// NotCounted is what a launch that does not count makes of what rests on it, and why: an
-// engine that broke is an error, and what the machine disturbed says nothing of the port.
+// NotCounted is the verdict on what rests on a launch that does not count, and why: an
+// engine that broke is an error, and a disturbance by the machine says nothing about the
+// port.
 func NotCounted(l *ledger.Launch) (verdict.Verdict, []verdict.Reason) {
 	switch {
 	case !l.OK:
@@ -64,10 +65,9 @@ func Measured(l *ledger.Launch) gates.Launch {
 	return out
 }
 
-// measured gathers what rules on a feature may read from outcomes and recorded
-// launches. It returns runtime.ErrUndecided while it is not known which variants those
-// are, and an error for a launch that is not on record: deciding without it would decide
-// something else.
+// measured gathers what rules on a feature may read from outcomes and recorded launches.
+// It returns runtime.ErrUndecided while its variants are unknown, and an error for a
+// launch that is not on record: deciding without it would decide something else.
 func (v *View) measured(f *plans.Feature) (*Found, error) {
 	f, err := standsFor(v, f)
 	if err != nil {
@@ -133,8 +133,8 @@ func (v *View) launch(id string) (*ledger.Launch, bool) {
 	return v.Launch(id)
 }
 
-// fill sorts the launches of a session by variant, and adds what else decides
-// of them: how many there may be, and the noise that was known before.
+// fill sorts a session's launches by variant, and adds what else bears on their decision:
+// how many there may be, and the noise known before.
 func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
 	ev.Candidate.Name, ev.Parent.Name = a.Candidate.Name, a.Parent.Name
 	_, ev.Max = v.Plan.LaunchesOf(ReadAs(f))
@@ -161,9 +161,9 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 	ev.Try = Tries(v.records(), f.Name, a.Candidate.Key, a.Parent.Key, session, work)
 }
 
-// qualified adds the launches that qualified the arms, where a level of the protocol
-// finds numbers: the candidate's own, and those of parent and baseline beside it or in
-// another node.
+// qualified adds the launches that qualified the arms, if a level of the protocol finds
+// numbers: the candidate's own, and those of parent and baseline beside it or in another
+// node.
 func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 	protocol := v.Plan.Protocol(f.Protocol)
 	if protocol == nil || !slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 }) {
@@ -196,8 +196,8 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 	}
 }
 
-// addOutcome adds to the evidence about a feature how that was decided, which only
-// rules of gates read. Of one that was withdrawn they read nothing.
+// addOutcome adds a feature's outcome to its evidence, which only rules of gates read.
+// They read nothing of a withdrawn one.
 func addOutcome(ev *gates.Feature, d *ledger.Decision) {
 	ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
 	if d.Retraction != nil {
@@ -205,8 +205,8 @@ func addOutcome(ev *gates.Feature, d *ledger.Decision) {
 	}
 }
 
-// Evidence is what rules could read of every feature of the plan, and of every row of
-// its comparisons.
+// Evidence is what rules could read of every feature of the plan, and of every row of its
+// comparisons.
 func Evidence(v *View) *gates.Evidence {
 	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
 	for _, ph := range v.Plan.Phases {
@@ -300,9 +300,9 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	return out
 }
 
-// Assemble is the way back: it puts together what rules read from what a decision keeps
-// of each feature, and the launches that it names. A launch that is not on record is an
-// error: deciding without it would decide something else.
+// Assemble is the inverse: it rebuilds what rules read from what a decision keeps of each
+// feature and the launches that it names. A launch that is not on record is an error:
+// deciding without it would decide something else.
 func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Evidence, error) {
 	out := &gates.Evidence{Features: map[string]*gates.Feature{}}
 	for _, e := range kept {
@@ -354,7 +354,7 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 	return out, nil
 }
 
-// LevelsRead are the levels that a feature's evidence names, in no order.
+// LevelsRead returns the levels that a feature's evidence names, in no order.
 func LevelsRead(f *gates.Feature) (levels []ledger.Level) {
 	if f == nil {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Alternative is one candidate of a feature as it was decided.
+// Alternative is one decided candidate of a feature.
 type Alternative struct {
 	Feature  *plans.Feature
 	Decision *ledger.Decision
-	// Gain is by how much it is better than its parent in the preferred metric, nil
-	// where that was not measured, and where nothing is preferred.
+	// Gain is how much better than its parent it is in the preferred metric, nil if that
+	// was not measured or nothing is preferred.
 	Gain *float64
 
 	found *Found
@@ -57,9 +57,9 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
 }
 
-// Alternatives decides each candidate of a feature by its criteria. That one pass is
-// enough makes a choice an or: each alternative has its part of the chance of a false
-// pass, and for a fail all have to fail, which needs no correction.
+// Alternatives decides each candidate of a feature by its criteria. One pass is enough,
+// so a choice is an or: each alternative gets its part of the false pass rate, and a fail
+// requires all to fail, which needs no correction.
 func Alternatives(v *View, f *plans.Feature) (all []*Alternative, err error) {
 	for _, candidate := range runtime.Candidates(f) {
 		a, err := Candidate(v, f, candidate)
@@ -71,9 +71,9 @@ func Alternatives(v *View, f *plans.Feature) (all []*Alternative, err error) {
 	return all, nil
 }
 
-// Feature decides the criteria of a feature on one engine. Of one that chooses it admits
-// the best of the alternatives that pass. It measures nothing, so a changed threshold
-// costs nothing.
+// Feature decides the criteria of a feature on one engine. If it chooses, it admits the
+// best alternative that passes. It measures nothing, so a changed threshold costs
+// nothing.
 func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	all, err := Alternatives(v, f)
 	if err != nil {
@@ -100,7 +100,7 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 			Reasons: c.Decision.Reasons, Rules: c.Decision.Rules,
 		})
 		for _, e := range c.Decision.Evidence {
-			// Under its own name too, so that every alternative can be decided again.
+			// Under its own name too, so every alternative can be decided again.
 			e.Feature = c.Feature.Name
 			out.Evidence = append(out.Evidence, e)
 		}
@@ -113,7 +113,7 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 }
 
 // Rules decides rules: those that decide share one error budget, and each of the others
-// has one of its own.
+// has its own.
 func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s gates.Settings) []verdict.Rule {
 	var deciding []*plans.Rule
 	for i, r := range rules {
@@ -134,7 +134,7 @@ func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s 
 	return out
 }
 
-// criteria decides a feature's criteria, of which some let it in.
+// criteria decides a feature's criteria, some of which admit it.
 func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
 	out.Statistics = statistics(settings)
@@ -147,7 +147,7 @@ func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.
 	out.Findings = gates.Findings(f.Criteria, out.Rules, all, settings)
 }
 
-// admit says whether what was decided enters the stack.
+// admit decides whether the outcome enters the stack.
 func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 	out.Accepted = out.Verdict == verdict.Pass
 	refuse := func(why verdict.Reason) {
@@ -164,7 +164,7 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 	}
 	if under := f.BuildsOn.Feature; under != "" {
 		if parent := v.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
-			// What was measured had under it what is not in the stack.
+			// It was measured on top of something that is not in the stack.
 			refuse(verdict.New(code.ParentNotAccepted).On(under))
 		}
 	}
@@ -194,8 +194,8 @@ func candidateKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
 	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest(rules), Claim: claimKey(f)}, nil
 }
 
-// choosingVersion changes when the same alternatives would be chosen among in
-// another way, and confirmingVersion when the same outcomes would be joined in another.
+// choosingVersion changes when the choice among the same alternatives would, and
+// confirmingVersion when the joining of the same outcomes would.
 const (
 	choosingVersion   = 1
 	confirmingVersion = 1
@@ -215,8 +215,8 @@ func choiceKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
 	return runtime.Keys{Measure: runtime.Digest(measured), Decide: runtime.Digest(decided), Claim: claimKey(f)}, nil
 }
 
-// Preferred is the gain in the metric by which a choice picks its winner, by the
-// evidence on one alternative; nil where that was not measured.
+// Preferred is the gain in the metric by which a choice picks its winner, from the
+// evidence on one alternative; nil if that was not measured.
 func Preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
 	if c == nil || c.Probe == nil {
 		return nil
@@ -228,9 +228,9 @@ func Preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
 	return rule.Inputs[0].Value
 }
 
-// VerdictOf is the verdict of a choice: pass where one passes, fail where all that
-// count fail. An alternative that is invalid drops out; where all are, nothing was
-// shown. One whose engine or harness broke may still be the best.
+// VerdictOf is the verdict of a choice: pass if one passes, fail if all that count fail.
+// An invalid alternative drops out; if all are, nothing was shown. One whose engine or
+// harness broke may still be the best.
 func VerdictOf(all []*Alternative) verdict.Verdict {
 	of := map[verdict.Verdict]int{}
 	for _, c := range all {
@@ -249,9 +249,9 @@ func VerdictOf(all []*Alternative) verdict.Verdict {
 	return verdict.Inconclusive
 }
 
-// Best is the winner: of those that pass, the one with the largest gain in the
-// preferred metric. Where none passes it is the one to show and to build on, in
-// the order inconclusive, fail, broken. The plan's order breaks ties.
+// Best is the winner: among those that pass, the one with the largest gain in the
+// preferred metric. If none passes it is the one to show and build on, in the order
+// inconclusive, fail, broken. The plan's order breaks ties.
 func Best(all []*Alternative) *Alternative {
 	rising := []verdict.Verdict{verdict.Invalid, verdict.Fail, verdict.Inconclusive, verdict.Pass} // after what broke
 	rank := func(c *Alternative) int { return slices.Index(rising, c.Decision.Verdict) }
@@ -322,15 +322,15 @@ func confirmedKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
 	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest("confirmed", confirmingVersion), Claim: claimKey(f)}, nil
 }
 
-// confirmed decides a feature from what was decided on the baseline's engine and on
-// those that confirm it.
+// confirmed decides a feature from the decisions on the baseline's engine and on those
+// that confirm it.
 func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	id := runtime.FirstID(f.Name)
 	decided := v.Outcome(id)
 	if decided == nil {
 		return nil, &verdict.Fault{Reason: verdict.New(code.FirstUndecided).On(f.Name).From(v.LockedBy(id))}
 	}
-	// What rules on the feature read is what the first engine showed.
+	// Rules on the feature read what the first engine showed.
 	out := *decided
 	out.Retraction, out.Confirmations = nil, nil
 	verdicts := []verdict.Verdict{decided.Verdict}
@@ -350,7 +350,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 			kept.Reason = verdict.New(code.Confirmed).On(c.Engine).Is(d.Verdict)
 		default:
 			kept.Verdict = d.Verdict
-			// Why it came out so is said without what passed.
+			// The reasons leave out what passed.
 			against := slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Verdict == verdict.Pass })
 			kept.Reason = verdict.New(code.NotConfirmed).On(c.Engine).Is(d.Verdict).From(against...)
 			if d.LogTail != nil {
@@ -370,7 +370,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	return &out, nil
 }
 
-// claimed says how a feature's claim came out; nil where it makes none.
+// claimed is the outcome of a feature's hypothesis; nil if it has none.
 func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
 	h := f.Hypothesis
 	if h == nil {
@@ -385,9 +385,9 @@ func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decis
 	return out
 }
 
-// postHoc reports whether a claim was made after its measurement: no run that
-// began before the first of the launches had it in its plan. The ledger proves
-// the order, whatever the plan says today.
+// postHoc reports whether a hypothesis was added after its measurement: no run that
+// started before the first launch had it in its plan. The ledger proves the order,
+// whatever the plan says today.
 func postHoc(v *View, f *plans.Feature, rests *ledger.Decision) bool {
 	if rests.Session == "" {
 		return false
@@ -403,8 +403,8 @@ func postHoc(v *View, f *plans.Feature, rests *ledger.Decision) bool {
 	return false
 }
 
-// Hypotheses are the digests of a plan's claims, by feature, as a run records
-// them before it measures anything.
+// Hypotheses are the digests of a plan's hypotheses, by feature, as a run records them
+// before it measures anything.
 func Hypotheses(p *plans.Plan) map[string]string {
 	out := map[string]string{}
 	for _, ph := range p.Phases {

@@ -9,10 +9,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Foresee is what is certain of the decision of a node before anything is launched. Where
-// nothing that it rests on is assumed, that is the decision itself. Otherwise, from an
-// outcome that does not count nothing follows that counts, whatever else is measured. It
-// has a verdict only where one of these is so.
+// Foresee is what is certain about a node's decision before anything is launched. If
+// nothing that it rests on is assumed, that is the decision itself. Otherwise, an outcome
+// that does not count allows none that counts, whatever else is measured. It has a
+// verdict only in these cases.
 func Foresee(v *View, n *runtime.Node, assumed func(id string) bool) (*ledger.Decision, error) {
 	if !assumes(v, n, assumed) {
 		if d, err := Node(v, n); err == nil {
@@ -59,8 +59,8 @@ func assumes(v *View, n *runtime.Node, assumed func(id string) bool) bool {
 	}) || slices.ContainsFunc(RowsRead(n.PhaseBlock), func(row *plans.Row) bool { return assumed(stepOf(row)) }))
 }
 
-// foreseen is Foresee of a feature on one engine. As long as nothing is chosen, the first
-// alternative that may count is assumed.
+// foreseen is Foresee for a feature on one engine. While nothing is chosen, it assumes
+// the first alternative that may count.
 func foreseen(v *View, f *plans.Feature) (out *ledger.Decision, err error) {
 	for _, c := range runtime.Candidates(f) {
 		a, err := v.Arms(c)
@@ -78,7 +78,7 @@ func foreseen(v *View, f *plans.Feature) (out *ledger.Decision, err error) {
 	return out, nil
 }
 
-// unreadable reports whether what a gate's rule reads of a feature will not be there.
+// unreadable reports whether a gate's rule will not find what it reads of a feature.
 func unreadable(v *View, in *plans.Input) bool {
 	if in.Row != nil {
 		return locked(v, stepOf(in.Row))

@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Goals are what a plan asks for, by node, as a run records it before it measures
-// anything: of each candidate and of each phase.
+// Goals are the requirements of a plan on each candidate and phase, by node, as a run
+// records them before it measures anything.
 func Goals(p *plans.Plan) map[string]ledger.Goal {
 	out := map[string]ledger.Goal{}
 	for _, ph := range p.Phases {
@@ -56,7 +56,7 @@ func demands(rules []*plans.Rule) (out []ledger.Demand) {
 	return out
 }
 
-// demand is a rule, or a part of one, as it is held against another.
+// demand is a rule, or a part of one, in a form comparable with another.
 func demand(l *plans.Logic) ledger.Demand {
 	switch l.Op {
 	case plans.LogicCompare:
@@ -84,7 +84,7 @@ func unless(negated bool, text string) string {
 	return text
 }
 
-// compared is a comparison: by the number that it is about, where it has one.
+// compared is a comparison as a demand, on the number that it tests, if there is one.
 func compared(leaf *plans.Leaf, negated bool) ledger.Demand {
 	d := ledger.Demand{Text: unless(negated, leaf.Text)}
 	for _, in := range leaf.Inputs() {
@@ -101,10 +101,10 @@ func compared(leaf *plans.Leaf, negated bool) ledger.Demand {
 		counted(&d, leaf, negated)
 	default:
 		d.Number, d.More, d.Limit = numberOf(c.Input), c.More, c.Threshold
-		// A range has no noise; of what has, more than a limit is tested as at least it.
+		// A range has no noise; for a test, more than a limit is the same as at least it.
 		d.Strict = c.Strict && c.Form == verdict.Range
 		if c.Input.Ratio() {
-			// A gain and a change are two names of one ratio.
+			// A gain and a change are two names for one ratio.
 			if c.Input.Relation == plans.Gain && c.Input.Better == string(measure.Lower) {
 				d.More, d.Limit = !c.More, -c.Threshold
 			}
@@ -134,7 +134,7 @@ func counted(d *ledger.Demand, leaf *plans.Leaf, negated bool) {
 	d.More, d.Strict = strings.HasPrefix(op, ">"), len(op) == 1
 }
 
-// numberOf names what an input is of, however the plan addresses it.
+// numberOf names an input's number, however the plan addresses it.
 func numberOf(in *plans.Input) string {
 	relation := string(in.Relation)
 	if in.Ratio() {
@@ -159,10 +159,10 @@ func (v *View) goals() map[string]ledger.Goal {
 	return Goals(v.Plan)
 }
 
-// Relaxed says what was relaxed of what is asked of a node after launches that it rests
-// on were seen: those of each feature were launched by a run that had rules, and those
-// count. None where today's are as strict, or where launches of before passed by rules
-// that were: then nothing was moved to where they lie.
+// Relaxed reports which requirements on a node were relaxed after launches that it rests
+// on were seen: for each feature, compared with those of the run that launched them. None
+// if today's are as strict, or if earlier launches passed rules that were: then nothing
+// was fitted to these launches.
 func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string, evidence []ledger.Evidence) (why []verdict.Reason) {
 	for _, ev := range evidence {
 		then, there := seenBy(records, ev)
@@ -170,7 +170,7 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 			continue
 		}
 		loosened := then.loosened(goals, node, ev)
-		// That it passed then does not excuse who picks it now.
+		// That it passed then does not excuse picking it now.
 		picked := verdict.Holds(loosened, code.AskedAfter) || verdict.Holds(loosened, code.PreferMoved)
 		if len(loosened) == 0 || !picked && passedBefore(records, node, ev, then) {
 			continue
@@ -186,7 +186,7 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 
 func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID("")) }
 
-// loosened is what was relaxed of what was asked of a node then.
+// loosened is what was relaxed since, compared with what was asked of a node then.
 func (a asked) loosened(now map[string]ledger.Goal, node string, ev ledger.Evidence) []verdict.Reason {
 	if isPhase(node) && a.goals != nil {
 		return a.loosenedPhase(now, node, ev.Feature)
@@ -201,8 +201,8 @@ func (a asked) loosened(now map[string]ledger.Goal, node string, ev ledger.Evide
 	return loosenedGoal(was, now[node], was.Flat())
 }
 
-// loosenedPhase is what is not asked any more of a feature's launches by a phase, or by
-// one that is gone: whoever gives a phase another name has moved nothing else.
+// loosenedPhase is what a phase, or one that is gone, no longer requires of a feature's
+// launches: renaming a phase relaxes nothing.
 func (a asked) loosenedPhase(now map[string]ledger.Goal, node, feature string) (loosened []verdict.Reason) {
 	known := false
 	for _, id := range slices.Sorted(maps.Keys(a.goals)) {
@@ -223,7 +223,7 @@ func (a asked) loosenedPhase(now map[string]ledger.Goal, node, feature string) (
 		}
 	}
 	if !known && plans.OfMatrix(feature) {
-		// Whoever names a cell once all of them were seen has picked it.
+		// Naming a cell after all of them were seen is picking it.
 		loosened = append(loosened, verdict.New(code.AskedAfter).On(feature))
 	}
 	return loosened
@@ -235,8 +235,8 @@ func (a asked) feature() string {
 	return name
 }
 
-// loosenedGoal is which of some demands are not asked any more, and which error rates
-// are easier to keep to.
+// loosenedGoal is which demands were dropped, and which error rates are now easier to
+// keep.
 func loosenedGoal(was, is ledger.Goal, demands []ledger.Demand) (loosened []verdict.Reason) {
 	all := ledger.Demand{All: is.Flat()}
 	for _, d := range demands {
@@ -271,14 +271,14 @@ func loosenedGoal(was, is ledger.Goal, demands []ledger.Demand) (loosened []verd
 	return loosened
 }
 
-// asked is what a run asked that launched something, and the name that it had.
+// asked is what a run that launched something required, and the candidate's name then.
 type asked struct {
 	goals   map[string]ledger.Goal
 	variant string
 }
 
 // seenBy is the run that made the first launch of a candidate in its session, whether it
-// counts or not; not there where no record says so.
+// counts or not; absent if no record says so.
 func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then asked, there bool) {
 	launches := ev.Candidate.Launches
 	if p := ev.Picked; p != nil && len(p.Cells) > 1 {
@@ -306,8 +306,8 @@ func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then as
 	return then, false
 }
 
-// passedBefore reports whether launches of a session passed for a node before, and
-// nobody had to let them.
+// passedBefore reports whether launches of a session passed for a node before, without a
+// person's override.
 func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, then asked) bool {
 	began := false
 	for _, r := range records {
@@ -344,8 +344,8 @@ func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger
 	return false
 }
 
-// onSeen takes a pass away from a decision whose rules were relaxed after its launches
-// were seen, unless a person lets them decide: then the decision says so.
+// onSeen withdraws a pass if rules were relaxed after their launches were seen, unless a
+// person lets them decide: then the decision says so.
 func (v *View) onSeen(node string, out *ledger.Decision, evidence []ledger.Evidence) {
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
@@ -364,8 +364,8 @@ func (v *View) onSeen(node string, out *ledger.Decision, evidence []ledger.Evide
 	out.Reasons = append([]verdict.Reason{verdict.New(code.Withheld).From(why)}, out.Reasons...)
 }
 
-// restsOnSeen marks what passes on features that were decided on seen data, where it has
-// no mark of its own.
+// restsOnSeen marks a pass that rests on features decided on seen data, unless it has a
+// mark of its own.
 func (v *View) restsOnSeen(out *ledger.Decision, features []*plans.Feature) {
 	if out.Verdict != verdict.Pass || len(out.OnSeenData) > 0 {
 		return
@@ -379,9 +379,9 @@ func (v *View) restsOnSeen(out *ledger.Decision, features []*plans.Feature) {
 	}
 }
 
-// Fresh says why launches of a member may not decide any more, and others are to be
-// made: a rule was relaxed after they were seen, and on them it would pass, or might
-// with more of them. No fact where they may.
+// Fresh is why a member's launches may no longer decide and new ones must be made: a rule
+// was relaxed after they were seen, and on them it would pass, or might with more of
+// them. No fact if they may decide.
 func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
 	seen := ledger.Evidence{Feature: ReadAs(m.Feature), Candidate: ledger.Arm{Name: m.Feature.Name}}
 	for _, l := range launches {
@@ -428,8 +428,8 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 	return verdict.Reason{}, nil
 }
 
-// mayPass reports whether rules pass on launches, or might with more, or with what is
-// not decided yet.
+// mayPass reports whether rules pass on launches, or might with more, or with what is not
+// decided yet.
 func (m *Member) mayPass(rules []verdict.Rule, launches []*ledger.Launch) bool {
 	taken := m.Took(launches)
 	few := len(taken)/len(m.Launched) < m.Least

@@ -13,23 +13,23 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// part is one feature of a stack with the launches by which its gain was measured,
-// in its own session: its candidate's and those of what that was built on.
+// part is one feature of a stack with the launches that measured its gain, in its own
+// session: its candidate's, and those of the variant it was built on.
 type part struct {
 	feature           *plans.Feature
 	candidate, parent []*ledger.Launch
-	// set is what it changes in what it was measured on.
+	// set is what it changes in the variant it was measured on.
 	set map[string]string
 }
 
 // interference compares the measured gain of a stack of two or more parts with the
-// product of the parts' gains. The session has to have the baseline as an arm
-// beside the stack, which is the parent of the feature or its candidate.
+// product of the parts' gains. The session must have the baseline as an arm beside the
+// stack, which is the feature's parent or its candidate.
 //
-// A part that was measured on top of exactly the parts below it says nothing here:
-// the product of such gains is the stack by construction. So a stack is compared
-// only where at least one of its parts was measured on something else, and the
-// candidate only where another feature sets the same knobs on something else.
+// A part measured on top of exactly the parts below it says nothing here: the product of
+// such gains is the stack by construction. So a stack is compared only if at least one of
+// its parts was measured on something else, and the candidate only if another feature
+// sets the same knobs on something else.
 func interference(v *View, f *plans.Feature, ev *gates.Feature) (all []ledger.Interference) {
 	base := ev.References[plans.Root]
 	if ev.Broken != "" || base == nil {
@@ -57,7 +57,7 @@ func interference(v *View, f *plans.Feature, ev *gates.Feature) (all []ledger.In
 	return all
 }
 
-// recorded are the recorded launches of an arm; none where one is missing.
+// recorded are the recorded launches of an arm; none if one is missing.
 func recorded(v *View, a gates.Arm) (out []*ledger.Launch) {
 	for _, launch := range a.Launches {
 		record, ok := v.launch(launch.ID)
@@ -69,7 +69,7 @@ func recorded(v *View, a gates.Arm) (out []*ledger.Launch) {
 	return out
 }
 
-// below are the features of the stack that a feature builds on, in their order.
+// below returns the features of the stack that a feature builds on, in order.
 func below(v *View, f *plans.Feature) (list []*plans.Feature) {
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
@@ -85,8 +85,8 @@ func below(v *View, f *plans.Feature) (list []*plans.Feature) {
 	return list
 }
 
-// partOf finds the launches by which a feature was decided on the engine. It is
-// false where they are not on record, or do not say what they were launches of.
+// partOf finds the launches that decided a feature on the engine. It is false if they are
+// not on record, or do not say which variant they are of.
 func partOf(v *View, f *plans.Feature, block string) (part, bool) {
 	for _, id := range []string{runtime.FeatureID(f.Name), runtime.FirstID(f.Name)} {
 		d := v.Outcome(id)
@@ -117,8 +117,8 @@ func keptArm(v *View, a ledger.Arm) []*ledger.Launch {
 	return recorded(v, arm)
 }
 
-// twinOf is another decided feature that sets the same knobs, measured on something
-// else than this one builds on.
+// twinOf is another decided feature that sets the same knobs, measured on another parent
+// than this one's.
 func twinOf(v *View, f *plans.Feature, block string) (part, bool) {
 	set, err := sets(v, f)
 	if err != nil {
@@ -137,8 +137,8 @@ func twinOf(v *View, f *plans.Feature, block string) (part, bool) {
 	return part{}, false
 }
 
-// interact compares a stack with the product of its parts; nothing where that
-// cannot be or would say nothing.
+// interact compares a stack with the product of its parts; nothing if that is impossible
+// or meaningless.
 func interact(root, stack []*ledger.Launch, parts []part) []ledger.Interference {
 	if len(stack) == 0 || !disjoint(root[0].Knobs, stack[0].Knobs, parts) || telescopes(root[0].Knobs, parts) {
 		return nil
@@ -172,8 +172,8 @@ func interact(root, stack []*ledger.Launch, parts []part) []ledger.Interference 
 	return []ledger.Interference{out}
 }
 
-// decisiveMetrics are the metrics with a better direction that the criteria read
-// that let a feature in, in their order.
+// decisiveMetrics are the metrics with a better direction that a feature's decisive
+// criteria read, in order.
 func decisiveMetrics(f *plans.Feature) (list []*plans.Input) {
 	for _, r := range decisive(f) {
 		if r.Program == nil {
@@ -188,8 +188,8 @@ func decisiveMetrics(f *plans.Feature) (list []*plans.Input) {
 	return list
 }
 
-// commonMetric is the first decisive metric of the first part that decided over all
-// others too; nil where there is none.
+// commonMetric is the first decisive metric of the first part that is decisive for all
+// others too; nil if there is none.
 func commonMetric(parts []part) *plans.Input {
 	for _, in := range decisiveMetrics(parts[0].feature) {
 		common := true
@@ -205,8 +205,8 @@ func commonMetric(parts []part) *plans.Input {
 	return nil
 }
 
-// disjoint reports whether the parts change each knob once, and all of them make
-// the stack of the baseline.
+// disjoint reports whether the parts change each knob once, and together turn the
+// baseline into the stack.
 func disjoint(root, stack map[string]string, parts []part) bool {
 	made := maps.Clone(root)
 	changed := map[string]bool{}
@@ -239,8 +239,8 @@ func telescopes(root map[string]string, parts []part) bool {
 	return left == 0
 }
 
-// contrast sums gains in logs. Each launch is in it once with all the weight
-// that it has in them: parts that were measured in one session share its baseline.
+// contrast sums gains in logs. Each launch is in it once, with the sum of its weights:
+// parts measured in one session share its baseline.
 type contrast struct {
 	address string
 	sign    float64
@@ -249,8 +249,8 @@ type contrast struct {
 	works   map[string]bool
 }
 
-// armKey tells the launches of one variant in one session from others; for what launches
-// differ by, on one place.
+// armKey identifies the launches of one variant in one session; for how launches differ,
+// on one place.
 type armKey struct{ session, variant, place string }
 
 type armSum struct {
@@ -266,9 +266,8 @@ func newContrast(in *plans.Input) *contrast {
 	return c
 }
 
-// gain adds weight times the gain of one arm over another, and returns it: the
-// logarithm of how many times better it is. It is false where a launch has no
-// number above zero.
+// gain adds weight times the gain of one arm over another, and returns it: the log of how
+// many times better it is. It is false if a launch has no number above zero.
 func (c *contrast) gain(over, under []*ledger.Launch, weight float64) (float64, bool) {
 	a, ok := c.add(over, weight)
 	b, also := c.add(under, -weight)
@@ -302,8 +301,8 @@ func (c *contrast) add(launches []*ledger.Launch, weight float64) (mean float64,
 	return mean, len(launches) > 0
 }
 
-// oneWork reports whether all launches were sent the same, and on one machine:
-// gains under another load are other gains.
+// oneWork reports whether all launches were sent the same, on one machine: gains under
+// another load are other gains.
 func (c *contrast) oneWork() bool { return len(c.works) == 1 }
 
 func (c *contrast) weighted() (all []stats.Weighted) {

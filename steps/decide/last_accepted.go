@@ -14,10 +14,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// LastAccepted is a variant that was accepted last, before the baseline's engine became
-// what it is.
+// LastAccepted is the variant accepted last before the baseline's engine changed.
 type LastAccepted struct {
-	// Node is the feature's, At when it was accepted, and Launches what that rests on.
+	// Node is the feature's, At when it was accepted, and Launches what that decision
+	// rests on.
 	Node     string
 	At       time.Time
 	Launches []*ledger.Launch
@@ -25,8 +25,8 @@ type LastAccepted struct {
 	root string
 }
 
-// LastAcceptedIn finds it among records, of an engine of the plan; nil where nothing was
-// accepted with another baseline than the one of this key. What is accepted with the
+// LastAcceptedIn finds it among records, for an engine of the plan; nil if nothing was
+// accepted with another baseline than the one with this key. What is accepted with the
 // present baseline is the stack, and moves no goal while it grows.
 func LastAcceptedIn(records iter.Seq2[int, *ledger.Record], block, root string) *LastAccepted {
 	launches := map[string]*ledger.Launch{}
@@ -70,12 +70,12 @@ func accepting(d *ledger.Decision, launches map[string]*ledger.Launch) (own []*l
 	return own
 }
 
-// leastFlagged is by how much a number of another day must be better to be told.
+// leastFlagged is how much better a number of another day must be to be reported.
 const leastFlagged = 0.01
 
-// OtherDay says in what the candidate is worse than a reference was that cannot be
-// started any more, by what rules read of it. The machine may have changed since, so it
-// decides nothing.
+// OtherDay reports where the candidate is worse than a reference that can no longer be
+// started, in what rules read of it. The machine may have changed since, so it decides
+// nothing.
 func (m *Member) OtherDay(p *plans.Plan, now []*ledger.Launch) (said []verdict.Reason) {
 	own := slices.DeleteFunc(slices.Clone(now), func(l *ledger.Launch) bool { return l.VariantKey != m.Arms.Candidate.Key })
 	for _, against := range plans.References {
@@ -102,7 +102,7 @@ func (m *Member) OtherDay(p *plans.Plan, now []*ledger.Launch) (said []verdict.R
 	return said
 }
 
-// meanOf is the mean of a statistic that all launches have.
+// meanOf is the mean of a statistic, if all launches have it.
 func meanOf(launches []*ledger.Launch, in *plans.Input) (mean float64, known bool) {
 	for _, l := range launches {
 		v, ok := l.Metrics[in.LaunchAddress()].Stats[in.Stat]

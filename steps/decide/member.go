@@ -13,28 +13,27 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Member is one candidate of a session: what must be launched for it, and how far it
-// has come. Several members share the launches of their parent.
+// Member is one candidate of a session: what must be launched for it, and its progress.
+// Members share the launches of their parent.
 type Member struct {
 	Feature *plans.Feature
 	Arms    Arms
-	// Launched are the keys of the variants that are launched for it: of the parent, the
-	// candidate and the references that rules compare with.
+	// Launched are the keys of the variants launched for it: the parent, the candidate
+	// and the references that rules compare with.
 	Launched []string
-	// Lost says of references that dropped out why they did, by their keys: the rest goes
-	// on without them.
+	// Lost is why references dropped out, by key: the rest continues without them.
 	Lost map[string]verdict.Reason
-	// Least and Most are launches of each arm.
+	// Least and Most are in launches per arm.
 	Least, Most int
-	// Rounds is how many rounds its decision rests on; Open while more are wanted.
+	// Rounds is how many rounds its decision rests on; Open is set while more are wanted.
 	Rounds int
 	Open   bool
-	// Asked are the rules that the last look asked whether launches could still settle
-	// them, as far as a set of which they could.
+	// Asked are the rules that the last look tested for whether launches could still
+	// settle them, up to a set for which they could.
 	Asked []verdict.Rule
 }
 
-// NewMember is what one feature needs of a session.
+// NewMember returns what one feature needs of a session.
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
 	m := Member{Feature: f, Arms: a, Launched: launched, Open: true}
 	m.Least, m.Most = p.LaunchesOf(ReadAs(f))
@@ -52,7 +51,7 @@ func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Membe
 // Has reports whether a variant is launched for it.
 func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) }
 
-// Lose drops a reference out, from why; it reports false of a variant without which
+// Lose drops a reference, with the reason; it reports false for a variant without which
 // there is no comparison.
 func (m *Member) Lose(key string, why verdict.Reason) bool {
 	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
@@ -70,12 +69,12 @@ func (m *Member) lost(key string, why verdict.Reason) {
 	m.Lost[key] = why
 }
 
-// lostAs is that a reference dropped out, by the name that rules have for it.
+// lostAs is the reason that a reference dropped out, by the name that rules use.
 func lostAs(against plans.Against, why verdict.Reason) verdict.Reason {
 	return verdict.New(code.ReferenceLost).On(string(against)).From(why)
 }
 
-// LostArms says which references dropped out, and why.
+// LostArms reports which references dropped out, and why.
 func (m *Member) LostArms() (said []verdict.Reason) {
 	for _, against := range plans.References {
 		if why := m.Lost[m.Arms.References[against].Key]; !why.IsZero() {
@@ -86,17 +85,17 @@ func (m *Member) LostArms() (said []verdict.Reason) {
 }
 
 // MaxReplaced is how often one slot is launched again because the machine disturbed it:
-// more, and the machine is not fit to measure on.
+// beyond that, the machine is not fit to measure on.
 const MaxReplaced = 2
 
-// GaveUp says which launch of a session does not count, and none is in its place.
+// GaveUp is the reason that a launch of a session does not count and is not replaced.
 func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
 	_, why := NotCounted(l)
 	return verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
 }
 
-// settle drops references out of which the launches on record show that there will be
-// no more: it says again what the session came to that made them.
+// settle drops references that, by the launches on record, get no more launches: it
+// repeats the conclusion of the session that made them.
 func (m *Member) settle(launches []*ledger.Launch) {
 	for _, key := range m.Launched {
 		var tries []*ledger.Launch // of the latest slot
@@ -118,8 +117,8 @@ func (m *Member) settle(launches []*ledger.Launch) {
 	}
 }
 
-// Took are the launches that its decision rests on: of every arm, those of
-// the rounds in which all of its arms were launched.
+// Took returns the launches that its decision rests on: of every arm, those of the rounds
+// in which all of its arms were launched.
 func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
 	m.settle(launches)
 	rounds := map[int][]*ledger.Launch{}
@@ -134,9 +133,9 @@ func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
 	return slices.DeleteFunc(slices.Clone(launches), func(launch *ledger.Launch) bool { return !slices.Contains(rounds[launch.Ordinal], launch) })
 }
 
-// Together are those of a round's launches that ran on one place, the first on which
-// all arms did: where a place was lost, its round was begun again on another. None where
-// there is no such place.
+// Together returns a round's launches that ran on one place, the first on which all arms
+// did: if a place was lost, its round started again on another. None if there is no such
+// place.
 func Together(round []*ledger.Launch, arms int) []*ledger.Launch {
 	for _, first := range round {
 		at := slices.DeleteFunc(slices.Clone(round), func(l *ledger.Launch) bool { return !l.Place.Same(first.Place) })
@@ -147,8 +146,7 @@ func Together(round []*ledger.Launch, arms int) []*ledger.Launch {
 	return nil
 }
 
-// Spared is how many launches of each arm there are, and that a session ended before
-// all were made.
+// Spared is how many launches each arm has, if a session ended before all were made.
 func (m *Member) Spared() verdict.Reason {
 	args := []verdict.Arg{verdict.Int("n", m.Rounds)}
 	if m.Rounds < m.Most {
@@ -157,7 +155,7 @@ func (m *Member) Spared() verdict.Reason {
 	return verdict.New(code.LaunchesPerArm, args...)
 }
 
-// Look asks the rules that read a member whether they need more launches than these.
+// Look tests whether the rules that read a member need more launches than these.
 func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	used := m.Took(launches)
 	m.Rounds = len(used) / len(m.Launched)
@@ -173,7 +171,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	return err
 }
 
-// evidence is what rules read of launches as they are so far.
+// evidence is what rules read of the launches so far.
 func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs, References: m.Arms.unmeasured()}
 	for against, arm := range m.Arms.References {
@@ -194,8 +192,8 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 	return ev
 }
 
-// wanted reports whether any set of rules that reads a feature could still be
-// settled by more launches of it, and what it asked to know that.
+// wanted reports whether any set of rules that reads a feature could still be settled by
+// more launches of it, and which rules it tested for that.
 func wanted(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []verdict.Rule, err error) {
 	name := ReadAs(f)
 	all := &gates.Evidence{Features: map[string]*gates.Feature{name: ev}}
@@ -249,9 +247,8 @@ func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
 	return nil
 }
 
-// NextLook is the number of launches of each arm at which a rule may be settled
-// next: the first time at two where it is clear by the noise of launches, and later where
-// that is not known yet.
+// NextLook is the number of launches per arm at which a rule may be settled next: first
+// at two, for what is clear by recorded noise, and later if that is not known yet.
 func (m *Member) NextLook(v *View, session, work string) int {
 	d := v.Plan.Decision
 	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, m.first(v, session, work))
@@ -266,9 +263,9 @@ func (m *Member) NextLook(v *View, session, work string) int {
 	return m.Most
 }
 
-// first is the first look at rules on a member by the noise that is known before its
-// session. Two launches settle nothing but what is clear by it: without a rule that may be,
-// there are three at least.
+// first is the first look at rules on a member, by the noise known before its session.
+// Two launches settle only what is clear by it: without a rule that may be, the minimum
+// is three.
 func (m *Member) first(v *View, session, work string) int {
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
 	known := func(in *plans.Input) bool { return noise[gates.NoiseKey(in)].DF >= gates.LeastFreedom }
@@ -284,8 +281,8 @@ func (m *Member) first(v *View, session, work string) int {
 	return stats.Recorded
 }
 
-// Resolvable says what the launches of a member can show, given how much launches
-// differed before, and warns of thresholds that are closer to no change at all.
+// Resolvable reports what the launches of a member can show, given how much launches
+// differed before, and warns of thresholds closer to no change than that.
 func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reason) {
 	d := v.Plan.Decision
 	falsePass, left := d.FalsePass, true
@@ -330,7 +327,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 				notes = append(notes, note)
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[leaf.Text] {
-				said[leaf.Text] = true // a criterion and a rule of the gate often ask the same
+				said[leaf.Text] = true // a criterion and a rule of the gate often coincide
 				notes = append(notes, verdict.New(code.Unresolved,
 					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most), verdict.Num("resolves", resolves(m.Most), "share")).On(leaf.Text))
 			}
@@ -339,9 +336,8 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	return notes
 }
 
-// resolution is what launches can show where they differ by a standard deviation, or
-// by its upper bound. Equal ones do not show everything: the test takes them to
-// differ by rounding at least.
+// resolution is what launches can show if they differ by a standard deviation, or by its
+// upper bound. Equal launches do not show everything: the test assumes at least rounding.
 func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) verdict.Reason {
 	if sd == 0 {
 		return verdict.New(code.ResolvesRounding)
@@ -351,9 +347,9 @@ func resolution(sd, bound float64, least, most int, resolves func(launches int) 
 		share("differ", math.Expm1(sd)), share("differ_bound", math.Expm1(bound)))
 }
 
-// CloseRetracted keeps a member from getting more launches in a session whose outcome
-// a person retracted, under whatever name: what rests on them would not count. It says
-// why; no fact where there is no such outcome.
+// CloseRetracted stops launches for a member in a session whose outcome a person
+// retracted, under whatever name: what rests on them would not count. It returns why; no
+// fact if there is no such outcome.
 func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reason {
 	taken := m.Took(launches)
 	if len(taken) == 0 {

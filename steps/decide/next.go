@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Next is what would decide an inconclusive decision, as far as it is known: a quiet
-// machine, evidence that is missing, or launches.
+// Next is what would decide an inconclusive decision, if known: a quiet machine, missing
+// evidence, or launches.
 func Next(d *ledger.Decision) (next []verdict.Reason) {
 	if d.Verdict != verdict.Inconclusive {
 		return nil
@@ -31,8 +31,7 @@ func Next(d *ledger.Decision) (next []verdict.Reason) {
 	return next
 }
 
-// nextOf is what would decide a rule: each of its comparisons that is open has an
-// answer of its own.
+// nextOf is what would decide a rule: each open comparison has its own answer.
 func nextOf(r verdict.Rule) (next []verdict.Reason) {
 	for _, in := range r.Inputs {
 		if !in.Missing.IsZero() {
@@ -70,11 +69,11 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 	return next
 }
 
-// disturbances are how the machine disturbed what was measured.
+// disturbances returns how the machine disturbed the measurement.
 func disturbances(reasons []verdict.Reason) (how []verdict.Reason) {
 	add := func(found []verdict.Reason) {
 		for _, f := range found {
-			if !slices.ContainsFunc(how, f.Equal) { // each rule that waits for a benchmark brings its causes
+			if !slices.ContainsFunc(how, f.Equal) { // each rule that waits for a benchmark repeats its causes
 				how = append(how, f)
 			}
 		}

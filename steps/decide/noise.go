@@ -13,16 +13,15 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// enoughFreedom is how many degrees of freedom the newest sessions have to have for
-// older ones to count no more: a record of all times would never forget the evening on
-// which the machine was busy, nor the driver of before.
+// enoughFreedom is how many degrees of freedom the newest sessions must have for older
+// ones to stop counting: a record of all times would never forget the evening when the
+// machine was busy, nor the previous driver.
 const enoughFreedom = 2 * gates.LeastFreedom
 
 // Noise is how much launches of one variant differed, by gates.NoiseKey: the standard
-// deviation of the logs of their values, pooled over the variants of the newest
-// sessions. Launches are those of NoiseBefore: before the session that is to be
-// decided, so that a decision made again, with whatever was recorded since, rests on
-// the same number.
+// deviation of the logs of their values, pooled over the variants of the newest sessions.
+// before are the launches of NoiseBefore: from before the session under decision, so
+// repeating a decision later uses the same number.
 func Noise(before []*ledger.Launch, keys []string) map[string]verdict.Noise {
 	out := map[string]verdict.Noise{}
 	for _, key := range keys {
@@ -42,8 +41,8 @@ func Noise(before []*ledger.Launch, keys []string) map[string]verdict.Noise {
 	return out
 }
 
-// valuesOf are what launches give for a key, by arm, and the arms in the order in
-// which they were first launched.
+// valuesOf returns the values of launches for a key, by arm, and the arms in order of
+// their first launch.
 func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64, arms []armKey) {
 	address, stat := key, "median"
 	if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.IsStat(key[i+1:]) {
@@ -64,9 +63,8 @@ func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64,
 	return values, arms
 }
 
-// newest keeps the arms of whole sessions, newest first, until they have enough
-// degrees of freedom, in the order in which they are: in another one the last bit of
-// what is added up would differ.
+// newest keeps the arms of whole sessions, newest first, until they have enough degrees
+// of freedom, in their original order: another one would change the last bit of sums.
 func newest(values map[armKey][]float64, arms []armKey) []armKey {
 	free := map[string]int{}
 	var sessions []string
@@ -88,17 +86,16 @@ func newest(values map[armKey][]float64, arms []armKey) []armKey {
 	return slices.DeleteFunc(arms, func(a armKey) bool { return !counts[a.session] })
 }
 
-// NoiseBefore are the launches that tell the noise of a session: benchmark launches
-// that count, of the same work and the same engine, recorded before its first
-// launch, and not retracted by then. Variants are the arms in question; by them is
-// told what is the same engine.
+// NoiseBefore returns the launches that determine the noise of a session: benchmark
+// launches that count, of the same work and engine, recorded before its first launch, and
+// not retracted by then. variants are the arms in question, which identify the engine.
 func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
 	before, retracted := soundBefore(records, session, work)
 	return slices.DeleteFunc(ofOneEngine(before, variants), func(l *ledger.Launch) bool { return retracted[l.ID] })
 }
 
-// soundBefore are the benchmark launches that count, of one work, that were recorded
-// before the first of a session, and those whose outcome a person had retracted then.
+// soundBefore returns the benchmark launches that count, of one work, recorded before the
+// first of a session, and those whose outcome a person had retracted by then.
 func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (out []*ledger.Launch, retracted map[string]bool) {
 	retracted = map[string]bool{}
 	if work == "" {
@@ -124,11 +121,11 @@ func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (
 	return out, retracted
 }
 
-// ofOneEngine keeps the launches of one engine as it was developed: of sessions in
-// which one of the variants was an arm, of those with an arm that had been beside
-// it, and so on. What changes is measured beside what it came from, so that all that
-// grew from one baseline hangs together, while another engine, another model or
-// another image, whose starts may differ by more or less, has a baseline of its own.
+// ofOneEngine keeps the launches of one engine as it was developed: of sessions in which
+// one of the variants was an arm, of those with an arm that had been beside it, and so
+// on. A change is measured beside its origin, so everything that grew from one baseline
+// is connected, while another engine, model or image, whose starts may differ by more or
+// less, has its own baseline.
 func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch {
 	sessions, beside := map[string][]string{}, map[string][]string{}
 	seen := map[armKey]bool{}
@@ -151,7 +148,7 @@ func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch 
 	return slices.DeleteFunc(launches, func(l *ledger.Launch) bool { return !related[l.Session] })
 }
 
-// NoiseKeys are those of the metrics that rules read of launches.
+// NoiseKeys are those of the metrics that rules read from launches.
 func NoiseKeys(rules []*plans.Rule) (list []string) {
 	for _, in := range inputs(rules) {
 		if in.Kind != plans.InputMetric {
@@ -164,8 +161,8 @@ func NoiseKeys(rules []*plans.Rule) (list []string) {
 	return list
 }
 
-// noiseOf is the launch noise of its arms' engine that was known before a session, of
-// what rules read of a feature.
+// noiseOf is the launch noise of the arms' engine known before a session, for what rules
+// read of a feature.
 func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string]verdict.Noise {
 	if v.Records == nil {
 		return nil

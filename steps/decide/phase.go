@@ -56,7 +56,7 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	return out, nil
 }
 
-// outcomeOf is what a gate may read of a feature, and where it came from.
+// outcomeOf is what a gate may read of a feature, and its source.
 func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, *ledger.Decision, error) {
 	id := runtime.FeatureID(f.Name)
 	d := v.Outcome(id)
@@ -102,9 +102,8 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	return out, nil
 }
 
-// brokenStep is the outcome of a phase one of whose steps did not pass, or was not
-// run: its features were never run, so there is nothing for a rule to read. It is
-// nil where all passed.
+// brokenStep is the outcome of a phase with a step that did not pass or was not run: its
+// features were never run, so rules have nothing to read. It is nil if all passed.
 func brokenStep(v *View, ph *plans.Phase) *ledger.Decision {
 	for _, b := range ph.Steps {
 		id := runtime.StepID(ph.Name, b.Kind, b.Name)
@@ -154,7 +153,7 @@ func phaseKeys(v *View, ph *plans.Phase) (runtime.Keys, error) {
 	return runtime.Keys{Measure: runtime.Digest("phase", parts), Decide: runtime.Digest("phase")}, nil
 }
 
-// phaseParts are what the end of a phase rests on: its steps, and features.
+// phaseParts are what the decision of a phase rests on: its steps and features.
 func phaseParts(v *View, ph *plans.Phase, features []*plans.Feature) (parts []any, err error) {
 	var ids []string
 	for _, b := range ph.Steps {

@@ -15,29 +15,30 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// The arms of a pilot: the baseline alone, beside neighbours, and as such a neighbour.
+// The arms of a pilot: the baseline alone, the baseline beside neighbours, and the
+// baseline as a neighbour.
 const (
 	PilotAlone     = "alone"
 	PilotBeside    = "beside"
 	PilotNeighbour = "neighbour"
 )
 
-// FewRounds is how many rounds a pilot has before harm ends it. Ending so spares launches,
-// and never lets neighbours pass.
+// FewRounds is how many rounds a pilot runs before harm can end it. Ending early saves
+// launches, and never lets neighbours pass.
 const FewRounds = 6
 
-// Piloted is what the launches of a pilot come to.
+// Piloted is the result of a pilot's launches.
 type Piloted struct {
-	// Done is set where no more of them are needed.
+	// Done is set if no more of them are needed.
 	Done bool
-	// Slots is how many launches may stand side by side, in a verdict of pass.
+	// Slots is how many launches may run side by side, if the verdict is pass.
 	Slots   int
 	Verdict verdict.Verdict
 	Reasons []verdict.Reason
 }
 
-// PilotKeys are what a pilot looks at: the speeds and times that rules of the plan read of
-// launches, as NoiseKeys has them; none where rules read none.
+// PilotKeys are what a pilot compares: the speeds and times that the plan's rules read
+// from launches, as NoiseKeys has them; none if rules read none.
 func PilotKeys(p *plans.Plan) (keys []string) {
 	var rules []*plans.Rule
 	for _, ph := range p.Phases {
@@ -61,15 +62,15 @@ func PilotKeys(p *plans.Plan) (keys []string) {
 	return keys
 }
 
-// PilotCosts says what a pilot takes, and what it can show.
+// PilotCosts reports what a pilot costs and what it can show.
 func PilotCosts(p *plans.Plan, pilot plans.Pilot) verdict.Reason {
 	rounds := p.PilotRounds(pilot)
 	return verdict.New(code.PilotCosts, verdict.Int("rounds", rounds), verdict.Int("at_once", p.Executor.Slots), verdict.Num("within", pilot.Within, "spread"),
 		verdict.Num("differ", stats.NeighboursResolve(rounds, pilot.Within), "spread"))
 }
 
-// Pilot decides by the launches of a pilot so far how many may stand side by side: as many
-// as the executor has slots where it is shown that they do not feel each other, and else 1.
+// Pilot decides from a pilot's launches so far how many may run side by side: as many as
+// the executor has slots if they are shown not to affect each other, else 1.
 func Pilot(p *plans.Plan, pilot plans.Pilot, launches []*ledger.Launch) Piloted {
 	one := func(why ...verdict.Reason) Piloted {
 		return Piloted{Done: true, Slots: 1, Verdict: verdict.Pass, Reasons: []verdict.Reason{verdict.New(code.PilotSlots, verdict.Int("slots", 1)).From(why...)}}
@@ -115,8 +116,8 @@ func Pilot(p *plans.Plan, pilot plans.Pilot, launches []*ledger.Launch) Piloted 
 	return Piloted{Done: true, Slots: slots, Verdict: verdict.Pass, Reasons: []verdict.Reason{verdict.New(code.PilotSlots, verdict.Int("slots", slots)).From(found...)}}
 }
 
-// pilotSlot is the launch of an arm in a round that counts, nil where there is none yet; or
-// the last one where none will.
+// pilotSlot is the launch of an arm in a round that counts, nil if there is none yet; or
+// the last one if none will.
 func pilotSlot(launches []*ledger.Launch, arm string, round int) (l *ledger.Launch, lost bool) {
 	var tries []*ledger.Launch
 	for _, l := range launches {
@@ -137,7 +138,7 @@ func pilotSlot(launches []*ledger.Launch, arm string, round int) (l *ledger.Laun
 	return last, true
 }
 
-// pilotChanges is what neighbours do to each metric: what they harm first.
+// pilotChanges is what neighbours do to each metric, the harmed ones first.
 func pilotChanges(p *plans.Plan, pilot plans.Pilot, slots int, alone, beside []*ledger.Launch) (found []verdict.Reason) {
 	keys := PilotKeys(p)
 	if len(keys) == 0 {
@@ -153,8 +154,8 @@ func pilotChanges(p *plans.Plan, pilot plans.Pilot, slots int, alone, beside []*
 	return found
 }
 
-// shownKeys are the speeds that people look at where no rule reads any: how long the first
-// token takes, and how fast the others come; all that a command prints.
+// shownKeys are the speeds to compare if no rule reads any: the time to the first token,
+// and the rate of the others; all that a command prints.
 func shownKeys(launches []*ledger.Launch) (keys []string) {
 	for _, l := range launches {
 		for address, s := range l.Metrics {

@@ -23,7 +23,7 @@ func RowsRead(ph *plans.Phase) (rows []*plans.Row) {
 	return rows
 }
 
-// stepOf is the node that a row is of.
+// stepOf is the node that a row belongs to.
 func stepOf(row *plans.Row) string {
 	if *row == plans.BaselineRow {
 		return runtime.BaselineID
@@ -31,8 +31,8 @@ func stepOf(row *plans.Row) string {
 	return runtime.StepID(row.Phase, row.Kind(), row.Step)
 }
 
-// numbers is what the gate of a phase may read of a step that finds numbers: those of its
-// latest run; or what levels have found of the baseline. What did not pass has none.
+// numbers is what a phase's gate may read of a step that finds numbers: those of its
+// latest run; or what levels found of the baseline. A step that did not pass has none.
 func (v *View) numbers(row *plans.Row, d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
 	ev, out := &gates.Feature{}, &ledger.Decision{}
 	if d.Verdict != verdict.Pass {
@@ -54,9 +54,9 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision) (*gates.Feature, *led
 	return ev, out, nil
 }
 
-// row is what the gate of a phase may read of a row, and where that came from: its
-// launches against those of the reference, which ran beside them in one session. A row
-// that broke, or whose reference did, has none, and is not a pass.
+// row is what a phase's gate may read of a row, and its source: its launches against
+// those of the reference, which ran beside them in one session. A row that broke, or
+// whose reference did, has none, and is not a pass.
 func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Decision, error) {
 	if v.Row != nil {
 		return v.Row(row), &ledger.Decision{}, nil
@@ -116,7 +116,8 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		}
 	}
 	for _, arm := range arms {
-		// Launches of rounds that ran side by side are recorded in the order in which they ended.
+		// Launches of rounds that ran side by side are recorded in the order in which
+		// they ended.
 		slices.SortStableFunc(arm.Launches, func(a, b gates.Launch) int { return cmp.Compare(a.Round, b.Round) })
 	}
 	if row.Pick != "" {
@@ -126,7 +127,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		}
 		ev = (&gates.Picked{By: *row, Cells: arms, Of: len(d.Rows) - 1, Left: left}).Evidence()
 	} else {
-		// Of the reference against itself a rule reads its own values.
+		// For the reference against itself a rule reads its own values.
 		ev.Parent, ev.Candidate = arms[0], arms[1]
 		ev.Max = len(ev.Candidate.Launches)
 	}
@@ -141,7 +142,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 	return ev, out, nil
 }
 
-// leftOut is how many cells of a matrix there is no launch for.
+// leftOut is how many cells of a matrix have no launch.
 func (v *View) leftOut(row *plans.Row) (int, error) {
 	ph := plans.Find(v.Plan.Phases, func(ph *plans.Phase) bool { return ph.Name == row.Phase })
 	if ph == nil {

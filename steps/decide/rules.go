@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Settings are how rules on a feature are decided by the plan.
+// Settings are the plan's settings for rules on a feature.
 func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
 	s := GateSettings(p)
 	if f.Of != "" && f.Engine == "" {
@@ -20,15 +20,15 @@ func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
 	return s
 }
 
-// GateSettings are how a plan's gates decide.
+// GateSettings are the plan's settings for gates.
 func GateSettings(p *plans.Plan) gates.Settings {
 	d := p.Decision
 	return gates.Settings{FalsePass: d.FalsePass, FalseFail: d.FalseFail, Min: d.Min, Max: d.Max}
 }
 
-// SettingsOfGate are how a gate's rules are decided. What reads a feature that
-// chooses reads the best of several, which is as often lucky there as in the
-// choice itself.
+// SettingsOfGate are the settings for a gate's rules. A rule that reads a feature that
+// chooses reads the best of several, which is as likely to be luck there as in the choice
+// itself.
 func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
 	s := GateSettings(p)
 	for _, other := range p.Phases {
@@ -41,18 +41,18 @@ func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
 	return s
 }
 
-// statistics are the settings as a decision records them.
+// statistics are the settings in recorded form.
 func statistics(s gates.Settings) *ledger.Statistics {
 	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, Version: Version}
 }
 
-// RecordedSettings is the way back.
+// RecordedSettings is the inverse of statistics.
 func RecordedSettings(s *ledger.Statistics) gates.Settings {
 	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
 }
 
-// ReadAs is the name under which rules read a candidate: an alternative and a
-// confirmation stand for their feature.
+// ReadAs is the name by which rules read a candidate: an alternative and a confirmation
+// represent their feature.
 func ReadAs(f *plans.Feature) string {
 	if f.Of != "" {
 		return f.Of
@@ -60,7 +60,7 @@ func ReadAs(f *plans.Feature) string {
 	return f.Name
 }
 
-// decisive are the criteria that let a feature in.
+// decisive are the criteria that admit a feature.
 func decisive(f *plans.Feature) (rules []*plans.Rule) {
 	for _, r := range f.Criteria {
 		if slices.Contains(f.Accept, r.Name) {
@@ -70,7 +70,7 @@ func decisive(f *plans.Feature) (rules []*plans.Rule) {
 	return rules
 }
 
-// inputs are all inputs of rules, those of rules that were not compiled left out.
+// inputs returns all inputs of rules, except those of rules that were not compiled.
 func inputs(rules []*plans.Rule) (all []*plans.Input) {
 	for _, r := range rules {
 		if r != nil && r.Program != nil {
@@ -85,7 +85,7 @@ func Reads(rules []*plans.Rule, feature string) bool {
 	return slices.ContainsFunc(inputs(rules), func(in *plans.Input) bool { return in.Feature == feature })
 }
 
-// ReadBy are the features that the gate of a phase reads.
+// ReadBy returns the features that a phase's gate reads.
 func ReadBy(ph *plans.Phase) (names []string) {
 	for _, in := range inputs(ph.Gate.Rules) {
 		if in.Feature != "" && !slices.Contains(names, in.Feature) {
@@ -95,7 +95,7 @@ func ReadBy(ph *plans.Phase) (names []string) {
 	return names
 }
 
-// GateFeatures are the features of a phase, and those besides that its gate reads.
+// GateFeatures returns the features of a phase, and the others that its gate reads.
 func GateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
 	add := func(f *plans.Feature) {
 		if f != nil && !slices.ContainsFunc(out, func(o *plans.Feature) bool { return o.Name == f.Name }) {
@@ -111,8 +111,8 @@ func GateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
 	return out
 }
 
-// Reading are all rules whose decision rests on a feature's launches: its
-// criteria, its claim, and those of gates.
+// Reading returns all rules whose decision rests on a feature's launches: its criteria,
+// its hypothesis, and those of gates.
 func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
 	rules := slices.Clone(f.Criteria)
 	if f.Hypothesis != nil {
@@ -141,12 +141,12 @@ func ReadsOf(p *plans.Plan, f *plans.Feature, against plans.Against) bool {
 	return reads(p, f, func(in *plans.Input) bool { return in.Against == against })
 }
 
-// ReadsCrashes reports whether a rule asks how often the engine crashed.
+// ReadsCrashes reports whether a rule reads how often the engine crashed.
 func ReadsCrashes(p *plans.Plan, f *plans.Feature) bool {
 	return reads(p, f, func(in *plans.Input) bool { return in.Metric == "crashes" })
 }
 
-// countsLaunches reports whether a rule asks how many launches there are.
+// countsLaunches reports whether a rule reads how many launches there are.
 func countsLaunches(p *plans.Plan, f *plans.Feature) bool {
 	return reads(p, f, func(in *plans.Input) bool { return in.Stat == "n" })
 }
@@ -157,9 +157,9 @@ func Benchmarked(p *plans.Plan, f *plans.Feature) bool {
 	return protocol != nil && protocol.Level(plans.BenchmarkLevel) != nil
 }
 
-// LaunchesKey is what decides how many launches a benchmark takes: asking for
-// more continues the session, and so does a rule that needs more. No launch is made
-// for a claim.
+// LaunchesKey is what determines how many launches a benchmark makes: asking for more
+// continues the session, and so does a rule that needs more. No launch is made for a
+// hypothesis.
 func LaunchesKey(p *plans.Plan, f *plans.Feature) []any {
 	least, most := p.LaunchesOf(ReadAs(f))
 	parts := []any{"launches", Version, least, most, Settings(p, f), f.Accept}
@@ -171,8 +171,8 @@ func LaunchesKey(p *plans.Plan, f *plans.Feature) []any {
 	return parts
 }
 
-// ruleKey is what a rule decides by besides its evidence: its text, and the
-// numbers of targets, which stand elsewhere in the plan.
+// ruleKey is what a rule decides by besides its evidence: its text, and the numbers of
+// targets, which are elsewhere in the plan.
 func ruleKey(r *plans.Rule) []any {
 	parts := []any{r.Name, r.Expr}
 	for _, in := range inputs([]*plans.Rule{r}) {
@@ -183,8 +183,7 @@ func ruleKey(r *plans.Rule) []any {
 	return parts
 }
 
-// claimKey is what a feature's claim is held against its outcome by; empty where it
-// makes none.
+// claimKey is what a feature's hypothesis contributes to its key; empty if it has none.
 func claimKey(f *plans.Feature) string {
 	if f.Hypothesis == nil {
 		return ""

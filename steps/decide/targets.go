@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Targets are the plan's numbers to beat, for the record of a run: each with the
-// address that it is held against. Where a workload has several cells, and for
-// the results of other tools, whose names mean what those tools say, that is what
-// the plan's own rules compare it with; nothing is paired by its name alone.
+// Targets are the plan's numbers to beat, as a run records them: each with the address
+// that it is compared with. If a workload has several cells, and for results of other
+// tools, whose names have their own meaning, that is what the plan's own rules compare it
+// with; nothing is paired by name alone.
 func Targets(p *plans.Plan) (all []ledger.Target) {
 	compared := comparedTargets(p)
 	for _, t := range p.Targets {
@@ -48,7 +48,7 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 	return all
 }
 
-// declared is a number of a target block: of the only cell that it may be of, or of
+// declared is a number of a target block: for the only cell that it can be of, or for
 // those that rules compare it with.
 func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []string, compared []comparedTarget) []ledger.Target {
 	switch {
@@ -69,7 +69,7 @@ func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []st
 	return []ledger.Target{one}
 }
 
-// ofCommand is a number that an engine of kind command prints too.
+// ofCommand is a number that an engine of kind command also prints.
 func ofCommand(e *plans.Engine, one ledger.Target, address string) ledger.Target {
 	one.Why = verdict.New(code.TargetNotPrinted)
 	for _, p := range e.Prints() {
@@ -100,7 +100,7 @@ func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []le
 	return all
 }
 
-// sentIn is what the plan sends in a cell; nil of what is not a cell.
+// sentIn is what the plan sends in a cell; nil if it is not a cell.
 func sentIn(p *plans.Plan, address string) *ledger.Sent {
 	for _, w := range p.Workloads {
 		for _, c := range w.Cells() {
@@ -115,8 +115,8 @@ func sentIn(p *plans.Plan, address string) *ledger.Sent {
 // comparedTarget is a number to beat and what a rule compares it with.
 type comparedTarget struct{ target, metric *plans.Input }
 
-// comparedTargets are, by the path of a number to beat, the measurements of a
-// candidate that stand alone with it in a comparison, in the order of the rules.
+// comparedTargets returns, by the path of a number to beat, the candidate's measurements
+// that a comparison relates to it alone, in the order of the rules.
 func comparedTargets(p *plans.Plan) map[string][]comparedTarget {
 	all := map[string][]comparedTarget{}
 	for _, r := range rulesOf(p) {
@@ -140,7 +140,7 @@ func comparedTargets(p *plans.Plan) map[string][]comparedTarget {
 	return all
 }
 
-// rulesOf are the criteria and the gates' rules of a plan, in its order.
+// rulesOf returns the criteria and the gates' rules of a plan, in its order.
 func rulesOf(p *plans.Plan) (rules []*plans.Rule) {
 	for _, ph := range p.Phases {
 		for _, f := range ph.Features {

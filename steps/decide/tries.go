@@ -9,22 +9,22 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Tries counts how often a question was asked, with the session in which it is asked now:
-// whether what is called so, or is this variant, does better than its parent at some work.
-// The rules are no part of it, so one that is changed after its numbers were seen asks again,
-// and neither is what the feature sets: who turns a knob after a fail asks again, too.
+// Tries counts how often a question was asked, including the present session: whether a
+// candidate of this name, or this variant, beats its parent at some work. Rules are not
+// part of it, so changing one after seeing its numbers asks again, and neither is what
+// the feature sets: turning a knob after a fail asks again, too.
 //
-// Asked before are the sessions that could have passed and did not: with fewer launches
-// than the two that may be clear by recorded noise none passes, whatever becomes of it, and after a pass nothing is
-// tried until it passes. What was broken off after a look counts, as does what a person
-// retracted. Records from the first launch of the candidate in its session on bear on
-// nothing, so a replay counts the same. A first try counts 0.
+// Earlier tries are the sessions that could have passed and did not: with fewer launches
+// than the two that may be clear by recorded noise none passes, whatever comes of it, and
+// after a pass there are no more tries. A session broken off after a look counts, as does
+// one that a person retracted. Records from the candidate's first launch in its session
+// on are ignored, so a replay counts the same. A first try counts 0.
 func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, session, work string) int {
 	if candidate == parent || work == "" {
 		return 0
 	}
 	tries := map[armKey]*tried{}
-	// By session, its parent: first in its first round, whatever rounds stand beside that.
+	// By session, its parent: first in its first round, whichever rounds run beside that.
 	parents := map[string]string{}
 	of := map[string]armKey{} // of launches of the candidate
 	for _, r := range records {
@@ -70,13 +70,13 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	return n
 }
 
-// tried is what became of a session for one candidate.
+// tried is the state of a session for one candidate.
 type tried struct {
 	launches        int
 	passed, refused bool
 }
 
-// came adds a decision that read it.
+// came adds a decision that read the session.
 func (t *tried) came(d *ledger.Decision, ev ledger.Evidence) {
 	came := d.Verdict
 	for _, alt := range d.Alternatives {
@@ -91,7 +91,7 @@ func (t *tried) came(d *ledger.Decision, ev ledger.Evidence) {
 	}
 }
 
-// triedBefore says of every feature that rules read which try it is, where it is not the
+// triedBefore reports, for every feature that rules read, which try it is, if not the
 // first.
 func triedBefore(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
 	for _, ev := range evidence {

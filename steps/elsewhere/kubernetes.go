@@ -17,11 +17,11 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// cluster is what is asked of Kubernetes, by kubectl: it knows the contexts, logins and
-// proxies that people have.
+// cluster queries Kubernetes through kubectl, which knows people's contexts, logins and
+// proxies.
 type cluster struct {
 	x *plans.Executor
-	// owner is that of all Jobs of a state directory.
+	// owner marks all Jobs of a state directory.
 	owner string
 }
 
@@ -31,9 +31,9 @@ const (
 	labelJob   = "mxflow.job"
 )
 
-// keeper is what a pod runs until its worker has ended, so that neither a killed mxflow nor
-// a killed worker leaves a pod that holds its devices. The worker is no child of it, and
-// goes by the file that it writes its number into. Before that, mxflow may be on its way.
+// keeper is what a pod runs until its worker has ended, so neither a killed mxflow nor a
+// killed worker leaves a pod that holds its devices. The worker is not its child; it
+// writes its PID into a file. Before that, mxflow may still be on its way.
 const (
 	keeper = `f=` + workerFile + `
 trap 'kill $(cat $f) 2>/dev/null || exit 0' TERM
@@ -47,16 +47,16 @@ while kill -0 $(cat $f) 2>/dev/null; do sleep 1; done`
 	workerFile = `${TMPDIR:-/tmp}/mxflow-worker`
 )
 
-// keptFor is how many seconds a Job is kept after its end where nobody deletes it.
+// keptFor is how many seconds a Job is kept after its end if nobody deletes it.
 const keptFor = 600
 
-// podEvery is how often it is asked whether a pod runs.
+// podEvery is how often a pod's state is polled.
 const podEvery = time.Second
 
 // pod is where a worker is started.
 type pod struct{ name, node string }
 
-// object is a Job, a pod or an event, as far as it is read.
+// object is the part of a Job, a pod or an event that is read.
 type object struct {
 	Kind     string
 	Metadata struct {
@@ -83,14 +83,14 @@ type object struct {
 	Reason, Message string
 }
 
-// condition is why something is as it is.
+// condition is the reason for a state.
 type condition struct{ Type, Status, Reason, Message string }
 
 func (c condition) String() string {
 	return strings.TrimPrefix(strings.TrimSuffix(c.Reason+": "+strings.TrimSpace(c.Message), ": "), ": ")
 }
 
-// is returns the condition of a type that holds.
+// is returns the condition of a type, if it is true.
 func (o *object) is(what string) (c condition, holds bool) {
 	i := slices.IndexFunc(o.Status.Conditions, func(c condition) bool { return c.Type == what && c.Status == "True" })
 	if i < 0 {
@@ -99,7 +99,7 @@ func (o *object) is(what string) (c condition, holds bool) {
 	return o.Status.Conditions[i], true
 }
 
-// argv is a command of kubectl, in the namespace of the Job.
+// argv is a kubectl command line, in the namespace of the Job.
 func (c *cluster) argv(args ...string) []string {
 	argv := slices.Clone(c.x.Command)
 	var job struct{ Metadata struct{ Namespace string } }
@@ -109,8 +109,8 @@ func (c *cluster) argv(args ...string) []string {
 	return append(argv, args...)
 }
 
-// manifest is the plan's Job as one of a slot. What would start a second pod in place of
-// one that was lost is turned off: nothing would speak with it.
+// manifest is the plan's Job for one slot. Everything that would start a second pod to
+// replace a lost one is disabled: nothing would communicate with it.
 func (c *cluster) manifest(name string) ([]byte, error) {
 	var job map[string]any
 	if err := json.Unmarshal([]byte(c.x.Job), &job); err != nil {
@@ -154,7 +154,7 @@ func (c *cluster) create(ctx context.Context, n int) (job string, err error) {
 	return job, err
 }
 
-// look returns a Job and its pods; no Job where there is none of that name any more.
+// look returns a Job and its pods; nil if no Job of that name exists any more.
 func (c *cluster) look(ctx context.Context, name string) (job *object, pods []*object, err error) {
 	all, err := c.list(ctx, "jobs,pods", "--selector="+labelJob+"="+name)
 	for _, o := range all {
@@ -177,8 +177,8 @@ func (c *cluster) list(ctx context.Context, args ...string) ([]*object, error) {
 	return all.Items, err
 }
 
-// ready waits until a worker can be started in the pod of a Job, as long as the cluster
-// likes, and notes what it waits for. The error is that of what no waiting helps.
+// ready waits until a worker can be started in a Job's pod, as long as the cluster takes,
+// and notes what it waits for. It returns an error for what no waiting fixes.
 func (c *cluster) ready(ctx context.Context, n int, name string, note func(verdict.Reason)) (*pod, error) {
 	began, heard, noted := time.Now(), time.Now(), ""
 	for {
@@ -213,7 +213,7 @@ func (c *cluster) ready(ctx context.Context, n int, name string, note func(verdi
 	}
 }
 
-// refused is why no pod is made for a Job: a quota, a policy. Only events have that.
+// refused is why no pod is created for a Job: a quota, a policy. Only events show that.
 func (c *cluster) refused(ctx context.Context, name string) condition {
 	events, _ := c.list(ctx, "events", "--field-selector=involvedObject.kind=Job,involvedObject.name="+name)
 	for _, e := range slices.Backward(events) {
@@ -224,10 +224,11 @@ func (c *cluster) refused(ctx context.Context, name string) condition {
 	return condition{}
 }
 
-// hopeless are reasons for which a container waits that stay as they are.
+// hopeless are waiting reasons of containers that are permanent.
 var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
-// standing is where a worker can be started, or what is waited for, or why that is hopeless.
+// standing is where a worker can be started, or what is waited for, or why that is
+// hopeless.
 func standing(job *object, pods []*object) (on *pod, waits, bad condition) {
 	if job == nil || job.Metadata.DeletionTimestamp != "" {
 		return nil, waits, condition{Reason: "Deleted"}
@@ -269,8 +270,8 @@ func standing(job *object, pods []*object) (on *pod, waits, bad condition) {
 	return nil, waits, bad
 }
 
-// exec runs a shell's script in the container of a pod that workers are started in, with
-// the script as one more argument.
+// exec runs a shell script in the container where a pod starts workers, with the script
+// as an additional argument.
 func (c *cluster) exec(on *pod) ([]string, error) {
 	var job struct {
 		Spec struct {
@@ -285,7 +286,7 @@ func (c *cluster) exec(on *pod) ([]string, error) {
 	return c.argv("exec", "--stdin", on.name, "--container="+job.Spec.Template.Spec.Containers[0].Name, "--", "sh", "-c"), nil
 }
 
-// drop deletes Jobs, those that are gone already too.
+// drop deletes Jobs, ignoring those already gone.
 func (c *cluster) drop(ctx context.Context, jobs ...string) error {
 	if len(jobs) == 0 {
 		return nil
@@ -308,7 +309,7 @@ func (c *cluster) sweep(ctx context.Context) (jobs []string, err error) {
 	return jobs, c.drop(ctx, jobs...)
 }
 
-// ended is the class of how a Job's worker was lost, and the cluster's words; empty where
+// ended is the class of how a Job's worker was lost, and the cluster's message; empty if
 // the cluster did nothing to it. Without a worker the pod ends at once.
 func (c *cluster) ended(ctx context.Context, name string) (class, says string) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -336,8 +337,8 @@ func (c *cluster) ended(ctx context.Context, name string) (class, says string) {
 	}
 }
 
-// taken is how the cluster took a Job's pod away that had run nothing yet; empty where it
-// did not. Of a pod that had not begun the Job's failure is all that stays.
+// taken is how the cluster removed a Job's pod that had run nothing yet; empty if it did
+// not. For a pod that had not started, only the Job's failure remains.
 func (c *cluster) taken(ctx context.Context, name string) string {
 	job, pods, err := c.look(ctx, name)
 	if err != nil || job == nil {
@@ -354,19 +355,19 @@ func (c *cluster) taken(ctx context.Context, name string) string {
 	return ""
 }
 
-// disruptions are the classes of what takes pods away, by the reason of the condition
+// disruptions are the classes of pod removals, by the reason of the condition
 // DisruptionTarget.
 var disruptions = map[string]string{
 	"PreemptionByScheduler": launch.GonePreempted, "EvictionByEvictionAPI": launch.GoneEvicted, "TerminationByKubelet": launch.GoneEvicted,
 	"DeletionByTaintManager": launch.GoneNode, "DeletionByPodGC": launch.GoneNode,
 }
 
-// oldDisruptions are those by the reason of a pod's status, which a node writes.
+// oldDisruptions are the same by the reason in a pod's status, which a node writes.
 var oldDisruptions = map[string]string{
 	"Evicted": launch.GoneEvicted, "Preempting": launch.GonePreempted, "NodeLost": launch.GoneNode, "NodeShutdown": launch.GoneNode, "Shutdown": launch.GoneNode, "Terminated": launch.GoneNode,
 }
 
-// disrupted is how a pod was taken away; empty where it was not.
+// disrupted is how a pod was removed; empty if it was not.
 func disrupted(p *object) (class, says string) {
 	if by, is := p.is("DisruptionTarget"); is {
 		return disruptions[by.Reason], by.String()
@@ -374,8 +375,8 @@ func disrupted(p *object) (class, says string) {
 	return oldDisruptions[p.Status.Reason], condition{Reason: p.Status.Reason, Message: p.Status.Message}.String()
 }
 
-// endOf is how a Job with that pod ended. What was done to the pod comes before what
-// follows from it.
+// endOf is how a Job with that pod ended. What was done to the pod precedes its
+// consequences.
 func endOf(job, p *object) (class, says string) {
 	if p != nil {
 		if class, says = disrupted(p); class != "" {

@@ -29,31 +29,31 @@ import (
 
 // Pool is the workers of one apply. It implements launch.Elsewhere.
 type Pool struct {
-	// Plan has the executor, Store takes what workers bring back.
+	// Plan has the executor, Store takes the workers' results.
 	Plan  *plans.Plan
 	Store *store.Store
-	// Hello is what each worker is told.
+	// Hello is sent to each worker.
 	Hello Hello
-	// Hard ends what is stopped at once.
+	// Hard cuts graceful stops short.
 	Hard context.Context
 
-	// Program is the path of mxflow here.
+	// Program is the local path of mxflow.
 	Program string
-	// Jobs marks the Jobs of Kubernetes. Hello.Owner would do for one machine: it is by
-	// path, which many people have alike.
+	// Jobs marks the Jobs of Kubernetes. Hello.Owner is unique only on one machine: it is
+	// a path, which many people share.
 	Jobs string
 
 	mu    sync.Mutex
 	slots []*slot
-	// copied are the hosts that it was copied to.
+	// copied are the hosts that mxflow was copied to.
 	copied map[string]error
 	// silence is Silence where it is zero.
 	silence time.Duration
 }
 
-// slot is one worker at a time.
+// slot has one worker at a time.
 type slot struct {
-	// starting is held while a worker is started, making while it carries out an order.
+	// starting is held while a worker is started, making while it executes an order.
 	starting, making sync.Mutex
 	mu               sync.Mutex
 	worker           *worker
@@ -75,11 +75,11 @@ type worker struct {
 	stdin io.WriteCloser
 	wire  *Wire
 	ready Ready
-	// has are the artifacts that it was sent or sent, by who makes a launch.
+	// has are the artifacts exchanged with it, used by the goroutine that makes a launch.
 	has map[string]bool
 	// from are its messages, until it is gone.
 	from chan Message
-	// gone is closed then, and class says how.
+	// gone is closed then, and class is how it was lost.
 	gone  chan struct{}
 	class string
 	why   error
@@ -98,7 +98,7 @@ func (w *worker) over() bool {
 // cluster is that of an executor of Kubernetes.
 func (p *Pool) cluster() *cluster { return &cluster{p.Plan.Executor, p.Jobs} }
 
-// slotAt is a slot, by its number from 0.
+// slotAt returns a slot by its number from 0.
 func (p *Pool) slotAt(n int) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *Pool) slotAt(n int) *slot {
 	return p.slots[n]
 }
 
-// all are the slots so far.
+// all returns the slots so far.
 func (p *Pool) all() []*slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,12 +172,12 @@ func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reas
 		return nil, err
 	}
 	w = &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &tail{}}
-	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe, which Wait closes under who reads.
+	// Not StdoutPipe, which Wait closes under its reader.
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -219,11 +219,11 @@ func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reas
 	}
 }
 
-// mostRestarts is how often a job that its scheduler took away before its worker was ready
-// is made again at once.
+// mostRestarts is how often a job that its scheduler removed before its worker was ready
+// is immediately recreated.
 const mostRestarts = 5
 
-// taken is a worker that was not started since its job was taken away.
+// taken is the error of a worker that was not started because its job was removed.
 type taken struct {
 	error
 	says string
@@ -231,10 +231,10 @@ type taken struct {
 
 func (t *taken) Unwrap() error { return t.error }
 
-// waitingAfter is when it is told that a worker is waited for.
+// waitingAfter is when waiting for a worker is reported.
 const waitingAfter = 5 * time.Second
 
-// unstarted is why a worker did not come to take orders.
+// unstarted is why a worker never took orders.
 func (p *Pool) unstarted(w *worker, argv []string) error {
 	says := w.said.text()
 	if says == "" && w.why != nil {
@@ -243,7 +243,7 @@ func (p *Pool) unstarted(w *worker, argv []string) error {
 	return &verdict.Fault{Reason: verdict.New(code.WorkerUnstarted, verdict.Text("command", strings.Join(argv, " ")), verdict.Text("says", says)).On(p.Plan.Executor.Kind)}
 }
 
-// command is what starts the worker of a slot, and completes what it is told.
+// command is what starts a slot's worker, and completes its Hello.
 func (p *Pool) command(ctx context.Context, n int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
 	x := p.Plan.Executor
 	program := x.Program
@@ -283,7 +283,7 @@ func (p *Pool) command(ctx context.Context, n int, hello *Hello, note func(verdi
 	return append(argv, "exec "+program+" worker"), nil
 }
 
-// asWritten is a path for a shell on another machine to read, where ~/ is the home there.
+// asWritten quotes a path for a shell on another machine, where ~/ is the home there.
 func asWritten(path string) string {
 	if under, is := strings.CutPrefix(path, "~/"); is {
 		return `"$HOME"/` + shell.Quote(under)
@@ -291,7 +291,7 @@ func asWritten(path string) string {
 	return shell.Quote(path)
 }
 
-// inPod is command for a slot of Kubernetes: it makes the Job and waits for its pod.
+// inPod is command for a slot of Kubernetes: it creates the Job and waits for its pod.
 func (p *Pool) inPod(ctx context.Context, n int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
 	c := p.cluster()
 	var err error
@@ -316,7 +316,7 @@ func (p *Pool) inPod(ctx context.Context, n int, hello *Hello, note func(verdict
 	return append(argv, "echo $$ > "+workerFile+"; exec "+program+" worker"), nil
 }
 
-// leave gives up the job of a worker that is gone, where nothing else does.
+// leave gives up the job of a lost worker, if nothing else does.
 func (p *Pool) leave(job string) {
 	if job != "" && p.Plan.Executor.Kind == plans.KubernetesExecutor {
 		_ = p.cluster().drop(context.WithoutCancel(p.Hard), job) // or else by Close
@@ -333,7 +333,7 @@ func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
 	said := &tail{}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stderr = in, said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
 	out, err := cmd.Output()
 	if err != nil {
 		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, said.last())
@@ -341,8 +341,8 @@ func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
 	return string(out), err
 }
 
-// copy brings mxflow to a folder of a host, once, where it is not there yet, and returns
-// the path as its shell reads it.
+// copy copies mxflow to a host's folder once, unless it is there, and returns the path
+// for its shell.
 func (p *Pool) copy(ctx context.Context, to []string, host, folder string) (string, error) {
 	program := folder + "/mxflow-" + p.Hello.Program[:16]
 	p.mu.Lock()
@@ -364,7 +364,8 @@ func (p *Pool) copy(ctx context.Context, to []string, host, folder string) (stri
 	if err != nil {
 		var file *os.File
 		if file, err = os.Open(p.Program); err == nil {
-			// Of those before it, none that may still run is removed. Small images have no find.
+			// Earlier copies that may still run are not removed. Small images have no
+			// find.
 			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && { find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} + || :; }", folder, program), file)
 			_ = file.Close()
 		}
@@ -378,7 +379,7 @@ func (p *Pool) copy(ctx context.Context, to []string, host, folder string) (stri
 	return program, err
 }
 
-// read takes what a worker says until it ends or says nothing for too long.
+// read reads a worker's messages until it ends or is silent for too long.
 func (w *worker) read(out *os.File, silence time.Duration) {
 	received := make(chan struct{}, 1)
 	ended := make(chan error, 1)
@@ -403,7 +404,7 @@ func (w *worker) read(out *os.File, silence time.Duration) {
 			}
 		}
 	}()
-	// A job waits in its queue as long as the scheduler likes.
+	// A job may wait in its queue indefinitely.
 	var silent <-chan time.Time
 	timer := time.NewTimer(silence)
 	defer timer.Stop()
@@ -440,15 +441,14 @@ func (w *worker) read(out *os.File, silence time.Duration) {
 	close(w.gone)
 }
 
-// endsWithin is how long the command of a worker may take to end once its output has.
+// endsWithin is how long a worker's command may take to end after its output has.
 const endsWithin = 30 * time.Second
 
-// end asks a worker to end, by the end of its input, and waits until it has or hard does.
+// end asks a worker to end by closing its input, and waits until it has or hard does.
 func (w *worker) end(hard context.Context) {
 	_ = w.stdin.Close()
 	if w.ready.Place == nil {
-		// It may still wait for a node, and so read nothing; srun gives up its place in the
-		// queue.
+		// It may still wait for a node, reading nothing; srun then leaves the queue.
 		_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGTERM)
 	}
 	kill := time.NewTimer(endsWithin)
@@ -467,7 +467,7 @@ func (w *worker) end(hard context.Context) {
 func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtime.Event)) (*launch.Done, error) {
 	var w *worker
 	for _, s := range p.all() {
-		// The place is that of one worker, and not only alike.
+		// The place must be that worker's own, not just an equal one.
 		if own := s.live(); own != nil && own.ready.Place == o.Record.Place {
 			w = own
 		}
@@ -484,7 +484,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 	for {
 		var m Message
 		select {
-		case m = <-w.from: // what it said before it was gone
+		case m = <-w.from: // what it sent before it was lost
 		default:
 			select {
 			case <-stopped:
@@ -525,14 +525,14 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 			return nil, failed(m.Failed, w)
 		case ctx.Err() != nil && (m.Stop || m.Done != nil || !m.Failed.IsZero()):
 			return nil, ctx.Err()
-		case m.Stop: // somebody else ended it
+		case m.Stop: // another process ended it
 			return nil, p.lost(w, launch.GoneEnded, nil)
 		}
 	}
 }
 
-// failed is what a worker could not do: what it refuses would be refused again, and else
-// the launch is lost.
+// failed is what a worker could not do: a refusal would be repeated, anything else loses
+// the launch.
 func failed(why verdict.Reason, w *worker) error {
 	if why.Code == code.WorkerRefuses {
 		return &verdict.Fault{Reason: why.On(w.ready.Place.Name)}
@@ -540,7 +540,7 @@ func failed(why verdict.Reason, w *worker) error {
 	return &launch.Gone{Why: why.On(w.ready.Place.Name)}
 }
 
-// send sends an order, after what it needs.
+// send sends an order, preceded by what it needs.
 func (p *Pool) send(w *worker, o *launch.Order) error {
 	var sums []string
 	if o.Record.Prompts != "" {
@@ -568,7 +568,7 @@ func (p *Pool) send(w *worker, o *launch.Order) error {
 	return nil
 }
 
-// lost is a launch that is lost with its worker, which is gone when this returns.
+// lost is the error for a launch lost with its worker, which is gone when this returns.
 func (p *Pool) lost(w *worker, class string, err error) error {
 	w.end(p.Hard)
 	says := w.said.last()
@@ -589,7 +589,7 @@ func (p *Pool) lost(w *worker, class string, err error) error {
 	return &launch.Gone{Why: verdict.New(code.LaunchGone, append(args, verdict.Text("class", class))...).On(w.ready.Place.Name)}
 }
 
-// whole checks that a result is what was sent, of the launch that was ordered, with all
+// whole checks that a result is complete: as sent, of the ordered launch, with everything
 // that its record names.
 func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
 	sum, err := Sum(m.Done)
@@ -628,7 +628,8 @@ func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
 	return nil
 }
 
-// Close ends all workers, and with them their jobs, also those that still wait for a node.
+// Close ends all workers, and with them their jobs, including those still waiting for a
+// node.
 func (p *Pool) Close() {
 	var all sync.WaitGroup
 	for _, s := range p.all() {
@@ -637,16 +638,16 @@ func (p *Pool) Close() {
 		}
 	}
 	all.Wait()
-	_, _ = p.Sweep(context.WithoutCancel(p.Hard)) // the next apply says what is left
+	_, _ = p.Sweep(context.WithoutCancel(p.Hard)) // the next apply reports what is left
 }
 
-// tail keeps the end of what a command says.
+// tail keeps the end of a command's output.
 type tail struct {
 	mu   sync.Mutex
 	said []byte
 }
 
-// mostSaid is how much of that is kept.
+// mostSaid is how many bytes of that are kept.
 const mostSaid = 4 << 10
 
 func (t *tail) Write(b []byte) (int, error) {

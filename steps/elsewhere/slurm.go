@@ -11,11 +11,11 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// jobName is the name of a slot's job: that of the state directory is in it, so that what
-// a killed apply left is found again.
+// jobName is the name of a slot's job. It contains that of the state directory, so
+// leftovers of a killed apply can be found.
 func (p *Pool) jobName(n int) string { return fmt.Sprintf("mxflow-%s-%d", p.Hello.Owner, n+1) }
 
-// Sweep cancels the jobs that an apply which was killed left, and returns their numbers.
+// Sweep cancels the jobs that a killed apply left, and returns their numbers.
 func (p *Pool) Sweep(ctx context.Context) (jobs []string, err error) {
 	switch p.Plan.Executor.Kind {
 	case plans.SSHExecutor:
@@ -38,21 +38,22 @@ func (p *Pool) Sweep(ctx context.Context) (jobs []string, err error) {
 	return jobs, err
 }
 
-// jobStates are the classes of a launch that was lost, by how Slurm says that its job ended.
+// jobStates are the classes of lost launches, by the final state that Slurm reports for
+// the job.
 var jobStates = map[string]string{
 	"PREEMPTED": launch.GonePreempted, "TIMEOUT": launch.GoneTime, "DEADLINE": launch.GoneTime, "NODE_FAIL": launch.GoneNode, "BOOT_FAIL": launch.GoneNode,
 	"CANCELLED": launch.GoneCancelled, "OUT_OF_MEMORY": launch.GoneMemory, "REQUEUED": launch.GoneRequeued, "PENDING": launch.GoneRequeued, "REQUEUE_HOLD": launch.GoneRequeued, "SPECIAL_EXIT": launch.GoneRequeued,
 }
 
-// endOfJob is the class of how a job ended, and what its scheduler says of it; empty where
-// that says nothing of its own. Slurm's controller forgets jobs after a while, accounting
-// does not, where there is some.
+// endOfJob is the class of how a job ended, and its scheduler's message; empty if the
+// scheduler has nothing to report. Slurm's controller forgets jobs after a while;
+// accounting, if enabled, does not.
 func (p *Pool) endOfJob(job string) (class, says string) {
 	if p.Plan.Executor.Kind == plans.KubernetesExecutor {
 		return p.cluster().ended(context.WithoutCancel(p.Hard), job)
 	}
 	if job == os.Getenv("SLURM_JOB_ID") {
-		return "", "" // workers are steps of the job that mxflow is in
+		return "", "" // workers are steps of mxflow's own job
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.Hard), patience)
 	defer cancel()
@@ -62,11 +63,11 @@ func (p *Pool) endOfJob(job string) (class, says string) {
 		return word
 	}
 	for {
-		// Not --json, which lists other jobs too and has other types in each release.
+		// Not --json, which lists other jobs too and whose types differ between releases.
 		now := state("squeue", "--noheader", "--states=all", "--format=%T", "--jobs="+job)
 		switch now {
 		case "COMPLETING", "RUNNING":
-			// It is not said yet how it ends.
+			// The final state is not available yet.
 			select {
 			case <-time.After(stateEvery):
 				continue
@@ -80,5 +81,5 @@ func (p *Pool) endOfJob(job string) (class, says string) {
 	}
 }
 
-// stateEvery is how often Slurm is asked for the state of a job that ends.
+// stateEvery is how often Slurm is polled for the state of an ending job.
 const stateEvery = 250 * time.Millisecond

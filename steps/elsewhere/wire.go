@@ -19,25 +19,25 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// Version is that of what both sides say; both are one program, so it tells other
-// programs apart.
+// Version is the protocol's version; both sides are the same program, so it only detects
+// other programs.
 const Version = 1
 
 const (
-	// aliveEvery is how often each side says that it is there, and Silence how long the
-	// other may say nothing before it counts as gone.
+	// aliveEvery is how often each side sends a sign of life, and Silence how long the
+	// other may be silent before it counts as gone.
 	aliveEvery = 10 * time.Second
 	Silence    = time.Minute
-	// mostNoise is how much a login may print before the worker's first line, longest how
-	// long one message is, in bytes.
+	// mostNoise is how much a login may print before the worker's first line, longest the
+	// maximum size of one message, in bytes.
 	mostNoise, longest = 256 << 10, 1 << 30
 )
 
-// Message is one line of what is said, and the bytes after it.
+// Message is one line of the protocol, and the bytes after it.
 type Message struct {
-	// MXFlow is Version; a line without it is none of ours.
+	// MXFlow is Version; a line without it is not a message.
 	MXFlow int `json:"mxflow"`
-	// One of these is set; none says that the side is there.
+	// One of these is set; none is a sign of life.
 	Hello  *Hello         `json:"hello,omitempty"`
 	Ready  *Ready         `json:"ready,omitempty"`
 	Order  *launch.Order  `json:"order,omitempty"`
@@ -47,39 +47,39 @@ type Message struct {
 	Failed verdict.Reason `json:"failed,omitzero"`
 	// Sum is the digest of an artifact that follows, or of Done's text.
 	Sum string `json:"sum,omitempty"`
-	// Bytes follow.
+	// Bytes is the number of bytes that follow.
 	Bytes int `json:"bytes,omitempty"`
 
 	Data []byte `json:"-"`
 }
 
-// Hello is what a worker has to know before its first order. It is written nowhere: what
-// is sensitive is among the inputs.
+// Hello is what a worker must know before its first order. It is not stored anywhere: the
+// inputs include sensitive ones.
 type Hello struct {
-	// Dir is the folder that mxflow works in, and Plan the plan's path from there.
+	// Dir is mxflow's working folder, and Plan the plan's path from there.
 	Dir  string `json:"dir"`
 	Plan string `json:"plan"`
-	// Inputs are what the plan was loaded with, Digest what it came out as.
+	// Inputs are what the plan was loaded with, Digest the resulting plan's digest.
 	Inputs plans.Inputs `json:"inputs"`
 	Digest string       `json:"digest"`
-	// Seal is the key by which sensitive values are told apart.
+	// Seal is the key that distinguishes sensitive values.
 	Seal []byte `json:"seal"`
 	// Owner marks what is started.
 	Owner string `json:"owner"`
 	// Program is the digest of mxflow.
 	Program string `json:"program"`
-	// Host, Devices, Job and its Slot, from 1, are where the worker stands, as far as who
-	// starts it knows.
+	// Host, Devices, Job and its Slot, from 1, are where the worker runs, as far as its
+	// starter knows.
 	Host    string   `json:"host,omitempty"`
 	Devices []string `json:"devices,omitempty"`
 	Job     string   `json:"job,omitempty"`
 	Slot    int      `json:"slot,omitempty"`
 }
 
-// Ready is a worker that takes orders.
+// Ready announces a worker that takes orders.
 type Ready struct {
 	Place *ledger.Place `json:"place"`
-	// Job is that of the scheduler; empty where there is none.
+	// Job is the scheduler's; empty if there is none.
 	Job string `json:"job,omitempty"`
 }
 
@@ -88,7 +88,7 @@ type Wire struct {
 	mu  sync.Mutex
 	out io.Writer
 	in  *bufio.Reader
-	// noise is what was read before the first message.
+	// noise is the bytes read before the first message.
 	noise int
 	began bool
 }
@@ -111,7 +111,7 @@ func (w *Wire) Send(m Message) error {
 	return err
 }
 
-// Receive reads the next message. What a login prints before the first is passed over.
+// Receive reads the next message. Output of a login before the first is skipped.
 func (w *Wire) Receive() (m Message, err error) {
 	for {
 		line, err := w.line()
@@ -136,7 +136,7 @@ func (w *Wire) Receive() (m Message, err error) {
 			return m, damaged{err}
 		}
 		w.began = true
-		// Room is made as bytes arrive, and not on the word of who sends them.
+		// Memory is allocated as bytes arrive, not by the announced size.
 		m.Data, err = io.ReadAll(io.LimitReader(w.in, int64(m.Bytes)))
 		if err == nil && len(m.Data) < m.Bytes {
 			err = io.ErrUnexpectedEOF
@@ -145,7 +145,7 @@ func (w *Wire) Receive() (m Message, err error) {
 	}
 }
 
-// line reads up to the end of a line, within bounds.
+// line reads to the end of a line, up to a limit.
 func (w *Wire) line() (line []byte, err error) {
 	for {
 		part, err := w.in.ReadSlice('\n')
@@ -159,7 +159,7 @@ func (w *Wire) line() (line []byte, err error) {
 	}
 }
 
-// StayAlive says that this side is there until done is closed.
+// StayAlive sends signs of life until done is closed.
 func (w *Wire) StayAlive(done <-chan struct{}) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
@@ -175,17 +175,17 @@ func (w *Wire) StayAlive(done <-chan struct{}) {
 	}
 }
 
-// damaged is something received that is not what was sent.
+// damaged is the error for received data that differ from what was sent.
 type damaged struct{ error }
 
-// Sum is the digest of a result and of the artifacts that come before it.
+// Sum is the digest of a result and of the artifacts before it.
 func Sum(d *launch.Done) (string, error) {
 	text, err := json.Marshal(d)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }
 
-// ProgramSum is the digest of the program that runs.
+// ProgramSum is the digest of the running program.
 func ProgramSum() (path, sum string, err error) {
 	if path, err = os.Executable(); err != nil {
 		return "", "", err

@@ -20,13 +20,13 @@ import (
 type Arms struct {
 	Candidate, Parent *variant.Variant
 	References        map[plans.Against]*variant.Variant
-	// Gone is what cannot be started any more, and so is not a variant.
+	// Gone are arms that can no longer be started, and so have no variant.
 	Gone map[plans.Against]decide.Arm
 }
 
-// Distinct lists the variants to launch, parent first: A is the parent and B
-// the candidate of ABBA. A reference is an arm of its own only where it is wanted and
-// no other is the same variant.
+// Distinct lists the variants to launch, parent first: A is the parent and B the
+// candidate of ABBA. A reference is its own arm only if it is wanted and no other is the
+// same variant.
 func (a Arms) Distinct(wanted func(plans.Against) bool) []*variant.Variant {
 	out := []*variant.Variant{a.Parent, a.Candidate}
 	for _, against := range plans.References {
@@ -38,13 +38,13 @@ func (a Arms) Distinct(wanted func(plans.Against) bool) []*variant.Variant {
 	return out
 }
 
-// Arms resolves a feature's candidate, its parent and the baseline from what
-// is accepted so far, on the engine that the feature is measured on. It returns
-// runtime.ErrUndecided while that is not known.
+// Arms resolves a feature's candidate, its parent and the baseline, given what is
+// accepted so far, on the engine that the feature is measured on. It returns
+// runtime.ErrUndecided while that is unknown.
 func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	key := foreseenArms{feature: f}
 	if !OnBaseline(f) {
-		key.node = s.Node // it depends on what has come out until then
+		key.node = s.Node // it depends on the outcomes so far
 	}
 	if s.Foreseen != nil {
 		if known, ok := s.Foreseen.Load(key); ok {
@@ -57,14 +57,14 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	return a, err
 }
 
-// OnBaseline reports whether a feature's arms follow from the plan alone, whatever comes
-// out before it.
+// OnBaseline reports whether a feature's arms follow from the plan alone, whatever the
+// earlier outcomes.
 func OnBaseline(f *plans.Feature) bool {
 	return f.BuildsOn.Kind == plans.OnBaseline && f.Of == "" && f.Choose == nil
 }
 
-// foreseenArms and foreseenReference are the keys by which a preview keeps variants: of
-// a feature as a node sees it, and what is held against on an engine.
+// foreseenArms and foreseenReference are the keys under which a preview caches variants:
+// those of a feature as a node sees it, and a reference on an engine.
 type (
 	foreseenArms struct {
 		feature *plans.Feature
@@ -95,8 +95,8 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error
 	return a, err
 }
 
-// lastAccepted adds what was accepted last, before the baseline became what it is: the
-// baseline itself where nothing was. It is started as it was or not at all.
+// lastAccepted adds what was accepted last before the baseline changed: the baseline
+// itself if nothing was. It is started as it was or not at all.
 func (l *Lab) lastAccepted(s *runtime.Scope, a *Arms) {
 	root := a.References[plans.Root]
 	was := l.acceptedBefore(root)
@@ -131,7 +131,7 @@ func (l *Lab) acceptedBefore(root *variant.Variant) *decide.LastAccepted {
 	return was
 }
 
-// asItWas is the variant of a launch by the plan as it is, at the commits of then.
+// asItWas is the variant of a launch by the present plan, at the commits of that time.
 func (l *Lab) asItWas(s *runtime.Scope, then *ledger.Launch) (*variant.Variant, error) {
 	over := &plans.KnobValue{Name: string(plans.LastAccepted), Parts: map[string][]*plans.Block{}}
 	for _, key := range slices.Sorted(maps.Keys(then.Engine)) {
@@ -159,7 +159,7 @@ func (l *Lab) resolveArm(s *runtime.Scope, arm decide.Arm) (*variant.Variant, er
 	return l.ResolveWith(s, arm.Name, arm.Engine, arm.Set, arm.Over)
 }
 
-// reference is an arm that all features on an engine have in common.
+// reference is an arm that all features on an engine share.
 func (l *Lab) reference(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
 	key := foreseenReference{arm.Name, arm.Engine}
 	if s.Foreseen != nil {
@@ -174,7 +174,7 @@ func (l *Lab) reference(s *runtime.Scope, arm decide.Arm) (*variant.Variant, err
 	return v, err
 }
 
-// Keyed are arms as deciding knows them.
+// Keyed returns arms as steps/decide knows them.
 func (a Arms) Keyed() decide.Arms {
 	arm := func(v *variant.Variant) decide.Arm {
 		return decide.Arm{Name: v.Name, Engine: v.Engine, Set: v.Set, Over: v.Over, Key: v.Key, Knobs: v.Knobs}
@@ -205,7 +205,7 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 	return v
 }
 
-// goals are what the plan asks for, worked out once.
+// goals are the plan's goals, computed once.
 func (l *Lab) goals() map[string]ledger.Goal {
 	l.asking.Do(func() { l.asked = decide.Goals(l.Plan) })
 	return l.asked

@@ -14,10 +14,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// cacheFolders are the variables by which engines and their compilers are told
-// where to keep what they compiled. XDG_CACHE_HOME and HF_HOME are not among
-// them on purpose: models are downloaded there. Any engine gets all of them: one
-// that does not know a variable does not look at it.
+// cacheFolders are the variables that tell engines and their compilers where to keep
+// compiled artifacts. XDG_CACHE_HOME and HF_HOME are deliberately absent: models are
+// downloaded there. Every engine gets all of them: one that does not know a variable
+// ignores it.
 var cacheFolders = []struct{ variable, folder string }{
 	{"VLLM_CACHE_ROOT", "vllm"}, // torch.compile artifacts of vLLM, autotuner results
 	{"SGLANG_CACHE_DIR", "sglang"},
@@ -54,8 +54,8 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	if err != nil {
 		return failed("engine", "start", "no folder for its caches: %v", err)
 	}
-	// A cold launch gets a folder of its own: what a container wrote as another
-	// user could not be removed, and would make it warm.
+	// A cold launch gets its own folder: what a container wrote as another user could not
+	// be removed, and would make it warm.
 	name := key
 	if c.State == "cold" {
 		name = path.Join(key+"-cold", runtime.FileName(record.ID)+"-"+runtime.ShortID(record.ID, record.Started, record.Order))
@@ -92,8 +92,8 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	return nil
 }
 
-// warmed reports whether a launch of this variant went through with these
-// caches: one that broke may have compiled half of it.
+// warmed reports whether a launch of this variant succeeded with these caches: one that
+// broke may have compiled only half.
 func (l *Lab) warmed(dir, key string) bool {
 	if _, err := os.Stat(dir); err != nil || l.Store == nil {
 		return false
@@ -103,7 +103,7 @@ func (l *Lab) warmed(dir, key string) bool {
 	})
 }
 
-// clearOld removes the caches of earlier cold launches as far as it may.
+// clearOld removes the caches of earlier cold launches as far as it can.
 func clearOld(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

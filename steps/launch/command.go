@@ -17,22 +17,20 @@ import (
 )
 
 const (
-	// aCommand is what a failure of one is about.
+	// aCommand is the subject of a command's failures.
 	aCommand = "command"
-	// outputEvery is how often a command that runs is looked at for how much it
-	// has printed.
+	// outputEvery is how often a running command is checked for how much it has printed.
 	outputEvery = 250 * time.Millisecond
-	// failedOutput is how much of the output of a command that failed is put into
-	// its log, in bytes.
+	// failedOutput is how much of a failed command's output is copied to its log, in
+	// bytes.
 	failedOutput = 1 << 20
 )
 
-// outPath is where a launch keeps what a command printed to standard output, or
-// wrote to its file. It is beside the log.
+// outPath is where a launch keeps a command's standard output, or the file it wrote:
+// beside the log.
 func outPath(log string) string { return log + ".out" }
 
-// stdoutOf is the file that gets standard output; empty where it belongs into
-// the log.
+// stdoutOf is the file for standard output; empty if it goes to the log.
 func stdoutOf(c *variant.Command, log string) string {
 	if c == nil || c.File != "" {
 		return ""
@@ -44,16 +42,16 @@ func stdoutOf(c *variant.Command, log string) string {
 type commandUse struct {
 	// of is nil where the engine is a server.
 	of *variant.Command
-	// dir is where it works, before its output file as it was at the start, nil
-	// where there was none.
+	// dir is its working directory, before its output file as it was at the start, nil if
+	// there was none.
 	dir    string
 	before os.FileInfo
-	// started is when it was, and running is closed once its instance is known.
+	// started is when it was started, and running is closed once its instance is known.
 	started time.Time
 	running chan struct{}
 }
 
-// useOf looks at the file that a command is going to write.
+// useOf inspects the file that a command is going to write.
 func useOf(c *variant.Command, dir string) commandUse {
 	u := commandUse{of: c, dir: dir, running: make(chan struct{})}
 	if c != nil && c.File != "" {
@@ -62,24 +60,24 @@ func useOf(c *variant.Command, dir string) commandUse {
 	return u
 }
 
-// discard removes what standard output was kept in: by then it is an artifact or
-// part of the log, both without sensitive values.
+// discard removes the file that kept standard output: by then it is an artifact or part
+// of the log, both redacted.
 func (u commandUse) discard(log string) {
 	if u.of != nil {
 		_ = os.Remove(outPath(log))
 	}
 }
 
-// Execute waits until a command that was started has ended, and completes the
-// launch's record with what it printed. Standard output goes into the log as well,
-// for those who look for evidence there. The error is a *engine.Failure, or ctx's.
+// Execute waits until a started command has ended, and completes the launch's record with
+// its output. Standard output goes to the log as well, for evidence. The error is an
+// *engine.Failure, or ctx's.
 func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 	out := outPath(st.Inst.LogPath())
 	err := st.await(ctx, c, out)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// What it left behind ends before its output is read, and cannot add to it.
+	// Leftover processes end before its output is read, and cannot add to it.
 	_ = st.Inst.Stop(ctx) // Stop says it again where it cannot
 	if c.File == "" {
 		limit := int64(variant.MaxOutput)
@@ -129,7 +127,7 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 			if exit := st.Inst.Exit(); exit == nil || exit.Code != 0 || exit.Signal != "" {
 				return st.unfinished("it failed")
 			}
-			st.settleLog(ctx) // its last lines may be under way
+			st.settleLog(ctx) // its last lines may not have arrived yet
 			err := w.look(ended)
 			if err == nil {
 				st.Record.Windows, err = w.all(ended)
@@ -142,18 +140,18 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 	}
 }
 
-// unfinished is a command that did not come to a good end, with its last words.
+// unfinished is a command that did not succeed, with its last words.
 func (st *Started) unfinished(format string, args ...any) *engine.Failure {
 	tail := logscan.Tail(st.Inst.LogPath(), 15)
 	if len(tail) == 0 {
-		// Some say on standard output what went wrong.
+		// Some report errors on standard output.
 		tail = logscan.Tail(outPath(st.Inst.LogPath()), 15)
 	}
 	return &engine.Failure{Of: aCommand, Op: "finish", Reason: fmt.Sprintf(format, args...), Exit: st.Inst.Exit(), LogTail: tail}
 }
 
-// unmeasured is a command that ended well and left nothing to go by. It has not
-// crashed, so there is no exit.
+// unmeasured is a command that ended well but left no numbers. It has not crashed, so
+// there is no exit.
 func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.Inst.LogPath(), 15)}
 	if len(text) > 0 {
@@ -162,8 +160,7 @@ func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.F
 	return f
 }
 
-// collect keeps the output of a command that ended well and takes its metrics
-// out.
+// collect keeps the output of a command that ended well and extracts its metrics.
 func (st *Started) collect(ctx context.Context, c *variant.Command, out string) error {
 	if c.File != "" {
 		if err := st.fetch(c, out); err != nil {
@@ -178,7 +175,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 	if err != nil {
 		return st.unmeasured(nil, "%v", err)
 	}
-	// Kept as it is, so that it can be decided again, also where it is garbage.
+	// Kept unchanged, even if it is garbage, so it can be decided again.
 	if len(text) > 0 {
 		if st.Record.Output, err = st.Lab.Store.Put(text); err != nil {
 			return fmt.Errorf("cannot keep the output of the command: %w", err)
@@ -198,8 +195,8 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 	return nil
 }
 
-// fetch copies the file that the command wrote. One that was there before and
-// was not written since is of another execution.
+// fetch copies the file that the command wrote. One that existed before and was not
+// rewritten is from another execution.
 func (st *Started) fetch(c *variant.Command, out string) error {
 	path, before := c.Path(st.command.dir), st.command.before
 	info, err := os.Stat(path)

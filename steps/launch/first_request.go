@@ -19,18 +19,17 @@ import (
 )
 
 const (
-	// firstPrompt is one token or two in any vocabulary. No prompt of a workload
-	// begins like it, so that no cache has anything of it to give.
+	// firstPrompt is one or two tokens in any vocabulary. No workload prompt starts with
+	// it, so no cache can profit from it.
 	firstPrompt = "Hello"
-	// firstTimeout is how long the first request may take where the plan does
-	// not say: kernels may be compiled then.
+	// firstTimeout is how long the first request may take if the plan does not say:
+	// kernels may be compiled then.
 	firstTimeout = 10 * time.Minute
 )
 
-// firstRequest asks an engine that says it is ready for one token: some say so
-// before they can. Its time is a metric of the launch, since what is compiled
-// just in time is compiled now; the first request of a workload, whose shapes are
-// others, keeps its own limit.
+// firstRequest asks an engine that reports ready for one token: some report it too early.
+// Its time is a metric of the launch, as kernels are compiled just in time now; the first
+// request of a workload, with other shapes, keeps its own limit.
 func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 	if !answers(v.Spec) {
 		return nil
@@ -42,8 +41,8 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}
 	sample, waited, err := st.patiently(ctx, r, limit)
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
-		// Some servers have chat alone. If they have neither, the first error
-		// says more.
+		// Some servers have only chat. If they have neither, the first error is more
+		// useful.
 		r.API = openai.Chat
 		if chat, chatErr := st.Client.Stream(ctx, r); chatErr == nil {
 			sample, err, st.API = chat, nil, openai.Chat
@@ -61,7 +60,7 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 	return nil
 }
 
-// mark notes how far the log of a server has come when the first request goes out.
+// mark records the position in a server's log when the first request is sent.
 func (st *Started) mark(ctx context.Context, spec engine.Spec) error {
 	path := st.Inst.LogPath()
 	if path == "" || !answers(spec) {
@@ -76,9 +75,9 @@ func (st *Started) mark(ctx context.Context, spec engine.Spec) error {
 	return nil
 }
 
-// patiently sends a request again for as long as the server says when to come
-// back and the limit allows: it is busy and not broken. Waited is the time from
-// the first send to the last one.
+// patiently sends a request again for as long as the server says when to come back and
+// the limit allows: it is busy, not broken. Waited is the time from the first send to the
+// last.
 func (st *Started) patiently(ctx context.Context, r openai.Request, limit time.Duration) (sample measure.Sample, waited time.Duration, err error) {
 	began := time.Now()
 	for {
@@ -96,7 +95,7 @@ func (st *Started) patiently(ctx context.Context, r openai.Request, limit time.D
 	}
 }
 
-// answers reports whether an engine is a server that can be asked.
+// answers reports whether an engine is a server that takes requests.
 func answers(spec engine.Spec) bool {
 	kind, ok := kinds.Lookup(spec.Kind)
 	if spec.Profile != nil {
@@ -112,7 +111,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// hint says what to look at after an answer that refuses the request itself.
+// hint says what to check after an answer that rejects the request itself.
 func (st *Started) hint(ctx context.Context, err error) string {
 	switch status := statusOf(err); {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -134,19 +133,19 @@ func (st *Started) hint(ctx context.Context, err error) string {
 	return ""
 }
 
-// lookAlive asks for the end of a server of which mxflow is not told, so that
-// Exited and Exit know of it.
+// lookAlive checks whether a server has ended that mxflow is not notified of, so Exited
+// and Exit know.
 func (st *Started) lookAlive() {
 	if c, ok := st.Inst.(engine.Checker); ok {
 		_ = c.Alive(context.Background()) // limits itself
 	}
 }
 
-// Fresh reports whether the launch was a start of its own.
+// Fresh reports whether the launch started the engine.
 func Fresh(about map[string]string) bool { return about["fresh"] != "no" }
 
-// keepStartup records the time until the engine was ready, which exists only
-// where there was a start and it came to its end.
+// keepStartup records the time until the engine was ready, which exists only if there was
+// a start and it completed.
 func (st *Started) keepStartup() {
 	if took := st.Inst.Startup(); took > 0 {
 		st.perLaunch("startup_s", took.Seconds())

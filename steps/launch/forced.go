@@ -17,11 +17,11 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// environLimit bounds the question for an engine's environment.
+// environLimit bounds the query for an engine's environment.
 const environLimit = 10 * time.Second
 
-// unforced looks in the command and the environment of an engine that runs for what
-// makes it take drafted tokens by force.
+// unforced checks the command and environment of a running engine for settings that force
+// it to accept drafted tokens.
 func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 	command := append(slices.Clone(v.Spec.Command), slices.Sorted(maps.Values(st.Inst.About()))...)
 	by := kinds.ForcedBy(strings.Join(command, " "))
@@ -33,9 +33,9 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 	}
 }
 
-// environ is what is known of the environment of an engine's processes: what the plan
-// sets, what a command sees where the engine lives, and what its processes were started
-// with, since a script may set more.
+// environ is the known environment of an engine's processes: what the plan sets, what a
+// command sees where the engine runs, and what its processes were started with, as a
+// script may set more.
 func (st *Started) environ(ctx context.Context, spec engine.Spec) (all []string) {
 	for name, value := range spec.Env {
 		all = append(all, name+"="+value)
@@ -50,14 +50,14 @@ func (st *Started) environ(ctx context.Context, spec engine.Spec) (all []string)
 	}
 	if own, ok := st.Inst.(engine.Resident); ok {
 		for _, pid := range own.PIDs() {
-			out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // of others than Linux, nothing
+			out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // none for processes of other systems than Linux
 			all = append(all, strings.Split(string(out), "\x00")...)
 		}
 	}
 	return all
 }
 
-// loggedForce looks for the same in the engine's log, which has come to its end.
+// loggedForce checks the engine's complete log for the same.
 func (st *Started) loggedForce() {
 	if st.Inst.LogPath() == "" {
 		return
@@ -68,7 +68,7 @@ func (st *Started) loggedForce() {
 	}
 	n, err := scan.Expressions(kinds.ForcedLines)
 	if err != nil || scan.File(st.Inst.LogPath()) != nil {
-		return // what looks for evidence says why the log cannot be read
+		return // the evidence check reports why the log cannot be read
 	}
 	if found := scan.Found(n); found.Count > 0 {
 		st.invalidate(verdict.New(code.ForcedLogged, verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))

@@ -24,11 +24,11 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// freeEvery is how often an occupied GPU is looked at again: nvidia-smi takes up
-// to a second of a core without persistence mode.
+// freeEvery is how often an occupied GPU is polled: nvidia-smi takes up to a second of a
+// core without persistence mode.
 const freeEvery = time.Second
 
-// gpuUse is what a launch uses of the machine's GPUs.
+// gpuUse is a launch's use of the machine's GPUs.
 type gpuUse struct {
 	Config variant.GPU
 	gpus   []gpu.GPU
@@ -41,7 +41,7 @@ func (u gpuUse) UUIDs() (out []string) {
 	return out
 }
 
-// Watched is what telemetry looks at of them.
+// Watched is what telemetry watches of them.
 func (u gpuUse) Watched() telemetry.Config {
 	return telemetry.Config{GPUs: u.UUIDs(), Ignore: u.Config.Ignore, IdleMiB: u.Config.IdleMB}
 }
@@ -50,8 +50,8 @@ func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
 	return gpu.Foreign(ctx, u.UUIDs(), u.Config.Ignore, u.Config.IdleMB)
 }
 
-// gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
-// waits until nobody else computes there. The error says who is in the way.
+// gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and waits
+// until nobody else computes there. The error names who is in the way.
 func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant, on *ledger.Place) (u gpuUse, err error) {
 	note := func(what verdict.Reason) {
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
@@ -78,8 +78,8 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 	return u, u.calm(ctx, note)
 }
 
-// Unified reports whether a GPU of this machine shares the host's memory. Where they
-// cannot be listed, nothing is reported: apply will say why.
+// Unified reports whether a GPU of this machine shares the host's memory. It is false if
+// they cannot be listed: apply will report why.
 func Unified() bool {
 	list, _ := gpu.List(context.Background())
 	return slices.ContainsFunc(list, gpu.GPU.Unified)
@@ -91,7 +91,7 @@ type gpuHold struct {
 	locks map[string]*gpu.Lock
 }
 
-// lockGPUs locks what this apply does not hold yet.
+// lockGPUs locks the GPUs that this apply does not hold yet.
 func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason)) error {
 	l.gpus.mu.Lock()
 	defer l.gpus.mu.Unlock()
@@ -115,9 +115,9 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 	return nil
 }
 
-// gpuAfter waits until the engine's memory is given back, so that the next
-// launch starts with all of it. Whoever is still there then was beside the
-// engine, which makes the launch one on a shared GPU.
+// gpuAfter waits until the engine's memory is freed, so the next launch starts with all
+// of it. A process still there then ran beside the engine, which makes the launch one on
+// a shared GPU.
 func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	if len(u.gpus) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func gpuWait(c code.Code, wait time.Duration, until string) verdict.Reason {
 	return verdict.New(c, verdict.Dur("wait", wait), verdict.Text("until", until))
 }
 
-// calm waits until the GPUs are as the plan wants them before a launch.
+// calm waits until the GPUs meet the plan's conditions for a launch.
 func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
 	c := u.Config
 	if c.MaxTemperature == 0 && c.MaxPower == 0 && c.MinClock == 0 && c.MaxClock == 0 {
@@ -166,8 +166,8 @@ func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
 	return err
 }
 
-// gpusOf finds out which of this machine's GPUs a variant uses. A GPU that the
-// plan names and that is not there is an error.
+// gpusOf determines which of this machine's GPUs a variant uses. A GPU that the plan
+// names but does not exist is an error.
 func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse, err error) {
 	var block *plans.Block
 	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["gpu"]) > 0 {
@@ -210,8 +210,7 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	return u, err
 }
 
-// namesMIG reports whether a part of a GPU is asked for, so that the GPU must be
-// found.
+// namesMIG reports whether a part of a GPU is requested, so the GPU must be found.
 func namesMIG(spec engine.Spec, devices *[]string) bool {
 	visible, _ := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
 	asked := visible
@@ -223,12 +222,12 @@ func namesMIG(spec engine.Spec, devices *[]string) bool {
 	return strings.Contains(asked, "MIG-")
 }
 
-// usesGPU reports whether an engine may be on a GPU of this machine at all.
+// usesGPU reports whether an engine may use a GPU of this machine at all.
 func usesGPU(spec engine.Spec) bool {
 	return spec.Kind != "embedded" && local(spec) && (spec.Docker == nil || spec.Docker.GPUs != nil)
 }
 
-// local reports whether an engine runs on this machine, as far as is known.
+// local reports whether an engine runs on this machine, as far as known.
 func local(spec engine.Spec) bool {
 	host := os.Getenv("DOCKER_HOST")
 	switch {
@@ -258,8 +257,8 @@ func remote(own, inherited string) bool {
 	return !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") && !strings.HasPrefix(rest, "[::1]")
 }
 
-// chosen are the GPUs that a Spec asks for; sure is false where it cannot be
-// told which they are and all are taken.
+// chosen are the GPUs that a Spec requests; sure is false if they cannot be determined
+// and all are taken.
 func chosen(spec engine.Spec, all []gpu.GPU, parents map[string]string) (list []gpu.GPU, sure bool, err error) {
 	switch {
 	case spec.Docker != nil:
@@ -277,8 +276,8 @@ func chosen(spec engine.Spec, all []gpu.GPU, parents map[string]string) (list []
 	return list, sure, nil
 }
 
-// containerGPUs reads a docker block's gpus: "all", a number, or a list. A number
-// takes the first ones, as the runtime does.
+// containerGPUs reads a docker block's gpus: "all", a number, or a list. A number takes
+// the first ones, as the runtime does.
 func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GPU, error) {
 	switch asked := gpus.(type) {
 	case string:

@@ -13,12 +13,12 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// changers are words in flags by which an engine serves another model than its config
-// describes, or on other machines' GPUs too.
+// changers are words in flags that make an engine serve another model than its config
+// describes, or use other machines' GPUs too.
 var changers = []string{"override", "nnodes", "node-rank", "num-nodes"}
 
-// limitBy finds out what bounds a launch. Where that is not known its metadata say why,
-// and so does a note where the plan itself names the config.
+// limitBy determines what limits a launch. If unknown, its metadata say why, and so does
+// a note if the plan itself names the config.
 func limitBy(v *variant.Variant, st *Started, doc *metadata.Document) *limit.Basis {
 	basis, err := basisOf(v, doc)
 	if err == nil {
@@ -69,12 +69,12 @@ func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
 	return basis, err
 }
 
-// cacheSlack is how far what an engine says of its KV cache may be off the model's config:
-// blocks are not always full.
+// cacheSlack is how far the KV cache that an engine reports may differ from the model's
+// config: blocks are not always full.
 const cacheSlack = 1.25
 
-// implausible notes where what the engine says of its KV cache contradicts the model's
-// config: so many bytes for so many tokens, of one GPU.
+// implausible notes if the KV cache that the engine reports contradicts the model's
+// config: so many bytes for so many tokens, on one GPU.
 func (st *Started) implausible() {
 	if st.Limit == nil || st.Limit.Model == nil || len(st.Limit.GPUs) != 1 {
 		return

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// loadingEvery is how often a start is looked at, for who waits for it. A start
-	// that is faster shows nothing, and nobody asks for its GPUs.
+	// loadingEvery is how often a start's progress is checked. A faster start shows
+	// nothing, and its GPUs are not queried.
 	loadingEvery = time.Second
 	// memoryEvery is how often nvidia-smi prints the memory of its GPUs.
 	memoryEvery = 2 * time.Second
 )
 
-// loading tells how a start comes along until it is stopped, as events that have all
-// else of ev. With a stage under way until then; else the log shows which.
+// loading reports the progress of a start until it is stopped, as events that otherwise
+// equal ev. If a stage is given it is the current one until then; else the log shows it.
 func (st *Started) loading(ctx context.Context, ev runtime.Event, stage kinds.Stage, emit func(runtime.Event)) (stop func()) {
 	if len(st.Kind.Ready) == 0 || st.Inst.LogPath() == "" {
 		return func() {}
@@ -70,14 +70,14 @@ func (st *Started) loading(ctx context.Context, ev runtime.Event, stage kinds.St
 	}
 }
 
-// gpuMemory is what is in use on the GPUs of a launch, as last read. The zero value is
+// gpuMemory is the memory in use on the GPUs of a launch, as last read. The zero value is
 // ready to use.
 type gpuMemory struct {
 	mu   sync.Mutex
 	last map[string]gpu.GPU
 }
 
-// watch reads until ctx ends. What cannot be read is not known, which stops nobody.
+// watch reads until ctx ends. What cannot be read is unknown, which stops nothing.
 func (m *gpuMemory) watch(ctx context.Context, uuids []string) {
 	s, err := gpu.NewStream(ctx, uuids)
 	if err != nil {
@@ -96,10 +96,10 @@ func (m *gpuMemory) watch(ctx context.Context, uuids []string) {
 	})
 }
 
-// gbPerMiB makes GB of nvidia-smi's unit.
+// gbPerMiB converts nvidia-smi's unit to GB.
 const gbPerMiB = (1 << 20) / 1e9
 
-// sum is what is in use and what there is of all, in GB; 0 where that is not known.
+// sum is the memory in use and in total over all GPUs, in GB; 0 if unknown.
 func (m *gpuMemory) sum() (used, total float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

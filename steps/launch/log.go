@@ -14,20 +14,19 @@ import (
 )
 
 const (
-	// quietLog is how long a log that comes from a container must not have grown
-	// before it is read, and lateLines how long is waited for that, and for lines
-	// that must be seen.
+	// quietLog is how long a log from a container must not have grown before it is read,
+	// and lateLines the maximum wait for that, and for lines that must be seen.
 	quietLog  = 300 * time.Millisecond
 	lateLines = 3 * time.Second
 	logLook   = 50 * time.Millisecond
 )
 
-// lagging reports whether the engine's log comes to its file through others, a
-// daemon or a network, and so later than the answers that it is about.
+// lagging reports whether the engine's log reaches its file through a daemon or a
+// network, and so later than the answers that it is about.
 func (st *Started) lagging() bool { return st.How != "process" && st.Inst.LogPath() != "" }
 
-// settleLog waits until a lagging log has come to rest: what must not be seen may
-// still be under way.
+// settleLog waits until a lagging log is quiet: lines that must not be seen may still
+// arrive.
 func (st *Started) settleLog(ctx context.Context) {
 	if !st.lagging() {
 		return
@@ -40,8 +39,8 @@ func (st *Started) settleLog(ctx context.Context) {
 	}
 }
 
-// ScanProof looks for the evidence in the engine's log. Where the log lags it
-// gives lines that must be seen some time to come.
+// ScanProof scans the engine's log for the evidence. If the log lags, it waits some time
+// for lines that must be seen.
 func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
@@ -82,7 +81,7 @@ func logSize(path string) int64 {
 	return info.Size()
 }
 
-// pauseFor waits and reports whether ctx still holds.
+// pauseFor waits and reports whether ctx is still active.
 func pauseFor(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -92,7 +91,7 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// scanFile is ScanEvidence of the log at path.
+// scanFile is ScanEvidence on the log at path.
 func scanFile(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,7 +101,7 @@ func scanFile(path string, wanted []variant.Evidence, l *ledger.Launch, kind kin
 	return ScanEvidence(f, wanted, l, kind)
 }
 
-// ScanEvidence looks for evidence in the log of a launch of an engine of a kind.
+// ScanEvidence scans the log of a launch for evidence, for an engine of a kind.
 func ScanEvidence(log io.Reader, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
 	var globs []string
 	for _, e := range wanted {

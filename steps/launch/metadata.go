@@ -24,13 +24,13 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// metadataLimit bounds all that is asked about one launch.
+// metadataLimit bounds all queries about one launch.
 const metadataLimit = 5 * time.Minute
 
-// describe finds out what a launch runs on and from, and keeps it: as YAML
-// beside the log, as an artifact, and what numbers depend on in the record. It
-// never fails: what is missing is in the file, and what could not be kept in the
-// launch's notes. An engine that has not started answers nothing.
+// describe collects what a launch runs on and from, and keeps it: as YAML beside the log,
+// as an artifact, and what numbers depend on in the record. It never fails: what is
+// missing is noted in the file, and what could not be kept in the launch's notes. An
+// engine that has not started answers nothing.
 func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant, st *Started) {
 	if ctx.Err() != nil {
 		return // nothing of this launch is kept
@@ -56,8 +56,8 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	}
 }
 
-// keepMetadata writes the YAML file, without sensitive values: in the document's
-// own texts, and once more in what they became.
+// keepMetadata writes the YAML file, redacted: the document's own texts, and once more
+// the result.
 func (l *Lab) keepMetadata(doc *metadata.Document, st *Started) error {
 	l.Redact.Clean(doc)
 	text, err := doc.YAML()
@@ -74,7 +74,7 @@ func (l *Lab) keepMetadata(doc *metadata.Document, st *Started) error {
 	return err
 }
 
-// document is what is known without asking.
+// document is what is known without queries.
 func (l *Lab) document(s *runtime.Scope, v *variant.Variant, st *Started) *metadata.Document {
 	r := st.Record
 	doc := &metadata.Document{
@@ -95,7 +95,7 @@ func (l *Lab) document(s *runtime.Scope, v *variant.Variant, st *Started) *metad
 	return doc
 }
 
-// metadataRequest says what to find out, and how.
+// metadataRequest is what to collect, and how.
 func (l *Lab) metadataRequest(v *variant.Variant, st *Started) metadata.Request {
 	q := metadata.Request{
 		SameFiles: v.Spec.How() == engine.HowProcess, Dir: v.Spec.Dir, GPUs: st.GPU.UUIDs(), Also: map[string]string{},
@@ -120,7 +120,7 @@ func (l *Lab) metadataRequest(v *variant.Variant, st *Started) metadata.Request 
 			q.Also["image"] = q.Image
 		}
 		if v.Spec.Exec != nil {
-			// What a running container holds changes.
+			// The contents of a running container change.
 			q.Image = ""
 		}
 	}
@@ -143,8 +143,8 @@ func (l *Lab) metadataRequest(v *variant.Variant, st *Started) metadata.Request 
 // inheritedNames are variables that engines and their libraries react to.
 var inheritedNames = regexp.MustCompile(`^(PATH|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|VIRTUAL_ENV|CONDA_PREFIX|(CUDA|NVIDIA|NCCL|CUBLAS|CUDNN|TORCH|PYTORCH|TRITON|VLLM|SGLANG|SGL|FLASHINFER|TRTLLM|TLLM|GGML|LLAMA|OLLAMA|HF|TRANSFORMERS|OMP|MKL|OPENBLAS|NUMBA|MALLOC|GLIBC|MXFLOW_EMBEDDED)_\w+)$`)
 
-// inheritedEnv is the part of mxflow's own environment that a process sees and
-// that engines react to.
+// inheritedEnv is the part of mxflow's environment that a process sees and that engines
+// react to.
 func inheritedEnv(spec engine.Spec) map[string]string {
 	if spec.How() != engine.HowProcess {
 		return nil
@@ -160,7 +160,7 @@ func inheritedEnv(spec engine.Spec) map[string]string {
 	return shownEnv(env)
 }
 
-// shownEnv is a copy of env without the values of what is secret by its name.
+// shownEnv is a copy of env without the values of variables with secret names.
 func shownEnv(env map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range env {
@@ -196,9 +196,8 @@ func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance
 // maxInfo bounds a page that is kept, in bytes.
 const maxInfo = 64 << 10
 
-// infoPages are the pages of its kind by which the engine says what runs and how.
-// One that does not answer, or not in JSON, is left out: not every version has
-// every page.
+// infoPages are the kind's pages on which the engine reports what runs and how. One that
+// does not answer, or not in JSON, is left out: not every version has every page.
 func infoPages(ctx context.Context, v *variant.Variant, inst engine.Instance) map[string]string {
 	if inst == nil || inst.Exit() != nil {
 		return nil

@@ -17,24 +17,24 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Order is one launch that mxflow on another machine makes, by the same plan and the same
-// function that would make it here.
+// Order is one launch for mxflow on another machine to make, from the same plan and with
+// the function that would make it here.
 type Order struct {
-	// Kind is that function's: of a qualification, a reference, a benchmark.
+	// Kind is that function's: for a qualification, a reference, a benchmark.
 	Kind string `json:"kind"`
 	Run  string `json:"run"`
 	Node string `json:"node"`
-	// Variant is what is started, resolved there: it has to come out with the same key.
+	// Variant is what to start, resolved there: it must have the same key.
 	Variant Ordered `json:"variant"`
-	// Record is the launch's, as far as it is known before.
+	// Record is the launch's, as far as known before it.
 	Record *ledger.Launch `json:"record"`
-	// With is what the function takes besides.
+	// With is the function's other arguments.
 	With json.RawMessage `json:"with"`
 	// Needs are the records of launches whose level results it reads.
 	Needs []*ledger.Record `json:"needs,omitempty"`
 }
 
-// Ordered is a variant by the names that a plan has for it.
+// Ordered is a variant by its names in the plan.
 type Ordered struct {
 	Name   string            `json:"name"`
 	Engine string            `json:"engine"`
@@ -45,7 +45,8 @@ type Ordered struct {
 	Key    string            `json:"key"`
 }
 
-// Variant resolves what is ordered. The error says that here it would start something else.
+// Variant resolves the ordered variant. It returns an error if this machine would start
+// something else.
 func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
 	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
 	if o.Over != nil {
@@ -63,7 +64,7 @@ func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
 	return v, err
 }
 
-// Done is what came of an order: the completed record, whose artifacts are in the store,
+// Done is the result of an order: the completed record, whose artifacts are in the store,
 // and what its function returned.
 type Done struct {
 	Record *ledger.Launch  `json:"record"`
@@ -72,15 +73,15 @@ type Done struct {
 
 // Elsewhere makes launches on other machines.
 type Elsewhere interface {
-	// Stand is where launches of a slot, counted from 0, stand: on one of the places
-	// wanted, where something still makes launches there, or else on the slot's own.
+	// Stand is the place for launches of a slot, counted from 0: one of the wanted places
+	// if something still makes launches there, else the slot's own.
 	Stand(ctx context.Context, slot int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error)
-	// Make carries an order out at the place that its record names. A *Gone error is a
-	// launch of which nobody knows how it ended.
+	// Make executes an order at the place that its record names. A *Gone error is a
+	// launch whose end is unknown.
 	Make(ctx, hard context.Context, o *Order, emit func(runtime.Event)) (*Done, error)
 }
 
-// The classes of launches that were lost: how what made them is gone.
+// The classes of lost launches: how what made them is gone.
 const (
 	GoneEnded     = "ended"     // it, or the connection to it, ended
 	GoneSilent    = "silent"    // nothing was heard of it
@@ -95,22 +96,21 @@ const (
 	GoneMemory    = "out_of_memory"
 )
 
-// Gone is a launch that was lost with what made it.
+// Gone is the error for a launch lost with what made it.
 type Gone struct{ Why verdict.Reason }
 
 func (g *Gone) Error() string { return string(g.Why.Code) + " " + g.Why.Subject }
 
-// Function makes one kind of launches: it starts the variant, does with it what the launch
-// is for, stops it, and completes its record. What it takes and returns can be sent.
+// Function makes one kind of launch: it starts the variant, does what the launch is for,
+// stops it, and completes its record. Its arguments and results can be serialized.
 type Function[L, A, R any] struct {
 	Kind string
-	// Here does it. The error is that of the context, or of mxflow: a launch that broke is
-	// in its record.
+	// Here does it on this machine. The error is the context's or mxflow's own: a launch
+	// that broke is in its record.
 	Here func(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with A) (R, error)
 }
 
-// Make makes a launch where the plan's executor has it made, of which lab is the part
-// that sends it there.
+// Make makes a launch where the plan's executor puts it; l sends it there.
 func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with A, needs ...*ledger.Launch) (result R, err error) {
 	if l.Elsewhere == nil {
 		return f.Here(ctx, lab, s, v, record, with)
@@ -147,7 +147,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	return result, json.Unmarshal(done.Result, &result)
 }
 
-// Carry carries out an order of its kind.
+// Carry executes an order of its kind.
 func (f Function[L, A, R]) Carry(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, o *Order) (json.RawMessage, error) {
 	var with A
 	if err := json.Unmarshal(o.With, &with); err != nil {
@@ -160,7 +160,7 @@ func (f Function[L, A, R]) Carry(ctx context.Context, lab L, s *runtime.Scope, v
 	return json.Marshal(result)
 }
 
-// identify writes into a record what is started.
+// identify records what is started.
 func (l *Lab) identify(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) {
 	record.Variant, record.VariantKey, record.Node, record.BootID = v.Name, v.Key, s.Node.ID, l.Boot
 	record.Block, record.Knobs = v.Engine, maps.Clone(v.Knobs)

@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Places are where launches may stand side by side, as the plan's executor divides this
-// host; none where there is no executor, where it has other machines, or where one of the variants can only be started
-// once. The error says which device there is not.
+// Places are where launches may run side by side, as the plan's executor divides this
+// host; none if there is no executor, if it has other machines, or if one of the variants
+// cannot run twice at once. The error names a device that does not exist.
 func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Place, error) {
 	if l.Plan.Executor == nil || l.Plan.Executor.Elsewhere() || l.OnePlace(vs) {
 		return nil, nil
@@ -27,13 +27,13 @@ func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Plac
 }
 
 // OnePlace reports whether launches of some variants run one after the other, however
-// many places there are: one of them can only be started once on this host.
+// many places there are: one of them cannot run twice at once on this host.
 func (l *Lab) OnePlace(vs []*variant.Variant) bool {
 	return !l.Plan.Executor.Elsewhere() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) })
 }
 
-// usual is where a launch stands that has no neighbours: on the first place, so that it is
-// as those are that have.
+// usual is where a launch without neighbours runs: on the first place, so it is
+// comparable with those that have some.
 func (l *Lab) usual(ctx context.Context, v *variant.Variant) (*ledger.Place, error) {
 	places, err := l.Places(ctx, []*variant.Variant{v})
 	if err != nil || len(places) == 0 {
@@ -42,8 +42,8 @@ func (l *Lab) usual(ctx context.Context, v *variant.Variant) (*ledger.Place, err
 	return places[0], nil
 }
 
-// movable reports whether a Spec can be started several times at once, each on GPUs and
-// CPUs that are not in it.
+// movable reports whether a Spec can run several times at once, each on GPUs and CPUs
+// that it does not name.
 func movable(spec engine.Spec) bool {
 	switch spec.How() {
 	case engine.HowProcess:
@@ -54,7 +54,7 @@ func movable(spec engine.Spec) bool {
 	return false
 }
 
-// divide shares out the executor's GPUs, and CPUs near them.
+// divide distributes the executor's GPUs, and CPUs near them.
 func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 	x := l.Plan.Executor
 	nodes := slices.Repeat([]int{-1}, x.Places())
@@ -93,8 +93,8 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 	return places, nil
 }
 
-// alike returns an error that names two GPUs of different models: rounds on them could
-// not be held against each other.
+// alike returns an error that names two GPUs of different models: rounds on them would
+// not be comparable.
 func alike(gpus []gpu.GPU) error {
 	for _, g := range gpus[1:] {
 		if g.Name != gpus[0].Name {
@@ -104,7 +104,7 @@ func alike(gpus []gpu.GPU) error {
 	return nil
 }
 
-// placed is a variant as it is started on a place.
+// placed is a variant as started on a place.
 func placed(v *variant.Variant, p *ledger.Place) *variant.Variant {
 	if p == nil || len(p.GPUs) == 0 {
 		return v
@@ -128,8 +128,8 @@ func placed(v *variant.Variant, p *ledger.Place) *variant.Variant {
 	return &out
 }
 
-// modelsOnly is the fingerprint's entry of GPUs without their UUIDs: on which of several
-// alike a launch ran is in its place.
+// modelsOnly is the fingerprint's GPU entry without UUIDs: which of several identical
+// GPUs a launch ran on is in its place.
 func modelsOnly(gpus []gpu.GPU) string {
 	var names []string
 	for _, g := range gpus {

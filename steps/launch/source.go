@@ -16,10 +16,9 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// provide makes ready what a launch needs beside the engine itself: the hash of
-// the trees it sees, the worktree of its revision, built, and its caches. It
-// returns the variant with the paths put in. The error is a *engine.Failure, or
-// the context's.
+// provide prepares what a launch needs besides the engine itself: the hash of the trees
+// it sees, the worktree of its revision, built, and its caches. It returns the variant
+// with the paths filled in. The error is an *engine.Failure, or the context's.
 func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
 	if v.Spec.Sources == nil && unmarked(v.Spec) != "" {
 		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add source \"…\" { repo = …, ref = … }", unmarked(v.Spec))
@@ -54,8 +53,7 @@ func failed(of, op, format string, args ...any) *engine.Failure {
 	return &engine.Failure{Of: of, Op: op, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unmarked is a mark of a source that is in what starts the engine; empty where there
-// is none.
+// unmarked is a source's mark left in what starts the engine; empty if there is none.
 func unmarked(spec engine.Spec) string {
 	for _, text := range append([]string{spec.Dir}, spec.Command...) {
 		if _, rest, ok := strings.Cut(text, "{source"); ok {
@@ -74,8 +72,8 @@ func sourceNames(spec engine.Spec) (names []string) {
 	return names
 }
 
-// provideSource makes the worktree of one source and puts its path where its mark stands:
-// for the engine where that sees it, for the builds that use it where it lies.
+// provideSource makes the worktree of one source and replaces its mark by its path: the
+// path that the engine sees, or for builds that use it the path on disk.
 func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, src *engine.Source, record *ledger.Launch) error {
 	if src.Problem != "" {
 		return failed("source", "be checked out", "%s", src.Problem)
@@ -148,7 +146,7 @@ func setTree(record *ledger.Launch, name string, t ledger.Tree) {
 	record.Trees[name] = t
 }
 
-// gitFailure is what git refused, as a failed launch.
+// gitFailure is git's refusal as a failed launch.
 func gitFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -156,7 +154,7 @@ func gitFailure(ctx context.Context, err error) error {
 	return &engine.Failure{Of: "source", Op: "be checked out", Reason: err.Error(), Err: err}
 }
 
-// trackedChanges are files of a worktree that are not as its commit says.
+// trackedChanges are files of a worktree that differ from its commit.
 func trackedChanges(ctx context.Context, dir, commit string) ([]string, error) {
 	r, err := git.Open(ctx, dir)
 	if err != nil {
@@ -173,8 +171,7 @@ func trackedChanges(ctx context.Context, dir, commit string) ([]string, error) {
 	return state.Changed, err
 }
 
-// stateFolder is a folder of the state directory, or of the run where there is no
-// state directory.
+// stateFolder is a folder of the state directory, or of the run if there is none.
 func (l *Lab) stateFolder(name string) string {
 	if l.Store == nil {
 		return filepath.Join(l.RunDir, name)
@@ -182,8 +179,8 @@ func (l *Lab) stateFolder(name string) string {
 	return filepath.Join(l.Store.Dir(), name)
 }
 
-// copies are the maps and structs of a spec that a launch changes, so that the
-// variant's own stay as they are.
+// copies copies the maps and structs of a spec that a launch changes, so the variant's
+// own stay unchanged.
 func copies(spec engine.Spec) engine.Spec {
 	spec.Env = maps.Clone(spec.Env)
 	if spec.Env == nil {

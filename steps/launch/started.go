@@ -32,8 +32,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Fetch brings the images that variants start from, before their keys count: an
-// image that came with the first launch would be another one to the next apply.
+// Fetch pulls the images that variants start from, before their keys count: an image
+// pulled by the first launch would look like another one to the next apply.
 func (l *Lab) Fetch(ctx context.Context, vs ...*variant.Variant) error {
 	f, ok := l.Launcher.(engine.Fetcher)
 	if !ok {
@@ -59,34 +59,34 @@ type Lab struct {
 	Owner string
 	// RunDir is the folder of this run; engine logs go below it.
 	RunDir string
-	// Draws are what the texts of launches are drawn from; nil draws none.
+	// Draws are the source of the launches' texts; nil draws none.
 	Draws *ledger.Draws
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
 	Boot string
-	// Inherited is what engines inherited before any ran (machine.Inherited); with nil
-	// launches are not held against it.
+	// Inherited is what engines inherited before any ran (machine.Inherited); nil
+	// disables the comparison.
 	Inherited map[string]string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
-	// Redact takes sensitive values out of logs and answers.
+	// Redact removes sensitive values from logs and answers.
 	Redact *redact.Redactor
 	// Elsewhere makes launches on other machines; nil makes them here.
 	Elsewhere Elsewhere
-	// Maker names the step of the plan that makes an image where a spec is started;
-	// empty is none.
+	// Maker names the step of the plan that makes an image where a spec is started; empty
+	// if there is none.
 	Maker func(spec engine.Spec, image string) string
 
-	// asking and asked are what goals says, which follows from the plan alone.
+	// asking and asked cache goals, which follows from the plan alone.
 	asking sync.Once
 	asked  map[string]ledger.Goal
-	// gpus are those that this apply holds, metadata what it has found out.
+	// gpus are those that this apply holds, metadata what it has collected.
 	gpus gpuHold
 	// running is what earlier launches could not end.
 	running  unended
 	metadata metadata.Collector
-	// accepted is what was accepted before, by the baseline of now.
+	// accepted caches what was accepted before, by the present baseline.
 	accepted sync.Map
-	// providing lets one launch at a time make its sources and caches ready.
+	// providing lets only one launch at a time prepare its sources and caches.
 	providing sync.Mutex
 	// places are what the plan's executor divides this host into, unplaced why it cannot.
 	placing  sync.Once
@@ -94,7 +94,7 @@ type Lab struct {
 	unplaced error
 }
 
-// Started is one engine that runs, with the record of its launch.
+// Started is one running engine, with the record of its launch.
 type Started struct {
 	Inst   engine.Instance
 	Client *openai.Client
@@ -105,25 +105,25 @@ type Started struct {
 	Began time.Time
 	// API is the endpoint that the engine answers at.
 	API openai.API
-	// Kind and log are what is known of how the engine breaks, how its launcher.
+	// Kind says how the engine breaks, log how its launcher does.
 	Kind kinds.Kind
 	log  string
 	How  engine.How
-	// command is set where the engine ends by itself, Watch where it is measured: the
-	// machine is watched from before its start.
+	// command is set if the engine ends by itself, Watch if it is measured: the machine
+	// is watched from before its start.
 	command commandUse
 	Watch   *telemetry.Recorder
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
-	// Limit is what bounds its speed, nil where that is not known.
+	// Limit is what limits its speed, nil if unknown.
 	Limit *limit.Basis
 	// describe collects the launch's metadata, once.
 	describe func()
 }
 
-// Launch starts a variant and waits until it is ready. When it does not, what
-// was started is stopped, and the record says why.
+// Launch starts a variant and waits until it is ready. If it never is, everything started
+// is stopped, and the record says why.
 func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*Started, error) {
 	l.identify(ctx, s, v, record)
 	log := filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
@@ -198,8 +198,8 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	return st, nil
 }
 
-// ClientOf is a client for a running engine, whose prompts no cache answers where
-// the kind can be asked for that.
+// ClientOf is a client for a running engine whose prompts bypass caches if the kind
+// supports that.
 func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
@@ -212,8 +212,8 @@ func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Clien
 	return client
 }
 
-// tokenizerOf is how a kind, or the plan's profile of it, counts the tokens of a
-// text; the client's own way where it says nothing.
+// tokenizerOf is how a kind, or the plan's profile of it, counts the tokens of a text;
+// the client's own way if it says nothing.
 func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 	if t.Path == "" {
 		return openai.Tokenizer{}
@@ -235,7 +235,7 @@ func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 	}}
 }
 
-// Machine is what of this machine belongs to the running engine, to be watched.
+// Machine is the part of this machine that belongs to the running engine, to be watched.
 func (st *Started) Machine() telemetry.Config {
 	c := st.GPU.Watched()
 	if resident, ok := st.Inst.(engine.Resident); ok {
@@ -244,14 +244,13 @@ func (st *Started) Machine() telemetry.Config {
 	return c
 }
 
-// Origin is what the files that the launch leaves say.
+// Origin is what the launch's files say about their source.
 func (st *Started) Origin() store.Origin {
 	return store.Origin{Run: st.Run, Launch: st.Record.ID, Arm: st.Record.VariantKey}
 }
 
-// Broke writes into the record how the engine failed. An engine that died in
-// the middle of an answer shows up as a broken connection, so its own end and
-// last words say more than the client's error.
+// Broke records how the engine failed. An engine that died during an answer appears as a
+// broken connection, so its own end and last words say more than the client's error.
 func (st *Started) Broke(err error) {
 	defer st.diagnose()
 	st.Record.OK, st.Record.Error = false, brokenBy(err)
@@ -281,7 +280,7 @@ func (st *Started) Broke(err error) {
 	}
 }
 
-// brokenBy is how a launch broke: the fact that an error carries, or its own words.
+// brokenBy is how a launch broke: the fact that an error carries, or its text.
 func brokenBy(err error) verdict.Reason {
 	if f := (*verdict.Fault)(nil); errors.As(err, &f) {
 		return f.Reason
@@ -289,7 +288,7 @@ func brokenBy(err error) verdict.Reason {
 	return verdict.New(code.LaunchBroke, verdict.Line(err))
 }
 
-// Stop ends the engine in order, keeps its log, and completes the record.
+// Stop shuts the engine down gracefully, keeps its log, and completes the record.
 func (st *Started) Stop(s *runtime.Scope) {
 	st.unwatch()
 	if st.Inst == nil {
@@ -331,7 +330,7 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
 }
 
-// ended is told how stopping the engine went, and records what it left running.
+// ended handles the result of stopping the engine, and records what it left running.
 func (st *Started) ended(err error) {
 	if err != nil {
 		st.Lab.running.add(st.Inst)
@@ -347,7 +346,7 @@ func (st *Started) ended(err error) {
 	}
 }
 
-// mostNames bounds what of that is named.
+// mostNames limits how many of these are named.
 const mostNames = 5
 
 // unended are engines that could not be ended.
@@ -362,7 +361,7 @@ func (u *unended) add(inst engine.Instance) {
 	u.list = append(u.list, inst)
 }
 
-// end tries again. While anything runs on no launch counts, so none is made.
+// end tries again. While any of them runs no launch counts, so none is made.
 func (u *unended) end(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -375,9 +374,9 @@ func (u *unended) end(ctx context.Context) error {
 	return nil
 }
 
-// altered says in what engines would inherit something else than before any ran. What one
-// did to mxflow outlasts it, and slows the launches of others; so none is made, and that
-// in which it happened has broken.
+// altered reports in what engines would inherit something else than before any ran. A
+// change that one made to mxflow outlasts it and slows others' launches; so no more are
+// made, and the launch in which it happened is broken.
 func (l *Lab) altered(now map[string]string) error {
 	if l.Inherited == nil {
 		return nil
@@ -397,7 +396,7 @@ func (l *Lab) altered(now map[string]string) error {
 	return &verdict.Fault{Reason: verdict.New(code.Altered).From(changes...)}
 }
 
-// keepLog stores the log of an engine that has stopped.
+// keepLog stores the log of a stopped engine.
 func (st *Started) keepLog() {
 	if st.Inst.LogPath() == "" || !st.redactLog(st.Inst.LogPath()) || st.Lab.Store == nil {
 		return
@@ -409,8 +408,8 @@ func (st *Started) keepLog() {
 	st.Record.Log = sum
 }
 
-// redactLog takes sensitive values out of a log. Where that fails the log goes:
-// without a log there is less to see, with it there is too much.
+// redactLog removes sensitive values from a log. If that fails the log is deleted:
+// without it there is less to see, with it too much.
 func (st *Started) redactLog(path string) bool {
 	err := redact.File(path, st.Lab.Redact)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -420,7 +419,7 @@ func (st *Started) redactLog(path string) bool {
 	return err == nil
 }
 
-// perLaunch adds a metric that has one value a launch.
+// perLaunch adds a metric that has one value per launch.
 func (st *Started) perLaunch(name string, value float64) {
 	if summary, ok := measure.SummaryOf(name, []float64{value}); ok {
 		if st.Record.Metrics == nil {
@@ -430,11 +429,11 @@ func (st *Started) perLaunch(name string, value float64) {
 	}
 }
 
-// observing bounds all that is asked of one launch.
+// observing bounds all queries to one launch.
 const observing = time.Minute
 
-// Look asks the engine what it says of itself, as its record keeps it: what was
-// observed, and why the rest was not. Sensitive values are taken out.
+// Look asks the engine for its observations, in recorded form: what was observed, and why
+// the rest was not. Sensitive values are removed.
 func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]ledger.Observed, map[string]verdict.Reason, error) {
 	patterns, err := st.Lab.Patterns(v)
 	if err != nil || len(patterns) == 0 {
@@ -461,9 +460,8 @@ func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]led
 	return seen, not, nil
 }
 
-// Observe completes the record with what the engine says of itself. It comes
-// after the last request, so that nothing that is timed waits for it, and before
-// the stop.
+// Observe completes the record with the engine's observations. It comes after the last
+// request, so nothing timed waits for it, and before the stop.
 func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 	if ended := st.Inst.Exit() != nil && st.command.of == nil; ended || !st.Record.OK {
 		return
@@ -483,9 +481,9 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 	}
 }
 
-// unused makes a launch not count in which the engine does not show that it used what
-// was set: it would be measured without. Where it may have used it and not show that, it
-// is noted.
+// unused invalidates a launch whose engine does not show that it used a setting: it would
+// be measured without. If the engine may have used it without showing that, it adds a
+// note.
 func (st *Started) unused(uses []kinds.Use) {
 	for _, u := range uses {
 		o, seen := st.Record.Observed[u.Observed]
@@ -512,8 +510,8 @@ func (st *Started) invalidate(why verdict.Reason) {
 	st.Record.Disturbed = false
 }
 
-// keepNumber makes an observed number a metric of the launch, and of those that
-// the catalogue has too.
+// keepNumber makes an observed number a metric of the launch, also under its catalogue
+// name if it has one.
 func (st *Started) keepNumber(name, unit string, value float64) {
 	m := measure.Metric{Name: name, Unit: unit, Scope: measure.PerLaunch}
 	if summary, ok := m.Summary([]float64{value}); ok {
@@ -527,8 +525,8 @@ func (st *Started) keepNumber(name, unit string, value float64) {
 	}
 }
 
-// diagnose adds to the error what the log says of how the engine broke, else what the
-// signal says that ended it, where that is more than its name.
+// diagnose adds to the error what the log says about how the engine broke, or else what
+// the signal that ended it means, if that is more than its name.
 func (st *Started) diagnose() {
 	shown, ok := st.Diagnosis()
 	if !ok && st.Inst != nil {
@@ -541,7 +539,7 @@ func (st *Started) diagnose() {
 	}
 }
 
-// Diagnosis is what the log says of how the engine broke, if it says anything.
+// Diagnosis is what the log says about how the engine broke, if anything.
 func (st *Started) Diagnosis() (shown verdict.Reason, ok bool) {
 	log := st.log
 	if st.Inst != nil {

@@ -21,9 +21,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// recordTrees hashes the trees of a launch and keeps what is not committed. A
-// declared tree that cannot be hashed is a failed launch; one that mxflow only
-// noticed is a note.
+// recordTrees hashes the trees of a launch and keeps uncommitted changes. A declared tree
+// that cannot be hashed fails the launch; one that mxflow only noticed is a note.
 func (l *Lab) recordTrees(ctx context.Context, v *variant.Variant, record *ledger.Launch) error {
 	for _, t := range v.Spec.Trees {
 		state, err := l.recordTree(ctx, t)
@@ -70,8 +69,8 @@ func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, e
 	return out, err
 }
 
-// lastTree is how a tree was at the latest launch on record that went well; nil
-// where it was at none.
+// lastTree is the state of a tree at the latest successful launch on record; nil if there
+// is none.
 func (l *Lab) lastTree(name, path string) *ledger.Tree {
 	if l.Store == nil {
 		return nil
@@ -84,8 +83,8 @@ func (l *Lab) lastTree(name, path string) *ledger.Tree {
 	return nil
 }
 
-// TreesChanged says for `mxflow plan` which tree is why a node is measured
-// again; no fact where none is.
+// TreesChanged reports for `mxflow plan` which tree causes a node to be measured again;
+// no fact if none does.
 func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reason {
 	for _, v := range vs {
 		for _, t := range v.Spec.Trees {
@@ -105,10 +104,9 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 	return verdict.Reason{}
 }
 
-// MovedTrees looks for trees that changed while a benchmark was made of them:
-// then its launches are not launches of one thing. The qualification counts with
-// them, since it speaks for what was measured. An empty verdict means that all
-// are as they were.
+// MovedTrees looks for trees that changed during a benchmark: then its launches are not
+// of one thing. The qualification counts with them, as it vouches for what was measured.
+// An empty verdict means that all are unchanged.
 func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) verdict.Reason {
 	first := map[string]*ledger.Launch{}
 	var launches []*ledger.Launch
@@ -124,7 +122,7 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 		for _, name := range slices.Sorted(maps.Keys(launch.Trees)) {
 			now := launch.Trees[name]
 			if now.Hash == "" {
-				continue // a worktree of ours, which its commit speaks for
+				continue // a worktree of ours, which its commit identifies
 			}
 			was := first[name]
 			if was == nil {
@@ -147,12 +145,12 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 	return verdict.Reason{}
 }
 
-// changes are in what two states of a tree differ.
+// changes is how two states of a tree differ.
 type changes struct {
 	files []string
 	// commit is the later one, and before the earlier, where they differ.
 	commit, before string
-	// lost says that a diff on record is gone, so that files cannot be named.
+	// lost is set if a diff on record is gone, so files cannot be named.
 	lost bool
 }
 
@@ -167,8 +165,8 @@ func (c changes) args() (args []verdict.Arg) {
 	return args
 }
 
-// difference is in which files two states of a tree differ, from their diffs on
-// record and, where the commit differs, from the repository.
+// difference returns the files in which two states of a tree differ, from their diffs on
+// record and, if the commit differs, from the repository.
 func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes {
 	a, errA := l.diffOf(before)
 	b, errB := l.diffOf(after)
@@ -178,7 +176,7 @@ func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes
 	return l.changed(ctx, before, after.Commit, a, b)
 }
 
-// differenceNow is difference against a tree as it is there now.
+// differenceNow is difference between a recorded state and the tree as it is now.
 func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {
@@ -193,7 +191,7 @@ func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tr
 	if err != nil {
 		return c, err
 	}
-	// What is on record has no sensitive values in it.
+	// Recorded diffs have no sensitive values in them.
 	return l.changed(ctx, before, state.Commit, a, []byte(l.Redact.Text(patch.String()))), nil
 }
 
@@ -225,8 +223,7 @@ func (l *Lab) diffOf(t ledger.Tree) ([]byte, error) {
 	return l.Store.Get(t.Diff)
 }
 
-// patchedFiles are the files of a patch, each with the digest of what the patch
-// does to it.
+// patchedFiles are the files of a patch, each with the digest of its changes.
 func patchedFiles(patch []byte) map[string][32]byte {
 	files := map[string][32]byte{}
 	const start = "diff --git a/"
@@ -235,7 +232,7 @@ func patchedFiles(patch []byte) map[string][32]byte {
 			continue
 		}
 		header, _, _ := strings.Cut(part, "\n")
-		// "path b/path": both are the same, since renames are not looked for.
+		// "path b/path": both are the same, as renames are not detected.
 		file := header
 		if n := (len(header) - len(" b/")) / 2; n > 0 && len(header) >= 2*n {
 			file = header[:n]

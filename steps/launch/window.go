@@ -18,8 +18,8 @@ const (
 	// windowBegin and windowEnd end the lines of a command's log between which the
 	// machine is measured; loggers may put a time or a level before them.
 	windowBegin, windowEnd = "mxflow: begin", "mxflow: end"
-	// windowEvery is how often the log is looked at for them, which is how exact a
-	// window is.
+	// windowEvery is how often the log is polled for them, which is how exact a window
+	// is.
 	windowEvery = 20 * time.Millisecond
 	// mostWindows is how many one launch may have.
 	mostWindows = 10_000
@@ -28,20 +28,20 @@ const (
 // windows follows the log of a command for the lines that mark what is measured.
 type windows struct {
 	path string
-	// zero is the recording's, started when the command was.
+	// zero is the start of the recording's clock, started when the command was.
 	zero, started time.Time
-	// read bytes make so many lines; rest is the end of the line that is not whole yet.
+	// read bytes contain so many lines; rest is the incomplete last line.
 	read  int64
 	lines int
 	rest  string
 	done  []measure.Window
-	// open is set between begin and end; cut where the log was shortened, so that a
-	// line may have been missed.
+	// open is set between begin and end; cut if the log was shortened, so a line may have
+	// been missed.
 	open, cut bool
 	from      time.Duration
 }
 
-// look reads what the log has grown by. The error is about a mark out of place.
+// look reads the log's new bytes. The error is about a mark out of place.
 func (w *windows) look(now time.Time) error {
 	f, err := os.Open(w.path)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *windows) look(now time.Time) error {
 				return err
 			}
 		}
-		// Marks are at the end of a line: of a long one no more is kept.
+		// Marks are at the end of a line: of a long one only the end is kept.
 		w.rest = w.rest[max(0, len(w.rest)-len(buf)):]
 		if err == io.EOF || n == 0 {
 			return nil
@@ -100,12 +100,12 @@ func (w *windows) mark(line string, at time.Duration) error {
 	return nil
 }
 
-// all are the windows of a command that has ended: those that it marked, else the
-// whole of it.
+// all are the windows of a command that has ended: those that it marked, else its whole
+// duration.
 func (w *windows) all(ended time.Time) ([]measure.Window, error) {
 	switch {
 	case w.cut:
-		return nil, nil // nobody knows, and what rests on them is absent
+		return nil, nil // unknown, and what rests on them is absent
 	case w.open:
 		return nil, fmt.Errorf("its log has %q and no %q after it", windowBegin, windowEnd)
 	case len(w.done) == 0:
@@ -114,14 +114,14 @@ func (w *windows) all(ended time.Time) ([]measure.Window, error) {
 	return w.done, nil
 }
 
-// watch begins to watch the machine where a command is going to be measured.
+// watch starts watching the machine if a command will be measured.
 func (st *Started) watch(ctx context.Context, spec engine.Spec) (err error) {
 	if st.command.of == nil || st.Record.Purpose != ledger.ForBenchmark {
 		return nil
 	}
 	c := st.GPU.Watched()
 	c.Zero, c.Host = st.Began, local(spec)
-	// It is asked from other goroutines, and before there is an instance.
+	// It is called from other goroutines, and before there is an instance.
 	c.Own = func() []int {
 		select {
 		case <-st.command.running:
@@ -140,7 +140,7 @@ func (st *Started) watch(ctx context.Context, spec engine.Spec) (err error) {
 	return st.Watch.Lead(ctx, began)
 }
 
-// unwatch ends watching; it may be called again.
+// unwatch stops watching; it may be called again.
 func (st *Started) unwatch() {
 	if st.Watch != nil {
 		st.Watch.Stop()

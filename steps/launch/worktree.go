@@ -22,20 +22,19 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// worktree is one build of one commit, in a folder of its own. It is whole when
-// the file beside it says so, which is written last: a build that was cut, by
-// whatever, is made again from the start.
+// worktree is one build of one commit, in a folder of its own. It is complete if the file
+// beside it says so, which is written last: an interrupted build is started over.
 type worktree struct {
 	lab       *Lab
 	src       *engine.Source
 	base, key string
 	launch    string
-	// marks are what is in build commands for worktrees, with their paths.
+	// marks map the marks of worktrees in build commands to their paths.
 	marks map[string]string
 	hard  context.Context
 }
 
-// built is what is known of a whole worktree.
+// built is what is known of a complete worktree.
 type built struct {
 	Key    string    `json:"key"`
 	Commit string    `json:"commit"`
@@ -72,7 +71,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// ready makes the worktree, or finds it whole.
+// ready makes the worktree, or finds it complete.
 func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	if err := os.MkdirAll(w.base, 0o755); err != nil {
 		return failed("source", "be checked out", "no folder for worktrees: %v", err)
@@ -115,9 +114,8 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	return w.finish(changed)
 }
 
-// whole reports whether the worktree is built and as the build left it. Edits by
-// hand are an error: measured, they would pass for the commit; removed, somebody
-// would miss them.
+// whole reports whether the worktree is built and as the build left it. Manual edits are
+// an error: measured, they would pass for the commit; removed, somebody would miss them.
 func (w worktree) whole(ctx context.Context) (bool, error) {
 	text, err := os.ReadFile(w.mark())
 	var b built
@@ -160,7 +158,7 @@ func (w worktree) changed(ctx context.Context) (map[string]string, error) {
 	return sums, err
 }
 
-// build runs one build command and waits for it. Its log is kept where it fails.
+// build runs one build command and waits for it. Its log is kept if it fails.
 func (w worktree) build(ctx context.Context, i int, command []string, record *ledger.Launch) error {
 	log := filepath.Join(w.lab.RunDir, "builds", fmt.Sprintf("%s-%d.log", filepath.Base(w.dir()), i+1))
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
@@ -193,7 +191,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	case <-ctx2.Done():
 	}
 	exit := run.Exit()
-	// What the command left behind ends with it.
+	// Processes that the command left behind end with it.
 	_ = run.Stop(w.hard)
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), redact.File(log, w.lab.Redact))
@@ -217,7 +215,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	return failure
 }
 
-// finish says that the worktree is whole.
+// finish marks the worktree complete.
 func (w worktree) finish(changed map[string]string) error {
 	text, err := json.Marshal(built{Key: w.key, Commit: w.src.Commit, Built: time.Now().UTC(), Changed: changed})
 	if err == nil {

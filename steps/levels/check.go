@@ -35,41 +35,41 @@ type EngineCheck struct {
 	Error   verdict.Reason `json:"error,omitzero"`
 	LogTail []string       `json:"log_tail,omitempty"`
 	Exit    *int           `json:"exit,omitempty"`
-	// StartupS and FirstRequestS are seconds, nil where there was none.
+	// StartupS and FirstRequestS are seconds, nil if there was none.
 	StartupS      *float64 `json:"startup_s,omitempty"`
 	FirstRequestS *float64 `json:"first_request_s,omitempty"`
 	// Started is what was started, as a launch's record has it.
 	Started map[string]string `json:"started"`
-	// Model is the name asked for, Models those that the engine lists, and
-	// MaxModelLen the length that it gives for the first, 0 where it does not.
+	// Model is the requested name, Models those that the engine lists, and MaxModelLen
+	// the length that it reports for the first, 0 if it does not.
 	Model       string   `json:"model,omitempty"`
 	Models      []string `json:"models,omitempty"`
 	MaxModelLen int      `json:"max_model_len,omitempty"`
 	Prompt      string   `json:"prompt,omitempty"`
 	Answer      string   `json:"answer,omitempty"`
-	// Observed is what it said of itself, Unobserved why the rest is not known.
+	// Observed is what it reported about itself, Unobserved why the rest is unknown.
 	Observed   map[string]ledger.Observed `json:"observed,omitempty"`
 	Unobserved map[string]verdict.Reason  `json:"unobserved,omitempty"`
-	// Findings are what was asked beyond that, in order.
+	// Findings are the further checks, in order.
 	Findings []Finding        `json:"findings,omitempty"`
 	Notes    []verdict.Reason `json:"notes,omitempty"`
-	// Log is the path of its log, empty where there is none.
+	// Log is the path of its log, empty if there is none.
 	Log string `json:"log,omitempty"`
 }
 
-// Finding is one thing that was tried.
+// Finding is the result of one check.
 type Finding struct {
 	// Name is a word: "tokenizer", "ignore_eos".
 	Name string `json:"name"`
-	// Good is false where a measurement would suffer from it.
+	// Good is false if measurements would suffer from it.
 	Good bool           `json:"good"`
 	Says verdict.Reason `json:"says"`
 }
 
-// CheckEngine starts one engine of the plan, with the knobs given over their
-// defaults, looks at it from all sides and stops it. Nothing is recorded. The
-// error is a mistake in what was asked for; an engine that breaks is a result.
-// Ending ctx stops the engine in order, ending hard at once.
+// CheckEngine starts one engine of the plan, with the given knobs over their defaults,
+// examines it and stops it. Nothing is recorded. The error is a mistake in the request;
+// an engine that breaks is a result. Ending ctx shuts the engine down gracefully, ending
+// hard at once.
 func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[string]string) (*EngineCheck, error) {
 	e, err := server(l.Plan, key)
 	if err != nil {
@@ -98,7 +98,7 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	return out, nil
 }
 
-// server is the engine of that key, which must be one that can be asked.
+// server is the engine of that key, which must be one that takes requests.
 func server(p *plans.Plan, key string) (*plans.Engine, error) {
 	e := p.Engine(key)
 	if e == nil {
@@ -111,7 +111,7 @@ func server(p *plans.Plan, key string) (*plans.Engine, error) {
 }
 
 // knobsOf are the knobs of a check: those given over their defaults, nil for an engine as
-// it is written.
+// written.
 func knobsOf(p *plans.Plan, e *plans.Engine, set map[string]string) map[string]string {
 	baseline := p.Baseline != nil && p.Baseline.Engine == e.Kind+"."+e.Name
 	if !baseline && len(set) == 0 {
@@ -132,21 +132,21 @@ func checkScope(ctx, hard context.Context, l *launch.Lab) *runtime.Scope {
 	return &runtime.Scope{Plan: l.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
 }
 
-// LevelCheck is what one level came to, outside of any run.
+// LevelCheck is the result of one level, outside of any run.
 type LevelCheck struct {
 	// Variant is "baseline" or "candidate", with its knobs.
 	Variant string            `json:"variant"`
 	Knobs   map[string]string `json:"knobs,omitempty"`
 	Level   ledger.Level      `json:"level"`
-	// Found are the numbers that it has found, by address.
+	// Found are the numbers that it found, by address.
 	Found map[string]measure.Summary `json:"found,omitempty"`
 	// LogTail are the last lines of an engine that broke.
 	LogTail []string `json:"log_tail,omitempty"`
 }
 
-// CheckLevel runs one level of a protocol alone: against the engine as it is and, where
+// CheckLevel runs one level of a protocol alone: against the engine as it is and, if
 // knobs are set, against that variant too, with the first as its parent. It ends at the
-// first that does not pass. What the level leaves goes to the lab's store.
+// first that does not pass. The level's artifacts go to the lab's store.
 func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, key string, set map[string]string) (all []LevelCheck, err error) {
 	e, err := server(l.Plan, key)
 	if err != nil {
@@ -155,7 +155,7 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 	alone := &plans.Protocol{Name: level.Level(), Levels: []*plans.Block{level}}
 	for _, p := range l.Plan.Protocols {
 		if b := p.Level(plans.BenchmarkLevel); b != nil && slices.Contains(p.Levels, level) {
-			alone.Levels = append(alone.Levels, b) // which says what is sent, and is not run
+			alone.Levels = append(alone.Levels, b) // which determines what is sent, and is not run
 		}
 	}
 	variants := []LevelCheck{{Variant: ledger.Baseline, Knobs: knobsOf(l.Plan, e, nil)}}
@@ -166,7 +166,7 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 	var below *variant.Variant
 	for i, c := range variants {
 		s := checkScope(ctx, hard, l)
-		s.Attempt = i + 1 // two launches of one check are two
+		s.Attempt = i + 1 // two launches of one check must differ
 		v, err := l.Resolve(s, c.Variant, key, c.Knobs)
 		if err != nil {
 			return nil, err
@@ -201,7 +201,7 @@ func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, ke
 	return all, nil
 }
 
-// fill takes over what the record of the launch says.
+// fill copies what the record of the launch has.
 func (c *EngineCheck) fill(st *launch.Started, r *ledger.Launch) {
 	c.OK, c.Error, c.LogTail, c.Exit = r.OK, r.Error, r.LogTail, r.Exit
 	c.Started, c.Notes = r.Engine, append(r.Notes, c.Notes...)
@@ -220,7 +220,7 @@ func seconds(r *ledger.Launch, metric string) *float64 {
 	return &median
 }
 
-// inspect asks a running engine for all that measuring will ask it.
+// inspect sends a running engine every kind of request that measuring will.
 func inspect(ctx context.Context, st *launch.Started, v *variant.Variant, c *EngineCheck) {
 	if models, err := st.Client.Models(ctx); err == nil {
 		c.MaxModelLen = models[0].MaxLen
@@ -248,7 +248,7 @@ func inspect(ctx context.Context, st *launch.Started, v *variant.Variant, c *Eng
 	i.log()
 }
 
-// inspection is what the questions of a check share.
+// inspection is what the checks share.
 type inspection struct {
 	*launch.Started
 	kind  kinds.Kind
@@ -260,11 +260,11 @@ func (i *inspection) found(name string, good bool, what code.Code, args ...verdi
 }
 
 const (
-	// checkPrompt has an answer that a model with any sense gives.
+	// checkPrompt has an obvious answer.
 	checkPrompt = "The capital of France is"
-	// checkLimit bounds each request of a check but the first of the launch.
+	// checkLimit bounds each request of a check except the launch's first.
 	checkLimit = 2 * time.Minute
-	// checkOutput is long enough that an answer to checkPrompt ends before it.
+	// checkOutput exceeds the length of an answer to checkPrompt.
 	checkOutput = 64
 )
 
@@ -275,7 +275,7 @@ func (i *inspection) ask(ctx context.Context, prompt string, tokens int, ignoreE
 	})
 }
 
-// answer shows what the engine says, and how it counts.
+// answer shows what the engine answers, and how it counts.
 func (i *inspection) answer(ctx context.Context) error {
 	s, err := i.ask(ctx, checkPrompt, 16, false)
 	if err != nil {
@@ -293,7 +293,7 @@ func (i *inspection) answer(ctx context.Context) error {
 	return nil
 }
 
-// tokenizer compares the engine's own count of a text with what it bills.
+// tokenizer compares the engine's token count of a text with what it bills.
 func (i *inspection) tokenizer(ctx context.Context) error {
 	if i.kind.Tokenize.Path == "" {
 		i.found("tokenizer", false, code.TokenizerNone)
@@ -326,7 +326,7 @@ func (i *inspection) tokenizer(ctx context.Context) error {
 	return nil
 }
 
-// length asks for more tokens than the answer would have by itself.
+// length asks for more tokens than the answer would naturally have.
 func (i *inspection) length(ctx context.Context) error {
 	s, err := i.ask(ctx, checkPrompt, checkOutput, true)
 	var status *openai.StatusError
@@ -362,7 +362,7 @@ func (i *inspection) cache(ctx context.Context) error {
 	return nil
 }
 
-// metrics looks for the names that the profile knows.
+// metrics looks for the names that the kind's profile has.
 func (i *inspection) metrics(ctx context.Context) error {
 	m := i.kind.Metrics
 	if m.Path == "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Correctness is the level that holds answers against the parent's.
+// Correctness is the level that compares answers with the parent's.
 const Correctness = "correctness"
 
 var correctnessKind = Kind{
@@ -65,7 +65,7 @@ func checkCorrectness(_ *plans.Block, s quality.Settings) (errs []plans.AttrErro
 	return errs
 }
 
-// fitsCorrectness refuses limits on what an engine of that kind does not give.
+// fitsCorrectness rejects limits on what an engine of that kind does not provide.
 func fitsCorrectness(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
 	k, ok := kinds.Lookup(e.Kind)
 	if !ok {
@@ -95,7 +95,7 @@ func fitsCorrectness(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
 // correctness is the level of that name.
 type correctness struct{ quality.Settings }
 
-// ask is what it asks by a protocol.
+// ask is what it asks under a protocol.
 func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 	var ws []*plans.Workload
 	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
@@ -154,11 +154,11 @@ func (c *correctness) judge(ctx context.Context, q *qualification) (verdict.Verd
 	return v, reasons, nil
 }
 
-// referenceFile is where a launch keeps the stored answers that it was held against.
+// referenceFile is where a launch keeps the stored answers that it was compared with.
 const referenceFile = "reference.json"
 
-// hold holds the answers of a launch against those of its parent's launches, or against
-// stored ones where there are some.
+// hold compares a launch's answers with those of its parent's launches, or with stored
+// ones if there are some.
 func (c *correctness) hold(l *ledger.Launch, own *quality.Recording, answered []*ledger.Launch, parents []*quality.Recording, stored *quality.Recording) (v verdict.Verdict, reasons []verdict.Reason, found quality.Found) {
 	against, name := parents, answered[0].Variant
 	if stored != nil {
@@ -204,7 +204,7 @@ func (c *correctness) again(_ context.Context, k *kept) (verdict.Verdict, error)
 	return v, nil
 }
 
-// stored is the reference that the plan names. One to other prompts is none.
+// stored is the reference that the plan names. One with other prompts is not used.
 func (c *correctness) stored(p *plans.Plan, protocol *plans.Protocol) (*quality.Recording, error) {
 	data, err := os.ReadFile(p.Path(c.Reference))
 	if err != nil {
@@ -220,7 +220,7 @@ func (c *correctness) stored(p *plans.Plan, protocol *plans.Protocol) (*quality.
 	return r, nil
 }
 
-// record asks a running engine, with the prompts of the reference or of launches before.
+// record asks a running engine, with the prompts of the reference or of earlier launches.
 func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
 	var first *quality.Recording
 	if c.Reference != "" {
@@ -244,8 +244,8 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	return own, own.Keep(st)
 }
 
-// correctnessOf is the level of a protocol that holds answers against the parent's; nil
-// where it has none.
+// correctnessOf is the protocol's level that compares answers with the parent's; nil if
+// it has none.
 func correctnessOf(p *plans.Protocol) (*correctness, error) {
 	if p == nil || p.Level(Correctness) == nil {
 		return nil, nil
@@ -254,8 +254,8 @@ func correctnessOf(p *plans.Protocol) (*correctness, error) {
 	return c, p.Level(Correctness).Decode(c)
 }
 
-// Asks is what the level of a protocol that compares answers asks, and what a stored
-// reference holds, for keys; nil where it has none.
+// Asks is what a protocol's answer-comparing level asks, and the contents of a stored
+// reference, for keys; nil if it has none.
 func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil {
@@ -268,8 +268,8 @@ func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 	return stored, err
 }
 
-// After is what measured launches are asked at their end and by what their answers are
-// judged, for keys; nil where they are asked nothing.
+// After is what measured launches are asked at their end and the limits for their
+// answers, for keys; nil if they are asked nothing.
 func After(p *plans.Plan, protocol *plans.Protocol) (asks, limits any, err error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || c.AfterPrompts == 0 {
@@ -278,8 +278,8 @@ func After(p *plans.Plan, protocol *plans.Protocol) (asks, limits any, err error
 	return c.ask(p, protocol).Fewer(c.AfterPrompts), c.Settings, nil
 }
 
-// AskAfter asks an engine that was measured what before, a launch of its session, was
-// asked, or new prompts: drawn for this launch alone, so that nobody can know them.
+// AskAfter asks a measured engine what before, a launch of its session, was asked, or new
+// prompts: drawn for this launch alone, so they cannot be known in advance.
 func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before *ledger.Launch, seed string) error {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || c.AfterPrompts == 0 {
@@ -300,8 +300,8 @@ func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol,
 	return own.Keep(st)
 }
 
-// JudgeAfter holds what a candidate answered at the end of its measured launches against
-// what its parent did.
+// JudgeAfter compares a candidate's answers at the end of its measured launches with its
+// parent's.
 func JudgeAfter(lab *launch.Lab, protocol *plans.Protocol, candidate, parent []*ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || c.AfterPrompts == 0 || len(candidate) == 0 || len(parent) == 0 {
@@ -316,13 +316,13 @@ func JudgeAfter(lab *launch.Lab, protocol *plans.Protocol, candidate, parent []*
 		return "", nil, err
 	}
 	after := c.Settings
-	after.MaxPerplexityIncrease = nil // the text is no fresh one
+	after.MaxPerplexityIncrease = nil // the text is not fresh
 	v, reasons, _ := after.Judge(own, parents, parents, parent[0].Variant, parent[0].Variant)
 	return v, reasons, nil
 }
 
-// drawn is what the prompts of a launch that is asked by a protocol are drawn from: nothing
-// where it compares no answers, or is asked what before, or a stored reference, was.
+// drawn is the seed of the prompts of a launch under a protocol: empty if it compares no
+// answers, or is asked what before, or a stored reference, was.
 func drawn(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || v.Command != nil || c.Reference != "" || len(before) > 0 {
@@ -331,9 +331,9 @@ func drawn(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before
 	return lab.Draws.Next(), nil
 }
 
-// References are so many launches of a variant whose answers others are held against,
-// newest last: those on record that were asked the same, and those that it makes. None
-// where the protocol compares no answers.
+// References returns launches of a variant with whose answers others are compared, newest
+// last: those on record that were asked the same, and those that it makes. None if the
+// protocol compares no answers.
 func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int, out *ledger.Decision) ([]*ledger.Launch, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || v.Command != nil {
@@ -364,8 +364,8 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 	return known, nil
 }
 
-// onRecord are the launches of a variant that were asked what the level asks, the
-// latest, newest last.
+// onRecord are the latest launches of a variant that were asked what the level asks,
+// newest last.
 func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
 	ask := runtime.Digest(c.ask(lab.Plan, protocol))
 	var newest *quality.Recording
@@ -373,7 +373,7 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 		if l.Left[quality.Answers] == "" || l.Purpose == ledger.ForBenchmark || l.BootID != lab.Boot {
 			continue
 		}
-		// One that cannot be read is not a reference; another launch takes its place.
+		// One that cannot be read is not a reference; another launch replaces it.
 		kept, err := quality.Kept(lab.Store, []*ledger.Launch{l})
 		if err != nil || runtime.Digest(kept[0].Ask) != ask || newest != nil && !newest.Same(kept[0]) {
 			continue
@@ -387,12 +387,12 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 	return known
 }
 
-// refer launches a variant once more, to answer what its launches before were asked.
-// It is not measured.
+// refer launches a variant once more, to answer what its earlier launches were asked. It
+// is not measured.
 func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
 	if made, ok := lab.Store.LaunchByID(id); ok {
-		return made, nil // for another row, which could not be held against it either
+		return made, nil // for another row, which could not be compared with it either
 	}
 	record := &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForReference, Ordinal: n, Order: n, OK: true}
 	var err error
@@ -418,7 +418,7 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 	return record, nil
 }
 
-// answering is what a launch is asked whose answers others are held against.
+// answering is the work of a launch whose answers others are compared with.
 type answering struct {
 	Protocol string           `json:"protocol"`
 	Before   []*ledger.Launch `json:"before,omitempty"`

@@ -28,11 +28,11 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// What a program of a level finds in its environment.
+// The environment of a level's program.
 const (
 	envURL       = "MXFLOW_URL"        // the engine's API, without /v1
-	envModel     = "MXFLOW_MODEL"      // the name that it is asked for
-	envAPIKey    = "MXFLOW_API_KEY"    // where it wants one
+	envModel     = "MXFLOW_MODEL"      // the model name for requests
+	envAPIKey    = "MXFLOW_API_KEY"    // if it requires one
 	envLog       = "MXFLOW_LOG"        // its log so far
 	envParentOut = "MXFLOW_PARENT_OUT" // what it left for the parent; empty for the baseline
 	envVariant   = "MXFLOW_VARIANT"    // the variant's name
@@ -102,7 +102,7 @@ func checkExec(b *plans.Block) []plans.AttrError {
 	return errs
 }
 
-// fitsExec refuses a program in the container of an engine that is in none.
+// fitsExec rejects a program in the container of an engine without one.
 func fitsExec(b *plans.Block, e *plans.Engine) []plans.AttrError {
 	if b.Attrs["in"] != inContainer || e.Launch != nil && engine.How(e.Launch.Kind) != engine.HowEndpoint {
 		return nil
@@ -117,7 +117,7 @@ func fitsExec(b *plans.Block, e *plans.Engine) []plans.AttrError {
 	}}
 }
 
-// pairedFinds are the numbers of items that are paired with the parent's.
+// pairedFinds are the numbers of items paired with the parent's.
 var pairedFinds = []plans.Found{
 	{Name: "lost", Unit: "count", Better: "lower", Doc: "Items that the parent gets right and this variant wrong."},
 	{Name: "gained", Unit: "count", Better: "higher", Doc: "Items that the parent gets wrong and this variant right."},
@@ -130,7 +130,7 @@ func execParts() map[string]plans.Part {
 	return parts
 }
 
-// exec is a level that runs a program of one's own.
+// exec is a level that runs the user's program.
 type exec struct {
 	Command []string          `json:"command"`
 	In      string            `json:"in"`
@@ -182,7 +182,8 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 		lost = inside.Fetch(ctx, outFolder, out, maxFile)
 	}
 	if lost != nil {
-		// A container that ended took the program along, and is seen to have ended a moment later.
+		// A container that ended took the program along, and its end is seen a moment
+		// later.
 		select {
 		case <-q.Inst.Exited():
 		case <-ctx.Done():
@@ -192,7 +193,7 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 	}
 	select {
 	case <-q.Inst.Exited():
-		// What the program says of an engine that died says nothing of its answers.
+		// The program's result for an engine that died says nothing about its answers.
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
 	default:
 	}
@@ -221,7 +222,7 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 // exitOf is how an engine that has ended did.
 func exitOf(inst engine.Instance) *engine.Exit { return cmp.Or(inst.Exit(), &engine.Exit{Code: -1}) }
 
-// lastWords is the last thing that a program that failed said.
+// lastWords is the last output of a failed program.
 func lastWords(tail []string) []verdict.Reason {
 	for _, line := range slices.Backward(tail) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -232,21 +233,22 @@ func lastWords(tail []string) []verdict.Reason {
 }
 
 const (
-	// outFolder is what a container calls the folder for what the program leaves.
+	// outFolder is the container's name for the folder of the program's files.
 	outFolder = "out"
-	// endSeen is how long after a program in its container an engine is seen to have ended.
+	// endSeen is how long after a program in its container the end of an engine may be
+	// seen.
 	endSeen = 15 * time.Second
 	// stopGrace is how long a program may take to stop.
 	stopGrace = 10 * time.Second
 )
 
-// start starts the program where it is to run: on this machine, or as an engine.Inside.
-// out is the folder for what it leaves, parent what it left for the parent, empty for none.
+// start starts the program where it runs: on this machine, or in an engine.Inside. out is
+// the folder for its files, parent its files for the parent, empty for none.
 func (e *exec) start(ctx context.Context, q *qualification, l engine.Launch, env map[string]string, out, parent string) (engine.Command, error) {
 	at := func(url, log, out, parent string) map[string]string {
 		all := maps.Clone(env)
 		all[envURL], all[envLog], all[program.OutVariable], all[envParentOut] = url, log, out, parent
-		maps.Copy(all, e.Env) // what the plan sets comes last
+		maps.Copy(all, e.Env) // the plan's values come last
 		return all
 	}
 	if e.In != inContainer {
@@ -276,7 +278,7 @@ func (e *exec) start(ctx context.Context, q *qualification, l engine.Launch, env
 	return host.Beside(ctx, guest, l)
 }
 
-// environ is what the program finds in its environment, wherever it runs.
+// environ is the program's environment, wherever it runs.
 func (e *exec) environ(ctx context.Context, q *qualification) (map[string]string, error) {
 	set := q.variant.Knobs
 	if set == nil {
@@ -298,8 +300,8 @@ func (e *exec) environ(ctx context.Context, q *qualification) (map[string]string
 	return map[string]string{envModel: model, envAPIKey: key, envVariant: q.variant.Name, envKnobs: string(knobs)}, nil
 }
 
-// fromParent puts what the program left for the parent into a folder, and returns it;
-// empty where it has left nothing.
+// fromParent puts the program's files for the parent into a folder, and returns it; empty
+// if there are none.
 func (e *exec) fromParent(q *qualification, folder string) (string, error) {
 	if q.parent.Qualified == nil {
 		return "", nil
@@ -327,18 +329,18 @@ func (e *exec) fromParent(q *qualification, folder string) (string, error) {
 }
 
 const (
-	// filesFolder is where, among what a level leaves, the program's files lie.
+	// filesFolder is the path of the program's files among the level's artifacts.
 	filesFolder = "files/"
-	// outputFile is what it printed, where numbers are read from that.
+	// outputFile is its output, if numbers are read from that.
 	outputFile = "output"
 	// itemsFile are its results item by item.
 	itemsFile = "items.json"
-	// maxFile and maxFiles bound what a program leaves: larger files are named and not kept.
+	// maxFile and maxFiles limit a program's files: larger ones are named but not kept.
 	maxFile  = 256 << 20
 	maxFiles = 1000
 )
 
-// keepFiles makes the program's log and its files artifacts, without sensitive values.
+// keepFiles makes the program's log and its files artifacts, redacted.
 func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 	log, err := os.ReadFile(l.LogPath)
 	if err == nil {
@@ -375,8 +377,8 @@ func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 	})
 }
 
-// readNumbers takes the level's numbers out of what the program printed, or wrote to its
-// file, and pairs its items with the parent's.
+// readNumbers reads the level's numbers from the program's output or file, and pairs its
+// items with the parent's.
 func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out string) (says []verdict.Reason, err error) {
 	if !e.reading() {
 		return nil, nil
@@ -412,20 +414,19 @@ func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out s
 	return append(says, n.paired...), err
 }
 
-// reading reports whether numbers are read of the program.
+// reading reports whether numbers are read from the program.
 func (e *exec) reading() bool { return len(e.reads.Metrics) > 0 || e.items != "" }
 
-// numbers are what a program's output says.
+// numbers are the values in a program's output.
 type numbers struct {
 	values map[string][]float64 // by name
-	// items are its results item by item, as they are kept; paired is how they compare
-	// with the parent's.
+	// items are its results item by item, as kept; paired is their comparison with the
+	// parent's.
 	items  []byte
 	paired []verdict.Reason
 }
 
-// numbers takes them out of an output. What was read before something was wrong is
-// returned beside the error.
+// numbers reads them from an output. What was read before an error is returned with it.
 func (e *exec) numbers(ctx context.Context, st *store.Store, text []byte, b *plans.Block, against []*ledger.Launch) (n numbers, err error) {
 	values, err := e.reads.Values(ctx, text)
 	if err != nil {
@@ -477,8 +478,8 @@ func (e *exec) numbers(ctx context.Context, st *store.Store, text []byte, b *pla
 	return n, nil
 }
 
-// again reads the program's output once more. That it could not be read is an error of
-// the level, then as now.
+// again reads the program's output once more. An unreadable output is an error of the
+// level, as it was then.
 func (e *exec) again(ctx context.Context, k *kept) (verdict.Verdict, error) {
 	if k.heard.Ended != verdict.Pass || !e.reading() {
 		return k.heard.Ended, nil

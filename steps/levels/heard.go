@@ -19,32 +19,32 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// heardFile is where a level keeps what it has heard.
+// heardFile is where a level keeps what it heard.
 const heardFile = "heard.json"
 
-// heard is what a level was told by an engine or a program and is judged by, as far as
-// nothing else that the launch keeps has it.
+// heard is what an engine or a program told a level and what it is judged by, unless the
+// launch keeps that elsewhere.
 type heard struct {
 	Of store.Origin `json:"of"`
-	// Answer is that to the level smoke.
+	// Answer is the answer to the level smoke.
 	Answer string `json:"answer,omitempty"`
-	// Lines is how many lines the log had when the level kernels looked at it, Partial
-	// why they were not all, and Observed and Unobserved what the engine said of itself.
+	// Lines is how many lines the log had when the level kernels read it, Partial why
+	// they were not all, and Observed and Unobserved the engine's observations.
 	Lines      int                        `json:"lines,omitempty"`
 	Partial    code.Code                  `json:"partial,omitempty"`
 	Observed   map[string]ledger.Observed `json:"observed,omitempty"`
 	Unobserved map[string]verdict.Reason  `json:"unobserved,omitempty"`
-	// Load is what the level stress was told, but its samples and series.
+	// Load is what the level stress received, except its samples and series.
 	Load *stress.Tape `json:"load,omitempty"`
 	// Windows are when the level profile took profiles, their files below the level's
-	// folder, and Limit what they are held against.
+	// folder, and Limit what they are compared with.
 	Windows []profiling.Window `json:"windows,omitempty"`
 	Limit   *limit.Basis       `json:"limit,omitempty"`
-	// Ended is what a program's end came to.
+	// Ended is the verdict on a program's end.
 	Ended verdict.Verdict `json:"ended,omitempty"`
 }
 
-// hear keeps what the level that runs has heard.
+// hear stores what the running level heard.
 func (q *qualification) hear(h heard) error {
 	h.Of = q.Origin()
 	text, err := json.Marshal(h)
@@ -54,13 +54,13 @@ func (q *qualification) hear(h heard) error {
 	return q.keep(heardFile, text)
 }
 
-// kept is what there is to decide a level by again.
+// kept is the evidence to decide a level again.
 type kept struct {
 	store  *store.Store
 	plan   *plans.Plan
 	block  *plans.Block
 	launch *ledger.Launch
-	// against are the launches that it was held against.
+	// against are the launches that it was compared with.
 	against []*ledger.Launch
 	redact  *redact.Redactor
 	heard   heard
@@ -68,7 +68,7 @@ type kept struct {
 	numbers map[string]measure.Summary
 }
 
-// left is an artifact that the level left, by its path behind the level's name.
+// left is an artifact of the level, by its path below the level's name.
 func (k *kept) left(path string) ([]byte, error) {
 	sum := k.launch.Left[k.block.Level()+"/"+path]
 	if sum == "" {
@@ -86,7 +86,7 @@ type repeated interface {
 // Judge decides levels again, for steps/replay.
 type Judge struct{ Store *store.Store }
 
-// Blocks are the levels that a launch had to go through by a protocol.
+// Blocks are a protocol's levels for a launch.
 func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
 	v := &variant.Variant{Knobs: l.Knobs}
 	if e := p.Engine(l.Block); e != nil && e.IsCommand() {
@@ -95,9 +95,9 @@ func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch)
 	return Of(protocol, v)
 }
 
-// Again is what a level comes to by what its launch keeps, with the numbers that it
-// finds, by address. Where its kind keeps too little for that, or it did not come to its
-// judgement, the error is a *verdict.Fault of code.LevelUnreplayed.
+// Again decides a level from what its launch keeps, with the numbers that it finds, by
+// address. If its kind keeps too little for that, or it never reached a verdict, the
+// error is a *verdict.Fault of code.LevelUnreplayed.
 func (j Judge) Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
 	if b.Kind == executionLevel {
 		return j.executed(p, l)
@@ -133,7 +133,7 @@ func (j Judge) Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 	return v, k.numbers, err
 }
 
-// executed reads again what a command printed.
+// executed reads a command's output again.
 func (j Judge) executed(p *plans.Plan, l *ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
 	v, err := (&variant.Resolver{Plan: p}).Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs, nil)
 	if err != nil {

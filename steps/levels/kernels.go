@@ -44,7 +44,7 @@ type kernels struct {
 
 func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	if !q.answered {
-		// Kernels are chosen at the first request, so there must have been one.
+		// Kernels are chosen at the first request, so one must have been made.
 		limit := time.Duration(k.Timeout)
 		if _, err := q.Client.Stream(ctx, openai.Request{
 			Prompt: "Hello", MaxTokens: 4, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
@@ -79,8 +79,8 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 	return v, reasons, nil
 }
 
-// said is the evidence without that of values which a profile alone proves; those without
-// any stay, since nothing proves them.
+// said is the evidence except that of values which only a profile proves; values without
+// any stay, as nothing proves them.
 func said(wanted []variant.Evidence) []variant.Evidence {
 	return slices.DeleteFunc(wanted, func(e variant.Evidence) bool { return e.Traced() && !e.Said() })
 }
@@ -90,8 +90,7 @@ func inLog(wanted []variant.Evidence) bool {
 	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.Globs()) > 0 })
 }
 
-// logAt is where the log is kept, below the state directory; empty where there is
-// none.
+// logAt is where the log is kept, below the state directory; empty if there is none.
 func (q *qualification) logAt() string {
 	path := q.Inst.LogPath()
 	if path == "" || q.Lab.Store == nil {
@@ -105,7 +104,7 @@ func (q *qualification) logAt() string {
 	return filepath.ToSlash(filepath.Join(filepath.Base(dir), rel))
 }
 
-// proved is the verdict over the engine's log.
+// proved is the verdict on the engine's log.
 func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant.Evidence) (verdict.Verdict, []verdict.Reason, error) {
 	if !inLog(wanted) {
 		return judgeKernels(wanted, nil)
@@ -124,13 +123,14 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant
 	k.heard.Lines, k.heard.Partial = scan.Lines(), partial
 	v, reasons, err := judgeLog(wanted, scan, partial)
 	if err == nil && verdict.Holds(reasons, code.LogBrokeOff) {
-		// An error and not inconclusive: it is tried again, and says nothing of the variant.
+		// An error, not inconclusive: it is tried again, and says nothing about the
+		// variant.
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
 	}
 	return v, reasons, err
 }
 
-// again looks at what the log had when the level did.
+// again scans the log up to what the level saw.
 func (k *kernels) again(_ context.Context, of *kept) (verdict.Verdict, error) {
 	all := variant.EvidenceFor(of.plan, of.launch.Knobs)
 	wanted := redacted(said(all), of.redact)
@@ -174,7 +174,7 @@ func (k *kernels) again(_ context.Context, of *kept) (verdict.Verdict, error) {
 	return v, nil
 }
 
-// partOf is why a log is not whole; empty where it is.
+// partOf is why a log is incomplete; empty if it is complete.
 func partOf(l *ledger.Launch, scan *logscan.Scan) code.Code {
 	switch {
 	case !launch.Fresh(l.Engine):
@@ -187,7 +187,7 @@ func partOf(l *ledger.Launch, scan *logscan.Scan) code.Code {
 	return ""
 }
 
-// judgeLog is the verdict over a log that is not whole for the cause partial, or is.
+// judgeLog is the verdict on a log that is incomplete because of partial, or complete.
 func judgeLog(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code) (verdict.Verdict, []verdict.Reason, error) {
 	if scan.Lines() == 0 {
 		return verdict.Inconclusive, verdict.Because(code.LogEmpty), nil
@@ -199,15 +199,15 @@ func judgeLog(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code) 
 	return v, reasons, err
 }
 
-// Proves reports whether variants have to prove their knobs.
+// Proves reports whether variants must prove their knobs.
 func Proves(protocol *plans.Protocol) bool {
 	return protocol != nil && protocol.Level(kernelsLevel) != nil
 }
 
-// Proved is what a recorded launch proves of the knobs of its variant, by its log and
-// by what was observed: the kernels level over a launch that was measured, since
-// kernels that are chosen again at every start can be others than in qualification. A
-// pass without reasons where the protocol has no such level.
+// Proved is what a recorded launch proves about its variant's knobs, by its log and
+// observations: the kernels level for a measured launch, as kernels are chosen at every
+// start and may differ from qualification. A pass without reasons if the protocol has no
+// such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
 	wanted := said(v.Evidence(lab.Plan))
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
@@ -238,8 +238,8 @@ func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *le
 	return got, reasons, nil
 }
 
-// redacted is evidence as it is looked for in a log that was kept: secrets are taken out
-// of that, so they are here where one is a word of it.
+// redacted is evidence as it appears in a kept log: secrets are removed from that, so
+// they are removed here.
 func redacted(wanted []variant.Evidence, r *redact.Redactor) []variant.Evidence {
 	for i := range wanted {
 		wanted[i] = wanted[i].Map(r.Text)
@@ -247,14 +247,14 @@ func redacted(wanted []variant.Evidence, r *redact.Redactor) []variant.Evidence 
 	return wanted
 }
 
-// judgeKernels is the verdict over what was seen. A knob value without evidence
-// is unproven, and unproven is not a pass.
+// judgeKernels is the verdict on what was seen. A knob value without evidence is
+// unproven, and unproven is not a pass.
 func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason, error) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
 		return verdict.Inconclusive, verdict.Because(code.NoKnobs), nil
 	}
-	// Of what is not proved only that is said which speaks against it.
+	// If not proved, only the objections are reported.
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
 		if !e.Said() {
@@ -307,8 +307,8 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 	return v, against, nil
 }
 
-// counted says how many lines there are of those that are counted, from how many of
-// each glob, and whether they are enough.
+// counted reports how many counted lines there are, how many per glob, and whether they
+// are enough.
 func counted(e variant.Evidence, lines plans.Lines, seen map[string]logscan.Match) (verdict.Reason, bool) {
 	n, m := e.Counted(lines, seen)
 	args := []verdict.Arg{verdict.List("globs", lines.AnyOf), verdict.Int("at_least", lines.AtLeast), verdict.Int("lines", n)}
@@ -336,9 +336,8 @@ func observes(wanted []variant.Evidence) bool {
 	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.MustObserve)+len(e.MustNotObserve) > 0 })
 }
 
-// judgeObserved adds to the verdict over the log what was observed: each value
-// that must be seen, and none that must not. What is not observed proves nothing,
-// either way.
+// judgeObserved adds observations to the verdict on the log: each required value, and
+// none that is excluded. What is not observed proves nothing, either way.
 func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	own := verdict.Pass
 	var against, proofs []verdict.Reason
@@ -374,7 +373,7 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 	case v == verdict.Pass && own == verdict.Pass:
 		return v, append(reasons, proofs...)
 	case v == verdict.Pass:
-		return own, against // what the log proves is not what is missing
+		return own, against // what the log proves is not missing
 	}
 	return verdict.Join(v, own), append(against, reasons...)
 }
@@ -386,10 +385,9 @@ func orUnasked(why verdict.Reason) verdict.Reason {
 	return why
 }
 
-// judgePartial is the verdict where the log is not whole: it begins in the
-// middle, because the server was running before the launch, or its middle was
-// dropped. What is there still speaks, for and against; what is missing says
-// nothing.
+// judgePartial is the verdict on an incomplete log: it starts in the middle, because the
+// server was running before the launch, or its middle was dropped. What is there counts,
+// for and against; what is missing proves nothing.
 func judgePartial(why code.Code, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	excluded := false
 	for _, e := range wanted {

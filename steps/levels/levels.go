@@ -21,14 +21,14 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// level is one test level that runs in the qualification launch. It returns its
-// verdict with reasons; an error means that the engine or the harness broke.
+// level is one test level that runs in the qualification launch. It returns its verdict
+// with reasons; an error means that the engine or the harness broke.
 type level interface {
 	run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
 }
 
-// late is a level that comes to its verdict once the engine has stopped: what its
-// profiler writes may be whole only then. It runs after all others.
+// late is a level that reaches its verdict once the engine has stopped: its profiler's
+// files may be complete only then. It runs after all others.
 type late interface {
 	level
 	afterStop(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
@@ -39,20 +39,20 @@ type qualification struct {
 	*launch.Started
 	variant  *variant.Variant
 	protocol *plans.Protocol
-	// level is the one that runs.
+	// level is the running one.
 	level *plans.Block
 	// parent is what the variant builds on.
 	parent Parent
-	// hard ends what is stopped at once.
+	// hard cuts graceful stops short.
 	hard context.Context
-	// profiles is where profiles are written, nil where none is taken; pending is a level
+	// profiles is where profiles are written, nil if none are taken; pending is a level
 	// that is judged late.
 	profiles *profileFolders
 	pending  *pending
-	// against are the launches that the level that runs holds its own against.
+	// against are the launches that the running level compares its own with.
 	against []*ledger.Launch
-	// answered is true once the engine has generated at least one token: what
-	// it logs at its first request is only there afterwards.
+	// answered is true once the engine has generated a token: what it logs at its first
+	// request only appears then.
 	answered bool
 }
 
@@ -61,13 +61,13 @@ type Parent struct {
 	// Qualified is the launch that qualified it; nil for the baseline, and for a stack
 	// that is qualified beside its feature.
 	Qualified *ledger.Launch
-	// Answered are launches whose answers are compared, see References; of the baseline
+	// Answered are launches whose answers are compared, see References; for the baseline
 	// its own.
 	Answered []*ledger.Launch
 }
 
-// found records a number that the level has found, which its schema declares. One that
-// is not finite is left out: a rule that reads it finds none.
+// found records a number that the level found, which its schema declares. One that is not
+// finite is left out: a rule that reads it finds none.
 func (q *qualification) found(name string, values ...float64) {
 	if q.Record.Metrics == nil {
 		q.Record.Metrics = map[string]measure.Summary{}
@@ -75,7 +75,7 @@ func (q *qualification) found(name string, values ...float64) {
 	found(q.Record.Metrics, q.level, name, values)
 }
 
-// found adds a number that a level has found to those of its launch.
+// found adds a number that a level found to those of its launch.
 func found(to map[string]measure.Summary, b *plans.Block, name string, values []float64) {
 	f := b.Finds[slices.IndexFunc(b.Finds, func(f plans.Found) bool { return f.Name == name })]
 	if s, ok := (measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}).Summary(values); ok {
@@ -83,7 +83,7 @@ func found(to map[string]measure.Summary, b *plans.Block, name string, values []
 	}
 }
 
-// saidWord records a word that the level has found, which its schema declares.
+// saidWord records a word that the level found, which its schema declares.
 func (q *qualification) saidWord(name, word string) {
 	if q.Record.Observed == nil {
 		q.Record.Observed = map[string]ledger.Observed{}
@@ -92,8 +92,8 @@ func (q *qualification) saidWord(name, word string) {
 	q.Record.Observed[address] = ledger.Observed{Value: word, From: q.level.Level()}
 }
 
-// keep makes something that the level leaves an artifact, under a path that starts with
-// the level's name.
+// keep stores content as an artifact of the level, under a path that starts with the
+// level's name.
 func (q *qualification) keep(path string, content []byte) error {
 	sum, err := q.Lab.Store.Put(content)
 	if err != nil {
@@ -111,10 +111,10 @@ func (q *qualification) left(path, sum string) {
 	q.Record.Left[q.level.Level()+"/"+path] = sum
 }
 
-// Run qualifies one variant in one launch, which serves all levels of the
-// protocol but the benchmark. before is the launch in whose place it is, nil where it is
-// the first. The prompts of some workloads are made in it for all engines of a comparison
-// (record.Fit). Without levels there is no launch.
+// Run qualifies one variant in one launch, which runs all levels of the protocol but the
+// benchmark. before is the launch that it replaces, nil if it is the first. It also makes
+// the prompts of some workloads for all engines of a comparison (record.Fit). Without
+// levels there is no launch.
 func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent Parent, fit []string, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
@@ -155,7 +155,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	if err := lab.Keep(s, record); err != nil {
 		return nil, nil, err
 	}
-	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels say what broke
+	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels report what broke
 	s.Emit(ev)
 	if decide.Lost(record) && record.Order <= decide.MaxReplaced {
 		return Run(ctx, s, lab, protocol, v, parent, fit, record, out)
@@ -163,7 +163,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	return levels, record, nil
 }
 
-// launches are those that a level may read what they left of.
+// launches are those whose artifacts a level may read.
 func (p Parent) launches() []*ledger.Launch {
 	if p.Qualified == nil {
 		return p.Answered
@@ -171,7 +171,7 @@ func (p Parent) launches() []*ledger.Launch {
 	return append([]*ledger.Launch{p.Qualified}, p.Answered...)
 }
 
-// qualifying is what a launch that qualifies is asked.
+// qualifying is the work of a qualification launch.
 type qualifying struct {
 	Protocol string `json:"protocol"`
 	Parent   Parent `json:"parent"`
@@ -182,8 +182,8 @@ type qualifying struct {
 	protocol *plans.Protocol
 }
 
-// qualifies goes through the levels of a protocol in one launch. There are none where the
-// engine did not start.
+// qualifies runs the levels of a protocol in one launch. There are none if the engine did
+// not start.
 var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: qualifyHere}
 
 func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with qualifying) ([]ledger.Level, error) {
@@ -223,7 +223,7 @@ func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *vari
 	return levels, err
 }
 
-// fit makes the prompts of some workloads. An engine that they cannot be made with breaks.
+// fit makes the prompts of some workloads. If that fails, the engine counts as broken.
 func (q *qualification) fit(ctx context.Context, lab *launch.Lab, workloads []string, done []ledger.Level) ([]ledger.Level, error) {
 	var ws []*plans.Workload
 	for _, name := range workloads {
@@ -241,7 +241,7 @@ func (q *qualification) fit(ctx context.Context, lab *launch.Lab, workloads []st
 	return done, nil
 }
 
-// Carry carries out an order of a launch that qualifies, or answers for others.
+// Carry executes an order for a qualification launch, or one that answers for others.
 func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Variant, o *launch.Order) (json.RawMessage, error) {
 	if o.Kind == answers.Kind {
 		return answers.Carry(ctx, lab, s, v, o)
@@ -249,9 +249,9 @@ func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Va
 	return qualifies.Carry(ctx, lab, s, v, o)
 }
 
-// each runs one level after the other and stops at the first that does not pass: what
-// comes after it is recorded as invalid, with the root cause. One that is judged late is
-// left to later.
+// each runs one level after the other and stops at the first that does not pass: later
+// ones are recorded as invalid, with the root cause. One that is judged late is left to
+// later.
 func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
 	var done []ledger.Level
 	for i, b := range blocks {
@@ -277,7 +277,7 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 		}
 		if at, isLate := lv.(late); isLate && l.Verdict == verdict.Pass {
 			q.pending = &pending{at, l}
-			return done, nil // Of puts it behind all others
+			return done, nil // Of puts it after all others
 		}
 		q.ended(s, l)
 		if l.Verdict != verdict.Pass {
@@ -294,7 +294,7 @@ type pending struct {
 	is ledger.Level
 }
 
-// later judges the level that was left, now that the engine has stopped.
+// later judges the remaining level, now that the engine has stopped.
 func (q *qualification) later(ctx context.Context, s *runtime.Scope, done []ledger.Level) ([]ledger.Level, error) {
 	if q.pending == nil {
 		return done, nil
@@ -309,7 +309,7 @@ func (q *qualification) later(ctx context.Context, s *runtime.Scope, done []ledg
 	return append(done, l), nil
 }
 
-// ended tells the observer how a level ended.
+// ended reports to the observer how a level ended.
 func (q *qualification) ended(s *runtime.Scope, l ledger.Level) {
 	s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: l.Name, Variant: q.variant.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 }
@@ -334,12 +334,13 @@ func Qualifying(p *plans.Protocol) []*plans.Block {
 	return out
 }
 
-// executionLevel is the level that every command has, whatever its protocol
-// says: it is run once, and what it prints is looked at. It is in no plan.
+// executionLevel is the level that every command has, whatever its protocol: it is run
+// once, and its output is examined. It is in no plan.
 const executionLevel = "execution"
 
-// engineLevel stands for what no launch may show, whatever its protocol: an engine
-// that is forced, or that no prompts can be made with. It is there where it was seen.
+// engineLevel stands for what no launch may show, whatever its protocol: an engine that
+// is forced to accept drafts, or that no prompts can be made with. It exists only if that
+// was seen.
 const engineLevel = "engine"
 
 // kernelsLevel is the level that reads the log.
@@ -361,9 +362,9 @@ func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 	return verdict.Pass, reasons, nil
 }
 
-// Of are the levels that the qualification launch of a variant serves. A
-// command answers nobody, so that levels which ask are left out; and an
-// engine of a comparison that no knob is applied to has no kernels to prove.
+// Of returns the levels that a variant's qualification launch runs. A command takes no
+// requests, so levels that send some are left out; and an engine of a comparison without
+// knobs has no kernels to prove.
 func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 	blocks := slices.DeleteFunc(Qualifying(p), func(b *plans.Block) bool {
 		return v.Command != nil && Kinds[b.Kind].Schema.Asks || v.Knobs == nil && b.Kind == kernelsLevel
@@ -371,7 +372,7 @@ func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 	if v.Command != nil {
 		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
 	}
-	// A profiler disturbs what comes after it, and may write once the engine has stopped.
+	// A profiler disturbs later levels, and may write once the engine has stopped.
 	slices.SortStableFunc(blocks, func(a, b *plans.Block) int { return cmp.Compare(last(a), last(b)) })
 	return blocks
 }
@@ -397,8 +398,8 @@ type Kind struct {
 	make   func(*plans.Block) (level, error)
 }
 
-// Kinds: a new one is one file and one line here. The benchmark is none of
-// them, since it has launches of its own.
+// Kinds: a new one is one file and one line here. The benchmark is not among them, as it
+// has its own launches.
 var Kinds = map[string]Kind{
 	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind, Correctness: correctnessKind, "stress": stressKind,
 	Profile: profileKind,

@@ -27,7 +27,7 @@ import (
 // Profile is the level that takes profiles.
 const Profile = "profile"
 
-// Analysis is where a launch keeps what was read of its profiles.
+// Analysis is where a launch keeps the analysis of its profiles.
 const Analysis = Profile + "/analysis.json"
 
 var profileKind = Kind{
@@ -38,7 +38,7 @@ var profileKind = Kind{
 	},
 }
 
-// AnalysisOf is what was read of the profiles that a launch left.
+// AnalysisOf is the analysis of a launch's profiles.
 func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
 	text, err := st.Get(l.Left[Analysis])
 	if err != nil {
@@ -54,8 +54,8 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
 	return a, nil
 }
 
-// HeldAgainst is what the profiles of a launch were held against: without a model or a
-// machine where these were not known.
+// HeldAgainst is what a launch's profiles were compared with: without a model or a
+// machine if these were unknown.
 func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err error) {
 	text, err := st.Get(l.Left[Profile+"/"+heardFile])
 	if err != nil {
@@ -67,7 +67,7 @@ func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err erro
 	}
 	on = basisOf(h.Limit)
 	for _, w := range h.Windows {
-		on.Context = max(on.Context, w.Context) // the same in all of decoding
+		on.Context = max(on.Context, w.Context) // the same in all decoding
 	}
 	return on, nil
 }
@@ -78,14 +78,14 @@ type profiled struct {
 	windows []profiling.Window
 }
 
-// profileFolders are the folder that profiles of one launch are written to, as mxflow and
-// as the engine sees it.
+// profileFolders is the folder for the profiles of one launch, as seen by mxflow and by
+// the engine.
 type profileFolders struct{ folder, inside string }
 
 func newProfileFolders(run string) (*profileFolders, error) {
 	folder, err := os.MkdirTemp(run, "profiles-")
 	if err == nil {
-		// The user of a container is another one.
+		// The user in a container differs.
 		err = os.Chmod(folder, 0o777)
 	}
 	if err == nil {
@@ -97,7 +97,7 @@ func newProfileFolders(run string) (*profileFolders, error) {
 	return &profileFolders{folder: folder}, nil
 }
 
-// remove removes it: what counts has become artifacts.
+// remove removes it: what counts is stored as artifacts.
 func (p *profileFolders) remove() { _ = os.RemoveAll(p.folder) }
 
 func (p *profiled) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
@@ -110,8 +110,8 @@ func (p *profiled) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 	return verdict.Pass, nil, err
 }
 
-// afterStop reads the profiles, keeps them and their analysis, and looks for the kernels that
-// knobs have to show.
+// afterStop reads the profiles, keeps them and their analysis, and looks for the kernels
+// that knobs must show.
 func (p *profiled) afterStop(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	left, err := profiling.FilesBelow(q.profiles.folder)
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *profiled) afterStop(ctx context.Context, q *qualification) (verdict.Ver
 	return v, append(proofs, said...), nil
 }
 
-// below are windows whose files have other paths, with regard to a folder.
+// below returns windows with their file paths mapped, relative to a folder.
 func below(windows []profiling.Window, folder string, path func(folder, file string) (string, error)) []profiling.Window {
 	windows = slices.Clone(windows)
 	for i := range windows {
@@ -195,7 +195,7 @@ func (p *profiled) again(ctx context.Context, k *kept) (verdict.Verdict, error) 
 	return v, nil
 }
 
-// finderAgain takes the numbers that a level finds again.
+// finderAgain collects the numbers that a level finds again.
 type finderAgain struct{ *kept }
 
 func (f finderAgain) Number(name string, values ...float64) { found(f.numbers, f.block, name, values) }
@@ -207,7 +207,7 @@ type finder struct{ *qualification }
 func (f finder) Number(name string, values ...float64) { f.found(name, values...) }
 func (f finder) Word(name, word string)                { f.saidWord(name, word) }
 
-// basisOf is what a launch's steps are held against; nothing where it is not known.
+// basisOf is what a launch's steps are compared with; empty if unknown.
 func basisOf(known *limit.Basis) (on roofline.Basis) {
 	if known == nil {
 		return on
@@ -219,7 +219,7 @@ func basisOf(known *limit.Basis) (on roofline.Basis) {
 	return roofline.Basis{Model: known.Model, Machine: machine}
 }
 
-// keepFile makes a file that a profiler wrote an artifact.
+// keepFile stores a profiler's file as an artifact.
 func (q *qualification) keepFile(file string) error {
 	name, err := filepath.Rel(q.profiles.folder, file)
 	if err != nil {
@@ -233,7 +233,7 @@ func (q *qualification) keepFile(file string) error {
 	return nil
 }
 
-// hidden are the arguments of what a profile hides, of which there is one or the other.
+// hidden are the arguments for what a profile hides, of which one is set.
 func hidden(graphs, unnamed int) (args []verdict.Arg) {
 	if graphs > 0 {
 		args = append(args, verdict.Int("graphs", graphs))
@@ -244,7 +244,7 @@ func hidden(graphs, unnamed int) (args []verdict.Arg) {
 	return args
 }
 
-// judgeTrace is the verdict over kernels that must and must not be in profiles. Names that
+// judgeTrace is the verdict on kernels that must and must not be in profiles. Names that
 // a profile hides could be any.
 func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Verdict, []verdict.Reason) {
 	v := verdict.Pass

@@ -36,7 +36,7 @@ func (l *underStress) run(ctx context.Context, q *qualification) (verdict.Verdic
 	return v, reasons, err
 }
 
-// samplesFile and seriesFile are where a level keeps raw data of its own.
+// samplesFile and seriesFile are where a level keeps its own raw data.
 const samplesFile, seriesFile = "samples.parquet", "series.parquet"
 
 func (l *underStress) again(_ context.Context, k *kept) (v verdict.Verdict, err error) {
@@ -55,8 +55,8 @@ func (l *underStress) again(_ context.Context, k *kept) (v verdict.Verdict, err 
 	return l.Again(tape, func(name string, values ...float64) { found(k.numbers, k.block, name, values) })
 }
 
-// Paced is how long the levels of a protocol take by the clock, however fast the engine
-// is: what a stress level soaks.
+// Paced is how long a protocol's levels take by the clock, however fast the engine is:
+// the soak of a stress level.
 func Paced(p *plans.Protocol) (sum time.Duration) {
 	if p == nil {
 		return 0

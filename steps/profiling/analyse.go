@@ -19,8 +19,8 @@ type Taken struct {
 	Analysis *profile.Analysis
 }
 
-// main is the part that the window is of: the one of its phase with the most steps, since
-// requests begin and end one after the other. nil where there is none.
+// main is the part that the window covers: the one of its phase with the most steps, as
+// requests start and end one after the other. nil if there is none.
 func (t *Taken) main() (most *profile.Part) {
 	for i := range t.Analysis.Parts {
 		p := &t.Analysis.Parts[i]
@@ -32,7 +32,7 @@ func (t *Taken) main() (most *profile.Part) {
 }
 
 // Analyse reads the profiles of windows: each its own files, or all those that the
-// profiler left once the engine had stopped. What is wrong with one is a *verdict.Fault.
+// profiler left once the engine had stopped. An unusable profile is a *verdict.Fault.
 func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (taken []Taken, err error) {
 	for _, w := range windows {
 		o := profile.Options{Phase: w.Phase, Requests: w.Requests, Tokens: w.Tokens, Rules: c.categories}
@@ -63,11 +63,11 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 				p.Unprofiled *= float64(max(1, p.GPUs)) / float64(p.Steps)
 			}
 			if w.Phase == profile.Decode && p.Requests > 0 {
-				// An engine that serves fewer at a step takes several for a token of each.
+				// An engine that serves fewer per step takes several for a token of each.
 				share := float64(min(p.Requests, w.Requests)) / float64(w.Requests)
 				p.Unprofiled *= share
 				if len(w.Threads) > 0 && p.Steps > 0 {
-					p.Threads = slices.Clone(w.Threads) // those of the trace have the profiler's own work
+					p.Threads = slices.Clone(w.Threads) // the trace's include the profiler's own work
 					for i := range p.Threads {
 						p.Threads[i].Total *= share * float64(p.Steps)
 					}
@@ -79,8 +79,9 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 	return taken, nil
 }
 
-// batch makes one part of the steps in which an engine took prompts: sent at once, they
-// arrive one after another, and what one step took of eight says little of the other seven.
+// batch makes one part of the steps in which an engine processed prompts: sent at once,
+// they arrive one after another, and one step with one of eight says little about the
+// other seven.
 func batch(a *profile.Analysis, requests int) *profile.Analysis {
 	gpus := 0
 	for i := range a.Parts {
@@ -97,10 +98,10 @@ func batch(a *profile.Analysis, requests int) *profile.Analysis {
 	return a
 }
 
-// notProfile are files that profilers write beside their profiles.
+// notProfile reports files that profilers write beside their profiles.
 func notProfile(path string) bool { return !read.IsProfile(path) }
 
-// unread is why a profile says nothing.
+// unread is why a profile is unusable.
 func unread(w Window, files []string, err error) verdict.Reason {
 	for i := range files {
 		files[i] = filepath.Base(files[i])
@@ -114,8 +115,8 @@ func unread(w Window, files []string, err error) verdict.Reason {
 	return verdict.New(code.ProfileUnreadable, verdict.Line(err)).On(w.Name())
 }
 
-// Hidden is how many launches of CUDA graphs hide what ran, and Unnamed how many kernels
-// have names that were not kept.
+// Hidden is how many launches of CUDA graphs hide their kernels, and Unnamed how many
+// kernels have names that were not kept.
 func Hidden(taken []Taken) (graphs, unnamed int) {
 	for _, t := range taken {
 		for _, f := range t.Analysis.Files {
@@ -125,15 +126,15 @@ func Hidden(taken []Taken) (graphs, unnamed int) {
 	return graphs, unnamed
 }
 
-// Joined is one analysis of all windows, a part each. What is there beside it are steps at
-// its ends, in which other numbers of requests were served.
+// Joined is one analysis of all windows, one part each. Other parts are steps at a
+// window's ends, with other numbers of requests.
 func Joined(taken []Taken) *profile.Analysis {
 	var all []*profile.Analysis
 	for _, t := range taken {
 		of := &profile.Analysis{Files: t.Analysis.Files}
 		if p := t.main(); p != nil {
 			part := *p
-			part.Requests = t.Requests // an engine may serve fewer at a step
+			part.Requests = t.Requests // an engine may serve fewer per step
 			of.Parts = []profile.Part{part}
 		}
 		all = append(all, of)
@@ -141,8 +142,8 @@ func Joined(taken []Taken) *profile.Analysis {
 	return profile.Join(all...)
 }
 
-// Launches are those of kernels that any of some patterns match, with the one of them that
-// took longest.
+// Launches counts the launches of kernels that any of some patterns match, with the one
+// that took longest.
 func Launches(taken []Taken, matches func(name string) bool) (n int, us float64, longest profile.Kernel) {
 	for _, t := range taken {
 		for _, p := range t.Analysis.Parts {

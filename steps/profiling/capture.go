@@ -1,6 +1,6 @@
 // Package profiling takes profiles of a running engine: what is sent while its profiler
-// runs, so that each profile is of one phase, and what they show. It refuses to know
-// formats (engine/profile) and knobs.
+// runs, so each profile covers one phase, and what they show. It knows no formats
+// (engine/profile) and no knobs.
 package profiling
 
 import (
@@ -30,44 +30,44 @@ import (
 )
 
 const (
-	// settling is how many tokens of each answer come before anything is timed.
+	// settling is how many tokens of each answer precede any timing.
 	settling = 4
-	// spare is how many tokens may come while the profiler begins and ends.
+	// spare is how many tokens may come while the profiler starts and stops.
 	spare = 2048
-	// quiet is how long files must not have grown to be whole, and look how often that
-	// is looked at.
+	// quiet is how long files must not have grown to count as complete, and look how
+	// often that is checked.
 	quiet, look = 200 * time.Millisecond, 20 * time.Millisecond
 )
 
-// decoded is how many tokens an answer has that is decoded for a profile.
+// decoded is the length in tokens of an answer that is decoded for a profile.
 func (c *Config) decoded() int { return settling + 2*c.Steps + spare }
 
-// Window is one stretch of an engine's work of which there is a profile.
+// Window is a profiled stretch of an engine's work.
 type Window struct {
 	Phase    string
 	Requests int
-	// Began and Ended are when the profiler ran, or would have had there been pages.
+	// Began and Ended are when the profiler ran, or would have if there were pages.
 	Began, Ended time.Time
-	// Tokens are those that came or were computed meanwhile, as the client counts.
+	// Tokens are those received or computed meanwhile, by the client's count.
 	Tokens int
-	// Context is how many tokens each request had before it in decoding, on average.
+	// Context is how many tokens preceded each request's decoding, on average.
 	Context float64
-	// Unprofiled is how long one step of decoding, or all of a prefill, took without the
-	// profiler, 0 where nobody knows.
+	// Unprofiled is how long one decoding step, or a whole prefill, took without the
+	// profiler, 0 if unknown.
 	Unprofiled time.Duration
-	// Threads are how long those of the engine were at work for one token of each answer,
-	// without the profiler; none where they are not on this machine.
+	// Threads is how long the engine's threads were busy per token of each answer,
+	// without the profiler; empty if they are not on this machine.
 	Threads []profile.Thread
-	// Files are what the profiler wrote of it; none where there is one profile of all.
+	// Files are what the profiler wrote of it; empty if there is one profile of all.
 	Files []string
 }
 
 // Name is what the window is of: "decode at 8".
 func (w Window) Name() string { return fmt.Sprintf("%s at %d", w.Phase, w.Requests) }
 
-// Capture takes the profiles. folder is where files appear, inside the same as the engine
-// sees it. The error is a *verdict.Fault where it is known why there is none, and else
-// that the engine broke.
+// Capture takes the profiles. folder is where files appear, inside the same as seen by
+// the engine. The error is a *verdict.Fault if it is known why there is none; otherwise
+// the engine broke.
 func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler, folder, inside string) (windows []Window, err error) {
 	t := &taking{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
 	t.longest = t.serves(ctx)
@@ -83,14 +83,14 @@ func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profil
 	return windows, nil
 }
 
-// taking is the capture under way.
+// taking is a capture in progress.
 type taking struct {
 	*Config
 	*launch.Started
 	pages          kinds.Profiler
 	folder, inside string
 	learned        *prompt.Knowledge
-	longest        int // tokens that the engine serves, 0 where it does not say
+	longest        int // the engine's maximum length in tokens, 0 if unknown
 	sets           int
 }
 
@@ -101,7 +101,7 @@ func (t *taking) serves(ctx context.Context) int {
 	return 0
 }
 
-// prompts are n that were never sent before.
+// prompts are n new ones.
 func (t *taking) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
 	t.sets++
 	made, err := prompt.Build(ctx, t.Client, prompt.Spec{
@@ -121,12 +121,11 @@ func (t *taking) request(p prompt.Prompt, tokens int, heard func()) openai.Reque
 	return r
 }
 
-// unprofiled is how often a prefill is timed without the profiler, of which the median
-// counts.
+// unprofiled is how often a prefill is timed without the profiler; the median counts.
 const unprofiled = 3
 
-// prefill profiles n prompts that are sent at once. The same number went before, without
-// the profiler, and once more before these: the first prefill of a length compiles kernels.
+// prefill profiles n prompts that are sent at once. As many were sent before, without the
+// profiler, and once more before these: the first prefill of a length compiles kernels.
 // Triton's took vLLM 1,038 ms on an H100, where the next took 87.
 func (t *taking) prefill(ctx context.Context, n int) (Window, error) {
 	w := Window{Phase: profile.Prefill, Requests: n}
@@ -177,14 +176,14 @@ func middle(took []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(took))[len(took)/2]
 }
 
-// stream is an answer that is being decoded.
+// stream is an answer being decoded.
 type stream struct {
 	events atomic.Int64
 	ended  atomic.Bool
 	err    error // once it has ended
 }
 
-// decode profiles n answers in the middle, so that no prefill is in the profile.
+// decode profiles n answers in the middle, so no prefill is in the profile.
 func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	w := Window{Phase: profile.Decode, Requests: n, Context: float64(t.PromptTokens+settling) + 1.5*float64(t.Steps)}
 	prompts, err := t.prompts(ctx, n)
@@ -270,7 +269,7 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	return w, t.end(ctx, &w, before)
 }
 
-// threads is how long each thread of the engine was at work so far; nil where they are not
+// threads is how long each thread of the engine has been busy so far; nil if they are not
 // on this machine, or it does not say.
 func (t *taking) threads() host.Snapshot {
 	engine, ok := t.Inst.(engine.Resident)
@@ -284,8 +283,7 @@ func (t *taking) threads() host.Snapshot {
 	return s
 }
 
-// begin starts the profiler, where it is one that is told, and lists the files that are
-// there already.
+// begin starts the profiler, if it is started by a page, and lists the existing files.
 func (t *taking) begin(ctx context.Context, w *Window) (before []string, err error) {
 	if t.pages.Start != "" {
 		if before, err = FilesBelow(t.folder); err == nil {
@@ -296,7 +294,7 @@ func (t *taking) begin(ctx context.Context, w *Window) (before []string, err err
 	return before, err
 }
 
-// end stops the profiler and waits for what it writes.
+// end stops the profiler and waits for its files.
 func (t *taking) end(ctx context.Context, w *Window, before []string) error {
 	w.Ended = time.Now()
 	if t.pages.Start == "" {
@@ -310,8 +308,8 @@ func (t *taking) end(ctx context.Context, w *Window, before []string) error {
 	return err
 }
 
-// post tells the engine to begin or to end a profile. Engines write it before they
-// answer, which takes a while.
+// post tells the engine to start or stop a profile. Engines write it before they answer,
+// which takes a while.
 func (t *taking) post(ctx context.Context, page, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(t.Timeout))
 	defer cancel()
@@ -349,8 +347,7 @@ func FilesBelow(folder string) (files []string, err error) {
 	return files, err
 }
 
-// settled are the files of a folder that were not there before, once they have not grown
-// for a while.
+// settled are the new files of a folder, once they have not grown for a while.
 func settled(ctx context.Context, folder string, before []string, limit time.Duration) ([]string, error) {
 	began, since, last := time.Now(), time.Now(), int64(-1)
 	for {

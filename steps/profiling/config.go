@@ -17,7 +17,7 @@ type Config struct {
 	Concurrency  []int     `json:"concurrency"`
 	Timeout      plans.Dur `json:"timeout"`
 
-	// categories are the plan's own, before those that we know.
+	// categories are the plan's own, which precede the built-in ones.
 	categories symbol.Rules
 }
 
@@ -96,11 +96,11 @@ var Schema = plans.Schema{
 	},
 }
 
-// fits refuses engines of which no profile can be taken.
+// fits rejects engines of which no profile can be taken.
 func fits(_ *plans.Block, e *plans.Engine) []plans.AttrError {
 	p, err := variant.ProfilerOf(e)
 	if err != nil {
-		return nil // which is said elsewhere
+		return nil // which is reported elsewhere
 	}
 	name := "engine." + e.Kind + "." + e.Name
 	refuse := func(detail string, args ...any) []plans.AttrError {

@@ -49,7 +49,7 @@ func (c *Config) finds() (found []plans.Found) {
 	return found
 }
 
-// named is what rules call a number of the i-th concurrency.
+// named is the rules' name of a number at the i-th concurrency.
 func (c *Config) named(name string, i int) string {
 	if i == 0 {
 		return name
@@ -57,14 +57,14 @@ func (c *Config) named(name string, i int) string {
 	return fmt.Sprintf("%s_c%d", name, c.Concurrency[i])
 }
 
-// Finder takes the numbers and words that a level finds.
+// Finder receives the numbers and words that a level finds.
 type Finder interface {
 	Number(name string, values ...float64)
 	Word(name, word string)
 }
 
-// Found gives what the profiles of windows came to, held against a machine and a model
-// where these are known, and says it.
+// Found reports the results of the windows' profiles, compared with a machine and a model
+// if these are known, and returns them as facts.
 func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verdict.Reason) {
 	for _, t := range taken {
 		p := t.main()
@@ -105,13 +105,13 @@ func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verd
 	return said
 }
 
-// limit holds one profile against the machine.
+// limit compares one profile with the machine.
 func (c *Config) limit(p *profile.Part, on roofline.Basis, number func(name string, x float64), bound func(string)) {
 	r, err := roofline.Of(p, on)
 	if err != nil {
 		return
 	}
-	if r.Bound.By != roofline.Unknown { // which is none of the words, so that no rule passes by it
+	if r.Bound.By != roofline.Unknown { // which is not among the words, so no rule passes by it
 		bound(string(r.Bound.By))
 	}
 	if least := r.Limit(); least > 0 && p.Phase == profile.Decode {

@@ -16,28 +16,27 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Ended is what came of a program.
+// Ended is the end of a program.
 type Ended struct {
-	// Verdict is pass for exit status 0, and fail for any other and for its limits.
+	// Verdict is pass for exit status 0, and fail for any other and for exceeded limits.
 	Verdict verdict.Verdict
 	Reasons []verdict.Reason
-	// Exit is its status, nil where it passed or was stopped.
+	// Exit is its status, nil if it passed or was stopped.
 	Exit    *int
 	LogTail []string
 }
 
 const (
-	// tailLines is how much of the log of a program that failed is shown.
+	// tailLines is how much of a failed program's log is shown.
 	tailLines = 15
-	// printedEvery is how often it is looked at how much a program has printed.
+	// printedEvery is how often the size of a program's output is checked.
 	printedEvery = 250 * time.Millisecond
 )
 
-// Await waits for a program that was started and decides by its end. Whatever happens,
-// nothing of it runs on afterwards, and its log holds no sensitive value. out, where it
-// is not empty, is the file that gets its standard output, of which as much is taken as
-// of a command's; hard ends the stop of what hangs. The error is ctx's, or that sensitive
-// values cannot be taken out.
+// Await waits for a started program and decides by its end. Whatever happens, nothing of
+// it keeps running, and its log is redacted. out, unless empty, is the file for its
+// standard output, limited like a command's; hard ends the stop of a hanging program. The
+// error is ctx's, or that redaction failed.
 func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, out string, r *redact.Redactor) (*Ended, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -67,7 +66,7 @@ func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, o
 			ended.Verdict = verdict.Error
 		}
 	}
-	// What the program left behind ends with it, or might slow what is measured later.
+	// What the program left behind ends with it, or might slow later measurements.
 	if err := run.Stop(hard); err != nil && ctx.Err() == nil {
 		ended.Verdict, ended.Reasons = verdict.Error, verdict.Because(code.Unstopped, verdict.Line(err))
 	}
@@ -86,7 +85,7 @@ func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, o
 	return ended, ctx.Err()
 }
 
-// printed is the size of a file in bytes, 0 where there is none.
+// printed is the size of a file in bytes, 0 if there is none.
 func printed(path string) int64 {
 	if path == "" {
 		return 0

@@ -7,10 +7,10 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// OutVariable names the folder for what a program leaves.
+// OutVariable names the folder for a program's files.
 const OutVariable = "MXFLOW_OUT"
 
-// CheckCommand looks at the command of a block that runs one.
+// CheckCommand checks the command of a block that runs one.
 func CheckCommand(b *plans.Block) []plans.AttrError {
 	command, _ := b.Attrs["command"].([]any)
 	if len(command) > 0 {

@@ -25,15 +25,15 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// Ask is what is asked of every variant.
+// Ask is what every variant is asked.
 type Ask struct {
 	Cells []Cell `json:"cells"`
-	// OutputTokens is the most of each answer, Top how many tokens a position lists.
+	// OutputTokens is the maximum of each answer, Top how many tokens a position lists.
 	OutputTokens int `json:"output_tokens"`
 	Top          int `json:"top"`
 }
 
-// Cell is prompts of one length that are asked so many at a time.
+// Cell is prompts of one length, asked so many at a time.
 type Cell struct {
 	API          openai.API `json:"api"`
 	PromptTokens int        `json:"prompt_tokens"`
@@ -42,12 +42,12 @@ type Cell struct {
 }
 
 const (
-	// longest and widest bound what is taken over from workloads, so that the level
-	// takes seconds: whoever wants longer prompts writes prompt_tokens.
+	// longest and widest limit what is derived from workloads, so the level takes
+	// seconds: for longer prompts there is prompt_tokens.
 	longest, widest = 512, 16
-	// mostCells is how many combinations are asked.
+	// mostCells is the maximum number of combinations.
 	mostCells = 4
-	// usualPrompt is the length where no workload says one.
+	// usualPrompt is the length if no workload has one.
 	usualPrompt = 128
 	// textSentences are so many of the shipped text: a few hundred tokens.
 	textSentences = 16
@@ -55,9 +55,9 @@ const (
 	answerLimit = 5 * time.Minute
 )
 
-// AskOf is what a level asks: at the lengths and concurrencies that it names, or else
-// at those of the workloads, the least and the greatest among them. In chats alone, where
-// an engine that is held against others gives log-probabilities nowhere else.
+// AskOf is what a level asks: at its own lengths and concurrencies, or else at the
+// minimum and maximum of the workloads'. Only in chats if a compared engine gives
+// log-probabilities nowhere else.
 func (s *Settings) AskOf(ws []*plans.Workload, chats bool) Ask {
 	var cells []Cell
 	add := func(c Cell) {
@@ -126,21 +126,21 @@ func (a Ask) Fewer(prompts int) Ask {
 	return a
 }
 
-// Recording is what one launch answered. It is an artifact, and what a stored
-// reference is.
+// Recording is the answers of one launch. It is an artifact, and the form of a stored
+// reference.
 type Recording struct {
 	// Of is the launch that answered.
 	Of store.Origin `json:"of"`
-	// Model is the name by which the engine was asked.
+	// Model is the model name used in requests.
 	Model string `json:"model"`
 	Ask   Ask    `json:"ask"`
 	// Prompts and Answers are by cell.
 	Prompts [][]prompt.Prompt  `json:"prompts"`
 	Answers [][]logprob.Answer `json:"answers"`
-	// Twice are the answers to the first prompt, alone and one after the other.
+	// Twice are the answers to the first prompt, asked alone twice in a row.
 	Twice []logprob.Answer `json:"twice"`
 	// Text is a text that ships with mxflow, with the log-probabilities that the engine
-	// gives its tokens; nil where it gives none.
+	// assigns its tokens; nil if it gives none.
 	Text *logprob.Answer `json:"text,omitempty"`
 }
 
@@ -149,13 +149,13 @@ func (r *Recording) Same(o *Recording) bool {
 	return runtime.Digest(r.Ask, r.Prompts) == runtime.Digest(o.Ask, o.Prompts)
 }
 
-// Answers is where a launch keeps its recording, among what its levels left.
+// Answers is where a launch keeps its recording, among its levels' artifacts.
 const Answers = "correctness/answers.json"
 
 // Keep stores a recording and names it in the record of its launch.
 func (r *Recording) Keep(st *launch.Started) error {
 	if st.Lab.Store == nil {
-		return nil // a check of an engine, of which nothing is recorded
+		return nil // a check of an engine, which is not recorded
 	}
 	r.Of = st.Origin()
 	data, err := json.Marshal(r)
@@ -173,8 +173,8 @@ func (r *Recording) Keep(st *launch.Started) error {
 	return nil
 }
 
-// Kept are the recordings of launches, in their order. One that is gone is an error:
-// without it something else would be decided.
+// Kept returns the recordings of launches, in order. A missing one is an error: without
+// it something else would be decided.
 func Kept(from *store.Store, launches []*ledger.Launch) (all []*Recording, err error) {
 	for _, l := range launches {
 		data, err := from.Get(l.Left[Answers])
@@ -210,9 +210,9 @@ func Parse(data []byte) (*Recording, error) {
 	return r, nil
 }
 
-// Record asks an engine, with prompts of before where there are some: to be compared,
-// answers must be to the same. Else they are drawn from draw, and no more are asked
-// when that long has passed.
+// Record asks an engine, with the prompts of before if there are some: only answers to
+// the same prompts compare. Otherwise they are drawn from draw, and no more are asked
+// after the time limit.
 func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before *Recording, within time.Duration) (*Recording, error) {
 	out := &Recording{Ask: a}
 	if before != nil && slices.Equal(before.Ask.Cells, a.Cells) {
@@ -260,7 +260,7 @@ func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) e
 }
 
 // together asks prompts at once, and waits for all: what is computed in one batch is the
-// same in every launch, as far as an engine lets it be.
+// same in every launch, as far as an engine allows.
 func (a Ask) together(ctx context.Context, st *launch.Started, api openai.API, prompts []prompt.Prompt) ([]logprob.Answer, error) {
 	out, errs := make([]logprob.Answer, len(prompts)), make([]error, len(prompts))
 	var all sync.WaitGroup
@@ -283,8 +283,8 @@ func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
 	return r.read(ctx, st)
 }
 
-// answer asks one prompt. Of an engine that gives no log-probabilities the words stand
-// for tokens.
+// answer asks one prompt. If an engine gives no log-probabilities, words stand for
+// tokens.
 func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (logprob.Answer, error) {
 	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: a.top(st), Timeouts: openai.Timeouts{Total: answerLimit}}
 	p.Fill(&r)
@@ -293,7 +293,7 @@ func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p p
 		for _, w := range strings.Fields(out.Text) {
 			out.Tokens = append(out.Tokens, logprob.Token{Text: w, ID: -1})
 		}
-		out.End = "" // a limit in tokens is none in words
+		out.End = "" // a token limit does not apply to words
 	}
 	return out, err
 }
@@ -301,7 +301,7 @@ func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p p
 // top is how many of the likeliest tokens an engine is asked for.
 func (a Ask) top(st *launch.Started) int { return min(a.Top, st.Kind.Ask.LogProbs.Top) }
 
-// read has the engine read a text that ships with mxflow, where it gives the
+// read has the engine score a text that ships with mxflow, if it gives the
 // log-probabilities of prompts.
 func (r *Recording) read(ctx context.Context, st *launch.Started) error {
 	if st.Kind.Ask.LogProbs.Prompt == "" || r.Ask.top(st) == 0 {

@@ -18,9 +18,10 @@ type Settings struct {
 	PromptTokens []int `json:"prompt_tokens"`
 	Concurrency  []int `json:"concurrency"`
 	Top          int   `json:"top"`
-	// Within is how long a launch is asked.
+	// Within is the time limit for asking a launch.
 	Within plans.Dur `json:"within"`
-	// AfterPrompts are asked once more at the end of each measured launch.
+	// AfterPrompts is how many prompts are asked once more at the end of each measured
+	// launch.
 	AfterPrompts int `json:"after_prompts"`
 
 	MaxKL                 *float64 `json:"max_kl"`
@@ -32,7 +33,7 @@ type Settings struct {
 	Reference string `json:"reference"`
 }
 
-// The names of what is found, as rules have them behind "levels.correctness.".
+// The names of the findings, as rules have them after "levels.correctness.".
 const (
 	KL         = "kl"
 	KLP99      = "kl_p99"
@@ -43,13 +44,13 @@ const (
 
 const (
 	// nearTie is a gap of log-probabilities that rounding closes: half precision and
-	// another order of sums move them by that much.
+	// another summation order shift them by that much.
 	nearTie = 0.1
-	// surely is the chance below which answers differ by more than those of the parent's
-	// launches do, and many how many times as far apart they are where no test is needed:
-	// of one prompt in 32 that went wrong no test would tell.
+	// surely is the p below which answers differ by more than those of the parent's
+	// launches do, and many the factor that needs no test: a test would not notice one
+	// wrong prompt in 32.
 	surely, many = 0.01, 4
-	// fewest is how many positions of a comparison say anything.
+	// fewest is how many positions a comparison needs.
 	fewest = 64
 )
 
@@ -60,7 +61,7 @@ func flat(r *Recording) (all []logprob.Answer) {
 	return all
 }
 
-// hold holds one launch's answers against another's.
+// hold compares one launch's answers with another's.
 func hold(own, against *Recording) (logprob.Comparison, error) {
 	if !own.Same(against) {
 		return logprob.Comparison{}, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts)}
@@ -68,10 +69,10 @@ func hold(own, against *Recording) (logprob.Comparison, error) {
 	return logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
 }
 
-// found is what answers show against those of others, over all pairs of launches.
+// found is how answers compare with others, over all pairs of launches.
 type found struct {
 	pairs []logprob.Comparison
-	// by is the value of each name, apart how far from alike each prompt's answers are.
+	// by is the value of each name, apart the distance of each prompt's answers.
 	by    map[string]float64
 	apart map[string][]float64
 	// part is which positions are the farthest apart: "prefill" or "decode".
@@ -80,7 +81,7 @@ type found struct {
 	positions, tokens int
 }
 
-// find holds launches against others, each against each.
+// find compares launches with others, each with each.
 func find(own, against []*Recording) (f found, err error) {
 	f.by, f.apart = map[string]float64{}, map[string][]float64{}
 	for _, o := range own {
@@ -99,10 +100,10 @@ func find(own, against []*Recording) (f found, err error) {
 	return f, nil
 }
 
-// endless stands for a divergence without bound, which no JSON holds.
+// endless stands for an unbounded divergence, which JSON cannot represent.
 const endless = 1e3
 
-// divergence is that of a part, of which lists give a lower bound; 0 of no positions.
+// divergence is that of a part, for which lists give a lower bound; 0 for no positions.
 func divergence(v logprob.Bounds) float64 {
 	low, given := v.Low.Given()
 	if !given {
@@ -127,7 +128,7 @@ func (f *found) sum() {
 		}
 		for i, p := range h.Pairs {
 			tie := p.Divergence != nil && p.Divergence.Tie
-			// Behind a near-tie two sound engines continue different texts.
+			// After a near-tie two sound engines continue with different texts.
 			of := p.Length
 			if tie {
 				of = p.Common
@@ -144,7 +145,7 @@ func (f *found) sum() {
 			case tie:
 				off = max(0, off-1)
 			case p.Divergence != nil:
-				off = max(off, 1) // whatever its list says, it answered otherwise, or had ended
+				off = max(off, 1) // whatever its list says, its answer differed, or had ended
 			}
 			apart += off
 			f.add(KL, i, sum/float64(max(n, 1)))
@@ -185,7 +186,7 @@ func (f *found) add(name string, prompt int, apart float64) {
 	f.apart[name][prompt] += apart / float64(len(f.pairs))
 }
 
-// perplexity of the shipped text, the mean over launches in logs.
+// perplexity is that of the shipped text, averaged over launches in logs.
 func perplexity(all []*Recording) (float64, bool) {
 	sum := 0.0
 	for _, r := range all {
@@ -203,18 +204,17 @@ func perplexity(all []*Recording) (float64, bool) {
 	return math.Exp(sum / float64(len(all))), len(all) > 0
 }
 
-// flaws are what no distribution has, of all answers of a launch.
+// flaws are impossible values of distributions, in all answers of a launch.
 func flaws(r *Recording) (logprob.Flaws, error) {
 	all := flat(r)
 	c, err := logprob.Compare(all, all, logprob.Options{})
 	return c.Got.Flaws, err
 }
 
-// Found is what a level found of a variant, by name.
+// Found is what a level found for a variant, by name.
 type Found map[string]float64
 
-// Finds are the names that it may have. Of what a variant builds on they say how far its
-// own launches are apart.
+// Finds are the possible names. For a parent they are how far apart its own launches are.
 var Finds = []plans.Found{
 	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater."},
 	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
@@ -223,8 +223,8 @@ var Finds = []plans.Found{
 	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
 }
 
-// Sound says what is wrong with answers by themselves, and notes what is unusual; no
-// verdict where nothing is wrong.
+// Sound reports what is wrong with answers by themselves, and notes what is unusual; no
+// verdict if nothing is wrong.
 func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	f, err := flaws(r)
 	if err != nil {
@@ -248,9 +248,9 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	return "", nil
 }
 
-// Judge holds the answers of a variant against those of reference launches, which are the
-// parent's or stored ones, by the noise that the parent's launches show against each other. A limit that is kept
-// passes; one that is not fails where the parent's own noise does not explain it.
+// Judge compares a variant's answers with those of reference launches, the parent's or
+// stored ones, given the noise among the parent's launches. A value within its limit
+// passes; one beyond it fails unless the parent's own noise explains it.
 func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName string) (verdict.Verdict, []verdict.Reason, Found) {
 	for _, r := range own {
 		if v, why := Sound(r); v != "" {
@@ -324,7 +324,7 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 		}
 		return v, over, values
 	}
-	// Against several launches, the same positions are compared several times.
+	// With several launches, the same positions are compared several times.
 	n := math.MaxInt
 	if s.needsLists() {
 		n = f.positions / max(len(f.pairs), 1)
@@ -338,8 +338,8 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 	return v, append(notes, f.differences(name)), values
 }
 
-// Itself says how far launches of one variant are apart, which is what candidates are
-// held against. It sets no limit: an engine may be as noisy as it is.
+// Itself is how far apart launches of one variant are, the yardstick for candidates. It
+// sets no limit: an engine may be as noisy as it is.
 func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, Found) {
 	var notes []verdict.Reason
 	for _, r := range all {
@@ -372,7 +372,7 @@ func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, 
 	return verdict.Pass, append(verdict.Because(code.QualityItself, args...), notes...), values
 }
 
-// Said is how much was answered, where there is nothing to hold it against.
+// Said is how much was answered, if there is nothing to compare with.
 func (r *Recording) Said() verdict.Reason {
 	all := flat(r)
 	tokens := 0
@@ -382,11 +382,11 @@ func (r *Recording) Said() verdict.Reason {
 	return verdict.New(code.QualityAnswered, verdict.Int("answers", len(all)), verdict.Int("tokens", tokens))
 }
 
-// limit is one that a level sets.
+// limit is a limit of a level.
 type limit struct {
 	name, unit string
 	limit      float64
-	// least is set where more is wanted.
+	// least is set for a lower limit.
 	least bool
 }
 
@@ -416,9 +416,9 @@ func (l limit) kept(value float64) bool {
 	return value <= l.limit
 }
 
-// beyond reports whether a value is more than what the parent's launches show against
-// each other: by the prompts whose answers are farther apart than the parent's own are
-// (sign test), or by its size.
+// beyond reports whether a value exceeds the difference among the parent's launches: by
+// the prompts whose answers are farther apart than the parent's own (sign test), or by
+// its size.
 func (l limit) beyond(value, noise float64, apart, own []float64) bool {
 	if l.least {
 		value, noise = 1-value, 1-noise
@@ -435,7 +435,7 @@ func (l limit) beyond(value, noise float64, apart, own []float64) bool {
 	return err != nil && len(differences) > 0 || p < surely
 }
 
-// first is the first divergence that is no near-tie.
+// first is the first divergence that is not a near-tie.
 func (f *found) first(parent string) verdict.Reason {
 	for _, h := range f.pairs {
 		for i, p := range h.Pairs {
@@ -462,7 +462,7 @@ func (f *found) first(parent string) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// differences counts what differs, near-ties apart.
+// differences counts what differs, near-ties separately.
 func (f *found) differences(parent string) verdict.Reason {
 	answers, diverged, tied := 0, 0, 0
 	for _, h := range f.pairs {

@@ -11,14 +11,14 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Judged is what the samples of a launch say of whether it counts.
+// Judged is what the samples of a launch show about whether it counts.
 type Judged struct {
 	Invalid, Incoherent []verdict.Reason
 	Disturbed           bool
 }
 
-// Again judges a launch that was recorded by what it kept, as Take did. It reports false
-// where too little was kept for that: of before cells said how their prompts were made, or
+// Again judges a recorded launch from what it kept, as Take did. It reports false if too
+// little was kept: by launches from before cells recorded how their prompts were made, or
 // with cells that the plan does not have.
 func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Judged, bool) {
 	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics, Client: l.Client}}
@@ -51,7 +51,7 @@ func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Record
 	return Judged{r.taken.Invalid, r.taken.Incoherent, r.taken.Disturbed}, true
 }
 
-// cellOf is a cell of a plan's workloads by its address.
+// cellOf returns a cell of a plan's workloads by its address.
 func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 	for _, w := range p.Workloads {
 		for _, cell := range w.Cells() {
@@ -63,8 +63,8 @@ func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 	return sentCell{}, false
 }
 
-// OfSamples reports whether a cause for which a launch does not count is one that its
-// samples show, so that judging them again has to find it.
+// OfSamples reports whether a reason for a launch not to count comes from its samples, so
+// judging them again must find it.
 func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
 
 var ofSamples = []code.Code{

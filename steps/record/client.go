@@ -13,9 +13,9 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// calibrate lets the measuring client measure itself before anything counts, with
-// as many streams as the workloads have at once. Beyond the narrowest of their
-// limits what they measure does not count.
+// calibrate lets the measuring client measure itself before anything counts, with as many
+// concurrent streams as the workloads have. If it is off by more than their narrowest
+// limit, their results do not count.
 func (r *recording) calibrate(ctx context.Context, ws []*plans.Workload) error {
 	if r.Calibrate == nil {
 		return nil
@@ -30,7 +30,7 @@ func (r *recording) calibrate(ctx context.Context, ws []*plans.Workload) error {
 	return nil
 }
 
-// narrowest is the narrowest limit of workloads.
+// narrowest is the narrowest limit of some workloads.
 func (r *recording) narrowest(ws []*plans.Workload) (limit time.Duration) {
 	for _, w := range ws {
 		if own := r.Kind.Lag(w.MaxLag); limit == 0 || own < limit {
@@ -40,42 +40,42 @@ func (r *recording) narrowest(ws []*plans.Workload) (limit time.Duration) {
 	return limit
 }
 
-// client looks whether the measuring client was good enough when it measured itself.
+// client checks whether the measuring client was good enough when it measured itself.
 func (r *recording) client(limit time.Duration) {
 	if why := mock.Verdict(*r.taken.Client, limit); why != "" {
-		r.disturbances++ // no engine has a part in it
+		r.disturbances++ // no engine is involved
 		r.invalid(verdict.New(code.ClientNotGood, verdict.Text("why", why)))
 	}
 }
 
 const (
-	// streamRate is how many events a second each stream of a calibration has, and
-	// mostRate how many all have together.
+	// streamRate is the events per second of each stream of a calibration, and mostRate
+	// the limit for all together.
 	streamRate, mostRate = 100, 20_000
-	// calibrateFor is how long a calibration watches, calibrateFew where there are
-	// so few streams that nothing piles up, and calibrateTries how often it is made
-	// before it counts that it was not good enough.
+	// calibrateFor is how long a calibration takes, calibrateFew the same with so few
+	// streams that nothing queues up, and calibrateTries how often it is repeated before
+	// the client counts as not good enough.
 	calibrateFor   = 400 * time.Millisecond
 	calibrateFew   = 150 * time.Millisecond
 	few            = 8
 	calibrateTries = 3
 )
 
-// Calibrator calibrates the measuring client, once for each number of streams while
-// it is good enough.
+// Calibrator calibrates the measuring client, once per number of streams while it is good
+// enough.
 type Calibrator struct {
 	known map[int]measure.Calibration
 }
 
-// within is what is known of so many streams, where it is good enough: what disturbed
-// one launch must not be held against all that come after it.
+// within returns the calibration for a number of streams, if it is within limit: a
+// disturbance of one launch must not be held against all later ones.
 func (c *Calibrator) within(streams int, limit time.Duration) (measure.Calibration, bool) {
 	known, ok := c.known[streams]
 	return known, ok && mock.Verdict(known, limit) == ""
 }
 
-// Calibrate measures a server whose times are known, see mock.Calibrate. One that
-// does not come within limit is made again: what disturbed it may have passed.
+// Calibrate measures a server whose times are known, see mock.Calibrate. A calibration
+// not within limit is repeated: the disturbance may have passed.
 func (c *Calibrator) Calibrate(ctx context.Context, streams int, limit time.Duration) (measure.Calibration, error) {
 	if known, ok := c.within(streams, limit); ok {
 		return known, nil

@@ -30,22 +30,22 @@ func DatasetRows(name string, data []byte) (plans.DataRows, error) {
 	return rows, nil
 }
 
-// datasets are the files of prompts that were read, each once for all cells and
-// launches: nothing changes a prompt.Dataset. The zero value has read none. It is
-// safe for concurrent use.
+// datasets caches files of prompts, each read once for all cells and launches: a
+// prompt.Dataset is never modified. The zero value is ready to use. It is safe for
+// concurrent use.
 type datasets struct {
 	mu    sync.Mutex
 	known map[string]*prompt.Dataset // by digest and file
 }
 
-// read reads a data set that the plan was loaded with; nil for none. Prompts are
-// the same for all arms, so a file that has changed since is an error.
+// read reads a data set that the plan was loaded with; nil for none. Prompts are the same
+// for all arms, so a file changed since is an error.
 func (s *datasets) read(d *plans.Dataset) (*prompt.Dataset, error) {
 	if d == nil {
 		return nil, nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock() // of two that want one file, the second waits for it
+	defer s.mu.Unlock() // of two that want one file, the second waits
 	key := d.Digest + " " + d.File
 	if known := s.known[key]; known != nil {
 		return known, nil

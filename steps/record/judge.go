@@ -18,16 +18,15 @@ import (
 )
 
 const (
-	// templateShare of a prompt may be cached beyond what is known to be common to
-	// all: the fixed beginning of a chat template.
+	// templateShare of a prompt may be cached beyond what is known to be common to all:
+	// the fixed start of a chat template.
 	templateShare = 0.05
-	// recomputedShare of a context may be computed although it was put into the
-	// cache: caches hold whole blocks.
+	// recomputedShare of a context may be computed again although it was cached: caches
+	// hold whole blocks.
 	recomputedShare = 0.25
 )
 
-// judge looks for what makes the numbers not count, and for what is to be known
-// of them.
+// judge finds reasons for the numbers not to count, and notes on them.
 func (r *recording) judge() {
 	r.disturbances += r.taken.disturb()
 	defer func() {
@@ -49,7 +48,7 @@ func (r *recording) judge() {
 	}
 }
 
-// disturbed is what disturbed the machine.
+// disturbed is a disturbance of the machine as a fact.
 func disturbed(d measure.Disturbance) verdict.Reason {
 	gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
 	switch d.Code {
@@ -63,7 +62,7 @@ func disturbed(d measure.Disturbance) verdict.Reason {
 	return verdict.New(code.ReadingsDamaged).On(d.Series)
 }
 
-// reachUnknown is why it is not known how many requests were worked on at once.
+// reachUnknown is why the reached concurrency is unknown.
 func reachUnknown(c load.Concurrency) verdict.Reason {
 	switch c.Why {
 	case load.OpenLoop:
@@ -82,24 +81,24 @@ func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.tak
 
 func (r *recording) note(what verdict.Reason) { r.taken.Notes = append(r.taken.Notes, what) }
 
-// fact is one about the cell.
+// fact is a fact about the cell.
 func (c sentCell) fact(what code.Code, args ...verdict.Arg) verdict.Reason {
 	return verdict.New(what, args...).On(c.cell.Address)
 }
 
-// late looks whether the client kept up.
+// late checks whether the client kept up.
 func (r *recording) late(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
 	if l := load.Lag(c.samples, limit); l.Late {
 		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
-		r.disturbances++ // of this machine, at this moment
+		r.disturbances++ // this machine, at this moment
 		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 }
 
-// reached looks whether the engine worked on as many requests as were asked for.
+// reached checks whether the engine worked on as many requests as were asked for.
 func (r *recording) reached(c sentCell, running measure.Series) {
 	if c.w.Arrival != "" || c.cell.Concurrency < 2 || c.w.MinReached == 0 {
 		return
@@ -120,7 +119,7 @@ func (r *recording) reached(c sentCell, running measure.Series) {
 // cached looks for prompts that were not computed, and for contexts that were.
 func (r *recording) cached(c sentCell) {
 	if c.w.Data != nil && c.w.Data.Shares {
-		return // its prompts begin alike on purpose
+		return // its prompts share a prefix on purpose
 	}
 	switch found := load.Contaminated(c.samples, c.run.Prompts.Template, c.w.SystemTokens); {
 	case found.Worst > templateShare:
@@ -141,7 +140,7 @@ func (r *recording) cached(c sentCell) {
 	}
 }
 
-// lengths compares what was asked for with what came.
+// lengths compares the requested lengths with the actual ones.
 func (r *recording) lengths(c sentCell) {
 	if s := load.Shortfall(c.samples); s.Requests > 0 && c.w.IgnoreEOS {
 		r.note(c.fact(code.Short, verdict.Int("requests", s.Requests), verdict.Int("of", s.Of), verdict.Int("tokens", s.Tokens)))
@@ -171,14 +170,14 @@ func (r *recording) lengths(c sentCell) {
 	}
 }
 
-// counted says so where nobody but the client counted the tokens.
+// counted notes if only the client counted the tokens.
 func (r *recording) counted(c sentCell) {
 	if c.run.ByEvents {
 		r.note(c.fact(code.ByEvents))
 	}
 }
 
-// doubtful says where what a server counted contradicts what it sent.
+// doubtful notes if a server's counts contradict what it sent.
 func (r *recording) doubtful(c sentCell) {
 	n, example := 0, measure.Sample{}
 	for _, s := range c.samples {
@@ -194,14 +193,14 @@ func (r *recording) doubtful(c sentCell) {
 	}
 }
 
-// coherent looks at each answer for what no text has.
+// coherent checks each answer for signs that it is not text.
 func (r *recording) coherent(c sentCell) {
 	for _, f := range coherence.Incoherent(c.samples) {
 		r.taken.Incoherent = append(r.taken.Incoherent, FindingOf(f).On(f.Cell))
 	}
 }
 
-// FindingOf is what was found in answers, of which cell its reader knows.
+// FindingOf is a finding in answers, without the cell, which its reader knows.
 func FindingOf(f coherence.Finding) verdict.Reason {
 	example := []verdict.Arg{verdict.Int("request", f.Request.Index), verdict.Text("excerpt", f.Excerpt)}
 	if f.Request.Turn > 0 {
@@ -228,7 +227,7 @@ var signs = map[coherence.Code]code.Code{
 	coherence.TooEven: code.SignTooEven, coherence.TooRandom: code.SignTooRandom, coherence.Looped: code.SignLooped,
 }
 
-// SignOf is what a text shows that sound text does not.
+// SignOf is a sign in a text that sound text does not have.
 func SignOf(s coherence.Sign) verdict.Reason {
 	var args []verdict.Arg
 	if s.Of > 0 {
@@ -250,11 +249,11 @@ func SignOf(s coherence.Sign) verdict.Reason {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// heldShare of the answers may come in one piece before a cell does not count:
-// medians do not move for so few, and every one that there is is named.
+// heldShare of the answers may come in one piece before a cell does not count: so few do
+// not move medians, and each is named.
 const heldShare = 0.1
 
-// held looks for answers that did not come as they were made.
+// held looks for answers that were not streamed as they were generated.
 func (r *recording) held(c sentCell) {
 	found := load.HeldBack(c.samples, r.Kind.Lag(c.w.MaxLag))
 	if found.Requests == 0 {
@@ -269,13 +268,13 @@ func (r *recording) held(c sentCell) {
 
 func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*float64(found.Of) }
 
-// inPieces reports whether answers came in one piece, however soon: then they
-// arrive one after another though they were made at the same time.
+// inPieces reports whether answers came in one piece, however soon: then they arrive one
+// after another though they were generated at the same time.
 func inPieces(samples []measure.Sample) bool { return tooMany(load.HeldBack(samples, 0)) }
 
-// uncounted looks at the engine's own counters where it does not say of each
-// request how much of the prompt it had cached. Where contexts are cached on
-// purpose, these are counted too, so that nothing follows from a hit.
+// uncounted checks the engine's own counters if it does not report per request how much
+// of the prompt was cached. If contexts are cached on purpose, these are counted too, so
+// nothing follows from a hit.
 func (r *recording) uncounted(c sentCell, found load.Contamination) {
 	hits, known := r.taken.Metrics[c.cell.Address+".prefix_hit_rate"].Stats["median"]
 	switch {
@@ -297,17 +296,17 @@ func templateOf(c sentCell) (share float64) {
 	return share
 }
 
-// overlongRoom is how many tokens an answer may have beyond what was asked for,
-// and overlongShare how many of those: some servers count the end of the text,
-// or the last draft of a speculative decoder, as well.
+// overlongRoom is how many tokens more than requested an answer may have, and
+// overlongShare how many of those: some servers also count the end of the text, or the
+// last draft of a speculative decoder.
 const (
 	overlongRoom  = 2
 	overlongShare = 0.05
 )
 
-// overlong looks for answers with more tokens than were asked for. A server that
-// does not keep to the limit has done other work than the one it is compared
-// with, and one that miscounts has done less than it says: both look fast.
+// overlong looks for answers with more tokens than requested. A server that ignores the
+// limit did other work than the one it is compared with, and one that miscounts did less
+// than it reports: both look fast.
 func (r *recording) overlong(c sentCell) {
 	requests, of, most, asked := 0, 0, 0, 0
 	for _, s := range c.samples {
@@ -329,7 +328,7 @@ func (r *recording) overlong(c sentCell) {
 	}
 }
 
-// highest is the highest count of tokens that came with an event.
+// highest is the highest number of tokens in one event.
 func highest(events []measure.Event) (n int) {
 	for _, e := range events {
 		n = max(n, e.Tokens)
@@ -337,8 +336,8 @@ func highest(events []measure.Event) (n int) {
 	return n
 }
 
-// bound says of every cell what the machine allows. It comes when all are measured,
-// since which GPUs the engine was on is seen meanwhile.
+// bound reports for each cell what the machine allows. It runs when all are measured, as
+// which GPUs the engine used is seen meanwhile.
 func (r *recording) bound() {
 	if r.Limit == nil {
 		return
@@ -359,14 +358,14 @@ func (r *recording) bound() {
 		}
 		l.Source = r.Limit.Source
 		if c.w.Arrival != "" {
-			l.Requests, l.StepGB = 0, 0 // an open loop has as many at once as it comes to
+			l.Requests, l.StepGB = 0, 0 // an open loop has whatever concurrency results
 		}
 		c.run.Limit, r.taken.Cells[i].Limit = l, l
 	}
 }
 
-// contextOf is how many tokens a request's answer begins behind: the median of what the
-// engine counted.
+// contextOf is how many tokens precede a request's answer: the median of the engine's
+// counts.
 func contextOf(c *sentCell) float64 {
 	var tokens []float64
 	for _, s := range c.samples {
@@ -381,7 +380,7 @@ func contextOf(c *sentCell) float64 {
 	return measure.Quantile(tokens, 0.5)
 }
 
-// possible looks for speeds that no machine of its kind can have.
+// possible looks for speeds that no machine of this kind can have.
 func (r *recording) possible(c sentCell) {
 	l := c.run.Limit
 	if most := l.MostSteps(); most > 0 {
@@ -403,9 +402,9 @@ func (r *recording) possible(c sentCell) {
 	}
 }
 
-// mark keeps of each prompt what its answer is held against later: how much text it
-// is, how it is told from others, and how much of it came back. The prompts
-// themselves are drawn again from their seed.
+// mark keeps, for each prompt, what its answer is checked against later: how much text it
+// is, what distinguishes it from others, and how much of it came back. The prompts
+// themselves can be regenerated from their seed.
 func mark(samples []measure.Sample, sent prompt.Prompts) {
 	for i := range samples {
 		s := &samples[i]
@@ -424,21 +423,21 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 		}
 		for _, text := range append(texts, p.Text) {
 			s.PromptBytes += len(text)
-			_, _ = io.WriteString(digest, text) // a hash takes everything
+			_, _ = io.WriteString(digest, text) // a hash accepts everything
 		}
 		if len(p.IDs) > 0 || len(p.ContextIDs) > 0 {
 			continue
 		}
 		s.PromptSum = hex.EncodeToString(digest.Sum(nil)[:8])
 		if p.System != "" {
-			s.PromptBytes = 0 // one text in all prompts of a launch: another has another
+			s.PromptBytes = 0 // all prompts of a launch share one text, which differs between launches
 		}
 		s.EchoedBytes = work.Echo(p.Text, s.Reasoning+s.Text)
 	}
 }
 
-// fastShare of the answers may come faster than a stream can be: a client that was
-// not read to for a moment finds several events at once.
+// fastShare of the answers may come faster than a stream can: a client that is not
+// scheduled for a moment finds several events at once.
 const fastShare = 0.1
 
 // worked looks for answers that were not computed.
@@ -454,7 +453,7 @@ var workFound = map[work.Code]code.Code{
 	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount, work.Same: code.SameAnswer, work.Echoed: code.Echoed,
 }
 
-// WorkOf is what two arms differ in that were to do the same work.
+// WorkOf is how two arms differ that were to do the same work.
 func WorkOf(f work.Finding, one, other string) verdict.Reason {
 	unit := "bytes"
 	switch f.Code {

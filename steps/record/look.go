@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// lookedAt is how many answers of a launch its parent gives again, of each cell, and
-	// begunAt how many more from their beginning, where the others are gone on with.
+	// lookedAt is how many answers of a launch its parent repeats, per cell, and begunAt
+	// how many more from their start, if the others are continued.
 	lookedAt, begunAt = 16, 8
-	// lookTokens is how long those are at most, enough for what is compared
-	// (work.BeginBytes), and lookAtOnce how many are asked for at a time.
+	// lookTokens is the maximum length of those, enough for the comparison
+	// (work.BeginBytes), and lookAtOnce how many are requested at a time.
 	lookTokens, lookAtOnce = 12, 4
 )
 
-// Asked is a request that was measured and may be asked again, of the parent: what
-// follows the prompt and the first so many bytes of the answer, At.
+// Asked is a measured request that the parent may be asked again: what follows the prompt
+// and the first At bytes of the answer.
 type Asked struct {
 	Launch string        `json:"launch"`
 	Cell   plans.Cell    `json:"cell"`
@@ -32,10 +32,10 @@ type Asked struct {
 	Prompt prompt.Prompt `json:"prompt"`
 	At     int           `json:"at"`
 	Text   string        `json:"text"` // from there on
-	// Took is how long the whole answer took for each of its tokens, ms.
+	// Took is how long the whole answer took per token, ms.
 	Took float64 `json:"took_ms"`
-	// Sent and Said are the whole of both, where a tokenizer can count them as the engine
-	// did: no template stands around them, and no markers that are not shown.
+	// Sent and Said are prompt and answer in full, if a tokenizer can count them as the
+	// engine did: without a template around them, or markers that are not shown.
 	Sent string `json:"sent,omitempty"`
 	Said string `json:"said,omitempty"`
 	// PromptTokens and OutputTokens were billed for them.
@@ -43,11 +43,10 @@ type Asked struct {
 	OutputTokens int `json:"output_tokens"`
 }
 
-// again is what is asked for again of a request. A completion continues from any text, so
-// that it is from some word in the second half of the answer on, at random: who computes
-// the beginning alone is found out. A chat's answer is not to be continued. Whole ones
-// are asked for from their beginning: who makes up the first words to be early is found
-// out too.
+// again is what to ask again of a request. A completion continues from any text, so it is
+// asked from a random word in the second half of the answer: an engine that computes only
+// the beginning is caught. A chat's answer cannot be continued. Whole ones are asked from
+// their start: an engine that makes up the first words to be early is caught too.
 func again(launch string, c sentCell, s measure.Sample, whole bool) Asked {
 	a := Asked{Launch: launch, Cell: c.cell, Index: s.Index, Prompt: c.prompts.Measured[s.Index], Text: s.Reasoning + s.Text, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens}
 	for _, e := range s.Events {
@@ -63,7 +62,7 @@ func again(launch string, c sentCell, s measure.Sample, whole bool) Asked {
 	}
 	a.Prompt.Next, a.Prompt.Output = nil, min(max(s.RequestedOutput, 1), lookTokens)
 	if whole {
-		a.Sent, a.Said = "", "" // they are counted of the others
+		a.Sent, a.Said = "", "" // the others' tokens are counted
 		return a
 	}
 	if openai.API(c.w.API) == openai.Chat || len(a.Prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
@@ -78,18 +77,18 @@ func again(launch string, c sentCell, s measure.Sample, whole bool) Asked {
 	if len(words) > 0 {
 		a.At = words[rand.IntN(len(words))]
 	}
-	// No more than the answer had there, or it might not fit into the engine.
+	// No more than the rest of the answer, or it might not fit into the engine.
 	rest := s.OutputTokens * (len(a.Text) - a.At) / max(len(a.Text), 1)
 	a.Prompt.Text, a.Prompt.Output, a.Text = a.Prompt.Text+a.Text[:a.At], min(max(rest, 1), lookTokens), a.Text[a.At:]
 	return a
 }
 
-// remember chooses some of what a launch was asked, after it was: neither the engine
+// remember chooses some of a launch's requests after they were made: neither the engine
 // nor anybody else could know which.
 func (r *recording) remember(id string) (some []Asked) {
 	for _, c := range r.sent {
 		if c.w.Temperature != 0 || c.w.Coherence == "off" {
-			continue // the same engine would not say the same
+			continue // the same engine would not repeat it
 		}
 		var fit []measure.Sample
 		for _, s := range c.samples {
@@ -110,7 +109,8 @@ func (r *recording) remember(id string) (some []Asked) {
 	return some
 }
 
-// Forget takes out what may be asked again of some launches: each is asked once.
+// Forget removes and returns what may be asked again of some launches: each is asked
+// once.
 func (l *Sender) Forget(launches []*ledger.Launch) (ask []Asked) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *Sender) Forget(launches []*ledger.Launch) (ask []Asked) {
 	return ask
 }
 
-// Remember keeps what may be asked again.
+// Remember keeps requests that may be asked again.
 func (l *Sender) Remember(ask []Asked) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,10 +133,10 @@ func (l *Sender) Remember(ask []Asked) {
 	}
 }
 
-// Look asks a running parent some of what the launches before it in its session were
-// asked when they were measured, its own among them. What it answers is kept beside
-// what they did: an engine of other weights, or one that answers what it has not
-// computed, does not say the same. It comes after everything that is measured.
+// Look asks a running parent some of the requests that the earlier launches of its
+// session were measured with, its own included. Its answers are kept beside theirs: an
+// engine with other weights, or one that did not compute its answers, does not give the
+// same. It comes after everything that is measured.
 func (l *Sender) Look(ctx context.Context, st *launch.Started, ask []Asked) error {
 	for len(ask) > 0 {
 		one, rest := ask[:1], []Asked(nil)
@@ -156,7 +156,7 @@ func (l *Sender) Look(ctx context.Context, st *launch.Started, ask []Asked) erro
 	return nil
 }
 
-// ask asks for answers to prompts of one cell.
+// ask requests answers to prompts of one cell.
 func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []Asked) (looks []ledger.Look, err error) {
 	var prompts prompt.Prompts
 	for _, a := range ask {
@@ -182,8 +182,8 @@ func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []Asked) (look
 	return looks, ctx.Err()
 }
 
-// count has the engine's tokenizer count a text whose tokens were billed. Zero where
-// either is not known: the text is then held to how much of it a token stands for.
+// count has the engine's tokenizer count a text whose tokens were billed. Zero if either
+// is unknown: then the text is checked by how much of it a token covers.
 func count(ctx context.Context, st *launch.Started, text string, billed int) ledger.Recount {
 	if text == "" || billed < 1 || st.Kind.Tokenize.Path == "" {
 		return ledger.Recount{}

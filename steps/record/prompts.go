@@ -12,8 +12,7 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// promptSpec is what is asked of a cell's prompts; data are the files that were
-// read already.
+// promptSpec is what a cell's prompts must be; data are the files already read.
 func promptSpec(w *plans.Workload, cell plans.Cell, draw, body string, data *datasets) (prompt.Spec, error) {
 	spec := prompt.Spec{
 		Cell: cell.Address, Seed: int64(w.Seed), Draw: draw, Body: body, API: openai.API(w.API), Tokens: cell.Prompt,
@@ -34,14 +33,14 @@ func lengthsOf(l *plans.Lengths) *prompt.Lengths {
 	return &prompt.Lengths{Distribution: l.Distribution, Min: l.Min, Max: l.Max, Mean: l.Mean, Std: l.Std}
 }
 
-// promptKey names the prompts of a cell among those that engines share.
+// promptKey is the key of a cell's prompts among those that engines share.
 func promptKey(w *plans.Workload, cell plans.Cell) string {
 	return runtime.Digest("prompts", cell, w.Seed, w.API, w.Warmup, w.Requests)
 }
 
-// Fit makes the prompts that all engines of a comparison are sent, of the lengths asked
-// for in the tokens of the engine that runs: others get the same text, however many tokens
-// that is for them. It keeps them, and names them in the launch's record.
+// Fit makes the prompts that all engines of a comparison are sent, with the required
+// lengths in tokens of the running engine: others get the same text, however many tokens
+// it has for them. It stores them, and names them in the launch's record.
 func Fit(ctx context.Context, st *launch.Started, ws []*plans.Workload) error {
 	all, learned, data := map[string]prompt.Prompts{}, &prompt.Knowledge{}, &datasets{}
 	for _, w := range ws {

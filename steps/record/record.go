@@ -19,59 +19,57 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Subject is a running engine that is to be measured, and what of this machine
-// belongs to it.
+// Subject is a running engine to measure, and what of this machine belongs to it.
 type Subject struct {
 	Client *openai.Client
 	Kind   kinds.Kind
-	// Zero is the zero of the recording's clock; the zero Time takes now.
+	// Zero is the start of the recording's clock; the zero Time means now.
 	Zero time.Time
-	// Machine is what belongs to the engine: GPUs by UUID, its processes, its
-	// container. Its clock and page are filled in.
+	// Machine is what belongs to the engine: GPUs by UUID, its processes, its container.
+	// Clock and page are filled in.
 	Machine telemetry.Config
-	// Fresh says that no request of a workload has been answered yet.
+	// Fresh is set if no workload request has been answered yet.
 	Fresh bool
 	// Prompts makes what a cell sends; nil builds it again.
 	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error)
-	// Calibrate says how far the measuring client is off with so many streams at
-	// once, for measurements that may be off by limit; nil does not ask.
+	// Calibrate measures how far the measuring client is off with so many concurrent
+	// streams, for measurements that may be off by limit; nil skips it.
 	Calibrate func(ctx context.Context, streams int, limit time.Duration) (measure.Calibration, error)
-	// Redact takes sensitive values out of samples before they are looked at; nil
-	// takes none.
+	// Redact removes sensitive values from samples before they are examined; nil removes
+	// none.
 	Redact func([]measure.Sample)
 	// Launch is its name.
 	Launch string
-	// Draw is what sets the prompts of this launch apart from all others.
+	// Draw distinguishes the prompts of this launch from all others.
 	Draw string
-	// Exact says that prompts were made with this engine's own tokenizer, so that
-	// another count of theirs than was asked for is a sign that the work was another.
+	// Exact is set if prompts were made with this engine's own tokenizer, so another
+	// count than requested is a sign of different work.
 	Exact bool
-	// Limit is what bounds its speed; nil where that is not known.
+	// Limit is what limits its speed; nil if unknown.
 	Limit *limit.Basis
-	// Progress is called after each answer; nil is not.
+	// Progress is called after each answer, unless nil.
 	Progress func(done, total int)
 }
 
-// Taken is what measuring an engine left behind.
+// Taken is the result of measuring an engine.
 type Taken struct {
 	measure.Recording
 	// Metrics are the recording's, by address without statistic.
 	Metrics map[string]measure.Summary
-	// Invalid are causes for which the numbers do not count, Notes what is to be
-	// known of them, Incoherent answers that do not read as text.
+	// Invalid are reasons for the numbers not to count, Notes on them, Incoherent answers
+	// that do not read as text.
 	Invalid, Notes, Incoherent []verdict.Reason
-	// Disturbed says that all causes in Invalid lie in the machine.
+	// Disturbed is set if all causes in Invalid are the machine's.
 	Disturbed bool
-	// asked are some of the requests that were measured.
+	// asked are some of the measured requests.
 	asked []Asked
-	// Client is how far the client was off when it measured itself; nil where it
-	// did not.
+	// Client is how far the client was off when it measured itself; nil if it did not.
 	Client *measure.Calibration
 }
 
-// Take sends every cell of every workload to an engine, watches the machine
-// meanwhile, and derives what was measured. What was taken before something
-// broke is returned beside the error.
+// Take sends every cell of every workload to an engine, watches the machine meanwhile,
+// and derives the metrics. If something broke, what was taken before is returned with the
+// error.
 func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err error) {
 	if s.Zero.IsZero() {
 		s.Zero = time.Now()
@@ -89,7 +87,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	t.stop(r.watch)
 	r.bound()
 	t.Metrics = measure.Evaluate(t.Recording)
-	// The cells that were finished before an interruption count, as far as they do.
+	// Cells finished before an interruption count, as far as they are valid.
 	if err == nil || errors.Is(err, context.Canceled) {
 		r.judge()
 	}
@@ -99,7 +97,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	return t, err
 }
 
-// stop ends the watch and takes what it has.
+// stop ends the watch and collects its data.
 func (t *Taken) stop(watch *telemetry.Recorder) {
 	series, notes := watch.Stop()
 	t.Series = append(t.Series, series...)
@@ -108,7 +106,7 @@ func (t *Taken) stop(watch *telemetry.Recorder) {
 	}
 }
 
-// disturb adds the causes for which it does not count that lie in the machine.
+// disturb adds the machine's disturbances as reasons not to count, and returns how many.
 func (t *Taken) disturb() (n int) {
 	for _, d := range measure.Disturbances(t.Recording) {
 		n++
@@ -117,7 +115,7 @@ func (t *Taken) disturb() (n int) {
 	return n
 }
 
-// recording is a Record under way.
+// recording is a measurement in progress.
 type recording struct {
 	Subject
 	taken   *Taken
@@ -125,10 +123,10 @@ type recording struct {
 	learned *prompt.Knowledge
 	// datasets are the files of prompts that were read.
 	datasets datasets
-	// done of total requests are answered; streams is the most at once.
+	// done of total requests are answered; streams is the maximum concurrency.
 	done, total, streams int
 	sent                 []sentCell
-	// disturbances is how many of the causes why it does not count lie in the machine.
+	// disturbances counts the reasons not to count that are the machine's.
 	disturbances int
 }
 
@@ -137,7 +135,7 @@ type sentCell struct {
 	w    *plans.Workload
 	cell plans.Cell
 	run  measure.CellRun
-	// prompts are what was sent; nobody knows them when it is judged again.
+	// prompts are what was sent; unknown when it is judged again.
 	prompts prompt.Prompts
 	samples []measure.Sample
 	delay   measure.Series
@@ -153,8 +151,8 @@ func (r *recording) expect(ws []*plans.Workload) {
 	}
 }
 
-// inFlight is how many requests of a cell are likely in flight at once: of an
-// open loop without a cap, what arrives in two seconds.
+// inFlight is how many requests of a cell are likely in flight at once: for an open loop
+// without a cap, the arrivals of two seconds.
 func inFlight(cell plans.Cell) int {
 	const most = 2000
 	n := cell.Concurrency
@@ -181,7 +179,7 @@ func (r *recording) all(ctx context.Context, began time.Time, ws []*plans.Worklo
 	return nil
 }
 
-// watched is what telemetry looks at.
+// watched is what telemetry watches.
 func (s Subject) watched() telemetry.Config {
 	c := s.Machine
 	c.Zero = s.Zero
@@ -205,7 +203,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		return fmt.Errorf("%w; the engine does not support this mode: choose another (none, api or generation)", err)
 	}
 	p := loadPlan(w, cell, prompts)
-	// Some servers refuse a request with a field that they do not know.
+	// Some servers refuse a request with an unknown field.
 	p.IgnoreEOS = p.IgnoreEOS && r.Kind.Ask.IgnoreEOS
 	p.Zero, p.Fresh = r.Zero, r.Fresh
 	before := r.done
@@ -221,7 +219,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	result, err := load.Run(ctx, client, p)
 	r.watch.Mark(ctx)
 	if r.Redact != nil {
-		r.Redact(result.Samples) // before anything is said of them
+		r.Redact(result.Samples) // before anything is reported about them
 	}
 	mark(result.Samples, prompts)
 	t := r.taken
@@ -244,8 +242,8 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	return nil
 }
 
-// clientFor is the client for a workload. Where prompts are to be found in the
-// engine's cache, it does not ask the engine to keep them out of it.
+// clientFor is the client for a workload. If prompts are meant to be in the engine's
+// cache, it does not ask the engine to bypass it.
 func (r *recording) clientFor(w *plans.Workload) *openai.Client {
 	if len(r.Client.Extra) == 0 || !cachesOnPurpose(w) {
 		return r.Client

@@ -17,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// send measures a fresh engine with every cell of every workload and completes
-// the launch's record. What was measured before something broke is kept.
+// send measures a fresh engine with every cell of every workload and completes the
+// launch's record. What was measured before something broke is kept.
 func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]prompt.Prompts, ws []*plans.Workload, progress func(done, total int)) error {
 	taken, failed := Take(ctx, l.subject(st, same, progress), ws)
 	if err := keep(st, taken); err != nil {
@@ -30,8 +30,8 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]p
 	return failed
 }
 
-// command runs a command to its end, and adds to what it printed what the machine
-// showed meanwhile.
+// command runs a command to its end, and adds what was recorded of the machine meanwhile
+// to what it printed.
 func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Command) error {
 	failed := st.Execute(ctx, c)
 	taken := Taken{Recording: measure.Recording{Windows: st.Record.Windows}}
@@ -48,7 +48,7 @@ func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Com
 	return errors.Join(failed, keep(st, taken))
 }
 
-// keep completes the record of a launch with what was taken, and stores what its
+// keep completes a launch's record with what was taken, and stores the data that its
 // metrics can be derived from again.
 func keep(st *launch.Started, taken Taken) (err error) {
 	r := st.Record
@@ -71,7 +71,7 @@ func keep(st *launch.Started, taken Taken) (err error) {
 	return nil
 }
 
-// subject is the running engine as it is measured.
+// subject is the running engine as the subject of a measurement.
 func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, progress func(done, total int)) Subject {
 	return Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
@@ -83,8 +83,7 @@ func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, pro
 	}
 }
 
-// redactSamples keeps sensitive values that an engine repeats out of the raw
-// samples.
+// redactSamples removes sensitive values that an engine repeats from the raw samples.
 func redactSamples(all []measure.Sample, r *redact.Redactor) {
 	if !r.Active() {
 		return
@@ -97,14 +96,14 @@ func redactSamples(all []measure.Sample, r *redact.Redactor) {
 	}
 }
 
-// Sender sends what workloads ask for, and holds what the recordings of one apply
-// share. The zero value has sent nothing.
+// Sender sends the requests of workloads, and holds what the recordings of one apply
+// share. The zero value is ready to use.
 type Sender struct {
 	mu sync.Mutex
 	// calibrator knows how far the measuring client is off.
 	calibrator Calibrator
-	// learned is what is known of tokenizers, by variant: what one arm counts must not
-	// decide how long the prompts of another are.
+	// learned is what is known of tokenizers, by variant: one arm's counts must not
+	// determine the length of another's prompts.
 	learned map[string]*prompt.Knowledge
 	// remembered are requests that a parent may be asked again, by launch.
 	remembered map[string][]Asked
@@ -112,8 +111,8 @@ type Sender struct {
 	datasets datasets
 }
 
-// prompts are those of a cell: new ones for every launch, of the same lengths, since an
-// engine can remember what it was asked; or of those that engines share.
+// prompts are those of a cell: new ones for every launch, of the same lengths, as an
+// engine can remember what it was asked; or those that engines share.
 func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[string]prompt.Prompts, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	if same != nil {
 		p, ok := same[promptKey(w, cell)]
@@ -134,7 +133,7 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[st
 	return prompt.Build(ctx, client, spec)
 }
 
-// learn is what is known of a tokenizer.
+// learn returns what is known of a tokenizer.
 func (l *Sender) learn(name string) *prompt.Knowledge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,8 +146,8 @@ func (l *Sender) learn(name string) *prompt.Knowledge {
 	return l.learned[name]
 }
 
-// Work does what a launch of a benchmark is for: a command runs to its end, a server is
-// sent every cell of every workload: prompts of its own, or those that its record names.
+// Work does what a benchmark launch is for: a command runs to its end; a server is sent
+// every cell of every workload, with its own prompts or those that its record names.
 func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, ws []*plans.Workload, progress func(done, total int)) error {
 	if v.Command != nil {
 		return l.command(ctx, st, v.Command)

@@ -14,29 +14,28 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// WouldBe is what a node would have come to by another plan, on the launches that
-// were recorded.
+// WouldBe is what another plan would have made of a node, on the recorded launches.
 type WouldBe struct {
 	Node string `json:"node"`
 	Kind string `json:"kind"`
-	// Recorded is what stands, empty where the node was never decided.
+	// Recorded is the recorded verdict, empty if the node was never decided.
 	Recorded verdict.Verdict `json:"recorded,omitempty"`
 	WouldBe  verdict.Verdict `json:"would_be"`
 	Accepted bool            `json:"accepted,omitempty"`
-	// Locked is why an apply of this plan would not come to the node: WouldBe is what
-	// it would be if it did. RecordedLocked is why it is locked since the last apply,
-	// which report.Locked knows.
+	// Locked is why an apply of this plan would not reach the node: WouldBe is what it
+	// would be if it did. RecordedLocked is why it has been locked since the last apply,
+	// see report.Locked.
 	Locked         verdict.Reason `json:"locked,omitzero"`
 	RecordedLocked verdict.Reason `json:"recorded_locked,omitzero"`
-	// Unmeasured says that an apply of this plan would measure something first that
-	// never was.
+	// Unmeasured is set if an apply of this plan would first measure something that never
+	// was.
 	Unmeasured bool             `json:"unmeasured,omitempty"`
 	Reasons    []verdict.Reason `json:"reasons,omitempty"`
 	Rules      []verdict.Rule   `json:"rules,omitempty"`
 
-	// Open says that an apply would continue measuring what was measured, or may.
+	// Open is set if an apply would, or may, continue the measurement.
 	Open bool `json:"-"`
-	// Unsure says that it is locked by what an apply would find out.
+	// Unsure is set if what locks it is something an apply would find out.
 	Unsure bool `json:"-"`
 }
 
@@ -44,27 +43,27 @@ type WouldBe struct {
 type changed struct {
 	*Replay
 	plan *plans.Plan
-	// evidence by feature, with the outcomes of this plan, which are by feature, and
+	// evidence by feature, with the outcomes under this plan, which are by feature, and
 	// for phases by "phase" and name.
 	evidence map[string]*gates.Feature
 	outcomes map[string]WouldBe
-	// found is what there is to decide each candidate of the feature by that is decided,
-	// and doubts what speaks against that.
+	// found is the evidence on each candidate of the feature being decided, and doubts
+	// the objections to it.
 	found  map[string]*decide.Found
 	doubts map[string]doubt
-	// entered is what each feature that this plan accepts so far sets.
+	// entered is what each feature that this plan has accepted so far sets.
 	entered []map[string]string
-	// doubted is what the evidence of a feature may come to at best, where that is
-	// not of what this plan asks for.
+	// doubted is the best verdict for a feature whose evidence is not of what this plan
+	// asks for.
 	doubted map[*gates.Feature]verdict.Verdict
 	perhaps []perhaps
 	graph   *runtime.Graph
 	notes   []verdict.Reason
 }
 
-// With decides every feature and gate of another plan on the recorded evidence.
-// Nothing is measured: a rule that needs what was not measured says so, and where
-// launches ended because the recorded rules were decided, they may be too few.
+// With decides every feature and gate of another plan on the recorded evidence. Nothing
+// is measured: a rule that needs unmeasured data says so, and if launches ended because
+// the recorded rules were decided, they may be too few.
 func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 	c := &changed{
 		Replay: r, plan: p, found: map[string]*decide.Found{}, doubts: map[string]doubt{},
@@ -76,7 +75,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}}, nil
 	}
 	c.graph = g
-	// In the order in which an apply comes to them, whichever they are written in.
+	// In the order in which an apply reaches them, whatever their order in the file.
 	for _, n := range g.Nodes {
 		switch n.Kind {
 		case runtime.KindFeature:
@@ -107,8 +106,8 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 	return out, c.notes
 }
 
-// relaxed says that what would pass is measured again by an apply, since a rule of this
-// plan is easier than that of the launches.
+// relaxed is the reason that an apply measures again what would pass, because a rule of
+// this plan is easier than that of the launches.
 func (c *changed) relaxed(w WouldBe) []verdict.Reason {
 	d, ok := c.standing(w.Node)
 	if !ok || w.WouldBe != verdict.Pass {
@@ -133,7 +132,7 @@ func (c *changed) relaxed(w WouldBe) []verdict.Reason {
 }
 
 // view is what a decision of this plan sees. Steps have passed: whether they did is
-// looked at before.
+// checked before.
 func (c *changed) view() *decide.View {
 	return &decide.View{
 		Plan: c.plan, Graph: c.graph,
@@ -167,8 +166,8 @@ func (c *changed) view() *decide.View {
 	}
 }
 
-// feature decides the criteria of a feature: of each alternative where it chooses,
-// and on each engine that confirms it.
+// feature decides the criteria of a feature: of each alternative if it chooses, and on
+// each engine that confirms it.
 func (c *changed) feature(f *plans.Feature) WouldBe {
 	node := runtime.FeatureID(f.Name)
 	d, ok := c.standing(node)
@@ -230,8 +229,8 @@ func (w WouldBe) broke(err error) WouldBe {
 	return w
 }
 
-// find is what there is to decide one candidate of a feature by: what was kept of it by
-// decision d, as far as nothing speaks against it.
+// find is the evidence to decide one candidate of a feature: what decision d kept of it,
+// unless something objects.
 func (c *changed) find(f, candidate *plans.Feature, kept *gates.Feature, d store.Decided) {
 	_, kept.Max = c.plan.LaunchesOf(f.Name)
 	levels := d.Levels
@@ -240,7 +239,7 @@ func (c *changed) find(f, candidate *plans.Feature, kept *gates.Feature, d store
 	}
 	doubt := c.doubt(candidate, kept, d.Run)
 	if c.doubted[kept] = doubt.verdict; doubt.other {
-		// What was measured is something else than this plan asks for.
+		// What was measured is not what this plan asks for.
 		kept.Broken, kept.Cause = doubt.verdict, doubt.why
 	}
 	if doubt.other && doubt.verdict == verdict.Inconclusive {
@@ -267,13 +266,13 @@ func (c *changed) says(a *decide.Alternative) []verdict.Reason {
 	return reasons
 }
 
-// holds reports whether a fact is among some or what they follow from.
+// holds reports whether a fact is among some reasons or their causes.
 func holds(reasons []verdict.Reason, fact verdict.Reason) bool {
 	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Equal(fact) || holds(r.Causes, fact) })
 }
 
-// chosenBy is which alternative would have won, and what follows from another
-// winner than the recorded one.
+// chosenBy is which alternative would have won, and what follows if it is not the
+// recorded one.
 func chosenBy(d store.Decided, best *decide.Alternative, v verdict.Verdict) verdict.Reason {
 	if v != verdict.Pass {
 		return verdict.New(code.NoneWouldPass)
@@ -286,13 +285,12 @@ func chosenBy(d store.Decided, best *decide.Alternative, v verdict.Verdict) verd
 	return verdict.New(code.WouldWin).On(best.Feature.Name)
 }
 
-// open reports whether an apply would make launches for what rules decided, or may.
+// open reports whether an apply would make launches for the decided rules, or may.
 func (c *changed) open(a *decide.Alternative) bool {
 	return c.doubts[a.Feature.Name].verdict != verdict.Pass || slices.ContainsFunc(a.Decision.Rules, func(r verdict.Rule) bool { return len(r.Open) > 0 })
 }
 
-// confirmed decides the criteria of a confirmation. What is open of it, an apply
-// would measure.
+// confirmed decides the criteria of a confirmation. An apply would measure what is open.
 func (c *changed) confirmed(f, confirm *plans.Feature) (v verdict.Verdict, why verdict.Reason, open bool) {
 	d, ok := c.standing(runtime.FeatureID(confirm.Name))
 	if !ok {
@@ -331,7 +329,7 @@ func wouldSay(rules []verdict.Rule) (reasons []verdict.Reason) {
 	return reasons
 }
 
-// madeOf is how many launches an arm an open rule rests on, and how many it may.
+// madeOf is how many launches per arm an open rule rests on, and the maximum.
 func madeOf(r verdict.Rule) (n, most int) {
 	for _, c := range r.Comparisons {
 		if t := c.Test; t != nil && t.Stop == verdict.StopOpen {
@@ -344,8 +342,8 @@ func madeOf(r verdict.Rule) (n, most int) {
 	return n, most
 }
 
-// standing is the newest decision about a node that rests on evidence: what was
-// retracted since, or broke afterwards, leaves the launches as they are.
+// standing is the newest decision about a node that rests on evidence: a retraction or a
+// later breakage leaves the launches valid.
 func (r *Replay) standing(node string) (d store.Decided, ok bool) {
 	history := r.store.History(node)
 	for i := len(history) - 1; i >= 0; i-- {
@@ -356,8 +354,8 @@ func (r *Replay) standing(node string) (d store.Decided, ok bool) {
 	return d, false
 }
 
-// flaws are what speaks against evidence that is decided by nevertheless: it tells
-// what the other plan would have come to, and not that it would pass today.
+// flaws are objections to evidence that is used nevertheless: it shows what the other
+// plan would have decided, not that it would pass today.
 func (c *changed) flaws(node string, replayed Replayed) (said []verdict.Reason) {
 	if n := len(replayed.Differences); n > 0 {
 		said = append(said, verdict.New(code.RawDiffer, verdict.Int("differences", n)))
@@ -377,7 +375,7 @@ func (c *changed) never(node, kind string) WouldBe {
 	return w
 }
 
-// recorded is the verdict that stands for a node.
+// recorded is the recorded verdict of a node.
 func (c *changed) recorded(node string) verdict.Verdict {
 	if d, _, ok := c.store.Latest(node); ok {
 		return d.Verdict
@@ -385,7 +383,7 @@ func (c *changed) recorded(node string) verdict.Verdict {
 	return ""
 }
 
-// phase decides the gate of a phase, or joins the features of one without.
+// phase decides a phase's gate, or joins its features if it has none.
 func (c *changed) phase(ph *plans.Phase) WouldBe {
 	node := runtime.PhaseID(ph.Name)
 	w := WouldBe{Node: node, Kind: string(runtime.KindGate), Recorded: c.recorded(node)}
@@ -425,7 +423,7 @@ func (c *changed) phase(ph *plans.Phase) WouldBe {
 	return w
 }
 
-// rows takes what the gate of a phase kept of the rows of comparisons that it read.
+// rows takes what a phase's gate kept of the comparison rows that it read.
 func (c *changed) rows(ph *plans.Phase) error {
 	d, ok := c.standing(runtime.PhaseID(ph.Name))
 	if !ok {
@@ -454,8 +452,8 @@ func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
 	return w
 }
 
-// openRules are the rules of a gate that read what an apply would measure again, or
-// the outcome of a feature that it would continue with: they neither pass nor fail.
+// openRules marks the gate's rules that read what an apply would measure again, or the
+// outcome of a feature that it would continue: they neither pass nor fail.
 func (c *changed) openRules(ph *plans.Phase, rules []verdict.Rule) {
 	for i, r := range ph.Gate.Rules {
 		if r.Program == nil || i >= len(rules) {
@@ -474,8 +472,8 @@ func (c *changed) openRules(ph *plans.Phase, rules []verdict.Rule) {
 	}
 }
 
-// unmeasured says which feature that a gate reads was never measured; no fact where all
-// were.
+// unmeasured names a feature that a gate reads and that was never measured; no fact if
+// there is none.
 func (c *changed) unmeasured(ph *plans.Phase) verdict.Reason {
 	for _, r := range ph.Gate.Rules {
 		if r.Program == nil {
@@ -490,8 +488,8 @@ func (c *changed) unmeasured(ph *plans.Phase) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// stepsOf are the recorded outcomes of a phase's steps: a step that was never run,
-// or is another one than was run, is not known.
+// stepsOf are the recorded outcomes of a phase's steps: that of a step that was never
+// run, or differs from the one that was, is unknown.
 func (c *changed) stepsOf(ph *plans.Phase) (out []doubt) {
 	for _, b := range ph.Steps {
 		d, run, ok := c.store.Latest(runtime.StepID(ph.Name, b.Kind, b.Name))
@@ -521,17 +519,16 @@ func stepIn(p *recordedPlan, phase string, b *plans.Block) *plans.Block {
 	return plans.Find(p.res.Plan.Phase(phase).Steps, func(was *plans.Block) bool { return was.Kind == b.Kind && was.Name == b.Name })
 }
 
-// lock is what an apply would stop at before it came to a node.
+// lock is what would stop an apply before a node.
 type lock struct {
 	why verdict.Reason
-	// unsure is set where an apply would find out whether it stops there.
+	// unsure is set if only an apply would find out whether it stops there.
 	unsure bool
 }
 
-// locked is what an apply of this plan would stop at before it came to a node; of a
-// feature, to the first node that measures it. There is no fact where it would come to it.
-// The baseline is the evidence's: what was measured against another one is doubted
-// by itself.
+// locked is what would stop an apply of this plan before a node; for a feature, before
+// the first node that measures it. No fact if nothing would. The baseline is the
+// evidence's: measurements against another one are doubted separately.
 func (c *changed) locked(n *runtime.Node) lock {
 	if n == nil {
 		return lock{}
@@ -549,8 +546,8 @@ func (c *changed) locked(n *runtime.Node) lock {
 	return unsure
 }
 
-// bars says why what a node needs keeps an apply from it, as the outcomes of this
-// plan are; no fact where it does not.
+// bars is why a node's need, given this plan's outcomes, keeps an apply from it; no fact
+// if it does not.
 func (c *changed) bars(need runtime.Need) lock {
 	on := c.graph.Node(need.On)
 	if on == nil || need.Mode == runtime.Settled {
@@ -558,7 +555,7 @@ func (c *changed) bars(need runtime.Need) lock {
 	}
 	switch on.Kind {
 	case runtime.KindStep:
-		// Those before it in its phase are what it needs.
+		// It needs those before it in its phase.
 		for i, step := range c.stepsOf(on.PhaseBlock) {
 			if !step.verdict.Unlocks() {
 				b := on.PhaseBlock.Steps[i]
@@ -576,7 +573,7 @@ func (c *changed) bars(need runtime.Need) lock {
 	return lock{}
 }
 
-// bars says why an outcome does not meet a need.
+// bars is why an outcome does not meet a need.
 func (w WouldBe) bars(need runtime.Need, id string) lock {
 	unmet := need.Mode == runtime.Passed && !w.WouldBe.Unlocks() || need.Mode == runtime.Decided && !w.WouldBe.Decided()
 	switch {
@@ -592,8 +589,8 @@ func wouldBe(node string, v verdict.Verdict) verdict.Reason {
 	return verdict.New(code.WouldBe).On(node).Is(v)
 }
 
-// lock says of an outcome that an apply would not come to it. What it would be by what
-// was measured stays: whoever fixes what is below it wants to know.
+// lock marks an outcome that an apply would not reach. What it would be by the
+// measurements stays: whoever fixes what is below it wants to know.
 func (w *WouldBe) lock(by lock) {
 	if by.why.IsZero() {
 		return
@@ -602,7 +599,7 @@ func (w *WouldBe) lock(by lock) {
 	w.Reasons = append([]verdict.Reason{verdict.New(code.NotReached).From(by.why)}, w.Reasons...)
 }
 
-// notRun is what comes of a locked feature for what reads it.
+// notRun is the verdict that readers of a locked feature get.
 func (w WouldBe) notRun() verdict.Verdict {
 	if w.Unsure {
 		return verdict.Inconclusive
@@ -610,8 +607,8 @@ func (w WouldBe) notRun() verdict.Verdict {
 	return verdict.Invalid
 }
 
-// notRun takes their evidence from the features that the gate of a phase reads and
-// that an apply would not come to, as there would be none.
+// notRun removes the evidence of features that a phase's gate reads and that an apply
+// would not reach.
 func (c *changed) notRun(ph *plans.Phase) {
 	if ph.Gate == nil {
 		return

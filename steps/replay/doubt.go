@@ -15,21 +15,20 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// doubt is what speaks against deciding a candidate by what was kept of it.
+// doubt is an objection to deciding a candidate by what was kept of it.
 type doubt struct {
-	// verdict is what it comes to at best, a pass where nothing speaks against it.
+	// verdict is the best that it may come to, a pass if there is no objection.
 	verdict verdict.Verdict
 	why     verdict.Reason
-	// other is set where an apply would measure something else, so that what was
-	// measured decides nothing, neither way.
+	// other is set if an apply would measure something else, so the measurements decide
+	// nothing, either way.
 	other bool
 }
 
-// doubt compares what a candidate was measured by with what the changed plan asks
-// for: something else makes it invalid, something besides that was never measured
-// makes it inconclusive, and so does not knowing. Rules, thresholds, targets, and
-// how gates decide are free to change: they are what replaying with another plan is
-// about.
+// doubt compares a candidate's measurements with what the changed plan asks for:
+// something else makes it invalid; something additional that was never measured makes it
+// inconclusive, and so does not knowing. Rules, thresholds, targets, and how gates decide
+// are free to change: that is the purpose of replaying with another plan.
 func (c *changed) doubt(candidate *plans.Feature, kept *gates.Feature, run string) doubt {
 	if why := c.otherwise(candidate, kept); !why.IsZero() {
 		return doubt{verdict.Invalid, why, true}
@@ -65,19 +64,19 @@ func (c *changed) doubt(candidate *plans.Feature, kept *gates.Feature, run strin
 	return doubt{verdict: verdict.Pass}
 }
 
-// unknownStarts is the doubt where there is no plan to compare with.
+// unknownStarts is the doubt if there is no plan to compare with.
 func unknownStarts(p *recordedPlan, why verdict.Reason) doubt {
 	return doubt{verdict.Inconclusive, verdict.New(code.StartsUnknown, p.lacking()...).From(why), false}
 }
 
-// candidateNamed is a feature, an alternative or a confirmation by its name; nil
-// where the plan has none.
+// candidateNamed is a feature, an alternative or a confirmation by its name; nil if the
+// plan has none.
 func candidateNamed(p *plans.Plan, name string) *plans.Feature {
 	return plans.Find(p.Candidates(), func(f *plans.Feature) bool { return f.Name == name })
 }
 
-// otherwise says where this plan asks for another candidate than was measured; no fact
-// where it does not.
+// otherwise reports how this plan's candidate differs from the measured one; no fact if
+// it does not.
 func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) verdict.Reason {
 	knobs := c.plan.PlannedKnobs(f, kept.Knobs)
 	if f.BuildsOn.Kind == plans.OnAccepted {
@@ -88,7 +87,7 @@ func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) verdict.Reaso
 		maps.Copy(knobs, f.Set)
 	}
 	for _, name := range slices.Sorted(maps.Keys(knobs)) {
-		// A knob that is new is looked at where it is known what it changes.
+		// A new knob is checked where its effect is known.
 		if was, there := kept.Knobs[name]; there && was != knobs[name] {
 			return verdict.New(code.OtherKnob, verdict.Text("now", knobs[name]), verdict.Text("was", was)).On(name)
 		}
@@ -96,8 +95,8 @@ func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) verdict.Reaso
 	return verdict.Reason{}
 }
 
-// otherStack says where a feature would be laid over another stack than it was
-// measured on: what was accepted then would not be now, or the reverse.
+// otherStack reports if a feature would be laid over another stack than it was measured
+// on: what was accepted then would not be now, or the reverse.
 func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) verdict.Reason {
 	under := c.plan.DefaultKnobs()
 	for _, set := range c.entered {
@@ -116,8 +115,8 @@ func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) verdict.Reas
 	return verdict.Reason{}
 }
 
-// newKnobs are the knobs of this plan that came after the measurement, as far as
-// they change what is started or demanded.
+// newKnobs are the knobs of this plan added after the measurement, if they change what is
+// started or demanded.
 func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (added []item) {
 	base, planned := c.plan.DefaultKnobs(), c.plan.PlannedKnobs(f, kept.Knobs)
 	for _, k := range c.plan.Knobs {
@@ -133,23 +132,22 @@ func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (added []item)
 	return added
 }
 
-// changesNothing reports whether a knob at this value is as if there were none.
+// changesNothing reports whether a knob at this value has no effect.
 func changesNothing(v *plans.KnobValue) bool {
 	return len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) == 0 && v.Image == "" && v.MustSee.Empty() && v.MustNotSee.Empty()
 }
 
-// perhaps is a feature of which this plan does not know whether it would be in the
-// stack: it asks for what was never measured, or for more launches, or waits for what
-// is not known.
+// perhaps is a feature for which it is unknown whether it would be in this plan's stack:
+// it needs something never measured, or more launches, or waits for something unknown.
 type perhaps struct {
 	feature *plans.Feature
-	// would is what it would be, or how else that is not known: "locked" by what is not
-	// known, or "over" a feature of which the same is true.
+	// would is its verdict, or how else that is unknown: "locked" by something unknown,
+	// or "over" a feature of which the same is true.
 	would verdict.Verdict
 	how   string
 }
 
-// remember keeps a feature that an apply would decide again, measure on, or come to
+// remember keeps a feature that an apply would decide again, measure further, or reach
 // once what it waits for is known.
 func (c *changed) remember(f *plans.Feature, w WouldBe) {
 	switch w.WouldBe {
@@ -167,8 +165,8 @@ func (c *changed) remember(f *plans.Feature, w WouldBe) {
 	}
 }
 
-// perhapsOn says which such feature may be below one that builds on the stack, where
-// it was measured without; no fact where none may.
+// perhapsOn names such a feature that may be below one that builds on the stack but was
+// measured without it; no fact if there is none.
 func (c *changed) perhapsOn(f *plans.Feature, kept *gates.Feature) verdict.Reason {
 	if f.BuildsOn.Kind != plans.OnAccepted {
 		return verdict.Reason{}
@@ -206,8 +204,8 @@ func (c *changed) below(under, f *plans.Feature) bool {
 	return slices.ContainsFunc(n.Needs, func(need runtime.Need) bool { return need.On == runtime.FeatureID(under.Name) })
 }
 
-// setup is what a plan starts and sends for a candidate, and what it demands of a
-// launch before that counts. order are the items whose order counts too.
+// setup is what a plan starts and sends for a candidate, and what it demands of a launch
+// before that counts. order lists the items whose order matters too.
 type setup struct {
 	texts map[item]string
 	order []item
@@ -216,8 +214,7 @@ type setup struct {
 // item is one thing of a setup.
 type item struct {
 	code code.Code
-	// name is what it is called, and of the candidate that a level is of, or a knob's
-	// value.
+	// name is the item's name, and of the candidate of a level, or a knob's value.
 	name, of string
 }
 
@@ -232,7 +229,7 @@ func (i item) reason() verdict.Reason {
 	return r.On(i.name)
 }
 
-// reasonsOf are items as facts.
+// reasonsOf returns items as facts.
 func reasonsOf(items []item) (all []verdict.Reason) {
 	for _, i := range items {
 		all = append(all, i.reason())
@@ -240,7 +237,7 @@ func reasonsOf(items []item) (all []verdict.Reason) {
 	return all
 }
 
-// items are the items of a setup in one order.
+// items returns the items of a setup in a fixed order.
 func (s *setup) items() []item {
 	return slices.SortedFunc(maps.Keys(s.texts), func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.name, b.name), cmp.Compare(a.of, b.of))
@@ -255,7 +252,7 @@ func (s *setup) put(name item, v any) {
 	s.texts[name] = string(text)
 }
 
-// then puts what comes after what was put so before.
+// then adds an item whose order matters.
 func (s *setup) then(name item, v any) {
 	s.put(name, v)
 	s.order = append(s.order, name)
@@ -272,9 +269,9 @@ func (s *setup) holds(secrets []string) bool {
 	return false
 }
 
-// differing are the items that two plans have otherwise, or which only
-// the recorded one has, and those that only the changed plan has: these were never
-// measured. A value of a knob that nothing has is none of them.
+// differing returns the items that differ between two plans or that only the recorded one
+// has, and those that only the changed plan has, which were never measured. An unused
+// knob value is neither.
 func differing(was, now *setup) (differs, added []item) {
 	for _, name := range was.items() {
 		if text, there := now.texts[name]; (there || name.code != code.KnobValue) && text != was.texts[name] {
@@ -289,7 +286,7 @@ func differing(was, now *setup) (differs, added []item) {
 	return differs, added
 }
 
-// common are the items that both plans have, in the order of one.
+// common returns the items that both plans have, in the order of one.
 func common(order []item, of map[item]string) (names []item) {
 	for _, name := range order {
 		if _, there := of[name]; there {
@@ -306,7 +303,7 @@ func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup 
 	if parent := p.Feature(f.BuildsOn.Feature); parent != nil {
 		under = p.PlannedKnobs(parent, knobs)
 	}
-	// A knob that came later never had a value.
+	// A knob added later never had a value.
 	later := func(name, _ string) bool { _, there := knobs[name]; return !there }
 	maps.DeleteFunc(defaults, later)
 	maps.DeleteFunc(under, later)
@@ -344,8 +341,8 @@ func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup 
 	return out
 }
 
-// levels puts the levels that a candidate, or with no name the baseline, is qualified
-// by, each by itself, so that one that is new can be told from one that is another.
+// levels adds the levels that qualify a candidate, or with no name the baseline, each by
+// itself, so a new level can be told from a changed one.
 func (s *setup) levels(of string, protocol *plans.Protocol) {
 	for _, level := range protocol.Levels {
 		if level.Kind != plans.BenchmarkLevel {
@@ -354,7 +351,7 @@ func (s *setup) levels(of string, protocol *plans.Protocol) {
 	}
 }
 
-// withoutKey is an engine without the key of its endpoint: a new key opens the same
+// withoutKey is an engine without its endpoint's API key: a new key opens the same
 // server.
 func withoutKey(e *plans.Engine) *plans.Engine {
 	if e.Launch == nil || e.Launch.Attrs["api_key"] == nil {

@@ -22,19 +22,19 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// replayedLaunch is a launch with what its raw data come to.
+// replayedLaunch is a launch with the result of recomputing its raw data.
 type replayedLaunch struct {
-	// launch is the recorded one with the metrics of its raw data; nil where the
-	// ledger has none of that ID.
+	// launch is the recorded one with the metrics of its raw data; nil if the ledger has
+	// none of that ID.
 	launch *ledger.Launch
-	// said is the decision that was last told what became of it.
+	// said is the decision that last reported the result.
 	said *Replayed
 	Recomputed
 }
 
-// evidence is what the rules of a decision read, with metrics derived from raw
-// data again. Launches whose raw data say otherwise than the record are among the
-// differences; one whose raw data are gone is an error.
+// evidence is what the rules of a decision read, with metrics derived from raw data
+// again. Launches whose raw data disagree with the record are among the differences;
+// missing raw data are an error.
 func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
 	var gone error
 	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
@@ -48,9 +48,9 @@ func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidenc
 	return ev, err
 }
 
-// told is a launch with what its raw data come to, of which a decision is told once. It is
-// nil where the ledger has none of that ID, and an error beside it says that its raw data
-// are gone.
+// told returns a launch with the result of recomputing its raw data, which each decision
+// reports once. It is nil if the ledger has none of that ID; an error with it means that
+// its raw data are gone.
 func (r *Replay) told(out *Replayed, id string) (*ledger.Launch, error) {
 	l := r.again(id)
 	if l.launch == nil {
@@ -94,8 +94,8 @@ func (r *Replay) again(id string) *replayedLaunch {
 	launch := *stored
 	out.launch = &launch
 	if out.Outcome == RawAgrees || out.Outcome == RawDiffers && !out.Damaged {
-		// What does not come from samples, the seconds of a start, stays as it was
-		// recorded; what is derived now and was not then, no rule has read.
+		// What does not come from samples, such as the startup time, stays as recorded;
+		// metrics derived now but not then were read by no rule.
 		launch.Metrics = maps.Clone(stored.Metrics)
 		again := measure.Evaluate(recording)
 		for address := range stored.Metrics {
@@ -111,24 +111,24 @@ func (r *Replay) again(id string) *replayedLaunch {
 	return out
 }
 
-// ElsewhereTolerance is how far numbers may be off, relatively, when they were
-// recorded on a processor of another architecture: it may round sums otherwise.
+// ElsewhereTolerance is how far numbers may be off, relatively, if they were recorded on
+// a processor of another architecture: it may round sums differently.
 const ElsewhereTolerance = 1e-9
 
-// RawOutcome is what a recomputation of a launch came to.
+// RawOutcome is the result of recomputing a launch.
 type RawOutcome string
 
 const (
-	// RawAgrees: every statistic comes out as recorded, bit for bit.
+	// RawAgrees: every statistic is as recorded, bit for bit.
 	RawAgrees RawOutcome = "agrees"
-	// RawWithin is agrees with ElsewhereTolerance.
+	// RawWithin: they agree within ElsewhereTolerance.
 	RawWithin RawOutcome = "agrees within 1e-9"
 	// RawDiffers: some do not, or the raw data are damaged.
 	RawDiffers RawOutcome = "differs"
-	// RawMissing launches have metrics that came from samples, and the samples are
+	// RawMissing: the launch has metrics that came from samples, and the samples are
 	// gone.
 	RawMissing RawOutcome = "no raw data"
-	// RawNone launches have nothing that comes from samples, as qualifications.
+	// RawNone: nothing in the launch comes from samples, as in qualifications.
 	RawNone RawOutcome = "nothing from samples"
 )
 
@@ -137,23 +137,23 @@ type Recomputed struct {
 	Launch  string     `json:"launch"`
 	Variant string     `json:"variant"`
 	Outcome RawOutcome `json:"outcome"`
-	// RecordedOn is the architecture of the machine that recorded it, where known.
+	// RecordedOn is the architecture of the machine that recorded it, if known.
 	RecordedOn string `json:"recorded_on,omitempty"`
-	// Why says what is in the way of the raw data.
+	// Why is what is wrong with the raw data.
 	Why verdict.Reason `json:"why,omitzero"`
-	// Damaged is set where raw data are there and cannot be what was recorded.
+	// Damaged is set if raw data exist but cannot be what was recorded.
 	Damaged bool `json:"damaged,omitempty"`
 	measure.Agreement
 }
 
-// Recompute evaluates a launch again from its raw data and compares with what was
-// stored.
+// Recompute evaluates a launch again from its raw data and compares the result with the
+// record.
 func Recompute(st *store.Store, l *ledger.Launch) Recomputed {
 	out, _ := recompute(st, l, archOf(st, l))
 	return out
 }
 
-// recompute is Recompute with the recording, for whoever needs its metrics.
+// recompute is Recompute with the recording, for callers that need its metrics.
 func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomputed, recording measure.Recording) {
 	out = Recomputed{Launch: l.ID, Variant: l.Variant, RecordedOn: recordedOn}
 	recording, err := recordingOf(st, l)
@@ -186,10 +186,10 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 	return out, recording
 }
 
-// wallClock is how far the wall clock may be set while a launch is measured.
+// wallClock is how far the wall clock may be adjusted while a launch is measured.
 const wallClock = time.Minute
 
-// elsewhen is where samples were sent at another time than their launch was made: the
+// elsewhen reports samples that were sent at another time than their launch was made: the
 // zero of their clock is its start.
 func elsewhen(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
 	for _, s := range samples {
@@ -200,7 +200,7 @@ func elsewhen(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
 	return nil
 }
 
-// recordingOf reads what a launch was evaluated from.
+// recordingOf reads the data that a launch was evaluated from.
 func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err error) {
 	if l.Samples != "" {
 		if r.Samples, err = st.ReadSamples(l); err != nil {
@@ -216,8 +216,8 @@ func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err er
 	return r, nil
 }
 
-// unread is the error of raw data that cannot be read; files that are gone stay known
-// as such.
+// unread is the error for raw data that cannot be read; missing files remain
+// recognizable.
 func unread(of string, err error) error {
 	if _, ok := errors.AsType[*verdict.Fault](err); ok {
 		return err // which says what is wrong with them
@@ -235,8 +235,8 @@ func fromSamples(l *ledger.Launch) bool {
 	return false
 }
 
-// archOf is the architecture of the mxflow that recorded a launch, empty where no
-// record says so.
+// archOf is the architecture of the mxflow that recorded a launch, empty if no record
+// says so.
 func archOf(st *store.Store, l *ledger.Launch) string {
 	run := ""
 	arch := map[string]string{}
@@ -251,10 +251,10 @@ func archOf(st *store.Store, l *ledger.Launch) string {
 	return arch[run]
 }
 
-// checkNoise recomputes the launch-to-launch variance before each session, from
-// the launches that the ledger holds before it, and compares with what the
-// decision was floored by: also where it records none, though launches before
-// tell how its rules' metrics vary. Without its floor a test decides too soon.
+// checkNoise recomputes the launch noise before each session, from the launches that the
+// ledger holds before it, and compares it with the decision's floor: also if the decision
+// records none although earlier launches show how its rules' metrics vary. Without its
+// floor a test decides too soon.
 func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 	for _, ev := range d.Evidence {
 		addresses := slices.Collect(maps.Keys(ev.Noise))
@@ -279,11 +279,11 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 	}
 }
 
-// checkTries counts again how often what was measured had been tried before, from what the
-// ledger holds: a try that counts as the first has more of the chance of a false pass.
+// checkTries recounts the earlier tries at a measurement from the ledger: a try that
+// counts as the first has a higher false pass rate.
 func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 	if d.Statistics.Version != decide.Version {
-		return // others counted in another way, or not at all
+		return // others counted differently, or not at all
 	}
 	for _, ev := range d.Evidence {
 		if len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
@@ -292,7 +292,7 @@ func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 		candidate, ok := r.store.LaunchByID(ev.Candidate.Launches[0])
 		parent, there := r.store.LaunchByID(ev.Parent.Launches[0])
 		if !ok || !there {
-			continue // which is said of the evidence
+			continue // reported with the evidence
 		}
 		out.Numbers++
 		if again := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); again != ev.Try {
@@ -301,7 +301,7 @@ func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 	}
 }
 
-// triesBefore remembers what was counted: decisions of a session ask for the same.
+// triesBefore caches the count: decisions of a session ask for the same.
 func (r *Replay) triesBefore(name, candidate, parent, session, work string) int {
 	key := [...]string{name, candidate, parent, session, work}
 	n, ok := r.tries[key]
@@ -312,8 +312,8 @@ func (r *Replay) triesBefore(name, candidate, parent, session, work string) int 
 	return n
 }
 
-// reading are the compiled rules by which the noise of a piece of evidence was
-// looked up: those of a gate that read its feature, and all of a feature's own.
+// reading returns the compiled rules that determined the noise of a piece of evidence:
+// those of a gate that read its feature, and all of a feature's own.
 func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.Rule) {
 	for _, part := range rules.parts {
 		for _, r := range part.rules {
@@ -325,7 +325,7 @@ func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.
 	return out
 }
 
-// armsOf is what was sent to the launches of a piece of evidence, and their variants.
+// armsOf is what the launches of a piece of evidence were sent, and their variants.
 func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
 	for _, id := range slices.Concat(ev.Candidate.Launches, ev.Parent.Launches) {
 		if l, ok := r.store.LaunchByID(id); ok {
@@ -336,7 +336,7 @@ func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
 	return work, slices.Compact(variants)
 }
 
-// noiseBefore remembers what was pooled: most decisions of a session ask for the same.
+// noiseBefore caches the pooled noise: most decisions of a session ask for the same.
 func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]verdict.Noise {
 	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
 	n, ok := r.noise[key]

@@ -16,19 +16,19 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Judge decides levels again by what their launches keep: a levels.Judge, since this
+// Judge decides levels again from what their launches keep: a levels.Judge, as this
 // package knows no engines.
 type Judge interface {
-	// Blocks are the levels that a launch had to go through by a protocol.
+	// Blocks are a protocol's levels for a launch.
 	Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block
-	// Again is what one comes to, with the numbers that it finds, by address. A
-	// *verdict.Fault of code.LevelUnreplayed says that too little is kept of it.
+	// Again decides a level again, with the numbers that it finds, by address. A
+	// *verdict.Fault of code.LevelUnreplayed means that too little is kept of it.
 	Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error)
 	Sessions
 }
 
-// decideLevels decides the levels of a decision again, and the whole of a qualification
-// from them.
+// decideLevels decides the levels of a decision again, and from them the whole of a
+// qualification.
 func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 	plan := r.planOf(d.Run)
 	var protocol *plans.Protocol
@@ -77,14 +77,14 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 	}
 }
 
-// rowOf is whose level it is where a decision has those of several variants, and the
-// level's name.
+// rowOf splits a level's name into the row, if a decision has levels of several variants,
+// and the level.
 func rowOf(l ledger.Level) (row, name string) {
 	at := strings.LastIndex(l.Name, "/")
 	return l.Name[:max(at, 0)], l.Name[at+1:]
 }
 
-// protocolOf is the protocol that a decision's levels are of; nil where the plan has none.
+// protocolOf is the protocol of a decision's levels; nil if the plan has none.
 func protocolOf(p *plans.Plan, d *ledger.Decision) *plans.Protocol {
 	if d.Node == runtime.BaselineID {
 		return p.Protocol(p.Baseline.Protocol)
@@ -102,7 +102,7 @@ func protocolOf(p *plans.Plan, d *ledger.Decision) *plans.Protocol {
 // level decides one level again. One that cannot be keeps its verdict, and is named.
 func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l ledger.Level) (verdict.Verdict, error) {
 	if l.Launch == "" && l.Verdict != verdict.Pass {
-		return r.unreplayed(out, l) // there was nothing to hold it against, so it was not launched
+		return r.unreplayed(out, l) // there was nothing to compare it with, so it was not launched
 	}
 	launch, ok := r.store.LaunchByID(l.Launch)
 	if !ok {
@@ -155,7 +155,7 @@ func (r *Replay) unreplayed(out *Replayed, l ledger.Level) (verdict.Verdict, err
 	return l.Verdict, nil
 }
 
-// numbers holds what a launch has of a level against what that finds again.
+// numbers compares a level's recorded numbers of a launch with those found again.
 func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, again map[string]measure.Summary) {
 	tolerance := r.tolerance(out, r.arch[l.ID])
 	all := maps.Clone(again)
@@ -171,7 +171,7 @@ func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, again 
 	}
 }
 
-// only is a value, or nil where there is none.
+// only is a value, or nil if there is none.
 func only[T any](v T, there bool) any {
 	if !there {
 		return nil
@@ -179,8 +179,8 @@ func only[T any](v T, there bool) any {
 	return v
 }
 
-// complete holds the levels that passed against those that the protocol has: one that is
-// left out has not passed.
+// complete compares the levels that passed with the protocol's: a missing one has not
+// passed.
 func (r *Replay) complete(out *Replayed, p *plans.Plan, protocol *plans.Protocol, d store.Decided) {
 	rows := map[string][]ledger.Level{}
 	for _, l := range d.Levels {
@@ -207,8 +207,8 @@ func (r *Replay) complete(out *Replayed, p *plans.Plan, protocol *plans.Protocol
 	}
 }
 
-// levelsRead holds the levels that a decision by rules read of each candidate against
-// what was decided of them before it.
+// levelsRead compares the levels of each candidate that a decision by rules read with the
+// earlier decision on them.
 func (r *Replay) levelsRead(out *Replayed, d store.Decided) {
 	for _, ev := range d.Evidence {
 		decided := map[string]verdict.Verdict{}

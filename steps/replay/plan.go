@@ -25,21 +25,21 @@ type recordedPlan struct {
 	// res is nil where it could not be compiled, and why says so.
 	res *load.Result
 	why verdict.Reason
-	// exact is set where its digest is the recorded one: then it is the same plan
-	// in everything that decides, values of variables included.
+	// exact is set if its digest is the recorded one: then it is the same plan in
+	// everything that decides, values of variables included.
 	exact bool
 	// inputs are what the run recorded of what the plan was compiled with. otherwise
 	// are those that are sensitive, and were given another value now than they had
 	// then.
 	inputs    ledger.Inputs
 	otherwise []string
-	// probed are the plan with other values of these: see probe.
+	// probed is the plan with other values of these: see probe.
 	probed map[string][]*plans.Plan
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
 }
 
-// Plan is the plan of a run as it was then; nil where it cannot be compiled any more.
+// Plan is the plan of a run as it was then; nil if it can no longer be compiled.
 func (r *Replay) Plan(run string) *plans.Plan {
 	if p := r.planOf(run); p.res != nil {
 		return p.res.Plan
@@ -65,8 +65,8 @@ func (r *Replay) planOf(run string) *recordedPlan {
 	return p
 }
 
-// compile writes the recorded sources into a folder of their own, as they lay
-// beside each other, and loads them.
+// compile writes the recorded sources into a temporary folder, laid out as they were, and
+// loads them.
 func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
 	if start.Inputs != nil {
@@ -105,8 +105,8 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 	return p
 }
 
-// autoFiles are the files of variables that a load of the plan would read by
-// itself where the plan lay.
+// autoFiles are the variable files that loading the plan would read automatically in its
+// original folder.
 func (r *Replay) autoFiles(start *ledger.RunStart) (given []load.Given) {
 	files, _ := filepath.Glob(filepath.Join(planFolder(start), "*.auto.mxvars"))
 	slices.Sort(files)
@@ -116,7 +116,7 @@ func (r *Replay) autoFiles(start *ledger.RunStart) (given []load.Given) {
 	return given
 }
 
-// planFolder is the folder that the plan of a run lay in, as it was given.
+// planFolder is the folder of a run's plan, as it was given.
 func planFolder(start *ledger.RunStart) string {
 	if planSyntax(start.PlanFile) == "" {
 		return start.PlanFile // the plan is a folder
@@ -124,7 +124,7 @@ func planFolder(start *ledger.RunStart) string {
 	return filepath.Dir(start.PlanFile)
 }
 
-// planSyntax is the ending of a plan file's name, empty for a folder's.
+// planSyntax is the extension of a plan file's name, empty for a folder's.
 func planSyntax(name string) string {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".hcl", ".yaml", ".yml":
@@ -147,7 +147,7 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 		}
 		sources = map[string]string{filepath.ToSlash(filepath.Join(folder, name)): start.PlanSource}
 	}
-	// Included files may lie above the plan's folder.
+	// Included files may be above the plan's folder.
 	root := filepath.Join(dir, strings.Repeat("in/", 1+depthAbove(folder, sources)))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		text, err := r.store.Get(sources[name])
@@ -178,7 +178,7 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 	return filepath.Join(root, filepath.Base(start.PlanFile)), nil
 }
 
-// depthAbove is how many folders above the plan's its files lie at most.
+// depthAbove is how many folders above the plan's its files are at most.
 func depthAbove(folder string, sources map[string]string) (most int) {
 	for name := range sources {
 		if rel, err := filepath.Rel(folder, filepath.FromSlash(name)); err == nil {
@@ -196,11 +196,10 @@ func firstError(diags lang.Diagnostics) verdict.Arg {
 	return verdict.Err(nil)
 }
 
-// attempts are the ways in which the plan of a run is compiled again. What the run
-// recorded that it was given counts, and what people give now only where that was
-// sensitive, so that it was not recorded: for that, files of variables are tried
-// where they still lie beside the plan: the digest tells whether they are what they
-// were.
+// attempts are the ways to compile a run's plan again. The inputs that the run recorded
+// count; those given now are used only for sensitive ones, which are not recorded: for
+// these, variable files still beside the plan are tried; the digest tells whether they
+// are unchanged.
 func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []load.Options {
 	private := map[string]bool{}
 	for name := range recorded.Sealed {
@@ -214,8 +213,8 @@ func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []loa
 	return out
 }
 
-// givenOtherwise are the sensitive inputs of a run that have another value in a
-// load of its plan now, or for which that is unknown.
+// givenOtherwise are the sensitive inputs of a run that have another value when its plan
+// is loaded now, or for which that is unknown.
 func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *load.Result) (names []string) {
 	now := res.Inputs()
 	for _, name := range slices.Sorted(maps.Keys(recorded.Sealed)) {
@@ -230,8 +229,8 @@ func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *load.Result) (name
 	return names
 }
 
-// lacking are what is said of a recorded plan that cannot be compiled, or comes out with
-// another digest, for want of what no run records.
+// lacking is what to report about a recorded plan that cannot be compiled, or has another
+// digest, because it needs what no run records.
 func (p *recordedPlan) lacking() []verdict.Arg {
 	if len(p.inputs.Sealed) > 0 {
 		return []verdict.Arg{verdict.List("sealed", slices.Sorted(maps.Keys(p.inputs.Sealed)))}
@@ -239,14 +238,13 @@ func (p *recordedPlan) lacking() []verdict.Arg {
 	return nil
 }
 
-// probes are values that an input is given to see what hangs on it, as text and as
-// a value of a plan, whatever type it has. Where a plan takes none of them, anything
-// may hang on it.
+// probes are values given to an input to see what depends on it, as text and as a plan
+// value, whatever its type. If a plan accepts none of them, anything may depend on it.
 var probes = map[string]string{"mxflow-probe": `"mxflow-probe"`, "7919": "7919", "true": "true", "false": "false"}
 
-// probe compiles the plan with other values of what was given otherwise then. A
-// name may hide what the plan does not mark as sensitive, and a value may end up as
-// a part of another or as its digest, so that it cannot be looked for.
+// probe compiles the plan with other values of the inputs that differed then. A name may
+// hide what the plan does not mark as sensitive, and a value may become part of another
+// or a digest, so it cannot be searched for.
 func (r *Replay) probe(p *recordedPlan, path string, opts load.Options) {
 	p.probed = map[string][]*plans.Plan{}
 	for _, name := range p.otherwise {
@@ -275,8 +273,8 @@ func put(values *map[string]string, name, value string) {
 	(*values)[name] = value
 }
 
-// hangsOn reports whether what is started for a candidate may be another where an
-// input that was given otherwise then is another.
+// hangsOn reports whether what is started for a candidate may depend on an input that was
+// given otherwise then.
 func (p *recordedPlan) hangsOn(candidate string, knobs map[string]string, then *setup) bool {
 	for _, name := range p.otherwise {
 		if len(p.probed[name]) == 0 {
@@ -292,25 +290,24 @@ func (p *recordedPlan) hangsOn(candidate string, knobs map[string]string, then *
 	return false
 }
 
-// RulesFrom says where the rules of a replay came from.
+// RulesFrom is the source of a replay's rules.
 type RulesFrom string
 
 const (
 	// RulesOfPlan: the recorded plan, whose digest agrees.
 	RulesOfPlan RulesFrom = "the recorded plan"
-	// RulesAsRecorded: the text of each rule as the decision recorded it, compiled
-	// in the recorded plan. Its digest does not agree, because it was given what its
-	// run does not record.
+	// RulesAsRecorded: the text of each rule as the decision recorded it, compiled in the
+	// recorded plan. Its digest does not agree, because it was given inputs that its run
+	// does not record.
 	RulesAsRecorded RulesFrom = "the decision's own text"
 	// RulesOfLevels: the levels of the recorded plan, whose digest agrees.
 	RulesOfLevels RulesFrom = "levels of the recorded plan"
-	// RulesGone: the plan cannot be compiled any more, so that only the tests that
-	// the decision recorded are computed again.
+	// RulesGone: the plan can no longer be compiled, so only the tests that the decision
+	// recorded are computed again.
 	RulesGone RulesFrom = "recorded tests only"
 )
 
-// replayRules are the rules of a decision, recorded and compiled beside each
-// other.
+// replayRules are the rules of a decision, recorded and compiled in parallel.
 type replayRules struct {
 	from   RulesFrom
 	why    verdict.Reason
@@ -319,10 +316,10 @@ type replayRules struct {
 	differ []Difference
 }
 
-// rulePart is what was decided as one: all rules of a gate or a feature, or of one
-// alternative among which a feature chose.
+// rulePart is a set of rules decided together: all rules of a gate or a feature, or of
+// one alternative that a feature could choose.
 type rulePart struct {
-	// alternative is nil where the decision chose nothing.
+	// alternative is nil if the decision chose nothing.
 	alternative *ledger.Alternative
 	evidence    *gates.Evidence
 	recorded    []verdict.Rule
@@ -370,8 +367,8 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 	return out
 }
 
-// rule is a rule of the plan: as the plan has it where that is the recorded one,
-// else compiled from the recorded text.
+// rule is a rule of the plan: the plan's own if that is the recorded one, else compiled
+// from the recorded text.
 func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate string) (*plans.Rule, verdict.Reason) {
 	if p.exact {
 		if rule := ruleNamed(p.res.Plan, d, rec.Name, candidate); rule != nil {
@@ -400,7 +397,7 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 	return &named, verdict.Reason{}
 }
 
-// ruleNamed is a rule of the plan by its name; nil where the plan has none.
+// ruleNamed is a rule of the plan by its name; nil if the plan has none.
 func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans.Rule {
 	var rules []*plans.Rule
 	if ph := p.Phase(d.Phase); runtime.Kind(d.Kind) == runtime.KindGate {

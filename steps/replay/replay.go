@@ -1,7 +1,7 @@
 // Package replay repeats recorded decisions from the raw data that were kept: by the
 // recorded plan, for an audit, or by another plan, to tell what that would have decided.
-// It knows the ledger's records, compiles recorded plans, and decides as an apply does. It
-// starts nothing and writes nothing into the state directory.
+// It knows the ledger's records, compiles recorded plans, and decides as an apply does.
+// It starts nothing and writes nothing into the state directory.
 package replay
 
 import (
@@ -29,26 +29,25 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Replay decides recorded decisions again, from the raw data that were kept. It
-// starts nothing and writes nothing into the state directory. What several
-// decisions share, a plan or a launch, is read once. It is not for use by several
-// goroutines.
+// Replay decides recorded decisions again, from the raw data that were kept. It starts
+// nothing and writes nothing into the state directory. What several decisions share, a
+// plan or a launch, is read once. It is not safe for concurrent use.
 type Replay struct {
 	store    *store.Store
 	registry *plans.Registry
 	// inputs are values of variables that the person gives, for what is not in the
 	// ledger: sensitive ones.
 	inputs []load.Given
-	// Seal, where set, makes the mark by which a sensitive value is told from
-	// another one without being on record.
+	// Seal, if set, makes the mark that distinguishes sensitive values that are not on
+	// record.
 	Seal func(text string) string
-	// Judge decides levels again; where there is none, none is.
+	// Judge decides levels again; if nil, none is.
 	Judge Judge
 
-	probing  bool // what a sensitive input has a part in is looked for
+	probing  bool // searching for what a sensitive input affects
 	runs     map[string]*ledger.RunStart
 	arch     map[string]string                    // by launch
-	recorded map[string]int                       // where launches are in the ledger
+	recorded map[string]int                       // the positions of launches in the ledger
 	locked   map[string]map[string]verdict.Reason // nodes, by run
 	plans    map[string]*recordedPlan
 	launches map[string]*replayedLaunch
@@ -56,22 +55,22 @@ type Replay struct {
 	tries    map[[5]string]int
 }
 
-// Outcome is what deciding again came to.
+// Outcome is the result of deciding again.
 type Outcome string
 
 const (
 	// Agrees: every verdict is the same, and every number bit for bit.
 	Agrees Outcome = "agrees"
-	// TestsAgree: the tests that it recorded agree with its launches and with
-	// themselves, but the rules that they belong to could not be compiled.
+	// TestsAgree: the recorded tests agree with their launches and with themselves, but
+	// their rules could not be compiled.
 	TestsAgree Outcome = "tests agree"
-	// Differs: something is not.
+	// Differs: something does not.
 	Differs Outcome = "differs"
 	// Broken: what was kept is gone or damaged.
 	Broken Outcome = "evidence missing"
 	// Unruled: no rule decided, so there is none to decide again.
 	Unruled Outcome = "no rules"
-	// Unreplayed: nothing of it could be decided again.
+	// Unreplayed: none of it could be decided again.
 	Unreplayed Outcome = "not replayed"
 )
 
@@ -83,38 +82,36 @@ type Replayed struct {
 	Run     string  `json:"run"`
 	Stands  bool    `json:"stands"`
 	Outcome Outcome `json:"outcome"`
-	// Recorded and Again are the verdicts of the whole; Again is empty where there
-	// is none.
+	// Recorded and Again are the verdicts of the whole; Again is empty if there is none.
 	Recorded verdict.Verdict `json:"recorded"`
 	Again    verdict.Verdict `json:"again,omitempty"`
-	// Rules says where the rules came from, Why what prevented it.
+	// Rules is the source of the rules, Why what prevented using the plan's.
 	Rules RulesFrom      `json:"rules_from,omitempty"`
 	Why   verdict.Reason `json:"why,omitzero"`
-	// Numbers were compared, and these came out otherwise.
+	// Numbers were compared, and Differences are those that differ.
 	Numbers     int          `json:"numbers,omitempty"`
 	Differences []Difference `json:"differences,omitempty"`
-	// Unreplayed are levels that were not decided again: their verdicts are what the
-	// ledger says.
+	// Unreplayed are levels that were not decided again: their verdicts are the ledger's.
 	Unreplayed []string `json:"unreplayed,omitempty"`
-	// Alone is what else it rests on that is known from the ledger alone.
+	// Alone is what else it rests on that only the ledger shows.
 	Alone []string `json:"alone,omitempty"`
-	// Notes are what to know of an agreement: another architecture, say.
+	// Notes are what to know about an agreement, such as another architecture.
 	Notes []verdict.Reason `json:"notes,omitempty"`
 }
 
-// Difference is one thing that came out otherwise.
+// Difference is one value that came out differently.
 type Difference struct {
-	// Rule is the rule's name, or "launch ID", "noise", "decision"; What is the place
-	// in it, such as "comparisons[1].test.looks[1].p_pass".
+	// Rule is the rule's name, or "launch ID", "noise", "decision"; What is the place in
+	// it, such as "comparisons[1].test.looks[1].p_pass".
 	Rule string `json:"rule"`
 	What string `json:"what"`
-	// Recorded and Again are the values on both sides, "absent" where there is none.
+	// Recorded and Again are the values on both sides, "absent" if there is none.
 	Recorded string `json:"recorded"`
 	Again    string `json:"again"`
 }
 
-// New prepares to replay what a state directory holds. The registry is what recorded
-// plans are compiled with.
+// New prepares to replay the contents of a state directory. The registry compiles
+// recorded plans.
 func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay {
 	r := &Replay{
 		store: st, registry: registry, inputs: inputs,
@@ -137,8 +134,8 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 	return r
 }
 
-// Decisions are the recorded decisions of which something can be decided again, oldest
-// first, those that others took the place of among them.
+// Decisions returns the recorded decisions that can at least partly be decided again,
+// oldest first, superseded ones included.
 func (r *Replay) Decisions() (out []store.Decided) {
 	for i, rec := range r.store.Records() {
 		if d := rec.Decision; d != nil && r.repeats(d) {
@@ -152,7 +149,7 @@ func (r *Replay) repeats(d *ledger.Decision) bool {
 	return ruled(d) || d.Kind == ledger.KindQualify || d.Kind == ledger.KindBenchmark || r.ofStep(d)
 }
 
-// Alone are the newest decisions of steps that are not decided again.
+// Alone returns the newest decisions of steps that are not decided again.
 func (r *Replay) Alone() (out []store.Decided) {
 	for _, d := range r.store.Decisions() {
 		if d.Kind == ledger.KindStep && !r.ofStep(d.Decision) && !d.Derived {
@@ -223,7 +220,7 @@ func hasRules(d *ledger.Decision) bool {
 	return len(d.Rules) > 0 || slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return len(alt.Rules) > 0 })
 }
 
-// first is the first of several reasons; none where there is none.
+// first returns the first of several reasons, if any.
 func first(reasons []verdict.Reason) []verdict.Reason { return reasons[:min(1, len(reasons))] }
 
 func (out *Replayed) differ(rule, what, recorded, again string) {
@@ -240,7 +237,7 @@ func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
 	return append(notes, note)
 }
 
-// decideAgain decides the rules of a decision, and the whole from them.
+// decideAgain decides the rules of a decision, and from them the whole.
 func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) {
 	settings := decide.RecordedSettings(d.Statistics)
 	var verdicts []verdict.Verdict
@@ -276,7 +273,8 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	if out.Again != d.Verdict {
 		out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
 	}
-	// Decisions of gates keep no findings, and those of another way of deciding others.
+	// Decisions of gates keep no findings, and those of another version of deciding have
+	// others.
 	if runtime.Kind(d.Kind) != runtime.KindGate && d.Statistics.Version == decide.Version {
 		shown := rules.shown(d)
 		part := rules.parts[shown]
@@ -287,13 +285,13 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	}
 }
 
-// shown is the part that the rest of a decision is of: the alternative that was chosen,
-// or is shown where none was.
+// shown is the part that the rest of a decision is about: the alternative that was
+// chosen, or is shown if none was.
 func (rules replayRules) shown(d store.Decided) int {
 	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
 }
 
-// findings compares what is beside a verdict: which metrics, in which order, and why.
+// findings compares the facts beside a verdict: which metrics, in which order, and why.
 func findings(out *Replayed, recorded, again []verdict.Reason) {
 	keys := func(all []verdict.Reason) (keys []string) {
 		for _, r := range all {
@@ -306,9 +304,8 @@ func findings(out *Replayed, recorded, again []verdict.Reason) {
 	}
 }
 
-// onSeen takes a pass away again, or expects its mark, where rules were relaxed after
-// their launches were seen: what was asked then and what when it was decided is on
-// record.
+// onSeen withdraws a pass again, or expects its mark, if rules were relaxed after their
+// launches were seen: what was asked then and at the decision is on record.
 func (r *Replay) onSeen(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
 	start := r.runs[d.Run]
 	if start == nil || start.Goals == nil || v != verdict.Pass {
@@ -343,8 +340,8 @@ func (r *Replay) onSeen(out *Replayed, d store.Decided, part rulePart, v verdict
 	return v
 }
 
-// chooseAgain chooses among alternatives again. Which of them is best can be told
-// where the plan is at hand, which says by what metric.
+// chooseAgain chooses among alternatives again. Which is best can only be told if the
+// plan is available, which names the metric.
 func (r *Replay) chooseAgain(out *Replayed, d store.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
 	var all []*decide.Alternative
 	for i, part := range rules.parts {
@@ -395,9 +392,8 @@ func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
 	r.compareRules(out, []verdict.Rule{*h.Test}, []verdict.Rule{rule}, d.Run)
 }
 
-// checkTests is what is left where no rule can be compiled any more: every test
-// that the decision recorded is held against its launches and against itself. It
-// does not show that the rule was the plan's.
+// checkTests is the fallback if no rule can be compiled any more: every recorded test is
+// checked against its launches and itself. It does not show that the rule was the plan's.
 func (r *Replay) checkTests(out *Replayed, d store.Decided) {
 	out.note(verdict.New(code.TestsOnly).From(out.Why))
 	rules := d.Rules
@@ -418,8 +414,8 @@ func (r *Replay) checkTests(out *Replayed, d store.Decided) {
 	}
 }
 
-// checkTest holds one recorded test against the launches' values, and each of its
-// looks against the levels.
+// checkTest checks one recorded test against the launches' values, and each of its looks
+// against the levels.
 func (r *Replay) checkTest(out *Replayed, rule string, c verdict.Comparison) {
 	t := c.Test
 	r.checkValues(out, rule, t, t.Launches, t.Values)
@@ -466,7 +462,7 @@ func (r *Replay) checkTest(out *Replayed, rule string, c verdict.Comparison) {
 	}
 }
 
-// checkValues holds the values of a test against the raw data of its launches.
+// checkValues checks the values of a test against the raw data of its launches.
 func (r *Replay) checkValues(out *Replayed, rule string, t *verdict.Test, ids []string, values []float64) {
 	if len(ids) != len(values) {
 		out.differ(rule, t.Metric, fmt.Sprintf("%d values", len(values)), fmt.Sprintf("%d launches", len(ids)))
@@ -487,9 +483,9 @@ func (r *Replay) checkValues(out *Replayed, rule string, t *verdict.Test, ids []
 	}
 }
 
-// compareRules holds decided rules against the recorded ones: the verdicts of
-// rules and comparisons, and every number, bit for bit. Words are not compared,
-// which a later version may choose better.
+// compareRules compares decided rules with the recorded ones: the verdicts of rules and
+// comparisons, and every number, bit for bit. Words are not compared, as a later version
+// may choose better ones.
 func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run string) {
 	tolerance := 0.0
 	if start := r.runs[run]; start != nil {
@@ -504,7 +500,7 @@ func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run
 	}
 }
 
-// tolerance is how far numbers that were recorded on a processor may be off.
+// tolerance is how far numbers recorded on a processor may be off.
 func (r *Replay) tolerance(out *Replayed, arch string) float64 {
 	if arch == "" || arch == goruntime.GOARCH {
 		return 0
@@ -517,7 +513,7 @@ func compareRule(out *Replayed, recorded, again verdict.Rule, tolerance float64)
 	compareJSON(out, recorded.Name, "", wordless(recorded), wordless(again), tolerance)
 }
 
-// compareJSON finds where two values differ as they are recorded.
+// compareJSON finds where two values differ in recorded form.
 func compareJSON(out *Replayed, rule, what string, recorded, again any, tolerance float64) {
 	x, errX := json.Marshal(recorded)
 	if errX == nil && reflect.DeepEqual(recorded, again) {
@@ -542,7 +538,7 @@ func compareJSON(out *Replayed, rule, what string, recorded, again any, toleranc
 	d.walk(what, a, b)
 }
 
-// wordless is a rule without what is only said in words.
+// wordless is a rule without what only goes into words.
 func wordless(r verdict.Rule) verdict.Rule {
 	r.Reasons, r.Source, r.Role = nil, "", ""
 	r.Comparisons = slices.Clone(r.Comparisons)
@@ -551,7 +547,7 @@ func wordless(r verdict.Rule) verdict.Rule {
 		c.Left, c.Right = verdict.Value{}, verdict.Value{}
 		if c.Test != nil {
 			t := *c.Test
-			t.Share, t.Note, t.Beside = nil, verdict.Reason{}, nil // which the rest says
+			t.Share, t.Note, t.Beside = nil, verdict.Reason{}, nil // implied by the rest
 			c.Test = &t
 		}
 	}
@@ -564,8 +560,8 @@ func wordless(r verdict.Rule) verdict.Rule {
 	return r
 }
 
-// numbersIn counts the numbers of a JSON text, roughly as a person would: each run
-// of digits behind a colon, a comma or a bracket.
+// numbersIn counts the numbers of a JSON text, roughly as a person would: each run of
+// digits after a colon, a comma or a bracket.
 func numbersIn(text []byte) (n int) {
 	before := byte(0)
 	for _, c := range text {
@@ -621,7 +617,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// jsonText writes a value as a difference shows it.
+// jsonText formats a value for a difference.
 func jsonText(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -17,24 +17,24 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Sessions decides again, for a Judge, what launches beside each other came to.
+// Sessions lets a Judge decide the outcome of launches beside each other again.
 type Sessions interface {
-	// Counts is a launch with what its samples say of whether it counts, and the causes
-	// for which it does not that are known from the ledger alone; false where too little
-	// is kept of it.
+	// Counts returns a launch with what its samples show about whether it counts, and the
+	// reasons not to that only the ledger shows; false if too little is kept of it.
 	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch, alone []verdict.Reason, known bool)
-	// Benchmark is what the launches of a session come to for a feature.
+	// Benchmark is the outcome of a session's launches for a feature.
 	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
-	// Rows is what a comparison comes to, with the numbers that a matrix finds; of unknown
-	// rows nothing was launched.
+	// Rows is the outcome of a comparison, with the numbers that a matrix finds; nothing
+	// was launched for unknown rows.
 	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
-	// Pilot is what a pilot comes to, with the number of slots that it finds.
+	// Pilot is the outcome of a pilot, with the number of slots that it finds.
 	Pilot(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, err error)
-	// Printed are the numbers that a step's program printed; false of a step that reads none.
+	// Printed are the numbers that a step's program printed; false for a step that reads
+	// none.
 	Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
 }
 
-// What decisions about sessions and steps rest on that is known from the ledger alone.
+// What decisions about sessions and steps rest on that only the ledger shows.
 const (
 	aloneLaunch = "launches that broke, or whose engine was seen to be forced"
 	aloneSource = "source trees as they lay there"
@@ -43,7 +43,7 @@ const (
 	aloneCounts = "whether launches count"
 )
 
-// ofStep reports whether something of a step can be decided again.
+// ofStep reports whether any part of a step can be decided again.
 func (r *Replay) ofStep(d *ledger.Decision) bool {
 	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || strings.Contains(d.Node, ".step."+plans.PilotStep+".") || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
 		l, ok := r.store.LaunchByID(id)
@@ -58,14 +58,14 @@ func (out *Replayed) alone(what string) {
 	}
 }
 
-// ended is the outcome of what was compared.
+// ended is the outcome of the comparisons made.
 func (out *Replayed) ended() {
 	if out.Outcome = Agrees; len(out.Differences) > 0 {
 		out.Outcome = Differs
 	}
 }
 
-// broke is the outcome where something could not be decided again.
+// broke is the outcome if something could not be decided again.
 func (out *Replayed) broke(err error) {
 	out.Outcome, out.Why = Unreplayed, verdict.OfError(err)
 	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) || ok && fault.Reason.Code == code.NoRawData {
@@ -73,7 +73,7 @@ func (out *Replayed) broke(err error) {
 	}
 }
 
-// scopeAt is what was decided when a decision was made.
+// scopeAt is what was decided at the time of a decision.
 func (r *Replay) scopeAt(d store.Decided) *runtime.Scope {
 	return &runtime.Scope{
 		Run: d.Run,
@@ -90,8 +90,8 @@ func (r *Replay) scopeAt(d store.Decided) *runtime.Scope {
 }
 
 // decideBenchmark decides again which launches of a session count for a feature, and
-// whether they are a comparison: whether arms did the same work, whether their answers
-// are text, whether they prove their knobs and differ in nothing else.
+// whether they are comparable: whether arms did the same work, whether their answers are
+// text, and whether they prove their knobs and differ in nothing else.
 func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 	plan, scope := r.planOf(d.Run), r.scopeAt(d)
 	var f *plans.Feature
@@ -110,7 +110,7 @@ func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 	var all []*ledger.Launch
 	for _, l := range r.store.Launches(store.LaunchFilter{Session: d.Session}) {
 		if r.recorded[l.ID] > d.Record {
-			continue // the session went on
+			continue // the session continued
 		}
 		again, err := r.counted(out, plan.res.Plan, l.ID)
 		if err != nil {
@@ -151,7 +151,7 @@ func why(d *ledger.Decision) verdict.Reason {
 
 func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
 
-// unplanned is the outcome where there is no plan to decide by.
+// unplanned is the outcome if there is no plan to decide by.
 func (out *Replayed) unplanned(plan *recordedPlan) {
 	out.Outcome = Unreplayed
 	if out.Why = plan.why; plan.res != nil {
@@ -159,7 +159,7 @@ func (out *Replayed) unplanned(plan *recordedPlan) {
 	}
 }
 
-// derived decides again a benchmark for which nothing was launched.
+// derived decides a benchmark again for which nothing was launched.
 func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
 	switch {
 	case q != nil && q.Verdict != verdict.Pass:
@@ -175,7 +175,7 @@ func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
 	}
 }
 
-// counted is a launch as its raw data say of it: its metrics, and whether it counts. What
+// counted is a launch as its raw data show it: its metrics, and whether it counts. What
 // was recorded otherwise is among the differences.
 func (r *Replay) counted(out *Replayed, p *plans.Plan, id string) (*ledger.Launch, error) {
 	l, err := r.told(out, id)
@@ -214,8 +214,8 @@ func (r *Replay) counted(out *Replayed, p *plans.Plan, id string) (*ledger.Launc
 	return again, nil
 }
 
-// keys are reasons without their words, sorted: in which order causes were found says
-// nothing.
+// keys are reasons without their words, sorted: the order in which causes were found
+// means nothing.
 func keys(all []verdict.Reason) (keys []string) {
 	for _, r := range all {
 		keys = append(keys, r.Key())
@@ -224,8 +224,8 @@ func keys(all []verdict.Reason) (keys []string) {
 	return keys
 }
 
-// decideStep decides a step again: the levels and rows of a comparison, what a pilot found,
-// and the numbers that a program printed.
+// decideStep decides a step again: the levels and rows of a comparison, what a pilot
+// found, and the numbers that a program printed.
 func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	if len(d.Levels) > 0 {
 		r.decideLevels(out, d)
@@ -303,7 +303,7 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	out.ended()
 }
 
-// wordlessRows are rows without what is only said in words.
+// wordlessRows are rows without what only goes into words.
 func wordlessRows(rows []verdict.Row) (out []verdict.Row) {
 	for _, row := range rows {
 		row.Why, row.Notes = verdict.Reason{}, nil

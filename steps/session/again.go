@@ -21,9 +21,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Judge decides again what sessions came to, for steps/replay, and the levels of
-// qualifications. What was live then (processes, source trees as they lay there) is not
-// looked at.
+// Judge decides the outcomes of sessions and the levels of qualifications again, for
+// steps/replay. What was live then (processes, source trees on disk) is not checked.
 type Judge struct {
 	levels.Judge
 	labs map[*plans.Plan]*Lab
@@ -47,9 +46,9 @@ func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
 	return l, nil
 }
 
-// Counts is a launch with what its samples say of whether it counts, and the causes for
-// which it does not that no sample shows: these stay as recorded. It reports false where
-// too little is kept of it.
+// Counts returns a launch with what its samples show about whether it counts, and the
+// reasons not to that no sample shows, which stay as recorded. It reports false if too
+// little is kept of it.
 func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch, alone []verdict.Reason, known bool) {
 	lab, err := j.lab(p)
 	if err != nil {
@@ -85,7 +84,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 	return &own, alone, known
 }
 
-// launched is the variant that a launch was of, as the plan calls it now.
+// launched is the variant of a launch, by the plan's present names.
 func (l *Lab) launched(name string, launch *ledger.Launch) (*variant.Variant, error) {
 	var over *plans.KnobValue
 	if launch.Variant == string(plans.LastGood) {
@@ -95,8 +94,7 @@ func (l *Lab) launched(name string, launch *ledger.Launch) (*variant.Variant, er
 }
 
 // armOf is the variant of recorded launches that is an arm: the one with its engine and
-// knobs, since names change, or else with its name. One that was never launched is an
-// error.
+// knobs, as names change, or else with its name. One that was never launched is an error.
 func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, error) {
 	knobs := l.Plan.DefaultKnobs()
 	maps.Copy(knobs, arm.Set)
@@ -114,8 +112,8 @@ func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, err
 	return l.launched(arm.Name, all[i])
 }
 
-// Benchmark is what the launches of a session come to for a feature: its level, and the
-// launches that it rests on. An error says that it cannot be known.
+// Benchmark is the outcome of a session's launches for a feature: its level, and the
+// launches that it rests on. An error means that it cannot be known.
 func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error) {
 	lab, err := j.lab(p)
 	if err != nil {
@@ -138,7 +136,7 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	return out, nil
 }
 
-// memberOf is a feature with the variants that recorded launches are of.
+// memberOf is a feature with the variants of its recorded launches.
 func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Scope) (*member, error) {
 	view := l.View(scope)
 	planned, err := decide.ArmsOf(view, f)
@@ -157,7 +155,7 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 		if !known {
 			arm = decide.Arm{Name: string(against), Over: &plans.KnobValue{}} // what was accepted last is known by its name alone
 		}
-		// One that has no launch dropped out before.
+		// One without a launch dropped out before.
 		if v, err := l.armOf(arm, all); err == nil {
 			arms.References[against] = v
 		}
@@ -168,7 +166,7 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 }
 
 // gaveUp is the launch of a member's candidate or parent that does not count and was not
-// made again; nil where there is none.
+// repeated; nil if there is none.
 func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
 	for _, v := range m.variants {
 		var last *ledger.Launch
@@ -187,9 +185,9 @@ func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
 	return nil
 }
 
-// Rows is what a comparison of engines, or a matrix, comes to by the launches and levels
-// that a decision about it rests on, with the numbers that a matrix finds. Unknown are rows
-// of which nothing was launched, whose verdicts stay as recorded.
+// Rows is the outcome of a comparison of engines, or a matrix, by the launches and levels
+// that its decision rests on, with the numbers that a matrix finds. Nothing was launched
+// for unknown rows, whose verdicts stay as recorded.
 func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (out *ledger.Decision, found map[string]measure.Summary, unknown []string, err error) {
 	lab, err := j.lab(p)
 	if err != nil {
@@ -230,7 +228,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 			if e.Broken = verdict.Invalid; i >= 0 && d.Rows[i].Verdict != verdict.Pass {
 				e.Broken, e.Cause, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
 				if e.Broken == verdict.Inconclusive && it.matrix != nil && it.matrix.MaxTime > 0 {
-					it.Optional = append(it.Optional, v.Name) // as the plan bounds it
+					it.Optional = append(it.Optional, v.Name) // the plan's time limit
 				}
 			}
 		}
@@ -246,7 +244,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 	return out, found, unknown, nil
 }
 
-// Pilot is what a pilot comes to by the launches that a decision about it rests on, with the
+// Pilot is the outcome of a pilot by the launches that its decision rests on, with the
 // number of slots that it finds.
 func (j *Judge) Pilot(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, err error) {
 	var said plans.Pilot

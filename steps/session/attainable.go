@@ -18,22 +18,22 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// ofSteps are the metrics that follow from how long steps of a phase take.
+// ofSteps are the metrics that follow from the duration of a phase's steps.
 var ofSteps = map[string]string{
 	"tg": profile.Decode, "tpot": profile.Decode, "itl": profile.Decode,
 	"pp": profile.Prefill, "ttft": profile.Prefill, "ttfr": profile.Prefill,
 }
 
-// ofMost are the statistics that follow from most steps; a tail is of those that something
-// else held up.
+// ofMost are the statistics that follow from most steps; a tail comes from steps that
+// something else delayed.
 var ofMost = []string{"median", "p50", "mean"}
 
-// attainable is what can come at most of the kernels that a feature's hypothesis says it
-// makes faster, by the newest profile of its parent: no fact where it names none.
+// attainable is the most that can come of the kernels that a feature's hypothesis claims
+// to make faster, by the newest profile of its parent: no fact if it names none.
 func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reason {
 	h := f.Hypothesis
 	if of := l.Plan.Feature(f.Of); of != nil && len(of.Alternatives) > 0 && of.Alternatives[0].Name == f.Name {
-		h = of.Hypothesis // said once, of the first of its alternatives
+		h = of.Hypothesis // reported once, for the first of its alternatives
 	}
 	if h == nil || len(h.Kernels) == 0 || h.Probe == nil || h.Probe.Program == nil {
 		return verdict.Reason{}
@@ -70,7 +70,7 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	if !why.IsZero() {
 		return unknown(why)
 	}
-	// Of a latency less is better: a gain of 25% more steps a second is 20% less.
+	// A latency improves downwards: a gain of 25% more steps per second is 20% less.
 	most, beyond := gain.Most, of.More && of.Threshold > gain.Most
 	if of.Input.Better == string(measure.Lower) {
 		most = 1/(1+gain.Most) - 1
@@ -90,14 +90,14 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 }
 
 // mostIn is what the parts of an analysis allow that a metric follows from: those of its
-// phase, and where several requests are served, prompts too, which hold up the decoding of
-// others. Of all of them that counts which allows most.
+// phase and, if several requests are served, of prompts, which delay others' decoding.
+// The part that allows most counts.
 func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Claim) (best *roofline.Roofline, gain roofline.Gain, why verdict.Reason) {
 	why = verdict.New(code.NoPart, verdict.Int("requests", requests)).On(phase)
 	try := func(p *profile.Part) {
 		r, err := roofline.Of(p, roofline.Basis{})
 		if err != nil || !r.Timed() {
-			return // it is as if it were not there
+			return // as if it did not exist
 		}
 		g, unseen := r.Gain(claim)
 		switch {
@@ -128,7 +128,7 @@ func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Clai
 	return best, gain, why
 }
 
-// claimOf is the change that a hypothesis claims; nil where it claims none.
+// claimOf is the change that a hypothesis claims; nil if it claims none.
 func claimOf(h *plans.Hypothesis) *plans.Claim {
 	logic := h.Probe.Program.Logic
 	if logic.Op != plans.LogicCompare || logic.Leaf.Claim == nil || logic.Leaf.Claim.Input == nil || logic.Leaf.Claim.Input.Relation != plans.Change {
@@ -137,7 +137,7 @@ func claimOf(h *plans.Hypothesis) *plans.Claim {
 	return logic.Leaf.Claim
 }
 
-// atOnce is how many requests a cell has at once; 0 where that is not known.
+// atOnce is the concurrency of a cell; 0 if unknown.
 func (l *Lab) atOnce(address string) int {
 	for _, w := range l.Plan.Workloads {
 		for _, c := range w.Cells() {
@@ -149,8 +149,8 @@ func (l *Lab) atOnce(address string) int {
 	return 0
 }
 
-// profileOf is the newest launch of a variant whose profile is on record; nil where there
-// is none.
+// profileOf is the newest launch of a variant with a profile on record; nil if there is
+// none.
 func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *profile.Analysis, error) {
 	if l.Store == nil {
 		return nil, nil, nil

@@ -21,7 +21,7 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// BenchmarkSchema is what a benchmark is written as in a plan.
+// BenchmarkSchema is the schema of a benchmark block.
 var BenchmarkSchema = plans.Schema{
 	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine, warms it up and sends every workload.",
 	Example: `level "benchmark" {
@@ -45,7 +45,7 @@ var BenchmarkSchema = plans.Schema{
 	},
 }
 
-// RegressionSchema is what must not get worse, as a plan has it.
+// RegressionSchema is the schema of what must not get worse.
 var RegressionSchema = plans.Schema{
 	Doc: "Metrics that a feature must be shown not to worsen against its parent, decided from the benchmark's launches: each metric of `decisive` is a criterion of every feature under the protocol, besides its own, whatever `accept` names. Every other metric of every workload is listed if it demonstrably got worse, and decides nothing.",
 	Example: `level "regression" {
@@ -129,12 +129,12 @@ func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, err
 	}), a, nil
 }
 
-// Prepare implements runtime.Preparer: parent and candidate were qualified, and a
-// reference is started here first. That its image cannot be had is for its launch to say.
+// Prepare implements runtime.Preparer: parent and candidate were qualified, but a
+// reference is started here first. If its image is unavailable, its launch reports it.
 func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	vs, _, err := b.arms(s)
 	if err != nil {
-		return nil // Keys says so
+		return nil // Keys reports it
 	}
 	for _, v := range vs[2:] {
 		_ = b.lab.Fetch(ctx, v)
@@ -142,9 +142,9 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	return nil
 }
 
-// Keys: the number of launches decides, it does not measure, so asking for more
-// continues with the same session, and so do rules that need more. A candidate that
-// is not qualified has another key than one that is.
+// Keys: the number of launches affects the decision, not the measurement, so asking for
+// more continues the same session, and so do rules that need more. An unqualified
+// candidate has another key than a qualified one.
 func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	key := foreseenKeys{b.feature, s.Outcome(runtime.QualifyID(b.feature.Name)), s.Previous}
 	once := s.Foreseen != nil && launch.OnBaseline(b.feature)
@@ -160,8 +160,8 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	return keys, err
 }
 
-// foreseenKeys is by what a preview keeps the keys of a benchmark: each of a phase asks
-// for those of its siblings.
+// foreseenKeys is the key under which a preview caches a benchmark's keys: each one of a
+// phase asks for those of its siblings.
 type foreseenKeys struct {
 	feature             *plans.Feature
 	qualified, previous *ledger.Decision
@@ -196,7 +196,7 @@ func (b *benchmark) keys(s *runtime.Scope) (runtime.Keys, error) {
 	return keys, err
 }
 
-// fresh says why the session that the benchmark would continue with may not decide.
+// fresh is why the session that the benchmark would continue may not decide.
 func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workload) (verdict.Reason, error) {
 	if b.lab.Store == nil {
 		return verdict.Reason{}, nil
@@ -215,7 +215,7 @@ func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workl
 	return own.Fresh(view, all)
 }
 
-// proofs are the evidence that launches are searched for, for the decision's key.
+// proofs is the evidence that launches are searched for, for the decision's key.
 func (b *benchmark) proofs(vs []*variant.Variant) []any {
 	parts := []any{"proofs", levels.Proves(b.lab.Plan.Protocol(b.feature.Protocol))}
 	for _, v := range vs {
@@ -225,8 +225,8 @@ func (b *benchmark) proofs(vs []*variant.Variant) []any {
 	return parts
 }
 
-// differ says in what the arms differ that is not under test, as far as their
-// qualification launches tell: no launch is spent on what would not count.
+// differ reports how the arms differ in something not under test, by their qualification
+// launches: no launch is spent on what would not count.
 func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Reason, error) {
 	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
 	if under := b.feature.BuildsOn.Feature; under != "" {
@@ -247,7 +247,7 @@ func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Rea
 	return b.lab.Disagree(launches, vs)
 }
 
-// judged is how answers are looked at, for the decision's key.
+// judged is how answers are judged, for the decision's key.
 func judged(workloads []*plans.Workload) (parts []any) {
 	for _, w := range workloads {
 		parts = append(parts, w.Name, w.Coherence)
@@ -255,8 +255,9 @@ func judged(workloads []*plans.Workload) (parts []any) {
 	return parts
 }
 
-// Foresee implements runtime.Foreseer: the launches that the session lacks, at
-// most, or what the session comes to where it lacks none. Launches of a parent that siblings share are the first sibling's.
+// Foresee implements runtime.Foreseer: the launches that the session lacks, at most, or
+// its outcome if it lacks none. Launches of a parent shared by siblings belong to the
+// first sibling.
 func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
 	_, a, err := b.arms(s)
 	if err != nil {
@@ -292,7 +293,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if own.Open {
 		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
 		have := run.all
-		if run.id == "" { // one that was cut before all arms were launched goes on, too
+		if run.id == "" { // one cut before all arms were launched is resumed, too
 			id, err := b.newSession(s, run.work, members)
 			if err != nil {
 				return nil, nil, err
@@ -327,7 +328,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	return out, b.lab.alone(launches, own.launched()), nil
 }
 
-// kept says how many launches of a session that continues are on record.
+// kept reports how many launches of a resumed session are on record.
 func kept(m *member, have []*ledger.Launch, next int) []verdict.Reason {
 	if len(have) == 0 {
 		return nil
@@ -339,8 +340,7 @@ func kept(m *member, have []*ledger.Launch, next int) []verdict.Reason {
 	return verdict.Because(code.LaunchesKept, args...)
 }
 
-// launchedBefore reports whether a sibling that comes first launches the parent
-// for this one too.
+// launchedBefore reports whether an earlier sibling launches the parent for this one too.
 func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 	for _, other := range b.lab.Graph.Siblings(b.feature) {
 		if other.Name == b.feature.Name {
@@ -353,8 +353,8 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 	return false
 }
 
-// alone marks launches of a node none of which can be beside another, since of one of
-// its variants there is one.
+// alone marks a node's launches, none of which can run beside another, because one of its
+// variants exists only once.
 func (l *Lab) alone(launches []runtime.PlannedLaunch, vs []*variant.Variant) []runtime.PlannedLaunch {
 	for i := range launches {
 		launches[i].Alone = l.OnePlace(vs)
@@ -367,7 +367,7 @@ func planned(v *variant.Variant, purpose, work string) runtime.PlannedLaunch {
 	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
 }
 
-// qualifying is the launch that the levels of a protocol run in.
+// qualifying is the launch that runs the levels of a protocol.
 func qualifying(v *variant.Variant, p *plans.Protocol) runtime.PlannedLaunch {
 	l := planned(v, ledger.ForQualification, "")
 	l.Paced = levels.Paced(p).Seconds()
@@ -410,8 +410,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	return out, nil
 }
 
-// measure makes the launches that the session lacks, for all candidates that
-// share it.
+// measure makes the launches that the session lacks, for all candidates that share it.
 func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.Workload, out *ledger.Decision, level *ledger.Level) error {
 	run, own, err := b.session(s, ws)
 	if err != nil {
@@ -432,7 +431,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	return run.conclude(ctx, own, out, level)
 }
 
-// session is the one that the benchmark continues with or begins, with its own member.
+// session is the one that the benchmark continues or starts, with its own member.
 func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *member, error) {
 	own, members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
@@ -453,8 +452,8 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 	}
 	run.all = b.lab.session(run.id)
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
-	// Whoever is not part of a session that continues has one of its own, unless it was
-	// cut in its first round, before everybody's turn.
+	// A candidate that is not part of a resumed session has its own, unless the session
+	// was cut in its first round, before every arm had its turn.
 	cut := b.lab.cutAtOnce(run.all, members)
 	for _, m := range members {
 		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
@@ -465,9 +464,9 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 	return run, own, nil
 }
 
-// cutAtOnce reports whether a session was cut in its first round: what is launched
-// in it now is beside the launches that are there. Where somebody's outcome
-// rests on it that round was whole, and those who come later were not in it.
+// cutAtOnce reports whether a session was cut in its first round: what is launched in it
+// now is beside the launches that are there. If a candidate's outcome rests on it, that
+// round was complete, and later candidates were not in it.
 func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 	if !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
 		return false
@@ -484,8 +483,8 @@ func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 	return true
 }
 
-// newSession names a session that begins: by what is measured, and by the attempt.
-// One that was cut before it had launches of all arms is gone on with.
+// newSession names a new session: by what is measured, and by the attempt. One that was
+// cut before it had launches of all arms is resumed.
 func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member) (string, error) {
 	var keys []string
 	for _, m := range members {
@@ -552,7 +551,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		b.lab.Remember(with.Look)
 	}
 	b.lab.Remember(remembered)
-	// Whoever hears that a launch is done may rely on its being on record.
+	// When a launch is reported as done, it is on record.
 	if err := b.lab.Keep(s, record); err != nil {
 		return nil, err
 	}
@@ -564,23 +563,23 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	return record, nil
 }
 
-// measuring is what a launch of a benchmark is asked.
+// measuring is the work of a benchmark launch.
 type measuring struct {
 	Workloads []string `json:"workloads"`
-	// Crashed are the starts that it counts, Asked and Asks what it is asked at its end,
-	// Look what launches before it were asked.
+	// Crashed are the starts that it counts, Asked and Asks the requests at its end, Look
+	// those of earlier launches.
 	Crashed []*ledger.Launch `json:"crashed,omitempty"`
 	Asked   *ledger.Launch   `json:"asked,omitempty"`
 	Asks    string           `json:"asks,omitempty"`
 	Look    []record.Asked   `json:"look,omitempty"`
 
-	// Event is told again with each answer.
+	// Event is emitted again with each answer.
 	Event runtime.Event `json:"event"`
 	// Protocol is the feature's; empty in a comparison of engines.
 	Protocol string `json:"protocol"`
 }
 
-// measures sends every cell of every workload to one launch. What it returns may be asked
+// measures sends every cell of every workload to one launch. It returns what may be asked
 // again of a parent.
 var measures = launch.Function[*Lab, measuring, []record.Asked]{Kind: ledger.ForBenchmark, Here: measureHere}
 
@@ -619,7 +618,7 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 	return lab.Forget([]*ledger.Launch{rec}), ctx.Err()
 }
 
-// Carry carries out an order of another machine.
+// Carry executes an order from another machine.
 func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (json.RawMessage, error) {
 	v, err := l.Variant(s, o.Variant)
 	if err != nil {

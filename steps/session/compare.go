@@ -21,7 +21,7 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// CompareSchema is what a comparison of engines is written as in a plan.
+// CompareSchema is the schema of a comparison of engines.
 var CompareSchema = plans.Schema{
 	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is first qualified by the levels of a protocol, against the reference where a level compares. Passes when every row was measured, except those in `optional`. The gates of its phase and later ones read rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
 	Example: `step "compare" "frameworks" {
@@ -76,7 +76,7 @@ type compareConfig struct {
 	Launches  int      `json:"launches"`
 }
 
-// compare is the comparison of frameworks.
+// compare is a comparison of engines, or a matrix.
 type compare struct {
 	lab   *Lab
 	block *plans.Block
@@ -84,21 +84,21 @@ type compare struct {
 	recorded func(name, engine string, knobs map[string]string) (*variant.Variant, error)
 }
 
-// comparison is what a compare or matrix step has to do, all names looked up.
+// comparison is the work of a compare or matrix step, all names resolved.
 type comparison struct {
 	compareConfig
 	protocol  *plans.Protocol
 	workloads []*plans.Workload
-	// matrix is set where the rows are combinations of knobs.
+	// matrix is set if the rows are combinations of knobs.
 	matrix *matrix
 	// variants are the engines, the reference first; rows in the plan's order.
 	variants, rows []*variant.Variant
-	// prompts is the digest of those that all engines are sent, since they count tokens
-	// each in their own way; empty until they are made, and in a matrix, whose cells are of
-	// one engine, and get prompts of their own in every launch.
+	// prompts is the digest of those sent to all engines, as each counts tokens in its
+	// own way; empty until they are made, and in a matrix, whose cells are of one engine
+	// and get their own prompts in every launch.
 	prompts string
-	// session is the one that it continues with, slots are what that takes and have what
-	// was launched in it.
+	// session is the one that it continues, slots how many launches that takes and how
+	// many it has.
 	session string
 	slots   []slot
 	have    []*ledger.Launch
@@ -127,7 +127,7 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	return out, nil
 }
 
-// named looks up what the step names.
+// named resolves what the step names.
 func (c *compare) named(out *comparison) error {
 	out.protocol = c.lab.Plan.Protocol(out.Protocol)
 	if out.protocol == nil {
@@ -175,13 +175,13 @@ func (c *compare) going(s *runtime.Scope) (*comparison, error) {
 	return it, nil
 }
 
-// Prepare implements runtime.Preparer. An engine whose image cannot be had is a
-// row that says so, which its launch sees to; but no comparison is kept where it
-// is unknown whether an image is still the same.
+// Prepare implements runtime.Preparer. An engine whose image is unavailable becomes a row
+// that says so, which its launch handles; but a comparison is not reused if it is unknown
+// whether an image is still the same.
 func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 	it, err := c.comparison(s)
 	if err != nil {
-		return nil // Keys says so
+		return nil // Keys reports it
 	}
 	var failed error
 	for _, v := range it.variants {
@@ -195,8 +195,8 @@ func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 	return failed
 }
 
-// Keys: asking for more launches continues with the same session, as in a
-// benchmark. The reference decides the prompts, so it is measured by.
+// Keys: asking for more launches continues the same session, as in a benchmark. The
+// reference determines the prompts, so it is part of the measurement key.
 func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	it, err := c.comparison(s)
 	if err != nil {
@@ -210,8 +210,8 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	return runtime.Keys{Measure: measure, Decide: runtime.Digest(by...)}, nil
 }
 
-// Foresee implements runtime.Foreseer: a qualification of each engine that was
-// not measured yet, and the launches that the session lacks.
+// Foresee implements runtime.Foreseer: a qualification of each unmeasured engine, and the
+// launches that the session lacks.
 func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
 	it, err := c.going(s)
 	if err != nil {
@@ -237,8 +237,8 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	return &ledger.Decision{Session: it.session}, c.lab.alone(launches, it.variants), nil
 }
 
-// rowNotes say what to know of a row: engines count the tokens of one text each
-// in their own way, so that tok/s of two of them are not of the same text.
+// rowNotes are what to know about a row: engines count the tokens of one text
+// differently, so their tok/s are not of the same text.
 func rowNotes(own, reference []*ledger.Launch) []verdict.Reason {
 	var notes []verdict.Reason
 	if len(own) > 0 && len(reference) > 0 {
@@ -273,10 +273,10 @@ func interleave(arms []*variant.Variant, rounds int) []slot {
 	return out
 }
 
-// sessionID names the session that a comparison continues with: one that was recorded
-// for the same measurement, also when another one came in between, otherwise a
-// new one of this attempt. A session that a reboot cut is not continued: the
-// machine before and after it are not the same arm.
+// sessionID names the session that a comparison continues: one recorded for the same
+// measurement, even if another came in between, otherwise a new one of this attempt. A
+// session that a reboot cut is not continued: before and after it, the machine is not the
+// same arm.
 func (l *Lab) sessionID(s *runtime.Scope, wanted int) string {
 	if p := l.measured(s); p != nil && l.usable(p.Session, wanted) {
 		return p.Session
@@ -288,8 +288,8 @@ func (l *Lab) sessionID(s *runtime.Scope, wanted int) string {
 	}
 }
 
-// measured is the newest decision that rests on the measurement that is asked
-// for; nil when it broke, or when a person wants another one.
+// measured is the newest decision that rests on the requested measurement; nil if it
+// broke, or a person wants another one.
 func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
 	if s.Asked() || l.Store == nil {
 		return nil
@@ -308,13 +308,13 @@ func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
 	return nil
 }
 
-// usable reports whether a session has all it needs or may continue.
+// usable reports whether a session is complete or may continue.
 func (l *Lab) usable(id string, wanted int) bool {
 	launches := l.session(id)
 	return l.sameBoot(launches) || len(launches) >= wanted
 }
 
-// lacks reports whether a slot must be launched: where it was not, and again where the
+// lacks reports whether a slot must be launched: because it was not, or again because the
 // machine disturbed it or it was lost.
 func lacks(tries []*ledger.Launch) bool {
 	if len(tries) == 0 {
@@ -325,7 +325,7 @@ func lacks(tries []*ledger.Launch) bool {
 	return again && !slices.ContainsFunc(tries, decide.Sound)
 }
 
-// standing is the launch of a slot that stands for it: one that counts, or else the latest.
+// standing is the launch that represents a slot: one that counts, or else the latest.
 func standing(tries []*ledger.Launch) *ledger.Launch {
 	if i := slices.IndexFunc(tries, decide.Sound); i >= 0 {
 		return tries[i]
@@ -381,8 +381,8 @@ func (c *comparison) launched(v *variant.Variant) bool {
 	return slices.ContainsFunc(c.have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
 }
 
-// qualify runs the levels of the protocol in a launch of their own. In the first of an
-// engine that passes, the prompts of all are made.
+// qualify runs the levels of the protocol in a launch of their own. The first engine that
+// passes makes the prompts of all.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
 	parent, err := c.parent(ctx, s, it, v, out)
 	if ctx.Err() != nil {
@@ -425,8 +425,8 @@ func unqualified(e *gates.Contender, levels []ledger.Level) {
 	}
 }
 
-// parent is what the levels hold a row against: the reference, and for the reference a
-// launch of its own, which shows how far its launches are apart.
+// parent is what the levels compare a row with: the reference, and for the reference a
+// launch of its own, which shows how far apart its launches are.
 func (c *compare) parent(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, out *ledger.Decision) (levels.Parent, error) {
 	reference, many := it.variants[0], 2
 	var parent levels.Parent
@@ -440,15 +440,15 @@ func (c *compare) parent(ctx context.Context, s *runtime.Scope, it *comparison, 
 	return parent, err
 }
 
-// died notes a row of a matrix whose engine died.
+// died records that the engine of a matrix row crashed.
 func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
 	if c.matrix != nil && l != nil && l.Crashed() {
 		c.matrix.crashed[v.Name] = true
 	}
 }
 
-// gather gives each row its launches, in the order of rounds, until one of them broke: the
-// last that did is returned, too, and the launches that the rows rest on.
+// gather gives each row its launches, in the order of rounds, until one of them broke: it
+// also returns the last that did, and the launches that the rows rest on.
 func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used map[*variant.Variant][]*ledger.Launch, rests []string, broke *ledger.Launch) {
 	used = map[*variant.Variant][]*ledger.Launch{}
 	whole := c.whole(entries)
@@ -478,8 +478,8 @@ func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used
 	return used, rests, broke
 }
 
-// whole are the launches of each round that ran together: of all rows of which no
-// launch broke, where a round was begun again.
+// whole are the launches of each round that ran together: of all rows without a broken
+// launch, if a round was restarted.
 func (c *comparison) whole(entries map[*variant.Variant]*gates.Contender) map[int][]*ledger.Launch {
 	broke := func(v *variant.Variant) bool {
 		return entries[v].Broken != "" || slices.ContainsFunc(c.slots, func(sl slot) bool {
@@ -500,7 +500,7 @@ func (c *comparison) whole(entries map[*variant.Variant]*gates.Contender) map[in
 	return rounds
 }
 
-// doubt looks of every row whether its launches count.
+// doubt checks for every row whether its launches count.
 func (c *compare) doubt(ctx context.Context, it *comparison, used map[*variant.Variant][]*ledger.Launch, entries map[*variant.Variant]*gates.Contender) error {
 	reference := used[it.variants[0]]
 	for _, v := range it.variants {
@@ -520,11 +520,12 @@ func (c *compare) doubt(ctx context.Context, it *comparison, used map[*variant.V
 }
 
 // doubted is why the launches of a row do not count, beside those of the reference, or
-// what to know where they do: then the verdict is empty.
+// notes on them if they do: then the verdict is empty.
 func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (doubt verdict.Verdict, why verdict.Reason, notes []verdict.Reason, err error) {
 	var got verdict.Verdict
 	if it.matrix != nil && v != it.variants[0] && len(reference) > 0 {
-		// A cell is of the baseline's engine, so it is judged as a feature's candidate is.
+		// A cell is of the baseline's engine, so it is judged as a feature's candidate
+		// is.
 		got, notes, err = c.lab.Valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
 	} else {
 		got, notes, err = c.lab.ValidRow(v, it.variants[0], own, reference, it.workloads)
@@ -535,7 +536,7 @@ func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Varian
 	case got != verdict.Pass:
 		return got, notes[0], nil, nil
 	case it.matrix != nil:
-		notes = nil // what is said of its launches is the row's
+		notes = nil // notes on its launches are the row's
 	}
 	row := []*variant.Variant{v}
 	why = c.lab.MovedTrees(ctx, own, row, nil)
@@ -580,7 +581,7 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	if out.Verdict == verdict.Pass && measured < 2 {
-		out.Verdict = verdict.Error // what is left is compared with nothing
+		out.Verdict = verdict.Error // the rest is compared with nothing
 	}
 	if m := it.matrix; m != nil && out.Verdict != verdict.Error {
 		out.Reasons = append(verdict.Because(code.Combined, verdict.Int("cells", measured), verdict.Int("of", len(it.rows)+m.left), verdict.Int("launches", it.Launches)), out.Reasons...)

@@ -27,13 +27,13 @@ type Lab struct {
 	validity.Judge
 	record.Sender
 
-	// begun are the sessions that this apply began.
+	// begun are the sessions that this apply started.
 	begun map[string]bool
 	// died are launches of this apply that broke, by session and variant.
 	died map[string]*ledger.Launch
 }
 
-// Step makes the step of a node that measures or decides.
+// Step returns the step of a node that measures or decides.
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	switch n.Kind {
 	case runtime.KindQualify:
@@ -46,10 +46,10 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	return nil, fmt.Errorf("unknown kind of node %q", n.Kind)
 }
 
-// Compare makes the step of a comparison of engines.
+// Compare returns the step of a comparison of engines.
 func (l *Lab) Compare(b *plans.Block) runtime.Step { return &compare{lab: l, block: b} }
 
-// deciding is the step of a node that follows from recorded evidence.
+// deciding is the step of a node decided from recorded evidence.
 type deciding struct {
 	lab  *Lab
 	node *runtime.Node
@@ -58,7 +58,7 @@ type deciding struct {
 func (d deciding) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	keys, err := decide.Keys(d.lab.View(s), d.node)
 	if d.lab.OnSeenData && s.Previous != nil {
-		// A pass that was withheld is what the person who asks is about to let through.
+		// The person asking is about to let a withheld pass through.
 		if i := slices.IndexFunc(s.Previous.Reasons, func(r verdict.Reason) bool { return r.Code == code.Withheld }); i >= 0 {
 			keys.Again = verdict.New(code.OnSeenData).From(s.Previous.Reasons[i].Causes...)
 		}
@@ -76,8 +76,8 @@ func (d deciding) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	return out, nil, err
 }
 
-// Evidence is what rules could read after a recorded run: of every feature of
-// the plan, given the decisions in force then. It starts nothing.
+// Evidence is what rules could read after a recorded run: of every feature of the plan,
+// given the decisions in force then. It starts nothing.
 func (l *Lab) Evidence(outcome func(node string) *ledger.Decision) *gates.Evidence {
 	return decide.Evidence(l.View(&runtime.Scope{Plan: l.Plan, Known: &sync.Map{}, Outcome: outcome, LockedBy: func(node string) verdict.Reason {
 		if outcome(node) != nil {

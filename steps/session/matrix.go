@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// MatrixSchema is what combinations of knobs are written as in a plan.
+// MatrixSchema is the schema of a matrix of knob combinations.
 var MatrixSchema = plans.Schema{
 	Doc: "Measures combinations of knobs against the baseline, which all share: each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, the effect of each value alone and the additional effect of pairs, with bounds; for a cell that breaks, further launches find a smallest set of values that still breaks. Passes when every cell was measured. From 4 launches, the gates of its phase and later ones read a cell (`matrix.together[\"kv_cache=on\"].chat.tg.gain >= 0.05`), the best one (`matrix.together.best.chat.tg.gain`) and effects (`matrix.together.effect[\"kv_cache=on\"].chat.tg.gain`).",
 	Example: `step "matrix" "together" {
@@ -56,21 +56,21 @@ var matrixFinds = []plans.Found{
 	{Name: foundLeft, Unit: "count", Better: "lower", Doc: "Cells that `max_launches` or `max_time` left out."},
 }
 
-// matrix is what a comparison knows of its rows where they are combinations of knobs.
+// matrix is the part of a comparison whose rows are combinations of knobs.
 type matrix struct {
 	plans.Matrix
-	// sets are what the rows have otherwise than the baseline, by name, and left how many
-	// cells there is no launch for.
+	// sets are the values in which rows differ from the baseline, by name, and left how
+	// many cells have no launch.
 	sets map[string]map[string]string
 	left int
-	// began is when this apply went on with it, qualified which rows it has qualified.
+	// began is when this apply resumed it, qualified which rows it has qualified.
 	began     time.Time
 	qualified map[*variant.Variant]bool
 	// crashed are the rows whose engine died.
 	crashed map[string]bool
 }
 
-// combine makes the rows: the baseline, and a cell each.
+// combine makes the rows: the baseline, and one per cell.
 func (c *compare) combine(s *runtime.Scope, out *comparison) error {
 	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, began: time.Now(), qualified: map[*variant.Variant]bool{}, crashed: map[string]bool{}}
 	if err := c.block.Decode(&m.Matrix); err != nil {
@@ -103,8 +103,8 @@ func (c *compare) combine(s *runtime.Scope, out *comparison) error {
 	return nil
 }
 
-// late reports whether a cell would begin later than its share of the time: in the first
-// round, of which the others are repetitions.
+// late reports whether a cell would start after its share of the time: in the first
+// round, which the others repeat.
 func (m *matrix) late(it *comparison, sl slot) bool {
 	if m.MaxTime <= 0 || sl.ordinal > 1 || sl.variant.Name == it.Reference || len(sl.of(it.have)) > 0 {
 		return false
@@ -116,8 +116,8 @@ func (m *matrix) late(it *comparison, sl slot) bool {
 	return spent > time.Duration(m.MaxTime).Seconds()/float64(m.Launches)
 }
 
-// counts records how many cells there are of which kind as a launch, so that gates read
-// them like numbers of any other.
+// counts records the number of cells of each kind as a launch, so gates read them like
+// other numbers.
 func (c *compare) counts(s *runtime.Scope, it *comparison, began time.Time, out *ledger.Decision) error {
 	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
 	l := &ledger.Launch{
@@ -128,7 +128,7 @@ func (c *compare) counts(s *runtime.Scope, it *comparison, began time.Time, out 
 	return c.lab.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
 }
 
-// counted is how many cells there are of which kind, by address.
+// counted is the number of cells of each kind, by address.
 func (c *compare) counted(it *comparison, rows []verdict.Row) map[string]measure.Summary {
 	n := map[string]int{foundMeasured: 0, foundBroken: 0, foundLeft: it.matrix.left}
 	for _, r := range rows {
@@ -148,12 +148,12 @@ func (c *compare) counted(it *comparison, rows []verdict.Row) map[string]measure
 	return found
 }
 
-// mostNarrowing is how many further launches are made of all cells that break.
+// mostNarrowing limits the further launches of all cells that break.
 const mostNarrowing = 16
 
-// narrow finds, for each cell that breaks, a smallest set of values that still does: none
-// of them can be taken back to the baseline's value without fixing it. What is known of
-// other cells costs no launch.
+// narrow finds, for each cell that breaks, a minimal set of values that still does:
+// setting any of them back to the baseline's value fixes it. What is known of other cells
+// costs no launch.
 func (c *compare) narrow(ctx context.Context, s *runtime.Scope, it *comparison, out *ledger.Decision) error {
 	known := map[string]bool{} // by name, whether it breaks
 	for _, r := range out.Rows {
@@ -165,7 +165,7 @@ rows:
 		if !breaks(r.Verdict) || c.lost(r.Name, out) || len(it.matrix.sets[r.Name]) < 2 {
 			continue
 		}
-		// What broke while it was measured is tried by measuring.
+		// A cell that broke during measurement is tried by measuring.
 		measured := !slices.ContainsFunc(out.Levels, func(l ledger.Level) bool {
 			return strings.HasPrefix(l.Name, r.Name+"/") && l.Verdict != verdict.Pass
 		})
@@ -203,8 +203,8 @@ rows:
 	return nil
 }
 
-// lost reports whether nobody knows how the last launch of a combination ended, which says
-// nothing of it.
+// lost reports whether it is unknown how the last launch of a combination ended, which
+// says nothing about it.
 func (c *compare) lost(name string, out *ledger.Decision) bool {
 	for _, id := range slices.Backward(out.Launches) {
 		if l, ok := c.lab.Store.LaunchByID(id); ok && l.Variant == name {
@@ -214,13 +214,13 @@ func (c *compare) lost(name string, out *ledger.Decision) bool {
 	return false
 }
 
-// breaks tells what is wrong with a cell from what was not launched.
+// breaks tells a broken cell from one that was not launched.
 func breaks(v verdict.Verdict) bool {
 	return v == verdict.Fail || v == verdict.Invalid || v == verdict.Error
 }
 
-// tried reports whether a combination breaks: in the levels of the protocol, and where
-// measured is set in one launch that is measured.
+// tried reports whether a combination breaks: in the levels of the protocol, and if
+// measured is set in one measured launch.
 func (c *compare) tried(ctx context.Context, s *runtime.Scope, it *comparison, name string, set map[string]string, measured bool, out *ledger.Decision) (bool, error) {
 	knobs := c.lab.Plan.DefaultKnobs()
 	maps.Copy(knobs, set)

@@ -18,7 +18,7 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// PilotSchema is what a pilot is written as in a plan.
+// PilotSchema is the schema of a pilot.
 var PilotSchema = plans.Schema{
 	Doc: "Finds out how many launches can run side by side. In each round the baseline is launched in the same place, once alone and once with copies of itself in all other slots of the executor. If it is shown that no speed or time that a rule of the plan reads changes by as much as `within`, and that launches do not vary three times as much, sessions on the baseline's engine use the executor's `slots`; otherwise one launch at a time. Passes either way; the gates of its phase and later ones can read the result: `step.neighbours.slots >= 2`. The result holds until this machine reboots, and for these places.",
 	Example: `step "pilot" "neighbours" {
@@ -42,18 +42,18 @@ type pilot struct {
 	block *plans.Block
 }
 
-// Pilot makes the step that finds out how many launches may stand side by side.
+// Pilot returns the step that determines how many launches may run side by side.
 func (l *Lab) Pilot(b *plans.Block) runtime.Step { return &pilot{lab: l, block: b} }
 
-// trial is a pilot with all names looked up.
+// trial is a pilot with all names resolved.
 type trial struct {
 	rounds
 	plans.Pilot
 	ws []*plans.Workload
-	// alone, beside and neighbour are the baseline in its three parts.
+	// alone, beside and neighbour are the baseline in its three roles.
 	alone, beside, neighbour *variant.Variant
 	many, slots, highest     int
-	// near are the neighbours so far; they are of no round.
+	// near are the neighbours so far; they belong to no round.
 	near []*ledger.Launch
 	// make makes one launch.
 	make func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error)
@@ -74,7 +74,8 @@ func (p *pilot) trial(s *runtime.Scope) (*trial, error) {
 		if *v, err = p.lab.Resolve(s, name, p.lab.Plan.Baseline.Engine, p.lab.Plan.DefaultKnobs()); err != nil {
 			return nil, err
 		}
-		// A launch beside neighbours does not count as a launch of the baseline elsewhere.
+		// A launch beside neighbours does not count as a launch of the baseline
+		// elsewhere.
 		(*v).Key = runtime.Digest(plans.PilotStep, name, (*v).Key)
 	}
 	return t, nil
@@ -107,7 +108,7 @@ func (l *Lab) sent() (ws []*plans.Workload) {
 	return ws
 }
 
-// Keys: another boot is another machine, on which all begins again.
+// Keys: another boot is another machine, on which everything starts over.
 func (p *pilot) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	t, err := p.trial(s)
 	if err != nil {
@@ -153,7 +154,7 @@ func (p *pilot) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLa
 	return out, launches, nil
 }
 
-// going is the trial with the session that it continues with.
+// going is the trial with the session that it continues.
 func (p *pilot) going(s *runtime.Scope) (*trial, error) {
 	t, err := p.trial(s)
 	if err == nil {
@@ -163,7 +164,7 @@ func (p *pilot) going(s *runtime.Scope) (*trial, error) {
 	return t, err
 }
 
-// resume takes up what was launched before.
+// resume loads the earlier launches.
 func (t *trial) resume(have []*ledger.Launch) {
 	for _, l := range have {
 		if l.VariantKey == t.neighbour.Key {
@@ -174,7 +175,7 @@ func (t *trial) resume(have []*ledger.Launch) {
 	}
 }
 
-// found is what the launches so far come to.
+// found is the result of the launches so far.
 func (t *trial) found() decide.Piloted {
 	return decide.Pilot(t.lab.Plan, t.Pilot, slices.Concat(t.all, t.near))
 }
@@ -202,8 +203,8 @@ func (p *pilot) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, er
 	return p.keep(s, began, t.found(), out)
 }
 
-// keep records how many slots there are as a launch, so that gates read them like numbers of
-// any other step.
+// keep records the number of slots as a launch, so gates read it like other steps'
+// numbers.
 func (p *pilot) keep(s *runtime.Scope, began time.Time, found decide.Piloted, out *ledger.Decision) (*ledger.Decision, error) {
 	out.Verdict, out.Reasons = found.Verdict, found.Reasons
 	if found.Verdict != verdict.Pass {
@@ -217,20 +218,21 @@ func (p *pilot) keep(s *runtime.Scope, began time.Time, found decide.Piloted, ou
 	})
 }
 
-// oneSlot is what a pilot comes to whose baseline can only be started once at a time.
+// oneSlot is the result of a pilot whose baseline cannot run twice at once.
 func oneSlot() decide.Piloted {
 	return decide.Piloted{Done: true, Slots: 1, Verdict: verdict.Pass, Reasons: []verdict.Reason{verdict.New(code.PilotSlots, verdict.Int("slots", 1)).From(verdict.New(code.PilotOnePlace))}}
 }
 
-// slotsFound is what was found, by address.
+// slotsFound is the result, by address.
 func slotsFound(b *plans.Block, found decide.Piloted) map[string]measure.Summary {
 	f := pilotFinds[0]
 	summary, _ := measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(found.Slots)})
 	return map[string]measure.Summary{plans.FoundAddress(b.Name, f.Name): summary}
 }
 
-// sideBySide is how many rounds on some variants run at a time: as many as the executor has
-// slots, where the plan has no pilot or that has shown it; and one of what was in no pilot.
+// sideBySide is how many rounds on some variants run at a time: as many as the executor
+// has slots, if the plan has no pilot or the pilot has shown it; one for a variant that
+// was in no pilot.
 func (l *Lab) sideBySide(s *runtime.Scope, vs []*variant.Variant) int {
 	ph, b := l.Plan.PilotOf()
 	switch {
@@ -269,12 +271,12 @@ func (t *trial) last(int) (int, error) {
 // arms implements demand.
 func (t *trial) arms(int) []*variant.Variant { return []*variant.Variant{t.alone, t.beside} }
 
-// needs implements demand: what broke ends the pilot.
+// needs implements demand: a broken launch ends the pilot.
 func (t *trial) needs(context.Context, slot) (bool, error) {
 	return !t.found().Done, nil
 }
 
-// fill implements demand. Neighbours are counted behind the launch that they stand beside.
+// fill implements demand. Neighbours are numbered after the launch that they run beside.
 func (t *trial) fill(sl *slot, _ []*ledger.Launch) (total int) {
 	first := (sl.ordinal - 1) * (1 + t.slots)
 	turned := bits.OnesCount(uint(sl.ordinal-1))%2 == 1
@@ -290,7 +292,7 @@ func (t *trial) fill(sl *slot, _ []*ledger.Launch) (total int) {
 	return t.many * (1 + t.slots)
 }
 
-// next is the place of a launch among all of the pilot.
+// next is the number of a launch among all of the pilot.
 func (t *trial) next() int {
 	for _, l := range slices.Concat(t.all, t.near) {
 		t.highest = max(t.highest, l.Order)
@@ -305,8 +307,8 @@ func (t *trial) again(*ledger.Launch) bool { return false }
 // done implements demand.
 func (t *trial) done(slot, *ledger.Launch) error { return nil }
 
-// one makes one launch, and beside it those that are to be beside it: all begin at once, as
-// rounds of a session do, and do the same.
+// one makes one launch, and its neighbours beside it: all start at once, as rounds of a
+// session do, and do the same.
 func (t *trial) one(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (made *ledger.Launch, err error) {
 	if sl.variant == t.alone {
 		return t.make(ctx, sl, total, tries)
@@ -335,7 +337,7 @@ func (t *trial) one(ctx context.Context, sl slot, total int, tries []*ledger.Lau
 	return made, together.Wait()
 }
 
-// besidePlace is the i-th place behind one, in turn.
+// besidePlace is the i-th place after one, in turn.
 func (t *trial) besidePlace(of *ledger.Place, i int) *ledger.Place {
 	at := slices.IndexFunc(t.places, func(p *ledger.Place) bool { return p.Name == of.Name })
 	return t.places[(at+i)%len(t.places)]

@@ -16,16 +16,16 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// qualify runs the one launch that earns a variant the right to be measured. It
-// serves all levels of the protocol but the benchmark.
+// qualify makes the one launch that earns a variant the right to be measured. It runs all
+// levels of the protocol but the benchmark.
 type qualify struct {
 	lab *Lab
 	// feature is nil for the baseline.
 	feature *plans.Feature
 }
 
-// variants lists what this node must qualify: its own variant, and the stack it
-// builds on when no other node has started that combination.
+// variants lists what this node must qualify: its own variant, and the stack it builds on
+// if no other node has started that combination.
 func (q *qualify) variants(s *runtime.Scope) ([]*variant.Variant, error) {
 	if q.feature == nil {
 		v, err := q.lab.Baseline(s)
@@ -62,8 +62,7 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	why, err := q.spared(s, vs[len(vs)-1])
 	if !why.IsZero() {
-		// Which variant it is compared with, or which engine is the first, may be
-		// another one some day.
+		// The variant to compare with, or the first engine, may change later.
 		keys.Measure = runtime.Digest(why.Code, keys.Measure)
 	}
 	return keys, err
@@ -128,7 +127,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	return out, nil
 }
 
-// compared are the arms whose answers a level compares; nil where none does.
+// compared are the arms whose answers a level compares; nil if none does.
 func (q *qualify) compared(s *runtime.Scope) (*launch.Arms, error) {
 	if q.feature == nil || q.protocol().Level(levels.Correctness) == nil {
 		return nil, nil
@@ -137,8 +136,8 @@ func (q *qualify) compared(s *runtime.Scope) (*launch.Arms, error) {
 	return &a, err
 }
 
-// answered are the launches that answers are held against: the parent's, and of the
-// baseline one of its own, which shows how far its launches are apart.
+// answered are the launches to compare answers with: the parent's and, for the baseline,
+// one of its own, which shows how far apart its launches are.
 func (q *qualify) answered(ctx context.Context, s *runtime.Scope, own *variant.Variant, out *ledger.Decision) ([]*ledger.Launch, error) {
 	if q.feature == nil {
 		return levels.References(ctx, s, &q.lab.Lab, q.protocol(), own, 1, out)
@@ -150,9 +149,8 @@ func (q *qualify) answered(ctx context.Context, s *runtime.Scope, own *variant.V
 	return levels.References(ctx, s, &q.lab.Lab, q.protocol(), a.Parent, 2, out)
 }
 
-// again qualifies a candidate once more whose launch died where that of its parent did
-// not: to die again is what came of it, and else its levels are those of the second
-// launch.
+// again qualifies a candidate once more whose launch crashed where its parent's did not:
+// a second crash is the outcome, otherwise its levels are those of the second launch.
 func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Variant, below levels.Parent, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
 	if q.feature == nil {
 		return before, nil
@@ -177,7 +175,7 @@ func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		out.Reasons = append(out.Reasons, verdict.New(code.LaunchReplaced).On(first.ID).From(first.Error))
 		return after, nil
 	}
-	// What comes after the level at which it died fails with it.
+	// The levels after the one at which it crashed fail with it.
 	for i := at; i < len(after); i++ {
 		after[i].Verdict, after[i].Reasons = verdict.Fail, []verdict.Reason{why}
 		why = verdict.New(code.LevelIs).On(after[at].Name).Is(verdict.Fail)
@@ -186,7 +184,7 @@ func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Varian
 }
 
 // parent is the launch that qualified what the candidate builds on; nil for the baseline,
-// and where none counts.
+// and if none counts.
 func (q *qualify) parent(s *runtime.Scope, out *ledger.Decision) (*ledger.Launch, error) {
 	if q.feature == nil {
 		return nil, nil
@@ -203,7 +201,7 @@ func (q *qualify) parent(s *runtime.Scope, out *ledger.Decision) (*ledger.Launch
 	return nil, nil
 }
 
-// unfit is the place of the first level that did not pass; -1 where all did.
+// unfit is the index of the first level that did not pass; -1 if all did.
 func unfit(all []ledger.Level) int {
 	return slices.IndexFunc(all, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
 }
@@ -229,9 +227,9 @@ func (q *qualify) others(s *runtime.Scope, out *ledger.Decision, key string) (la
 	return launches
 }
 
-// qualified reports whether another node has already qualified a variant. Other
-// engines are confirmed on only where features pass, so which of those nodes there
-// are would depend on what else is decided: there, each qualifies for itself.
+// qualified reports whether another node has already qualified a variant. Other engines
+// are used for confirmation only if features pass, so which of those nodes exist depends
+// on other decisions: there, each qualifies for itself.
 func (q *qualify) qualified(s *runtime.Scope, v *variant.Variant) bool {
 	if q.feature.Engine != "" {
 		return false
@@ -263,9 +261,8 @@ func (q *qualify) qualified(s *runtime.Scope, v *variant.Variant) bool {
 	return false
 }
 
-// nothingUnderTest says why launches of a candidate would show nothing: it comes out
-// as the variant that it is compared with. No fact where it does not, and where
-// nothing is compared.
+// nothingUnderTest is why launches of a candidate would show nothing: it resolves to the
+// variant that it is compared with. No fact if it does not, and if nothing is compared.
 func (l *Lab) nothingUnderTest(s *runtime.Scope, f *plans.Feature) (verdict.Reason, error) {
 	if f == nil || !decide.Benchmarked(l.Plan, f) {
 		return verdict.Reason{}, nil
@@ -281,7 +278,7 @@ func nothingUnderTest(a launch.Arms) verdict.Reason {
 	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.Parent.Name))
 }
 
-// spared says why nothing is launched, because it could show nothing.
+// spared is why nothing is launched: it could show nothing.
 func (q *qualify) spared(s *runtime.Scope, candidate *variant.Variant) (verdict.Reason, error) {
 	if why, err := q.lab.confirmsNothing(s, q.feature, candidate); !why.IsZero() || err != nil {
 		return why, err
@@ -289,9 +286,9 @@ func (q *qualify) spared(s *runtime.Scope, candidate *variant.Variant) (verdict.
 	return q.lab.nothingUnderTest(s, q.feature)
 }
 
-// confirmsNothing says why a confirmation could only repeat what is known: with its
-// knobs the other engine comes out as the first one, so that its launches would be
-// the very same. No fact where it is another one, and for what is no confirmation.
+// confirmsNothing is why a confirmation could only repeat what is known: with its knobs
+// the other engine resolves to the first one, so its launches would be identical. No fact
+// if it differs, and for what is not a confirmation.
 func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant.Variant) (verdict.Reason, error) {
 	if f == nil || f.Engine == "" {
 		return verdict.Reason{}, nil
@@ -303,7 +300,7 @@ func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *var
 	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.Candidate.Engine)).On(first.Candidate.Name), nil
 }
 
-// qualifyKey: the variants, the levels with their settings, and the machine.
+// qualifyKey covers the variants, the levels with their settings, and the machine.
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
 	for _, v := range vs {
@@ -317,7 +314,7 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) strin
 	return l.Sealed("qualify", variant.MeasuringVersion, l.MachineKey, parts)
 }
 
-// levelParts are the levels that a variant is qualified by, with their settings.
+// levelParts are the levels that qualify a variant, with their settings.
 func levelParts(p *plans.Plan, protocol *plans.Protocol) (parts []any) {
 	for _, level := range levels.Qualifying(protocol) {
 		parts = append(parts, level.Kind, level.Name, level.Attrs, level.Parts)
@@ -352,8 +349,8 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	return out, launches, err
 }
 
-// refers is the variant that is launched once more here, for its answers: the baseline,
-// and a parent that is another; nil where none is.
+// refers is the variant that is launched once more here for its answers: the baseline,
+// and a parent that is another; nil if none is.
 func (q *qualify) refers(s *runtime.Scope, vs []*variant.Variant) (*variant.Variant, error) {
 	if q.protocol().Level(levels.Correctness) == nil || vs[0].Command != nil {
 		return nil, nil
@@ -374,7 +371,7 @@ var _ = []runtime.Preparer{(*qualify)(nil), (*benchmark)(nil), (*compare)(nil)}
 func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
 	vs, err := q.variants(s)
 	if err != nil {
-		return nil // Keys says so
+		return nil // Keys reports it
 	}
 	return q.lab.Fetch(ctx, vs...)
 }

@@ -16,10 +16,9 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// rounds are the interleaved launches of several arms: those of features, and of engines
-// and combinations that are compared. They stand one after the other, or side by side
-// where the plan's executor has places for them: arms are held against each other within
-// their rounds.
+// rounds are the interleaved launches of several arms: of features, or of compared
+// engines and combinations. They run one after the other, or side by side if the plan's
+// executor has places for them: arms are compared within rounds.
 type rounds struct {
 	lab   *Lab
 	scope *runtime.Scope
@@ -27,43 +26,44 @@ type rounds struct {
 	by    demand
 	// launch makes one launch; tries are those of its slot that do not count.
 	launch func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error)
-	// places are where rounds stand in turn, and atOnce how many do at a time; none and 1
+	// places are where rounds run in turn, and atOnce how many run at a time; none and 1
 	// without an executor.
 	places []*ledger.Place
 	atOnce int
-	// stand is where a round stands that other machines make, given where it was begun;
-	// nil where this one makes it.
+	// stand is where a round runs that other machines make, given where it was started;
+	// nil if this one makes it.
 	stand func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
 
-	// mu guards what follows, and what demands, while rounds stand side by side.
+	// mu guards what follows, and what demands, while rounds run side by side.
 	mu sync.Mutex
 	// all are the launches so far, also those that do not count.
 	all []*ledger.Launch
 	// under is how many run now.
 	under int
-	// cut is the round that was the last one when the session went on.
+	// cut is the round that was the last one when the session was resumed.
 	cut int
 }
 
-// demand is who needs the launches of rounds.
+// demand tells which launches of rounds are needed.
 type demand interface {
-	// last is the last round that is needed; less than round where that is not.
+	// last is the last round that is needed; less than round if that one is not.
 	last(round int) (int, error)
-	// arms are the variants that a round still launches or has launched, the parent first.
+	// arms are the variants that a round still launches or has launched, the parent
+	// first.
 	arms(round int) []*variant.Variant
-	// needs reports whether a launch is still needed: who has it may have dropped out in
+	// needs reports whether a launch is still needed: its arm may have dropped out in
 	// this round.
 	needs(ctx context.Context, sl slot) (bool, error)
-	// fill completes a slot that is about to be launched, and tells how many launches there
-	// are in all.
+	// fill completes a slot that is about to be launched, and returns how many launches
+	// there are in all.
 	fill(sl *slot, tries []*ledger.Launch) (total int)
-	// again reports whether a launch that broke is made once more.
+	// again reports whether a launch that broke is repeated.
 	again(l *ledger.Launch) bool
-	// done hears of a launch that counts, or that nothing replaces.
+	// done receives a launch that counts, or that nothing replaces.
 	done(sl slot, l *ledger.Launch) error
 }
 
-// run makes rounds from one on, as long as a member needs them.
+// run makes rounds from round on, as long as they are needed.
 func (s *rounds) run(ctx context.Context, round int) error {
 	for {
 		last, err := s.by.last(round)
@@ -82,7 +82,7 @@ func (s *rounds) run(ctx context.Context, round int) error {
 	}
 }
 
-// divide takes the places that the plan's executor has for some variants.
+// divide gets the places that the plan's executor has for some variants.
 func (s *rounds) divide(ctx context.Context, vs []*variant.Variant) (err error) {
 	x := s.lab.Plan.Executor
 	if x == nil {
@@ -100,8 +100,8 @@ func (s *rounds) divide(ctx context.Context, vs []*variant.Variant) (err error) 
 	return nil
 }
 
-// elsewhere is where rounds stand that other machines make: on a place on which they were
-// begun, as long as something makes launches there, or in turn.
+// elsewhere is where rounds run that other machines make: on a place where they were
+// started, as long as something makes launches there, or in turn.
 func (s *rounds) elsewhere(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 	n := s.scope.Node
 	return s.lab.Elsewhere.Stand(ctx, (round-1)%s.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
@@ -112,8 +112,8 @@ func (s *rounds) elsewhere(ctx context.Context, round int, begun []*ledger.Place
 // sideBySide is how many rounds run at a time.
 func (s *rounds) sideBySide() int { return max(1, s.atOnce) }
 
-// round launches its arms, one after the other on one place. Where that is lost with what
-// makes launches there, the round begins again on another.
+// round launches its arms, one after the other on one place. If that is lost with what
+// makes launches there, the round restarts on another.
 func (s *rounds) round(ctx context.Context, round int) error {
 	for again := true; again; {
 		again = false
@@ -159,7 +159,7 @@ func (s *rounds) begun(round int) (begun []*ledger.Launch) {
 	return begun
 }
 
-// place is where a round stands: in turn, or where it was begun.
+// place is where a round runs: in turn, or where it was started.
 func (s *rounds) place(round int) *ledger.Place {
 	if len(s.places) == 0 {
 		return nil
@@ -170,9 +170,8 @@ func (s *rounds) place(round int) *ledger.Place {
 	return s.places[(round-1)%len(s.places)]
 }
 
-// slot launches a variant, again where what it measured does not count for a
-// cause that is in the machine. A launch that was lost with its place is left to the
-// round, which continues elsewhere.
+// slot launches a variant, again if its measurement does not count for a reason in the
+// machine. A launch lost with its place is left to the round, which continues elsewhere.
 func (s *rounds) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,31 +218,31 @@ func losses(launches []*ledger.Launch) (n int) {
 // slot is one planned launch of a session.
 type slot struct {
 	variant *variant.Variant
-	// ordinal counts the launches of the variant, order those of the session, and
-	// number those that do not stand in the place of others; all from 1.
+	// ordinal counts the launches of the variant, order those of the session, and number
+	// those that do not replace others; all from 1.
 	ordinal, order, number int
-	// least is how many launches the session has in any case.
+	// least is the minimum number of launches of the session.
 	least int
 	// crashed are its starts that crashed since its last launch that counts.
 	crashed []*ledger.Launch
-	// body is the seed of the first launch of its round; none for that itself.
+	// body is the seed of the first launch of its round; empty for that launch itself.
 	body string
-	// draw is what its texts are drawn from.
+	// draw is the seed of its texts.
 	draw ledger.Draw
-	// asked is the first launch that answered what all answer at their end; nil for none:
-	// that is drawn from asks.
+	// asked is the first launch that answered what all answer at their end; nil if none
+	// did: then asks is the seed.
 	asked *ledger.Launch
 	asks  string
-	// place is where it stands, nil without an executor.
+	// place is where it runs, nil without an executor.
 	place *ledger.Place
 	// before are the launches that a parent looks at; none for others.
 	before []*ledger.Launch
-	// prompts is the digest of those that all arms are sent; empty where each is sent its
+	// prompts is the digest of those that all arms are sent; empty if each is sent its
 	// own.
 	prompts string
 }
 
-// of are the launches of the slot.
+// of returns the launches of the slot.
 func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
 	for _, l := range launches {
 		if l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal {
@@ -253,9 +252,9 @@ func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
 	return own
 }
 
-// roundOf are the arms in the order of a round, which counts from 1, turned around by
-// the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or quadratic
-// over the session then falls on all arms alike.
+// roundOf returns the arms in the order of a round, counted from 1 and reversed by the
+// Thue–Morse sequence: ABBA BAAB for two arms. Linear or quadratic drift over the session
+// then affects all arms alike.
 func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
 	out := slices.Clone(arms)
 	if bits.OnesCount(uint(round-1))%2 == 1 {
@@ -264,8 +263,7 @@ func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
 	return out
 }
 
-// launchID names a launch by its session, variant and ordinal; one that is in
-// the place of others says so.
+// launchID names a launch by its session, variant and ordinal, and marks a replacement.
 func launchID(session string, sl slot, before int) string {
 	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.Name, sl.ordinal)
 	if before > 0 {

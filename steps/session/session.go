@@ -21,14 +21,14 @@ import (
 // member is one candidate of a session, with what is launched for it.
 type member struct {
 	decide.Member
-	// variants are the parent and the candidate, references what rules compare with
-	// besides. Of these one may drop out.
+	// variants are the parent and the candidate, references the other arms that rules
+	// compare with. Only references may drop out.
 	variants, references []*variant.Variant
 	// broken is the first of its launches that did not end well.
 	broken *ledger.Launch
-	// invalid is why its launches do not count, as far as was looked at.
+	// invalid is why its launches do not count, as far as checked.
 	invalid verdict.Reason
-	// told is where its tests stood when onlookers heard of them last.
+	// told is the state of its tests as last reported.
 	told *runtime.Look
 }
 
@@ -40,12 +40,12 @@ func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Var
 	return &member{Member: decide.NewMember(p, f, a.Keyed(), keys), variants: vs[:2], references: vs[2:]}
 }
 
-// launched are the variants that are launched for it, the parent first.
+// launched are the variants launched for it, the parent first.
 func (m *member) launched() []*variant.Variant {
 	return slices.DeleteFunc(slices.Concat(m.variants, m.references), func(v *variant.Variant) bool { return !m.Has(v.Key) })
 }
 
-// member makes what one feature needs of a session.
+// member returns what one feature needs of a session.
 func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
 	vs, a, err := (&benchmark{lab: l, feature: f}).arms(s)
 	if err != nil {
@@ -54,9 +54,8 @@ func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
 	return newMember(l.Plan, f, a, vs), nil
 }
 
-// sessionOf are f as a member and all that are measured together with it, f among
-// them, in the order of the graph: its siblings that are qualified and must be
-// measured too.
+// sessionOf returns f as a member and all that are measured together with it, f included,
+// in graph order: its siblings that are qualified and must be measured too.
 func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []*member, err error) {
 	if own, err = l.member(s, f); err != nil {
 		return nil, nil, err
@@ -77,7 +76,7 @@ func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []
 		if err != nil {
 			return nil, nil, err
 		}
-		// A sibling whose parent came out as another variant has its own session.
+		// A sibling whose parent resolved to another variant has its own session.
 		if m.Arms.Parent.Key == own.Arms.Parent.Key && m.Arms.Candidate.Key != m.Arms.Parent.Key {
 			all = append(all, m)
 		}
@@ -114,24 +113,24 @@ type session struct {
 	ws      []*plans.Workload
 	members []*member
 
-	// asks is the seed of what the first of its launches ask at their end.
+	// asks is the seed of what the first of its launches are asked at their end.
 	asks string
-	// planned is how many launches it would have at most when it went on.
+	// planned is the maximum number of launches when it was resumed.
 	planned int
 	// closed is why it gets no more launches: a person retracted what rests on it.
 	closed verdict.Reason
 }
 
-// run makes launches, round by round, until no rule of a member could still be
-// settled by more. A member of which a launch broke drops out, and the others go
-// on; all do where it was their parent's.
+// run makes launches, round by round, until no rule of a member could still be settled by
+// more. A member with a broken launch drops out, and the others continue; if it was their
+// parent's, all drop out.
 func (s *session) run(ctx context.Context) error {
 	s.by = s
 	return s.rounds.run(ctx, s.begin())
 }
 
-// last implements demand: rounds that are beyond the next look are made where there is
-// room for them, since that would be idle.
+// last implements demand: rounds beyond the next look are made if there is room for them,
+// which would be idle otherwise.
 func (s *session) last(round int) (int, error) {
 	if err := s.looks(); err != nil {
 		return 0, err
@@ -155,7 +154,7 @@ func (s *session) last(round int) (int, error) {
 	return last, nil
 }
 
-// tell says of members where their tests stand, where that is news.
+// tell reports the state of members' tests, if it changed.
 func (s *session) tell() {
 	view := s.lab.View(s.scope)
 	for _, m := range s.members {
@@ -175,8 +174,8 @@ func (s *session) tell() {
 	}
 }
 
-// begin is the round in which launches resume: the last one where it was cut, and with
-// it those that ran beside it.
+// begin is the round in which launches resume: the last one if it was cut, and with it
+// those that ran beside it.
 func (s *session) begin() int {
 	last := 0
 	for _, launch := range s.all {
@@ -186,9 +185,9 @@ func (s *session) begin() int {
 	return max(1, s.cut-s.sideBySide()+1)
 }
 
-// joins reports whether a member takes part in a round. In one that was begun
-// before, only who was in it then: a launch of its parent that was made without it
-// did not stand beside its own.
+// joins reports whether a member takes part in a round. In one started before, only
+// members that were in it then: a launch of its parent made without it did not run beside
+// its own.
 func (s *session) joins(m *member, round int) bool {
 	if !m.Open || round > s.cut || len(s.all) == 0 {
 		return m.Open
@@ -225,8 +224,8 @@ func (s *session) variants() (vs []*variant.Variant) {
 	return vs
 }
 
-// wants reports whether a member still needs a variant: the one that has it may have
-// dropped out in this round.
+// wants reports whether a member still needs a variant: its member may have dropped out
+// in this round.
 func (s *session) wants(v *variant.Variant) bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open && m.Has(v.Key) })
 }
@@ -266,7 +265,7 @@ func (s *session) fill(sl *slot, tries []*ledger.Launch) (total int) {
 // again implements demand.
 func (s *session) again(*ledger.Launch) bool { return s.mayCrashAgain() }
 
-// done implements demand: members drop out by a launch that nothing replaces.
+// done implements demand: members drop out because of a launch that nothing replaces.
 func (s *session) done(sl slot, launch *ledger.Launch) error {
 	if decide.Sound(launch) {
 		return s.prove(launch, sl.variant)
@@ -282,16 +281,16 @@ func (s *session) done(sl slot, launch *ledger.Launch) error {
 	return nil
 }
 
-// mayCrashAgain reports whether the latest launch died and is made once more, since
-// that would decide a member.
+// mayCrashAgain reports whether the latest launch crashed and is repeated because that
+// would decide a member.
 func (s *session) mayCrashAgain() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool {
 		return m.Open && decide.MayCrashAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
 	})
 }
 
-// prove closes members for which a launch that was just made does not prove the
-// knobs of its variant: more launches would fix nothing.
+// prove closes members for which a launch just made does not prove the knobs of its
+// variant: more launches would fix nothing.
 func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 	for _, m := range s.members {
 		if !m.Open || !m.Has(v.Key) {
@@ -308,8 +307,8 @@ func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 	return nil
 }
 
-// part lets references drop out that do not compare with a member's parent, which the
-// candidate is held against, too.
+// part drops references that are not comparable with a member's parent, which the
+// candidate is compared with, too.
 func (s *session) part(m *member) error {
 	used := m.Took(s.all)
 	if m.Rounds == 0 {
@@ -344,14 +343,14 @@ func (s *session) part(m *member) error {
 	return nil
 }
 
-// of are the launches of some variants.
+// of returns the launches of some variants.
 func of(launches []*ledger.Launch, vs []*variant.Variant) []*ledger.Launch {
 	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
 		return !slices.ContainsFunc(vs, func(v *variant.Variant) bool { return v.Key == l.VariantKey })
 	})
 }
 
-// looks asks for every member whether it needs more.
+// looks checks for every member whether it needs more.
 func (s *session) looks() error {
 	for _, m := range s.members {
 		if !m.Open {
@@ -390,7 +389,7 @@ func (s *session) looks() error {
 	return nil
 }
 
-// made is how many launches of each variant stand in nobody's place.
+// made is how many launches of each variant replace no other.
 func (s *session) made() map[string]int {
 	made := map[string]int{}
 	for i, launch := range s.all {
@@ -403,7 +402,7 @@ func (s *session) made() map[string]int {
 	return made
 }
 
-// slots is how many those are of all variants.
+// slots is their total over all variants.
 func (s *session) slots() (n int) {
 	for _, made := range s.made() {
 		n += made
@@ -411,11 +410,11 @@ func (s *session) slots() (n int) {
 	return n
 }
 
-// total is how many launches the session takes at most, with those of who dropped
-// out or came before.
+// total is the maximum number of launches of the session, with those of members that
+// dropped out or came before.
 func (s *session) total() int { return s.launches(func(m *member) int { return m.Most }) }
 
-// least is how many it takes before a rule may be settled.
+// least is the number of launches before a rule may be settled.
 func (s *session) least() int {
 	view := s.lab.View(s.scope)
 	return s.launches(func(m *member) int { return m.NextLook(view, s.id, s.work) })
@@ -444,8 +443,8 @@ func (s *session) crashes(v *variant.Variant) []*ledger.Launch {
 	return s.lab.crashes(v.Key, s.id, candidate)
 }
 
-// crashes are the starts of a variant on this machine that crashed since its last
-// launch that counts; of what is a candidate in the session where candidate is set.
+// crashes are the starts of a variant on this machine that crashed since its last launch
+// that counts; with candidate set, of a variant that is a candidate in the session.
 func (l *Lab) crashes(key, session string, candidate bool) []*ledger.Launch {
 	if l.Store == nil {
 		return nil
@@ -454,17 +453,17 @@ func (l *Lab) crashes(key, session string, candidate bool) []*ledger.Launch {
 	return decide.Crashes(l.Store.Records(), key, session, candidate, elsewhere)
 }
 
-// crashedSince reports whether a candidate crashed when it was qualified again after
-// all the launches of its session, and a rule reads crashes: then there is none that
-// counts it, and none will come.
+// crashedSince reports whether a candidate crashed when it was qualified again after all
+// the launches of its session, and a rule reads crashes: then no launch counts that
+// crash, and none will.
 func (l *Lab) crashedSince(m *member, session string) bool {
 	return decide.ReadsCrashes(l.Plan, m.Feature) && slices.ContainsFunc(l.crashes(m.Arms.Candidate.Key, session, true), func(launch *ledger.Launch) bool {
 		return launch.Purpose == ledger.ForQualification
 	})
 }
 
-// countsCrashes says which starts of before a session's own a launch counts; no fact
-// where there are none.
+// countsCrashes reports which starts from before a session's own a launch counts; no fact
+// if there are none.
 func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) verdict.Reason {
 	var ids []string
 	for _, c := range before {
@@ -478,8 +477,8 @@ func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) verdict.Reaso
 	return verdict.New(code.CountsCrashes, verdict.List("launches", ids))
 }
 
-// died keeps that a launch broke: the nodes of other candidates in the session do
-// not try it again behind the back of whoever has to hear of it. The next apply does.
+// died records that a launch broke: the nodes of other candidates in the session do not
+// silently retry it before the user sees it. The next apply does.
 func (s *session) died(launch *ledger.Launch) {
 	if s.lab.died == nil {
 		s.lab.died = map[string]*ledger.Launch{}
@@ -487,7 +486,7 @@ func (s *session) died(launch *ledger.Launch) {
 	s.lab.died[s.id+launch.VariantKey] = launch
 }
 
-// dropDead leaves out members whose candidate broke earlier in this apply.
+// dropDead drops members whose candidate broke earlier in this apply.
 func (s *session) dropDead() {
 	for _, m := range s.members {
 		if l := s.lab.died[s.id+m.Arms.Candidate.Key]; l != nil {
@@ -496,7 +495,7 @@ func (s *session) dropDead() {
 	}
 }
 
-// judged says whether a member's launches count.
+// judged reports whether a member's launches count.
 func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	used := of(m.Took(s.all), m.variants)
 	v, reasons, err := s.lab.Valid(used, m.variants, s.ws, m.Rounds)
@@ -519,8 +518,8 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	return v, append(reasons, notes...), err
 }
 
-// after holds what a member's candidate answered at the end of its launches against what
-// its parent did: who is right for the first requests alone is found out.
+// after compares what a member's candidate answered at the end of its launches with its
+// parent's answers: an engine that is right only for the first requests is caught.
 func (s *session) after(m *member, used []*ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
 	var candidate, parent []*ledger.Launch
 	for _, l := range used {
@@ -543,7 +542,7 @@ func (s *session) after(m *member, used []*ledger.Launch) (verdict.Verdict, []ve
 	return v, []verdict.Reason{verdict.New(code.QualityAfter).On(m.Arms.Candidate.Name).From(reasons...)}, nil
 }
 
-// conclude is the benchmark level of the member that was asked about.
+// conclude is the benchmark level of the member asked about.
 func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision, level *ledger.Level) error {
 	out.Session = s.id
 	if !s.closed.IsZero() {
@@ -608,11 +607,11 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	return notes
 }
 
-// manyReplaced is how many more launches of one arm than of the other must be
-// replaced before that is worth a look; more than a third of an arm's are, too.
+// manyReplaced is how many more launches of one arm than of the other must be replaced to
+// be worth a note; so is more than a third of an arm's.
 const manyReplaced = 3
 
-// replacedOf counts the launches of a member's arms that others stand in the place of.
+// replacedOf counts the replaced launches of a member's arms.
 func (s *session) replacedOf(m *member) verdict.Reason {
 	count := func(key string) (n, of int) {
 		for _, launch := range s.all {
@@ -634,7 +633,7 @@ func (s *session) replacedOf(m *member) verdict.Reason {
 	return verdict.New(code.ReplacedOf, args...).On(m.Arms.Candidate.Name)
 }
 
-// session are the launches of a session, by order.
+// session returns the launches of a session, in order.
 func (l *Lab) session(id string) []*ledger.Launch {
 	if id == "" || l.Store == nil {
 		return nil
@@ -642,14 +641,12 @@ func (l *Lab) session(id string) []*ledger.Launch {
 	return l.Store.Launches(store.LaunchFilter{Session: id})
 }
 
-// continues finds the session that a member's benchmark continues with: the newest
-// that holds launches of its arms with this work. It is empty where a new one
-// begins: where there is none, where a person wants to measure again, where the
-// machine was started again before it was complete (before and after that it is
-// not the same arm), and where its launches did not count for a cause that
-// is in none of them and that the plan judges as before. One begins, too, where
-// the candidate crashed since in a new qualification, and where a rule was relaxed
-// after they were seen.
+// continues finds the session that a member's benchmark continues: the newest that holds
+// launches of its arms with this work. It is empty if a new one must start: because there
+// is none, a person wants to measure again, the machine was rebooted before it was
+// complete (before and after that it is not the same arm), its launches did not count for
+// a reason that is in none of them and that the plan judges as before, the candidate
+// crashed since in a new qualification, or a rule was relaxed after they were seen.
 func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {
 	if l.Store == nil {
 		return "", nil
@@ -679,7 +676,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		return "", err
 	}
 	if complete.Open {
-		again = !goesOn // what it goes on with counts the crash
+		again = !goesOn // the session it continues counts the crash
 	} else if again {
 		again = complete.CloseRetracted(l.View(s), all).IsZero()
 	}
@@ -689,10 +686,9 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	return id, nil
 }
 
-// sessionWith is the newest session that holds launches of a member's parent and of
-// its candidate with this work; the one that its outcome rests on where this apply
-// began none, though a later one may have had these arms too. Empty where there is
-// none.
+// sessionWith is the newest session that holds launches of a member's parent and of its
+// candidate with this work; or the one that its outcome rests on if this apply started
+// none, even if a later one had these arms too. Empty if there is none.
 func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) {
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
@@ -715,8 +711,8 @@ func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) 
 	return id
 }
 
-// sameBoot reports whether launches were made since the machine was started last:
-// before and after that it is not the same arm.
+// sameBoot reports whether launches were made since the last boot: before and after that
+// it is not the same arm.
 func (l *Lab) sameBoot(launches []*ledger.Launch) bool {
 	return !slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.BootID != l.Boot })
 }

@@ -21,15 +21,15 @@ type table struct {
 	step    *compare
 	entries map[*variant.Variant]*gates.Contender
 	out     *ledger.Decision
-	// used are the launches of each row that stand for its slots.
+	// used are the launches of each row that represent its slots.
 	used map[*variant.Variant][]*ledger.Launch
-	// broke are the rows of which a launch broke, and highest is the greatest order of a
+	// broke are the rows with a broken launch, and highest is the highest order of a
 	// launch so far.
 	broke   map[*variant.Variant]bool
 	highest int
 }
 
-// table makes the rounds of a comparison, with what they are made of already.
+// table makes the rounds of a comparison, with those already made.
 func (c *compare) table(ctx context.Context, s *runtime.Scope, it *comparison, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) (*table, error) {
 	t := &table{
 		rounds:     rounds{lab: c.lab, scope: s, id: it.session, all: slices.Clone(it.have)},
@@ -43,7 +43,7 @@ func (c *compare) table(ctx context.Context, s *runtime.Scope, it *comparison, e
 	return t, t.divide(ctx, it.variants)
 }
 
-// resume takes up rounds that were begun before: a row that broke then stays broken.
+// resume loads earlier rounds: a row that broke then stays broken.
 func (t *table) resume() {
 	for _, sl := range t.slots {
 		if tries := sl.of(t.all); !lacks(tries) && !standing(tries).OK {
@@ -56,8 +56,7 @@ func (t *table) resume() {
 }
 
 // ahead reports whether the cells of a matrix are qualified before the first round, in
-// which others stand beside it: not where the time that it may take says which are
-// launched.
+// which others run beside it: not if its time limit determines which are launched.
 func (t *table) ahead() bool { return t.sideBySide() > 1 && t.matrix.MaxTime <= 0 }
 
 // qualify runs the levels of the protocol, once in an apply.
@@ -68,8 +67,8 @@ func (t *table) qualify(ctx context.Context, v *variant.Variant) error {
 	return t.step.qualify(ctx, t.scope, t.comparison, v, t.entries[v], t.out)
 }
 
-// measure makes the launches that the session lacks, of all rows that are qualified. One
-// whose launch breaks drops out, and the others continue.
+// measure makes the launches that the session lacks, for all qualified rows. One whose
+// launch breaks drops out, and the others continue.
 func (t *table) measure(ctx context.Context) error {
 	if err := t.run(ctx, 1); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (t *table) measure(ctx context.Context) error {
 		t.out.LogTail, t.out.Exit = broke.LogTail, broke.Exit
 	}
 	t.used = used
-	// In the order in which they were made, without those whose round began again.
+	// In the order in which they were made, without those whose round was restarted.
 	t.out.Launches = slices.DeleteFunc(t.out.Launches, func(id string) bool {
 		return !slices.Contains(rests, id) && slices.ContainsFunc(t.all, func(l *ledger.Launch) bool { return l.ID == id })
 	})
@@ -92,8 +91,8 @@ func (t *table) measure(ctx context.Context) error {
 	return nil
 }
 
-// last implements demand. While the first round says which cells there is time for,
-// nothing is beside it.
+// last implements demand. While the first round determines which cells there is time for,
+// nothing runs beside it.
 func (t *table) last(round int) (int, error) {
 	if round == 1 && t.matrix != nil && t.matrix.MaxTime > 0 {
 		return 1, nil
@@ -101,7 +100,7 @@ func (t *table) last(round int) (int, error) {
 	return t.Launches, nil
 }
 
-// arms implements demand. What the machine disturbed each time is not made again with its
+// arms implements demand. What the machine disturbed each time is not repeated with its
 // round.
 func (t *table) arms(round int) []*variant.Variant {
 	return slices.DeleteFunc(slices.Clone(t.variants), func(v *variant.Variant) bool {
@@ -137,8 +136,8 @@ func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
 	return e.Broken == "", nil
 }
 
-// fill implements demand. Launches have the places that they were planned on, as far as
-// nothing was made again or ran beside them.
+// fill implements demand. Launches have their planned order, unless something was
+// repeated or ran beside them.
 func (t *table) fill(sl *slot, _ []*ledger.Launch) (total int) {
 	at := slices.IndexFunc(t.slots, func(o slot) bool { return o.variant == sl.variant && o.ordinal == sl.ordinal })
 	t.highest = max(t.highest+1, t.slots[at].order)
@@ -152,7 +151,7 @@ func (t *table) fill(sl *slot, _ []*ledger.Launch) (total int) {
 // again implements demand.
 func (t *table) again(*ledger.Launch) bool { return false }
 
-// done implements demand: a row is broken where a launch of it is.
+// done implements demand: a row is broken if one of its launches is.
 func (t *table) done(sl slot, launch *ledger.Launch) error {
 	t.out.Launches = append(t.out.Launches, launch.ID)
 	t.broke[sl.variant] = t.broke[sl.variant] || !launch.OK

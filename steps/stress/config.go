@@ -7,7 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Schema is the level in a plan.
+// Schema is the level's schema.
 var Schema = plans.Schema{
 	Asks: true,
 	Doc: "The engine survives load beyond a benchmark: many requests in sequence, rising concurrency, long contexts, requests cancelled in mid-answer, more at once than it takes, hours of it. Each part is optional, and they run in the order of the attributes. " +
@@ -77,11 +77,11 @@ type Config struct {
 	RequestTimeout plans.Dur `json:"request_timeout"`
 	StallTimeout   plans.Dur `json:"stall_timeout"`
 
-	// Tape is what Run was told, to be kept.
+	// Tape is what Run received, to be kept.
 	Tape *Tape `json:"-"`
 }
 
-// check looks at what types cannot say.
+// check checks what types cannot express.
 func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 	wrong := func(attr, summary, detail string, args ...any) {
 		errs = append(errs, plans.AttrError{Attr: attr, Code: "stress-parts", Summary: summary, Detail: fmt.Sprintf(detail, args...)})
@@ -106,7 +106,7 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 	return errs
 }
 
-// longest is how many tokens a request has at most, prompt and answer together.
+// longest is the maximum of tokens per request, prompt and answer together.
 func (c Config) longest() int {
 	return max(c.Prompt[len(c.Prompt)-1]+c.Output[len(c.Output)-1], probePrompt+cancelledOutput, slices.Max(append(c.Contexts, 0)))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// memory judges how fast memory grew from request to request: the host's and that of each
-// GPU apart, since a leak of one is none of the other's.
+// memory judges how fast memory grew from request to request: the host's and each GPU's
+// separately, as a leak of one is not the other's.
 func (r *run) memory(series []measure.Series, gpus []string) (verdict.Verdict, []verdict.Reason) {
 	if r.steady == nil {
 		return verdict.Pass, nil
@@ -33,15 +33,15 @@ func (r *run) memory(series []measure.Series, gpus []string) (verdict.Verdict, [
 	return verdict.Join(verdicts...), why
 }
 
-// source is where memory is read, and what was.
+// source is where memory is read, and its readings.
 type source struct {
 	name, number string
 	series       measure.Series
 }
 
-// sources are the host's memory, which is the container's where there is one and it is
-// known, and that of each GPU, of which one without memory of its own has the host's. They
-// are listed even where nothing was read.
+// sources are the host's memory (the container's if there is one and it is known) and
+// that of each GPU; a GPU without memory of its own has the host's. They are listed even
+// if nothing was read.
 func sources(all []measure.Series, gpus []string) []source {
 	find := func(from string, names ...string) measure.Series {
 		for _, name := range names {
@@ -70,7 +70,7 @@ func ends(samples []measure.Sample) []float64 {
 	return at
 }
 
-// slope is what one source shows: memory in MB by requests in thousands, so that a slow
+// slope is the trend of one source: memory in MB by thousands of requests, so a slow
 // stretch weighs no more than a fast one.
 func (r *run) slope(done []float64, from source) (verdict.Verdict, verdict.Reason) {
 	var x, y []float64

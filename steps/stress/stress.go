@@ -1,6 +1,6 @@
-// Package stress puts a running engine under load and judges how it held up. It
-// decides what is sent, in which order, and what must be true of it; engine/load
-// sends, and engine/telemetry watches the memory.
+// Package stress puts a running engine under load and judges how it held up. It decides
+// what is sent, in which order, and what must hold; engine/load sends, and
+// engine/telemetry watches the memory.
 package stress
 
 import (
@@ -29,21 +29,22 @@ import (
 )
 
 const (
-	// quietRequests of the level's lengths are sent one by one before all load: what
-	// answers under load are compared with. probes are requests of one length, the
-	// fastest of which after load is held against their median before it.
+	// quietRequests of the level's lengths are sent one by one before all load: answers
+	// under load are compared with theirs. probes are requests of one length; the fastest
+	// after load is compared with their median before it.
 	quietRequests, probes    = 8, 5
 	probePrompt, probeOutput = 64, 16
-	// cancelledOutput is so long beside probeOutput that an answer is cut before its end.
+	// cancelledOutput is much longer than probeOutput, so an answer is cut before its
+	// end.
 	cancelledOutput = 8 * probeOutput
 	contextOutput   = 32
-	// atLeast is by how much a request may take longer after load in any case.
+	// atLeast is the slowdown that a request after load is always allowed.
 	atLeast = 100 * time.Millisecond
-	// settleEvery is how often the engine is asked whether cancelled requests are gone.
+	// settleEvery is how often the engine is polled for remaining cancelled requests.
 	settleEvery = 50 * time.Millisecond
-	// dying is how long after a broken request the end of the engine may take to be seen.
+	// dying is how long after a broken request the engine's end may be noticed.
 	dying = 500 * time.Millisecond
-	// soakChunk is how many requests each stream of a soak gets made at once.
+	// soakChunk is how many requests are prepared at a time for each stream of a soak.
 	soakChunk = 16
 	// leastSoak is enough for a request to be sent.
 	leastSoak = time.Millisecond
@@ -52,8 +53,8 @@ const (
 )
 
 // Run sends what the level asks for, part by part, and ends with the first that does not
-// pass. An error means that the engine broke, which its launch's record explains.
-// found takes the numbers that rules can read.
+// pass. An error means that the engine broke, which its launch's record explains. found
+// receives the numbers that rules can read.
 func (c *Config) Run(ctx context.Context, st *launch.Started, found func(name string, values ...float64)) (verdict.Verdict, []verdict.Reason, error) {
 	c.Tape = &Tape{}
 	if models, err := st.Client.Models(ctx); err == nil {
@@ -103,7 +104,7 @@ func (r *run) judge(ctx context.Context) (verdict.Verdict, []verdict.Reason, err
 	return v, why, nil
 }
 
-// finding is what ends the level short of a pass.
+// finding ends the level without a pass.
 type finding struct {
 	verdict verdict.Verdict
 	why     verdict.Reason
@@ -111,10 +112,10 @@ type finding struct {
 
 func (f *finding) Error() string { return f.why.Key() }
 
-// reasons are the finding, with what the log says of it.
+// reasons are the finding, with the log's diagnosis.
 func (f *finding) reasons(st *launch.Started) []verdict.Reason {
 	why := f.why
-	if st == nil { // it is judged by a tape
+	if st == nil { // it is judged from a tape
 		return []verdict.Reason{why}
 	}
 	if shown, ok := st.Diagnosis(); ok && f.verdict == verdict.Fail {
@@ -128,36 +129,36 @@ func fails(part string, c code.Code, args ...verdict.Arg) *finding {
 	return &finding{verdict.Fail, verdict.New(c, args...).On(part)}
 }
 
-// run is a level under way.
+// run is a level in progress.
 type run struct {
 	*Config
 	*launch.Started
 	found   func(name string, values ...float64)
 	zero    time.Time
 	learned *prompt.Knowledge
-	// watch ends the watch of the memory and is what was read; nil with a tape.
+	// watch ends the watch of the memory and returns the readings; nil with a tape.
 	watch func() []measure.Series
-	// sets is how many sets of prompts were made: each has texts of its own.
+	// sets counts the sets of prompts made: each has its own texts.
 	sets int
-	// before is how long a lone request took, and quiet what the engine answered, before
-	// all load; running is how many requests it then said were running, -1 where it does
-	// not say. notFinite is the counter of that which was NaN or infinite, empty while none was.
+	// before is how long a single request took, and quiet the engine's answers, before
+	// all load; running is how many requests it then reported as running, -1 if it does
+	// not. notFinite is the counter for that if it was NaN or infinite, else empty.
 	before    time.Duration
 	quiet     []measure.Sample
 	running   float64
 	notFinite string
-	// steady are the requests in whose time memory is followed.
+	// steady are the requests during which memory is followed.
 	steady []measure.Sample
 	// last are those of the last of sequence, ramp and soak.
 	last []measure.Sample
-	// slowdown is the greatest of how many times longer a lone request took afterwards.
+	// slowdown is the largest factor by which a single request took longer afterwards.
 	slowdown float64
-	// slopes are those of memory, by what rules call them.
+	// slopes are those of memory, by their names in rules.
 	slopes  map[string][]float64
 	reasons []verdict.Reason
 }
 
-// sent is how requests of a part are sent.
+// sent is how a part's requests are sent.
 type sent struct {
 	part   string
 	n, at  int
@@ -166,9 +167,9 @@ type sent struct {
 	// warmup requests go first, and until ends the part before all n are sent.
 	warmup int
 	until  time.Duration
-	// exact answers are as long as they are asked to be, where the engine can be told.
+	// exact enforces the requested length of answers, if the engine supports it.
 	exact bool
-	// forgiving continues after requests that failed.
+	// forgiving continues after failed requests.
 	forgiving bool
 	engine    load.Streamer
 }
@@ -207,7 +208,7 @@ func evenly(lengths []int) *prompt.Lengths {
 	return &prompt.Lengths{Distribution: prompt.Uniform, Min: lengths[0], Max: lengths[len(lengths)-1]}
 }
 
-// load sends requests that must all be answered, and looks at their answers.
+// load sends requests that must all be answered, and checks their answers.
 func (r *run) load(ctx context.Context, s sent) ([]measure.Sample, error) {
 	result, err := r.send(ctx, s)
 	if err != nil {
@@ -216,7 +217,7 @@ func (r *run) load(ctx context.Context, s sent) ([]measure.Sample, error) {
 	return result.Samples, r.sound(s.part, result.Samples)
 }
 
-// broke is what a failed request comes to: the end of the engine, or a finding.
+// broke is the consequence of a failed request: the end of the engine, or a finding.
 func (r *run) broke(ctx context.Context, part string, err error) error {
 	if r.Tape.played {
 		return err
@@ -228,7 +229,7 @@ func (r *run) broke(ctx context.Context, part string, err error) error {
 	return err
 }
 
-// breach is what a request of a running engine shows that failed.
+// breach is the finding for a failed request to a running engine.
 func (r *run) breach(ctx context.Context, part string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -250,7 +251,7 @@ func (r *run) breach(ctx context.Context, part string, err error) error {
 	return err
 }
 
-// sound looks whether answers are whole and read like those before all load.
+// sound checks whether answers are complete and read like those before all load.
 func (r *run) sound(part string, samples []measure.Sample) error {
 	unended, of := 0, 0
 	for _, s := range samples {
@@ -286,7 +287,7 @@ func (r *run) sound(part string, samples []measure.Sample) error {
 	return nil
 }
 
-// inOne are samples as of one cell, which are compared.
+// inOne are samples as of one cell, for comparison.
 func inOne(samples []measure.Sample) []measure.Sample {
 	out := slices.Clone(samples)
 	for i := range out {
@@ -295,7 +296,7 @@ func inOne(samples []measure.Sample) []measure.Sample {
 	return out
 }
 
-// calm takes what all that follows is held against.
+// calm takes the reference for everything that follows.
 func (r *run) calm(ctx context.Context) (err error) {
 	samples, err := r.load(ctx, r.mixed("quiet", quietRequests, 1))
 	if err != nil {
@@ -319,7 +320,7 @@ func (r *run) mixed(part string, n, at int) sent {
 	return sent{part: part, n: n, at: at, prompt: r.Prompt, output: r.Output}
 }
 
-// probe is how long lone requests of one length take, the fastest first.
+// probe is how long single requests of one length take, fastest first.
 func (r *run) probe(ctx context.Context, part string, warmup int) ([]time.Duration, error) {
 	result, err := r.send(ctx, sent{part: part, n: probes, at: 1, prompt: []int{probePrompt}, output: []int{probeOutput}, warmup: warmup, exact: true})
 	if err != nil {
@@ -341,7 +342,7 @@ func (r *run) probe(ctx context.Context, part string, warmup int) ([]time.Durati
 // ended is when the last event of an answer came.
 func ended(s measure.Sample) time.Duration { return s.Start + s.Events[len(s.Events)-1].At }
 
-// recovered looks whether a lone request is answered as fast as before all load.
+// recovered checks whether a single request is answered as fast as before all load.
 func (r *run) recovered(ctx context.Context, part string) error {
 	took, err := r.probe(ctx, part, 0)
 	if err != nil {
@@ -360,14 +361,14 @@ func (r *run) say(part string, c code.Code, args ...verdict.Arg) {
 	r.reasons = append(r.reasons, verdict.New(c, args...).On(part))
 }
 
-// served says what was answered, and how fast.
+// served reports what was answered, and how fast.
 func (r *run) served(part string, samples []measure.Sample) {
 	first, whole := latencies(samples)
 	why := verdict.New(code.StressServed, verdict.Int("requests", len(samples)), verdict.Int("answered", len(whole))).On(part)
 	r.reasons = append(r.reasons, why.From(latency("ttft", first), latency("e2e", whole)))
 }
 
-// latencies are those of the first text and of the whole of each answer, in ms.
+// latencies are those of the first text and of the whole answer, in ms.
 func latencies(samples []measure.Sample) (ttft, e2e []float64) {
 	for _, s := range samples {
 		if s.Err != "" || len(s.Events) == 0 {
@@ -381,7 +382,7 @@ func latencies(samples []measure.Sample) (ttft, e2e []float64) {
 	return ttft, e2e
 }
 
-// finds leaves what rules can read of the last requests that were kept in flight.
+// finds reports the numbers that rules can read of the last requests kept in flight.
 func (r *run) finds() {
 	ttft, e2e := latencies(r.last)
 	for metric, values := range map[string][]float64{"ttft": ttft, "e2e": e2e} {
@@ -399,7 +400,7 @@ func (r *run) finds() {
 	}
 }
 
-// latency is a metric of requests under load; nothing where there is no value.
+// latency is a metric of requests under load; nothing if there is no value.
 func latency(metric string, values []float64) verdict.Reason {
 	s, ok := measure.SummaryOf(metric, values)
 	if !ok {
@@ -472,13 +473,13 @@ func (r *run) cancels(ctx context.Context) error {
 	}
 	r.Tape.counted(&c.cut, &c.streaming)
 	if c.streaming == 0 {
-		// Nothing was cut in the middle of its answer: that is not shown.
+		// Nothing was cut during its answer, so nothing is shown.
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncut, verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
 	}
 	switch now := r.settled(ctx, r.running); {
 	case r.notFinite != "":
 		return &finding{verdict.Inconclusive, verdict.New(code.StressNotFinite, verdict.Text("metric", r.notFinite)).On(part)}
-	case r.running >= 0 && now < 0: // it said so before, and no longer does
+	case r.running >= 0 && now < 0: // it reported this before, and no longer does
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncounted).On(part)}
 	case r.running >= 0 && !(now <= r.running):
 		return fails(part, code.StressRunning, verdict.Num("running", now, "count"), verdict.Num("before", r.running, "count"), verdict.Dur("within", time.Duration(r.StallTimeout)))
@@ -491,8 +492,8 @@ func (r *run) cancels(ctx context.Context) error {
 	return r.recovered(ctx, part)
 }
 
-// cutter cancels each request at a time of its own, from half of what whole takes to four
-// times that: some are still being read then, others are being answered.
+// cutter cancels each request at its own time, from half to four times what whole takes:
+// some are still being read then, others are being answered.
 type cutter struct {
 	first
 	engine load.Streamer
@@ -525,9 +526,9 @@ func (c *cutter) Stream(ctx context.Context, q openai.Request) (measure.Sample, 
 	return s, err
 }
 
-// settled is how many requests the engine says are running, once they are no more than
-// before or the time for that is over; -1 where it does not say, also where it once said
-// no number.
+// settled is how many requests the engine reports as running, once they are no more than
+// before or the time limit is over; -1 if it does not report them, or once reported no
+// number.
 func (r *run) settled(ctx context.Context, before float64) (n float64) {
 	if r.Tape.played {
 		r.Tape.at++
@@ -595,8 +596,7 @@ func (r *run) burst(ctx context.Context) error {
 	return r.recovered(ctx, part)
 }
 
-// refuser tells requests that an engine refuses, having enough to do, from others that
-// fail.
+// refuser tells requests that an engine refuses as overloaded from other failures.
 type refuser struct {
 	first
 	engine load.Streamer
@@ -620,7 +620,7 @@ func (f *refuser) Stream(ctx context.Context, q openai.Request) (measure.Sample,
 	return s, err
 }
 
-// first is the first failure of requests of which some may fail. It stops the others,
+// first is the first failure of requests some of which may fail. It stops the others,
 // which might wait for as long as a request may take.
 type first struct {
 	part string
@@ -655,7 +655,7 @@ func (r *run) soak(ctx context.Context) error {
 		at = r.Concurrency[n-1]
 	}
 	var all []measure.Sample
-	// How long it has lasted is what its answers say, so that a tape says it too.
+	// The duration is taken from the answers, so a tape has it too.
 	begun, over := time.Duration(math.MaxInt64), time.Duration(0)
 	for left := time.Duration(r.Soak); left > 0; left = time.Duration(r.Soak) - (over - begun) {
 		s := r.mixed(part, at*soakChunk, at)
@@ -665,7 +665,7 @@ func (r *run) soak(ctx context.Context) error {
 			return err
 		}
 		for _, s := range samples {
-			// Hours of it: no more is kept than latencies take.
+			// Hours of it: only what latencies need is kept.
 			first := max(0, slices.IndexFunc(s.Events, measure.Event.HasText))
 			all = append(all, measure.Sample{Start: s.Start, Events: []measure.Event{s.Events[first], s.Events[len(s.Events)-1]}})
 			begun, over = min(begun, s.Start), max(over, ended(s))

@@ -12,18 +12,19 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Tape is all that a level was told of an engine, in order. By it the level is judged
-// again without one.
+// Tape is everything that a level received from an engine, in order. The level can be
+// judged again from it without an engine.
 type Tape struct {
-	// Serves is the length that the engine gives, 0 where it does not, and GPUs are its.
+	// Serves is the engine's maximum length, 0 if it does not report one, and GPUs are
+	// its.
 	Serves  int      `json:"serves,omitempty"`
 	GPUs    []string `json:"gpus,omitempty"`
 	Entries []Entry  `json:"entries"`
-	// Samples are those of all entries, as far as they are judged by, and Series what was
-	// read of the memory. They are kept as files of their own.
+	// Samples are those of all entries, as far as they matter for judging, and Series the
+	// memory readings. They are kept as separate files.
 	Samples []measure.Sample `json:"-"`
 	Series  []measure.Series `json:"-"`
-	// Dropped says that there were more answers than are kept.
+	// Dropped is set if there were more answers than are kept.
 	Dropped bool `json:"dropped,omitempty"`
 
 	text   int // bytes of all answers
@@ -32,17 +33,17 @@ type Tape struct {
 	at, taken int
 }
 
-// Entry is one lot of requests, or one look at how many are running.
+// Entry is one batch of requests, or one reading of how many are running.
 type Entry struct {
 	Part    string `json:"part"`
 	Samples int    `json:"samples,omitempty"`
-	// Counted is how many were cut, and of these in the middle of their answer, or refused.
+	// Counted is how many were cut, and of these during their answer, or refused.
 	Counted []int `json:"counted,omitempty"`
-	// Running is how many the engine said were running, -1 where it does not say, and
-	// NotFinite the counter of that which was not a number.
+	// Running is how many the engine reported as running, -1 if it does not, and
+	// NotFinite its counter that was not a number.
 	Running   float64 `json:"running,omitempty"`
 	NotFinite string  `json:"not_finite,omitempty"`
-	// Verdict and Why are what a failed request came to.
+	// Verdict and Why are the consequence of a failed request.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Why     verdict.Reason  `json:"why,omitzero"`
 }
@@ -55,7 +56,7 @@ var errTape = errors.New("answers of the engine are missing")
 
 func (t *Tape) begin(part string) { t.Entries = append(t.Entries, Entry{Part: part}) }
 
-// last is the entry that is recorded, or was played.
+// last is the entry being recorded, or last played.
 func (t *Tape) last() *Entry {
 	if !t.played {
 		return &t.Entries[len(t.Entries)-1]
@@ -66,7 +67,7 @@ func (t *Tape) last() *Entry {
 	return &t.Entries[t.at-1]
 }
 
-// keep adds samples to the last entry, without what nothing is judged by.
+// keep adds samples to the last entry, without what judging does not need.
 func (t *Tape) keep(samples []measure.Sample, r *redact.Redactor) {
 	for _, s := range samples {
 		t.text += len(s.Text) + len(s.Reasoning) + len(s.Tools)
@@ -87,7 +88,7 @@ func (t *Tape) keep(samples []measure.Sample, r *redact.Redactor) {
 	}
 }
 
-// play is the next lot of requests.
+// play returns the next batch of requests.
 func (t *Tape) play() (load.Result, error) {
 	if t.at++; t.at > len(t.Entries) {
 		return load.Result{}, errTape
@@ -104,7 +105,7 @@ func (t *Tape) play() (load.Result, error) {
 	return load.Result{Samples: samples}, nil
 }
 
-// counted keeps counts of the last entry, or takes them from it.
+// counted stores counts in the last entry, or restores them from it.
 func (t *Tape) counted(counts ...*int) {
 	e := t.last()
 	for i, n := range counts {
@@ -117,7 +118,7 @@ func (t *Tape) counted(counts ...*int) {
 	}
 }
 
-// Again judges what is on a tape. An error says that it is not all there.
+// Again judges a tape. An error means that it is incomplete.
 func (c *Config) Again(t Tape, found func(name string, values ...float64)) (verdict.Verdict, error) {
 	t.played, t.at, t.taken = true, 0, 0
 	again := *c

@@ -10,13 +10,12 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// unequalWork is how much of the output that was asked for one arm may have
-// generated less than the other: more, and they were not given the same work.
+// unequalWork is the share of requested output that one arm may have generated less than
+// the other: beyond that, they did not do the same work.
 const unequalWork = 0.01
 
-// unequal compares how much output arms fell short of, where its length was
-// enforced. Where neither arm counts its tokens there is nothing to compare, nor
-// any speed to decide by.
+// unequal compares the shortfall of arms in output whose length was enforced. If neither
+// arm counts its tokens there is nothing to compare, nor any speed to decide by.
 func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	if len(parent) == 0 || len(candidate) == 0 {
 		return verdict.Reason{}
@@ -41,7 +40,7 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 	return verdict.Reason{}
 }
 
-// lacking is the share of the output of a cell that did not come, over launches.
+// lacking is the share of a cell's output that did not come, over launches.
 func lacking(launches []*ledger.Launch, cell string) (share float64, ok bool) {
 	var came, missing float64
 	for _, launch := range launches {
@@ -59,8 +58,8 @@ func lacking(launches []*ledger.Launch, cell string) (share float64, ok bool) {
 	return missing / (came + missing), true
 }
 
-// countedApart says where the tokens of some launches are the engine's and those of
-// others are stream events: a speed of the one is none of the other.
+// countedApart reports if the tokens of some launches are the engine's and those of
+// others stream events: their speeds are not comparable.
 func countedApart(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	seen := map[string]bool{}
 	for _, launch := range slices.Concat(parent, candidate) {
@@ -87,8 +86,8 @@ func countedApart(parent, candidate []*ledger.Launch, parentName, name string) v
 	return verdict.Reason{}
 }
 
-// byEvents are the launches in which tokens of a cell were counted as stream events,
-// of those that sent it.
+// byEvents are the launches in which a cell's tokens were counted as stream events, among
+// those that sent it.
 func byEvents(launches []*ledger.Launch, cell string) (ids []string, of int) {
 	for _, l := range launches {
 		i := slices.IndexFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == cell })
@@ -102,16 +101,16 @@ func byEvents(launches []*ledger.Launch, cell string) (ids []string, of int) {
 	return ids, of
 }
 
-// unequalClocks is by how much the SM clocks of arms may differ, and cappedShare the
-// part of the measured time at the power limit from which on they may differ more.
+// unequalClocks is how much the SM clocks of arms may differ, and cappedShare the part of
+// the measured time at the power limit above which they may differ more.
 const (
 	unequalClocks = 0.01
 	cappedShare   = 0.01
 )
 
 // clocks compares the SM clocks of arms. At the power limit a port that draws more has a
-// lower clock, which is its doing; otherwise somebody set them, or the machine changed.
-// Where a GPU's clock was not read there is nothing to compare.
+// lower clock, which is its own doing; otherwise somebody set them, or the machine
+// changed. If a GPU's clock was not read there is nothing to compare.
 func clocks(parent, candidate []*ledger.Launch, parentName, name string) (why, note verdict.Reason) {
 	theirs, known := meanOf(parent, "gpu.clock_mhz")
 	mine, ok := meanOf(candidate, "gpu.clock_mhz")

@@ -18,9 +18,9 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// work says in what an arm's answers to a workload show that it did other work than
-// its parent; no fact where they do not. Of text that is declared to be nonsense that is
-// a note: how much of it a token stands for says little.
+// work reports how an arm's answers to a workload show that it did other work than its
+// parent; no fact if they do not. For text declared to be nonsense that is only a note:
+// how much of it a token covers says little.
 func (j *Judge) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
 	did := func(v *variant.Variant) (arm work.Arm, err error) {
 		arm.Samples, err = j.samplesOf(byArm[v.Key], w)
@@ -51,8 +51,8 @@ func (j *Judge) work(w *plans.Workload, vs []*variant.Variant, byArm map[string]
 	return why, notes, nil
 }
 
-// countedAgain is what a parent's tokenizer counts of what was sent to the launches of
-// an arm and answered by them.
+// countedAgain is the parent's token count of what an arm's launches were sent and
+// answered.
 func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
 	of := map[string]bool{}
 	for _, l := range arm {
@@ -68,12 +68,12 @@ func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
 	return counted
 }
 
-// agree holds what the candidates answered against what their parent said when it was
-// asked the same: cell by cell, since an engine may do the work in some alone, and how
-// answers begin apart from how they continue, since it may do one part of them: why it is
-// no answer of the parent's model, or what nobody knows.
+// agree compares the candidates' answers with their parent's to the same requests: cell
+// by cell, as an engine may do the work only in some, and how answers start separately
+// from how they continue, as it may do one part: why it is not an answer of the parent's
+// model, or what is unknown.
 func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch, ws []*plans.Workload) (why verdict.Reason, notes []verdict.Reason) {
-	// Where no answers are looked at, as the plan declares, that is said of its own.
+	// If the plan declares that answers are not examined, that is reported separately.
 	looked := slices.ContainsFunc(ws, func(w *plans.Workload) bool { return w.Coherence != "off" })
 	arm := map[string]string{}
 	for key, launches := range byArm {
@@ -134,7 +134,7 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 	return j.answered(w, vs, byArm, coherence.Relative)
 }
 
-// answered is coherence with arms compared by held where the workload asks for that.
+// answered is coherence, with arms compared by held if the workload asks for that.
 func (j *Judge) answered(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch, held func(parent, candidate []measure.Sample) []coherence.Coherence) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
 	case "off":
@@ -174,7 +174,7 @@ func (j *Judge) answered(w *plans.Workload, vs []*variant.Variant, byArm map[str
 			switch {
 			case c.Of == 0 || c.Parents == 0:
 				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
-			// A few empty answers may be chance; that there is no other proves nothing.
+			// A few empty answers may be chance; that there are no others proves nothing.
 			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == coherence.Empty:
 				return verdict.New(code.Worse, verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil
 			case c.Doubtful > 0:
@@ -185,14 +185,14 @@ func (j *Judge) answered(w *plans.Workload, vs []*variant.Variant, byArm map[str
 	return why, notes, nil
 }
 
-// ofWorkload reports whether an incoherent answer, as launches record it, is one
-// of a workload's, whose name is the beginning of the addresses of its cells.
+// ofWorkload reports whether an incoherent answer, as launches record it, is from a
+// workload, whose name starts the addresses of its cells.
 func ofWorkload(answer verdict.Reason, w *plans.Workload) bool {
 	name, _, _ := strings.Cut(answer.Subject, ".")
 	return name == w.Name
 }
 
-// samplesOf reads the samples that launches sent of a workload.
+// samplesOf reads launches' samples of a workload.
 func (j *Judge) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []measure.Sample, err error) {
 	cells := map[string]bool{}
 	for _, c := range w.Cells() {

@@ -11,10 +11,10 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// OtherEnvironment says why launches were not made in one environment; no fact
-// where they were. Launches that an earlier apply has made are among them: a
-// baseline from another environment is none. Entries that the plan accepts may
-// differ, and between arms those that a knob under test changes.
+// OtherEnvironment is why launches were not made in one environment; no fact if they
+// were. It covers launches of an earlier apply: a baseline from another environment is
+// not a baseline. Entries that the plan accepts may differ, and between arms those that a
+// knob under test changes.
 func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
@@ -81,8 +81,8 @@ var (
 	gpuEntries    = []string{"gpu", "power_limit", "persistence", "ecc", "mig", "application_clock", "application_memory_clock", "max_clock"}
 )
 
-// changedEntries are the entries that knobs change which two arms have at
-// different values: that is what is under test.
+// changedEntries are the entries changed by knobs whose values differ between two arms:
+// that is what is under test.
 func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 	for _, k := range j.Plan.Knobs {
 		if one.Knobs[k.Name] == other.Knobs[k.Name] {
@@ -99,7 +99,7 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 	}
 	for _, v := range []*plans.KnobValue{one.Over, other.Over} {
 		if v != nil {
-			// A revision brings its own of what an engine is made of.
+			// A revision has its own components of an engine.
 			free = slices.Concat(free, imageEntries, sourceEntries)
 		}
 	}
@@ -125,8 +125,8 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 	return free
 }
 
-// AcceptedParts is what the plan accepts as part of a decision key, nothing where
-// it accepts nothing.
+// AcceptedParts is what the plan accepts, as part of a decision key; nothing if it
+// accepts nothing.
 func (j *Judge) AcceptedParts() []any {
 	if accepted := j.AcceptedEntries(); len(accepted) > 0 {
 		return []any{"accepted", accepted}

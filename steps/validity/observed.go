@@ -17,9 +17,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Unproved says which launch of a variant does not prove the values of its knobs; no
-// fact where all do that are known. What was found out once stands: logs that are kept
-// do not change.
+// Unproved names the launch of a variant that does not prove its knob values; no fact if
+// all known ones do. Results are cached: kept logs do not change.
 func (j *Judge) Unproved(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
 	base, other := j.EvidenceKey(v.Set)
 	for _, launch := range launches {
@@ -39,11 +38,11 @@ func (j *Judge) Unproved(launches []*ledger.Launch, v *variant.Variant, protocol
 	return verdict.Reason{}, nil
 }
 
-// largeConsequence is a difference that nobody should have to look for.
+// largeConsequence is a difference that must not be overlooked.
 const largeConsequence = 0.05
 
-// Consequences are what follows from the settings that arms differ in: numbers of one
-// arm that all lie above or below all of the other's.
+// Consequences are the consequences of the settings in which arms differ: numbers of one
+// arm that are all above or all below the other's.
 func (j *Judge) Consequences(launches []*ledger.Launch, vs []*variant.Variant) (notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
 	for _, v := range vs[1:] {
@@ -75,7 +74,7 @@ func (j *Judge) Consequences(launches []*ledger.Launch, vs []*variant.Variant) (
 	return notes, nil
 }
 
-// numbersOf are what launches said of themselves, as far as it is a number.
+// numbersOf are the launches' values of an observation, if they are numbers.
 func numbersOf(launches []*ledger.Launch, name string) (numbers []float64) {
 	for _, launch := range launches {
 		if n, ok := launch.Observed[name].Value.(float64); ok {
@@ -92,18 +91,18 @@ func mean(numbers []float64) (sum float64) {
 	return sum
 }
 
-// agreement checks that the arms of a comparison differ in nothing but what is
-// under test, as far as the engines say. Settings have to agree: within an arm always, and between
-// arms unless a knob that differs between them changes them. A knob does so where
-// it says so (changes), where its evidence observes them, and where its evidence
-// is the very line that they were taken from.
+// agreement checks that the arms of a comparison differ only in what is under test, as
+// far as the engines report. Settings must agree: within an arm always, and between arms
+// unless a knob that differs between them changes them. A knob does so if it declares it
+// (changes), if its evidence observes them, and if its evidence is the very line that
+// they were taken from.
 type agreement struct {
 	judge *Judge
-	// setting are the observations that have to agree.
+	// setting are the observations that must agree.
 	setting map[string]bool
 }
 
-// Disagree is why launches do not make a comparison; no fact where they do.
+// Disagree is why launches are not comparable; no fact if they are.
 func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
 	a := agreement{judge: j, setting: map[string]bool{}}
 	byArm := byKey(launches)
@@ -129,7 +128,7 @@ func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verd
 	return verdict.Reason{}, nil
 }
 
-// compared are the names that have to agree among launches.
+// compared are the names that must agree among launches.
 func (a agreement) compared(launches []*ledger.Launch) (names []string) {
 	for _, launch := range launches {
 		for name := range launch.Observed {
@@ -142,8 +141,8 @@ func (a agreement) compared(launches []*ledger.Launch) (names []string) {
 	return slices.Compact(names)
 }
 
-// within compares the launches of one arm: launches of one variant that say
-// different things of themselves are not launches of one variant.
+// within compares the launches of one arm: launches that report different things about
+// themselves are not of one variant.
 func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict.Reason {
 	for _, name := range a.compared(launches) {
 		for _, launch := range launches[1:] {
@@ -178,8 +177,8 @@ func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledg
 	return verdict.Reason{}
 }
 
-// proves reports whether evidence for a value of the knobs is about one of some
-// observations, by where it is in its line: then it is what they are about.
+// proves reports whether evidence for a knob value is about one of some observations, by
+// its position in the line: then they are what it is about.
 func (a agreement) proves(knobs []string, seen ...ledger.Observed) bool {
 	for _, k := range a.judge.Plan.Knobs {
 		if !slices.Contains(knobs, k.Name) {
@@ -210,8 +209,8 @@ func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string)
 	return free, knobs
 }
 
-// Freed are the observations that knobs may change, for the decision's key: it
-// is decided again when they do.
+// Freed are the observations that knobs may change, for the decision's key: changing them
+// decides again.
 func (j *Judge) Freed() []any {
 	j.freeing.Do(func() {
 		for _, k := range j.Plan.Knobs {
@@ -224,7 +223,7 @@ func (j *Judge) Freed() []any {
 }
 
 // freedBy are the observations that a knob may change: those it names, those that its
-// evidence asks for, and what shows the settings that it sets.
+// evidence reads, and those that show the settings it sets.
 func freedBy(k *plans.Knob) []string {
 	names := slices.Clone(k.Changes)
 	for _, v := range k.Values {

@@ -1,8 +1,8 @@
-// Package validity says whether launches count: each on its own, and those of arms
+// Package validity decides whether launches count: each on its own, and those of arms
 // compared with each other, by what they answered, how much they did, what they observed,
 // and where they ran. What does not count proves nothing, however fast it was. It knows
-// launches on record, their samples and the plan's knobs; it starts none, and does not ask
-// whether a rule holds.
+// launches on record, their samples and the plan's knobs; it starts none, and does not
+// ask whether a rule holds.
 package validity
 
 import (
@@ -19,20 +19,20 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Judge holds launches against each other, for one plan.
+// Judge compares launches with each other, for one plan.
 type Judge struct {
 	launch.Lab
 
-	// free is what Freed says, which follows from the plan alone.
+	// free caches Freed, which follows from the plan alone.
 	freeing sync.Once
 	free    []any
-	// proved are launches whose evidence was found, see Unproved.
+	// proved caches launches whose evidence was found, see Unproved.
 	proved sync.Map
 }
 
-// Valid judges whether complete launches count: each by itself, then the arms
-// against each other. An arm whose answers do not read as text has proved
-// nothing by being fast, nor one that generated less.
+// Valid judges whether complete launches count: each by itself, then the arms against
+// each other. An arm whose answers do not read as text has proved nothing by being fast,
+// nor has one that generated less.
 func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
 	notes := []verdict.Reason{perArm(rounds)}
 	byArm := map[string][]*ledger.Launch{}
@@ -81,8 +81,8 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 	return verdict.Pass, notes, nil
 }
 
-// ValidRow is valid for an engine beside a reference of another make: its launches count
-// where they do by themselves, and its answers are text as often as the reference's are.
+// ValidRow is Valid for an engine beside a reference of another make: its launches count
+// if they do by themselves, and its answers are text as often as the reference's are.
 func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.Launch, ws []*plans.Workload) (verdict.Verdict, []verdict.Reason, error) {
 	for _, launch := range own {
 		if len(launch.Invalid) > 0 {
@@ -97,7 +97,7 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 	var notes []verdict.Reason
 	for _, w := range ws {
 		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
-			// There are no answers to hold these against, so each must be text.
+			// There are no answers to compare with, so each must be text.
 			alone := *w
 			alone.Coherence, w = "absolute", &alone
 		}
@@ -113,9 +113,9 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 	return verdict.Pass, notes, nil
 }
 
-// Contradicted is why what launches of variants show of themselves contradicts what they
-// are said to be, or what they are held against: knobs that are not proved, settings in
-// which they differ. No fact where nothing does.
+// Contradicted is how what launches show about themselves contradicts their variants, or
+// the launches they are compared with: unproved knobs, settings that differ. No fact if
+// nothing does.
 func (j *Judge) Contradicted(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason, error) {
 	byArm := byKey(launches)
 	for _, v := range vs {
@@ -126,12 +126,12 @@ func (j *Judge) Contradicted(launches []*ledger.Launch, vs []*variant.Variant, p
 	return j.Disagree(launches, vs)
 }
 
-// perArm is how often each arm was launched.
+// perArm is the number of launches per arm.
 func perArm(rounds int) verdict.Reason {
 	return verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))
 }
 
-// notesOf are the notes of launches, one that several have once.
+// notesOf are the notes of launches, each once.
 func notesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
 	type having struct {
 		note verdict.Reason
@@ -159,7 +159,7 @@ func notesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
 	return notes
 }
 
-// byKey are launches by their variant.
+// byKey groups launches by variant.
 func byKey(launches []*ledger.Launch) map[string][]*ledger.Launch {
 	arms := map[string][]*ledger.Launch{}
 	for _, launch := range launches {

@@ -7,8 +7,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// engineChecks look at a decoded engine for what none of its blocks can say
-// alone. A new check is one line here.
+// engineChecks check a decoded engine for what no single block shows. A new check is one
+// line here.
 var engineChecks = []func(*plans.Engine) []plans.AttrError{
 	checkKind,
 	checkContainer,
@@ -16,7 +16,7 @@ var engineChecks = []func(*plans.Engine) []plans.AttrError{
 	checkExecCommand,
 }
 
-// Check is the check of every engine.
+// Check runs the checks of every engine.
 func Check(e *plans.Engine) (errs []plans.AttrError) {
 	for _, check := range engineChecks {
 		errs = append(errs, check(e)...)
@@ -24,7 +24,7 @@ func Check(e *plans.Engine) (errs []plans.AttrError) {
 	return errs
 }
 
-// checkContainer finds a container of which nobody says the image.
+// checkContainer rejects a container without an image.
 func checkContainer(e *plans.Engine) []plans.AttrError {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok || e.Launch == nil || e.Launch.Kind != "docker" || kind.Image != "" || e.Launch.Attrs["image"] != nil {
@@ -39,7 +39,7 @@ func checkContainer(e *plans.Engine) []plans.AttrError {
 // commandParts are the blocks that only an engine of kind command has.
 var commandParts = []string{"output", "metric", "run"}
 
-// checkCommand finds what is wrong with an engine of kind command as a whole.
+// checkCommand checks an engine of kind command as a whole.
 func checkCommand(e *plans.Engine) (errs []plans.AttrError) {
 	add := func(part *plans.Block, summary, format string, args ...any) {
 		errs = append(errs, plans.AttrError{Part: part, Code: "command-is-no-server", Summary: summary, Detail: fmt.Sprintf(format, args...)})
@@ -67,7 +67,7 @@ func checkCommand(e *plans.Engine) (errs []plans.AttrError) {
 	return errs
 }
 
-// refuseCommandParts says that a server has none of the blocks of a command.
+// refuseCommandParts rejects the blocks of a command in a server.
 func refuseCommandParts(e *plans.Engine) (errs []plans.AttrError) {
 	for _, word := range commandParts {
 		for _, b := range e.Parts[word] {
@@ -80,7 +80,7 @@ func refuseCommandParts(e *plans.Engine) (errs []plans.AttrError) {
 	return errs
 }
 
-// checkKind is the check of an engine of any kind as a whole.
+// checkKind checks an engine of any kind as a whole.
 func checkKind(e *plans.Engine) []plans.AttrError {
 	if e.IsCommand() {
 		return checkCommand(e)

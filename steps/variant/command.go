@@ -32,15 +32,15 @@ const (
 	formatLastLine = "last_line"
 )
 
-// Command is what an engine of kind command prints and for how long it may run.
-// Its JSON form is part of the measurement key.
+// Command is an engine of kind command: what it prints and how long it may run. Its JSON
+// form is part of the measurement key.
 type Command struct {
-	// File is what the command writes, relative to its working directory; empty
+	// File is the file that the command writes, relative to its working directory; empty
 	// is its standard output.
 	File    string   `json:"file"`
 	Format  string   `json:"format"`
 	Metrics []Metric `json:"metrics"`
-	// Timeout does not change what is measured by the time the command ends.
+	// Timeout does not affect measurements of a command that has ended.
 	Timeout time.Duration `json:"-"`
 }
 
@@ -51,12 +51,12 @@ type Metric struct {
 	Unit   string  `json:"unit"`
 	Better string  `json:"better"`
 	Min    float64 `json:"min"`
-	// As is the metric of a workload that it is, Labels what makes its cells.
+	// As is the workload metric that it is, Labels what makes its cells.
 	As     string         `json:"as,omitempty"`
 	Labels map[string]any `json:"labels,omitempty"`
 }
 
-// cells are what it is in each of its cells.
+// cells returns the metric in each of its cells.
 func (m Metric) cells() ([]plans.Printed, error) {
 	cells, wrong := plans.PrintedAs(m.Name, m.As, m.Unit, m.Better, m.Labels)
 	if wrong != nil {
@@ -68,7 +68,7 @@ func (m Metric) cells() ([]plans.Printed, error) {
 // Prints are the metrics of the command, in every cell.
 func (c *Command) Prints() (all []plans.Printed) {
 	for _, m := range c.Metrics {
-		cells, _ := m.cells() // Values says what is wrong
+		cells, _ := m.cells() // Values reports errors
 		all = append(all, cells...)
 	}
 	return all
@@ -160,7 +160,7 @@ var runPart = plans.Part{
 	},
 }
 
-// commandOf is what the plan says of an engine of kind command; nil for others.
+// commandOf is an engine of kind command as the plan has it; nil for others.
 func commandOf(e *plans.Engine) (*Command, error) {
 	if !e.IsCommand() {
 		return nil, nil
@@ -182,8 +182,8 @@ func commandOf(e *plans.Engine) (*Command, error) {
 	return c, nil
 }
 
-// ProgramParts are the blocks of a program that is not an engine: where it leaves its JSON,
-// and the numbers in it, which have neither labels nor another metric's name.
+// ProgramParts are the blocks of a program that is not an engine: where it writes its
+// JSON, and the numbers in it, which have neither labels nor another metric's name.
 func ProgramParts(called string) map[string]plans.Part {
 	output, metric := outputPart, metricPart
 	output.Doc = "Where the program leaves its JSON. Without this block, it is the program's whole standard output. At most 64 MiB are read."
@@ -203,7 +203,7 @@ func ProgramParts(called string) map[string]plans.Part {
 	return map[string]plans.Part{"output": output, "metric": metric}
 }
 
-// ReadsOf is what such blocks say of a program, or those of an engine of kind command.
+// ReadsOf decodes such blocks of a program, or those of an engine of kind command.
 func ReadsOf(parts map[string][]*plans.Block) (*Command, error) {
 	c := &Command{Format: FormatJSON}
 	for _, b := range parts["output"] {
@@ -229,8 +229,7 @@ const (
 	MaxOutput = 64 << 20
 	// maxValues is how many values one metric may have in a launch.
 	maxValues = 1 << 20
-	// jqLimit is how long one expression may compute: there are some that never
-	// end, such as repeat(1).
+	// jqLimit is how long one expression may run: some never end, such as repeat(1).
 	jqLimit = 20 * time.Second
 )
 
@@ -251,9 +250,8 @@ func ReadOutput(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Values takes every metric out of what a command printed, by address, in the
-// order of the plan's expression. The error is one sentence about the first
-// thing that is wrong.
+// Values extracts every metric from a command's output, by address, in the order of the
+// plan's expression. The error is one sentence about the first mistake.
 func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64, error) {
 	document, err := c.document(text)
 	if err != nil {
@@ -274,7 +272,7 @@ func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64
 	return out, nil
 }
 
-// Measured are the metrics of what a command printed, by address.
+// Measured are the metrics in a command's output, by address.
 func (c *Command) Measured(ctx context.Context, text []byte) (map[string]measure.Summary, error) {
 	values, err := c.Values(ctx, text)
 	if err != nil {
@@ -342,7 +340,7 @@ func decodeJSON(text []byte) (any, error) {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil, errors.New("it ends in the middle")
 		}
-		// Any document fits into any but for a number.
+		// Any JSON document fits into any, except numbers out of range.
 		if large := (*json.UnmarshalTypeError)(nil); errors.As(err, &large) {
 			return nil, fmt.Errorf("the %s is too large to be read", large.Value)
 		}

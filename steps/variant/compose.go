@@ -36,7 +36,7 @@ var composeSchema = plans.Schema{
 	}),
 }
 
-// composeAttrs are the block's attributes under their names in the plan.
+// composeAttrs are the block's attributes by their names in the plan.
 type composeAttrs struct {
 	File     string   `json:"file"`
 	Service  string   `json:"service"`
@@ -47,7 +47,7 @@ type composeAttrs struct {
 	Context  string   `json:"context"`
 }
 
-// putCompose puts the block into the spec.
+// putCompose adds the block to the spec.
 func putCompose(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var c composeAttrs
 	if err := d.engine.Launch.Decode(&c); err != nil {

@@ -1,6 +1,6 @@
 // Package variant resolves an engine of a plan and the values of its knobs into what
-// would be started: the blocks that may be in an engine, one file a block, the
-// Spec that they come to, and the keys by which measurements of it are found again.
-// It reads plans, programs and repositories; it starts nothing, sends nothing and
-// knows of no launch.
+// would be started: the blocks that may be in an engine, one file per block, the
+// resulting Spec, and the keys under which measurements of it are found again. It reads
+// plans, programs and repositories; it starts nothing, sends nothing and knows of no
+// launch.
 package variant

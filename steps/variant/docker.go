@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// dockerPart is an engine in a container of its own.
+// dockerPart is an engine in its own container.
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
@@ -50,8 +50,7 @@ var dockerSchema = plans.Schema{
 	Check: CheckDocker,
 }
 
-// CheckDocker looks at the attributes of a docker block, also where they stand in
-// another one.
+// CheckDocker checks the attributes of a docker block, also within another block.
 var CheckDocker = plans.Checked(checkDocker)
 
 func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
@@ -67,7 +66,7 @@ func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 	_, err = docker.Ulimits(d.Ulimits)
 	check("ulimits", err)
 	for source, target := range d.Volumes {
-		// Where a source lies is settled later; how the target is written is not.
+		// The source's path is settled later; the target's form is not.
 		_, err := docker.Volumes(map[string]string{DockerSource("/", source): target})
 		check("volumes", err)
 	}
@@ -81,10 +80,10 @@ func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 	return slices.Concat(errs, checkDaemon(d.Host, d.Context), checkInContainer(slices.Concat(d.Entrypoint, d.Command)))
 }
 
-// sentence makes one of an error that was written to be after a colon.
+// sentence makes one of an error worded to follow a colon.
 func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + "." }
 
-// putDocker puts the block into the spec.
+// putDocker adds the block to the spec.
 func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var box engine.Docker
 	if err := d.engine.Launch.Decode(&box); err != nil {

@@ -32,7 +32,7 @@ var endpointSchema = plans.Schema{
 	Check: plans.Checked(checkEndpoint),
 }
 
-// endpointAttrs are the block's attributes under their names in the plan.
+// endpointAttrs are the block's attributes by their names in the plan.
 type endpointAttrs struct {
 	URL        string            `json:"url"`
 	APIKey     string            `json:"api_key"`
@@ -80,8 +80,8 @@ func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 	return errs
 }
 
-// putEndpoint puts the block into the spec. There is no command, so what would
-// become flags of one has nowhere to go.
+// putEndpoint adds the block to the spec. There is no command, so flags have nowhere to
+// go.
 func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var a endpointAttrs
 	if err := d.engine.Launch.Decode(&a); err != nil {
@@ -117,7 +117,7 @@ func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		ClientKey: file(a.ClientKey), Insecure: a.Insecure, Restart: a.Restart, LogFile: file(a.LogFile),
 	}
 	if len(a.Restart) == 0 {
-		spec.Env = nil // what the kind sets reaches nobody
+		spec.Env = nil // what the kind sets reaches no process
 	}
 	return nil, nil
 }

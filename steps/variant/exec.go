@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// execPart is an engine that is a command in a container that runs already.
+// execPart is an engine that is a command in a running container.
 var execPart = launchPart{schema: execSchema, put: putExec}
 
 var execSchema = plans.Schema{
@@ -47,7 +47,7 @@ var daemonAttrs = []plans.Attr{
 	{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
 }
 
-// checkDaemon looks at how a block names its docker daemon.
+// checkDaemon checks how a block names its docker daemon.
 func checkDaemon(host, context string) (errs []plans.AttrError) {
 	if err := docker.CheckHost(host); err != nil {
 		errs = append(errs, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid host", Detail: sentence(err)})
@@ -58,7 +58,7 @@ func checkDaemon(host, context string) (errs []plans.AttrError) {
 	return errs
 }
 
-// checkInContainer looks at a command that is to run in a container.
+// checkInContainer checks a command that runs in a container.
 func checkInContainer(command []string) []plans.AttrError {
 	if !slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{mxflow}") }) {
 		return nil
@@ -66,7 +66,7 @@ func checkInContainer(command []string) []plans.AttrError {
 	return []plans.AttrError{{Attr: "command", Code: "invalid-value", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
 }
 
-// putExec puts the block into the spec.
+// putExec adds the block to the spec.
 func putExec(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var x engine.Exec
 	if err := d.engine.Launch.Decode(&x); err != nil {

@@ -53,7 +53,7 @@ type GPU struct {
 	Settle  plans.Dur `json:"settle"`
 	Ignore  []string  `json:"ignore"`
 	IdleMB  float64   `json:"idle_mb"`
-	// What the GPU is to be like before a launch; 0 asks for nothing.
+	// The required state of the GPU before a launch; 0 requires nothing.
 	MaxTemperature float64 `json:"max_temperature"`
 	MaxPower       float64 `json:"max_power"`
 	MinClock       float64 `json:"min_clock"`
@@ -80,8 +80,8 @@ func Variable(spec engine.Spec, name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// showGPUs makes a process see the GPUs that the gpu block names, and no other.
-// What the plan's environment says comes first.
+// showGPUs makes only the GPUs that the gpu block names visible to a process. The plan's
+// environment takes precedence.
 func showGPUs(e *plans.Engine, spec *engine.Spec) error {
 	if len(e.Parts["gpu"]) == 0 || spec.How() != engine.HowProcess {
 		return nil

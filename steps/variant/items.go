@@ -15,7 +15,7 @@ import (
 // maxItems is how many items a program may give.
 const maxItems = 1 << 20
 
-// ItemsPart is the block of a program that gives a result an item.
+// ItemsPart is the block of a program that gives one result per item.
 var ItemsPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
@@ -36,8 +36,8 @@ var ItemsPart = plans.Part{
 	},
 }
 
-// Items takes results item by item out of what a program printed: by id, whether it is
-// right. The error is one sentence about the first thing that is wrong.
+// Items extracts results item by item from a program's output: by ID, whether it is
+// right. The error is one sentence about the first mistake.
 func (c *Command) Items(ctx context.Context, jq string, text []byte) (map[string]bool, error) {
 	document, err := c.document(text)
 	if err != nil {

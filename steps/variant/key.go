@@ -12,18 +12,18 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// MeasuringVersion is part of every measurement key. It changes when the way
-// of measuring does, so that old launches are not compared with new ones.
+// MeasuringVersion is part of every measurement key. It changes when measuring does, so
+// old launches are not compared with new ones.
 const MeasuringVersion = "3"
 
-// Sealed is the digest of what may hold sensitive values: it changes as they do,
-// but a value cannot be guessed from it.
+// Sealed is the digest of what may contain sensitive values: it changes with them, but a
+// value cannot be guessed from it.
 func (l *Resolver) Sealed(parts ...any) string {
 	return runtime.Digest(l.Seal.Any(parts).([]any)...)
 }
 
-// variantKey covers everything that makes two starts the same start. The folder
-// is left out: a checkout that was moved measures the same.
+// variantKey covers everything that makes two starts the same start. The folder is left
+// out: a checkout that was moved measures the same.
 func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.Program(ctx, spec)}
 	if spec.How() != engine.HowProcess {
@@ -36,8 +36,8 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	return l.Sealed(parts...)
 }
 
-// unpulled is a container without when its image is pulled: which image it is
-// is in the program.
+// unpulled is a container without its pull policy: the image's identity is in the
+// program.
 func unpulled(d *engine.Docker) *engine.Docker {
 	if d == nil {
 		return nil
@@ -57,7 +57,7 @@ func keyless(e *engine.Endpoint) *engine.Endpoint {
 	return &bare
 }
 
-// benchmarkKey: the arms, what is sent to them, and the machine. The number of
+// BenchmarkKey covers the arms, what is sent to them, and the machine. The number of
 // launches is not part of it: asking for more continues the same session.
 func (l *Resolver) BenchmarkKey(workloads []*plans.Workload, vs []*Variant) string {
 	var parts []any
@@ -72,27 +72,27 @@ func (l *Resolver) BenchmarkKey(workloads []*plans.Workload, vs []*Variant) stri
 func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 	var parts []any
 	for _, w := range workloads {
-		// What people say of it, how long a lost answer is waited for and how
-		// answers are judged leave the answers that came as they are.
+		// Descriptions, the timeout of a lost answer and how answers are judged do not
+		// change the answers.
 		sent := *w
 		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout, sent.Coherence = "", 0, 0, 0, ""
 		parts = append(parts, sent)
 	}
 	if x := l.Plan.Executor; x != nil {
-		// What is beside a launch, and how much of the host it has, bears on it.
+		// What runs beside a launch, and how much of the host it has, affects it.
 		parts = append(parts, *x)
 		if _, pilot := l.Plan.PilotOf(); pilot != nil {
-			parts = append(parts, plans.PilotStep) // others may have stood beside what disturbs them
+			parts = append(parts, plans.PilotStep) // others may have run beside what disturbs them
 		}
 	}
 	return runtime.Digest("work", MeasuringVersion, l.MachineKey, parts)
 }
 
-// MachineKey is the part of a machine's fingerprint that measurements depend on:
-// all of it but the entries that the plan accepts to differ.
+// MachineKey is the part of a machine's fingerprint that measurements depend on: all
+// entries but those that the plan accepts to differ.
 func MachineKey(environment map[string]string, p *plans.Plan) string {
 	if p != nil && p.Executor.Elsewhere() {
-		return runtime.Digest("machines of the executor") // launches say which each was
+		return runtime.Digest("machines of the executor") // launches record which each was
 	}
 	kept := maps.Clone(environment)
 	if p != nil && p.Baseline != nil {
@@ -101,7 +101,7 @@ func MachineKey(environment map[string]string, p *plans.Plan) string {
 	return runtime.Digest("machine", kept)
 }
 
-// AcceptedEntries are the entries of fingerprints that may differ by the plan.
+// AcceptedEntries are the fingerprint entries that the plan allows to differ.
 func (l *Resolver) AcceptedEntries() []string {
 	if l.Plan.Baseline == nil {
 		return nil
@@ -120,21 +120,22 @@ func IsFree(name string, free []string) bool {
 type Evidence struct {
 	Knob, Value         string
 	MustSee, MustNotSee []string
-	// MustCount are lines of which so many must be seen.
+	// MustCount are lines that must be seen a number of times.
 	MustCount []plans.Lines `json:",omitempty"`
 	// MustObserve and MustNotObserve are values of observations, by name.
 	MustObserve    map[string]any `json:",omitempty"`
 	MustNotObserve map[string]any `json:",omitempty"`
-	// MustTrace and MustNotTrace are looked for in a profile, as are MustLaunch, of which
-	// there must be so many.
+	// MustTrace and MustNotTrace are looked for in a profile, as is MustLaunch, with a
+	// number of launches.
 	MustTrace, MustNotTrace []string      `json:",omitempty"`
 	MustLaunch              []plans.Lines `json:",omitempty"`
-	// AtStart lets lines from before the first request count for what must be seen.
+	// AtStart lets required lines count that precede the first request.
 	AtStart bool `json:",omitempty"`
 }
 
-// Globs are what is looked for in the log. Lines that are counted are looked for as
-// one glob, which counts a line once, and by each of theirs, which says what they were.
+// Globs are the patterns to look for in the log. Counted lines are searched by one
+// combined glob, which counts a line once, and by each single one, which tells what they
+// were.
 func (e Evidence) Globs() []string {
 	globs := slices.Concat(e.MustSee, e.MustNotSee)
 	for _, lines := range e.MustCount {
@@ -143,7 +144,7 @@ func (e Evidence) Globs() []string {
 	return globs
 }
 
-// Said reports whether any of it is what the engine logs or says of itself.
+// Said reports whether any of it is logged or reported by the engine.
 func (e Evidence) Said() bool {
 	return len(e.Globs())+len(e.MustObserve)+len(e.MustNotObserve) > 0
 }
@@ -151,8 +152,8 @@ func (e Evidence) Said() bool {
 // Traced reports whether any of it is looked for in a profile.
 func (e Evidence) Traced() bool { return len(e.MustTrace)+len(e.MustNotTrace)+len(e.MustLaunch) > 0 }
 
-// Counted is how many of the lines count that were seen, and where: with AtStart those
-// from before the first request too.
+// Counted is how many of the seen lines count, and where they were: with AtStart also
+// those before the first request.
 func (e Evidence) Counted(lines plans.Lines, seen map[string]logscan.Match) (int, logscan.Match) {
 	m := seen[logscan.AnyOf(lines.AnyOf)]
 	if e.AtStart {
@@ -161,8 +162,8 @@ func (e Evidence) Counted(lines plans.Lines, seen map[string]logscan.Match) (int
 	return m.Used, m
 }
 
-// Map is the evidence with every glob put through a function: how secrets are taken
-// out of it, as they are out of a log that is kept.
+// Map returns the evidence with f applied to every glob: how secrets are redacted in it,
+// as they are in a kept log.
 func (e Evidence) Map(f func(string) string) Evidence {
 	each := func(globs []string) []string {
 		globs = slices.Clone(globs)
@@ -192,9 +193,9 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	return out
 }
 
-// Evidence is what must and must not be seen of a variant. Another revision shows its
-// work in words of its own, so nothing is asked of it: it is known by what it was
-// started from.
+// Evidence is what must and must not be seen of a variant. Another revision logs its work
+// differently, so nothing is required of it: it is identified by what it was started
+// from.
 func (v *Variant) Evidence(p *plans.Plan) []Evidence {
 	if v.Over != nil {
 		return nil
@@ -211,8 +212,8 @@ func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
 }
 
 // EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that
-// differ in a few, so it is the digest of the evidence for all values of the baseline,
-// which is made once, and the evidence for those that differ.
+// differ in few, so it is the digest of the evidence for all values of the baseline,
+// computed once, and the evidence for those that differ.
 func (l *Resolver) EvidenceKey(set map[string]string) (string, []Evidence) {
 	base := l.base()
 	var other []Evidence
@@ -222,7 +223,7 @@ func (l *Resolver) EvidenceKey(set map[string]string) (string, []Evidence) {
 		if of, has := base.knobs[k.Name]; has && of == name {
 			continue
 		}
-		e := Evidence{Knob: k.Name, Value: name} // one that it does not have is another too
+		e := Evidence{Knob: k.Name, Value: name} // a value that it lacks counts as different too
 		if v := k.Value(name); v != nil {
 			e = evidenceOf(k, v)
 		}

@@ -49,7 +49,7 @@ type Metadata struct {
 // maxConfig bounds a config.json, in bytes.
 const maxConfig = 1 << 20
 
-// modelConfig reads the config.json that an engine's metadata block names; nil where it
+// modelConfig reads the config.json that an engine's metadata block names; nil if it
 // names none.
 func (l *Resolver) modelConfig(e *plans.Engine) (text []byte, path string, err error) {
 	if len(e.Parts["metadata"]) == 0 {

@@ -11,10 +11,9 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// modelFor is the model as the command gets it. Where that is a path of this
-// machine, ~ is replaced by the home folder, as no shell is there to do it, and
-// the file is looked for before the start. In a container a path is the
-// container's.
+// modelFor is the model as passed to the command. If it is a path of this machine, ~ is
+// replaced by the home folder, as there is no shell to do it, and the file must exist
+// before the start. In a container a path is the container's.
 func modelFor(spec *engine.Spec, command []string) string {
 	model := spec.Model
 	if spec.How() != engine.HowProcess || !kinds.NeedsModel(command) || !isPath(model) {
@@ -35,7 +34,7 @@ func isPath(model string) bool {
 	return strings.HasSuffix(model, ".gguf") || slices.ContainsFunc(folders, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
-// checkModel refuses an engine without the model that its command is given.
+// checkModel rejects an engine without the model that its command needs.
 func checkModel(e *plans.Engine) []plans.AttrError {
 	if e.Model != "" || !kinds.NeedsModel(plannedCommand(e)) {
 		return nil
@@ -45,8 +44,7 @@ func checkModel(e *plans.Engine) []plans.AttrError {
 	}}
 }
 
-// checkExecCommand finds a command in a container of which nobody says what it
-// is.
+// checkExecCommand rejects a container engine without a command.
 func checkExecCommand(e *plans.Engine) []plans.AttrError {
 	if e.Launch == nil || e.Launch.Kind != "exec" || len(plannedCommand(e)) > 0 {
 		return nil
@@ -57,9 +55,9 @@ func checkExecCommand(e *plans.Engine) []plans.AttrError {
 	}}
 }
 
-// plannedCommand is what starts an engine by its plan, before flags: the command
-// of its launcher, or of its kind. It is empty where that is left to an image, a
-// compose file or somebody else.
+// plannedCommand is what starts an engine by its plan, before flags: the command of its
+// launcher, or of its kind. It is empty if that is left to an image, a compose file or
+// somebody else.
 func plannedCommand(e *plans.Engine) []string {
 	kind := EngineKind(e)
 	switch {
@@ -83,7 +81,8 @@ func plannedCommand(e *plans.Engine) []string {
 	return nil
 }
 
-// ModelOf is what the engine loads: what its command names, or else the plan.
+// ModelOf is the model that the engine loads: the one in its command, or else in the
+// plan.
 func ModelOf(spec engine.Spec, e *plans.Engine) string {
 	for _, flag := range []string{"--model", "--model-path", "--force-model", "--hf-repo"} {
 		if value := FlagOf(spec.Command, flag); value != "" {
@@ -108,7 +107,7 @@ func ModelOf(spec engine.Spec, e *plans.Engine) string {
 	return e.Model
 }
 
-// FlagOf is the value of a flag in a command, empty where it is not given.
+// FlagOf is the value of a flag in a command, empty if it is not given.
 func FlagOf(command []string, flag string) string {
 	for i, arg := range command {
 		if value, ok := strings.CutPrefix(arg, flag+"="); ok {

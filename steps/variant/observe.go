@@ -63,10 +63,10 @@ type observeConfig struct {
 	Is     string            `json:"is"`
 }
 
-// What an observation is.
+// The types of observations.
 const settingWord, consequenceWord = "setting", "consequence"
 
-// patternOf is an observe block as the engine package looks for it.
+// patternOf is an observe block in the form that the engine package uses.
 func patternOf(b *plans.Block) (kinds.Pattern, error) {
 	var c observeConfig
 	if err := b.Decode(&c); err != nil {
@@ -183,7 +183,7 @@ func ownPatterns(e *plans.Engine) (own []kinds.Pattern, err error) {
 	return own, nil
 }
 
-// observedKey is what the observe blocks of an engine look for.
+// observedKey is what an engine's observe blocks look for.
 func observedKey(blocks []*plans.Block) (parts []any) {
 	for _, b := range blocks {
 		parts = append(parts, b.Name, b.Attrs)
@@ -191,14 +191,14 @@ func observedKey(blocks []*plans.Block) (parts []any) {
 	return parts
 }
 
-// Patterns are all that is observed of a variant.
+// Patterns are all observations of a variant.
 func (l *Resolver) Patterns(v *Variant) ([]kinds.Pattern, error) {
 	own, err := ownPatterns(l.Plan.Engine(v.Engine))
 	return KindOf(v.Spec).Patterns(own), err
 }
 
-// LogEvidence is what will be looked for in the log of a variant: it stays where the
-// log must be cut.
+// LogEvidence is what will be searched in the log of a variant: it is kept if the log
+// must be cut.
 func (l *Resolver) LogEvidence(v *Variant) (e logscan.Evidence) {
 	for _, proof := range v.Evidence(l.Plan) {
 		e.Globs = append(e.Globs, proof.Globs()...)

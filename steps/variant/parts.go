@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// launchPart is one way to launch an engine: the block that asks for it, and
-// how the block becomes part of a Spec.
+// launchPart is one way to launch an engine: the block that selects it, and how the block
+// becomes part of a Spec.
 type launchPart struct {
 	schema plans.Schema
 	// put fills in spec from d.engine.Launch and returns the command before
@@ -36,7 +36,7 @@ var (
 	valueParts = map[string]plans.Part{"source": sourceValuePart}
 )
 
-// Parts are all blocks that may be in an engine.
+// Parts are all blocks that an engine may contain.
 func Parts() map[string]plans.Part {
 	all := map[string]plans.Part{}
 	maps.Copy(all, engineParts)
@@ -46,7 +46,7 @@ func Parts() map[string]plans.Part {
 	return all
 }
 
-// Register says what engines accept in a plan, and what values of knobs do.
+// Register registers what a plan may contain in engines and knob values.
 func Register(r *plans.Registry) {
 	r.EngineParts, r.ValueParts = Parts(), valueParts
 	if r.Engines == nil {

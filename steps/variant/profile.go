@@ -13,7 +13,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// profilePart extends or overrides what the engine's kind knows.
+// profilePart extends or overrides the engine's kind.
 var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: profileExtends, AddsSettings: true}
 
 var profileSchema = plans.Schema{
@@ -45,7 +45,7 @@ var profileSchema = plans.Schema{
 	Check: plans.Checked(checkProfile),
 }
 
-// Profile are the block's attributes under their names in the plan.
+// Profile are the block's attributes by their names in the plan.
 type Profile struct {
 	ReadyPath     string            `json:"ready_path"`
 	ReadyContains string            `json:"ready_contains"`
@@ -108,8 +108,7 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// profileExtends are the settings and observations that the block adds to those
-// of the kind.
+// profileExtends are the settings and observations that the block adds to the kind's.
 func profileExtends(b *plans.Block) (x plans.Extension) {
 	var p Profile
 	if b.Decode(&p) != nil {
@@ -146,8 +145,8 @@ func EngineKind(e *plans.Engine) kinds.Kind {
 	return k
 }
 
-// Over is k with the plan's changes. Nothing of k itself is written to: it is
-// shared by all engines of the kind.
+// Over is k with the plan's changes. k itself, shared by all engines of the kind, is not
+// modified.
 func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	if p.ReadyPath != "" {
 		k.Ready = []kinds.Probe{{Path: p.ReadyPath, Contains: p.ReadyContains}}
@@ -201,7 +200,7 @@ func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	return k
 }
 
-// settings are the kind's, with the plan's in their place or after them.
+// settings are the kind's, replaced or extended by the plan's.
 func (p Profile) settings(own []kinds.Setting) []kinds.Setting {
 	var all []kinds.Setting
 	for _, s := range own {
@@ -216,7 +215,7 @@ func (p Profile) settings(own []kinds.Setting) []kinds.Setting {
 	return all
 }
 
-// observe are the kind's patterns, with the plan's in their place or after them.
+// observe are the kind's patterns, replaced or extended by the plan's.
 func (p Profile) observe(own []kinds.Pattern) []kinds.Pattern {
 	var all []kinds.Pattern
 	types := map[string]kinds.Pattern{}
@@ -230,7 +229,7 @@ func (p Profile) observe(own []kinds.Pattern) []kinds.Pattern {
 	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
 		o := kinds.Pattern{Name: name, Type: kinds.TypeString, Doc: "Of the plan's profile."}
 		if known, ok := types[name]; ok {
-			// Rules that compare it go on to see the type that they know.
+			// Rules that compare it keep the type that they know.
 			o.Type, o.Unit, o.Doc, o.Consequence = known.Type, known.Unit, known.Doc, known.Consequence
 		}
 		o.Log = []string{p.Log[name]}

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// profilerPart says how profiles are taken of an engine, where not as its kind knows.
+// profilerPart is how profiles are taken of an engine, if not as its kind does.
 var profilerPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
@@ -69,13 +69,13 @@ type Profiler struct {
 	Wrap []string
 }
 
-// ByPages reports whether profiles begin and end when the engine is told.
+// ByPages reports whether profiles start and stop by requests to the engine.
 func (p Profiler) ByPages() bool { return p.Start != "" }
 
 // Any reports whether there is any way to take one.
 func (p Profiler) Any() bool { return p.ByPages() || len(p.Wrap) > 0 }
 
-// ProfilerOf is how profiles are taken of an engine of a plan: as its kind knows, or as
+// ProfilerOf is how profiles are taken of an engine of a plan: as its kind does, or as
 // its profiler block says.
 func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
 	kind, ok := kinds.Lookup(e.Kind)
@@ -103,12 +103,12 @@ func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
 	return p, nil
 }
 
-// profilesInside is where a container sees the folder for profiles.
+// profilesInside is the container's path of the folder for profiles.
 const profilesInside = "/mxflow/profiles"
 
-// Profiled is the variant as it is started where profiles of it are taken, with a folder
-// of the host that they are written to; inside is that folder as the engine sees it. The
-// key is the variant's: what is measured is started without.
+// Profiled is the variant as started for profiling, with a folder of the host for the
+// profiles; inside is that folder as seen by the engine. The key is the variant's:
+// measured launches start without.
 func (v *Variant) Profiled(folder string) (profiled *Variant, inside string) {
 	own := *v
 	p, spec := v.Profiler, v.Spec
@@ -129,7 +129,7 @@ func (v *Variant) Profiled(folder string) (profiled *Variant, inside string) {
 		}
 		return out
 	}
-	// Where the plan gives the flag itself, that is what it wants.
+	// If the plan sets the flag itself, its value holds.
 	if args := filled(p.Args); len(args) > 0 && !slices.Contains(spec.Command, args[0]) {
 		spec.Command = slices.Concat(spec.Command, args)
 	}

@@ -15,14 +15,13 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// Program identifies what is started: the version of the embedded engine (not
-// the hash of a binary that also holds the rest of mxflow), the digest of an
-// image, or that of the program's file, with the packages of the Python that runs
-// it.
+// Program identifies what is started: the version of the embedded engine (not the hash of
+// a binary that also contains the rest of mxflow), the digest of an image, or that of the
+// program's file, with the packages of the Python that runs it.
 func (l *Resolver) Program(ctx context.Context, spec engine.Spec) string {
 	if l.Images != nil && spec.How() != engine.HowProcess {
-		// An apply fetched the image before it asks for a key. Whoever only looks
-		// at a plan fetches none: one that is not there is "missing" to them.
+		// An apply pulled the image before it asks for a key. Viewing a plan pulls none:
+		// there a missing image is "missing".
 		id, _ := l.Images.Identify(ctx, spec)
 		return id
 	}
@@ -50,9 +49,9 @@ func (l *Resolver) Program(ctx context.Context, spec engine.Spec) string {
 	return sum
 }
 
-// packagesBeside are the packages, with their versions, that an interpreter has
-// in the folders next to it, as the names of what pip writes there. A program of
-// Python is a few lines that import them: an upgrade leaves its file as it is.
+// packagesBeside are the packages, with versions, in the folders next to an interpreter,
+// by the names of what pip writes there. A Python program is a few lines that import
+// them: an upgrade does not change its file.
 func packagesBeside(python []string) (names []string) {
 	if len(python) == 0 || !strings.HasPrefix(filepath.Base(python[0]), "python") {
 		return nil
@@ -79,8 +78,8 @@ type programSum struct {
 	sum      string
 }
 
-// programDigest is fileDigest, remembered while the file stays as it is: a step
-// may build it again.
+// programDigest is fileDigest, cached while the file is unchanged: a step may build it
+// again.
 func (l *Resolver) programDigest(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -99,15 +98,14 @@ func (l *Resolver) programDigest(path string) string {
 	return sum
 }
 
-// pythonKinds run on Python. Kinds that are absent from both lists do where their
-// command shows an interpreter.
+// pythonKinds run on Python. Kinds absent from both lists do if their command shows an
+// interpreter.
 var (
 	pythonKinds = []string{"vllm", "sglang", "trtllm", "transformers", "tabbyapi"}
 	otherKinds  = []string{"embedded", "llamacpp", "ollama"}
 )
 
-// IsPython reports whether the packages of a Python say something about the
-// engine.
+// IsPython reports whether Python packages say something about the engine.
 func IsPython(spec engine.Spec) bool {
 	switch {
 	case spec.Endpoint != nil, slices.Contains(otherKinds, spec.Kind):
@@ -118,8 +116,8 @@ func IsPython(spec engine.Spec) bool {
 	return len(PythonOf(spec)) > 0
 }
 
-// PythonOf is the interpreter that a command shows: itself, uv's, or the one that
-// a process's program names in its first line. Nil where there is none.
+// PythonOf is the interpreter of a command: itself, uv's, or the one named in the first
+// line of a process's program. Nil if there is none.
 func PythonOf(spec engine.Spec) []string {
 	if len(spec.Command) == 0 {
 		return nil
@@ -142,11 +140,11 @@ func PythonOf(spec engine.Spec) []string {
 	return shebang(program)
 }
 
-// interpreter is a Python in the first lines of a program: "#!/venv/bin/python3",
-// or what pip writes where that line would be too long.
+// interpreter is a Python in the first lines of a program: "#!/venv/bin/python3", or what
+// pip writes if that line would be too long.
 var interpreter = regexp.MustCompile(`^#!\s*(?:/usr/bin/env (python[\d.]*)\s|(/\S*/python[\d.]*)\s|/bin/sh\n'''exec' "?(/\S*/python[\d.]*)"?\s)`)
 
-// shebang is the Python that runs a program, nil where none does.
+// shebang is the Python that runs a program, nil if none does.
 func shebang(program string) []string {
 	f, err := os.Open(program)
 	if err != nil {

@@ -15,40 +15,41 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// draft is a variant while it is put together: the engine block, then knob by
-// knob in the order of the plan. A null unsets what stands under it.
+// draft is a variant being assembled: the engine block, then knob by knob in plan order.
+// A null unsets what is below it.
 type draft struct {
 	// scope is where the variant is asked for; nil where nobody runs.
 	scope  *runtime.Scope
 	engine *plans.Engine
 	kind   kinds.Kind
-	// profiled says that the plan changed the kind.
+	// profiled is set if the plan changed the kind.
 	profiled bool
 	env      map[string]string
 	unset    map[string]bool
 	settings map[string]any
 	args     []string
-	// command replaces that of the process, nil where no knob does.
+	// command replaces the process's, nil if no knob sets one.
 	command []string
-	// image replaces the launcher's, empty where no knob does.
+	// image replaces the launcher's, empty if no knob sets one.
 	image string
-	// sources are the source blocks that hold, the engine's before the knobs'.
+	// sources are the effective source blocks, the engine's before the knobs'.
 	sources []*plans.Block
-	// recorded says that it was started once: where it came from is on record.
+	// recorded is set if it was started before: its sources are on record.
 	recorded bool
 }
 
 // Resolver makes variants of a plan's engines and the values of its knobs.
 type Resolver struct {
 	Plan *plans.Plan
-	// Images says what a launcher would start that is not a process; nil knows nothing.
+	// Images identifies what a launcher other than a process would start; nil knows
+	// nothing.
 	Images engine.Identifier
 	// MachineKey is the digest of the machine's fingerprint, part of every
 	// measurement key.
 	MachineKey string
 	// KindVersions maps engine kinds that are part of mxflow to their version.
 	KindVersions map[string]string
-	// Seal puts marks in the place of sensitive values that differ as the values do.
+	// Seal replaces sensitive values by marks that differ as the values do.
 	Seal *redact.Redactor
 
 	mu       sync.Mutex
@@ -58,16 +59,15 @@ type Resolver struct {
 	baseline baseline
 }
 
-// baseline is what all variants have in common: each lays the few knobs that it has
-// otherwise over it.
+// baseline is what all variants share: each overlays the few knobs in which it differs.
 type baseline struct {
-	// knobs is the value of every knob; nil where the plan has no baseline.
+	// knobs is the value of every knob; nil if the plan has no baseline.
 	knobs map[string]string
-	// order are the places of knobs in the plan, and bearing those of which the
-	// baseline's value changes what is started.
+	// order are the knobs' positions in the plan, and bearing those whose baseline value
+	// changes what is started.
 	order   map[string]int
 	bearing []int
-	// evidence is the digest of what proves its values; see EvidenceKey.
+	// evidence is the digest of the evidence for its values; see EvidenceKey.
 	evidence string
 }
 
@@ -94,8 +94,8 @@ func bears(v *plans.KnobValue) bool {
 	return len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) > 0 || v.Image != ""
 }
 
-// places are the knobs of a set by their places in the plan, in its order, with those
-// at the places more.
+// places are the positions of a set's knobs in the plan, in order, together with the
+// positions in more.
 func (b *baseline) places(set map[string]string, more ...int) []int {
 	at := slices.Clone(more)
 	for name := range set {
@@ -107,21 +107,21 @@ func (b *baseline) places(set map[string]string, more ...int) []int {
 	return slices.Compact(at)
 }
 
-// Resolve applies values of all knobs to an engine of the plan, which is started as it
-// is written where there are none.
+// Resolve applies values of all knobs to an engine of the plan, which is started as
+// written if there are none.
 func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
 	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs)})
 }
 
-// ResolveWith applies the baseline's values of knobs to an engine of the plan, but for
-// those that are set otherwise, and lays over them what is not nil.
+// ResolveWith applies the baseline's knob values to an engine of the plan, except those
+// that are set differently, and overlays what is not nil.
 func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string, over *plans.KnobValue) (*Variant, error) {
 	knobs := maps.Clone(l.base().knobs)
 	maps.Copy(knobs, set)
 	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set, Over: over})
 }
 
-// resolve completes a variant of which the engine and the knobs are known.
+// resolve completes a variant whose engine and knobs are known.
 func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	e := l.Plan.Engine(v.Engine)
 	if e == nil {
@@ -161,8 +161,8 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	return v, nil
 }
 
-// Recorded is the variant of launches that were recorded under a key, by what the plan
-// alone says of it: no file, source or image is looked at, which may be others by now.
+// Recorded is the variant of launches recorded under a key, by the plan alone: no file,
+// source or image is read, as they may have changed.
 func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string, over *plans.KnobValue) (*Variant, error) {
 	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Over: over, Key: key}
 	e := l.Plan.Engine(engineKey)
@@ -204,7 +204,7 @@ func (l *Resolver) draft(e *plans.Engine, knobs, set map[string]string) (*draft,
 		d.settings = map[string]any{}
 	}
 	if knobs == nil {
-		return d, nil // the engine as it is written
+		return d, nil // the engine as written
 	}
 	base := l.base()
 	for _, i := range base.places(set, base.bearing...) {
@@ -218,7 +218,7 @@ func (l *Resolver) draft(e *plans.Engine, knobs, set map[string]string) (*draft,
 	return d, nil
 }
 
-// apply lays one knob value over the draft.
+// apply overlays one knob value on the draft.
 func (d *draft) apply(v *plans.KnobValue) {
 	for key, value := range v.Env {
 		if delete(d.unset, key); value == nil {
@@ -310,8 +310,8 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	return spec, nil
 }
 
-// fillIn puts a command together with the flags behind it, and the model and the
-// host in the places that the command and the environment have for them.
+// fillIn joins a command and its flags, and fills the model and the host into the command
+// and the environment.
 func fillIn(spec *engine.Spec, command, flags []string) {
 	host := spec.How().Host()
 	model := modelFor(spec, command)
@@ -323,7 +323,7 @@ func fillIn(spec *engine.Spec, command, flags []string) {
 	}
 }
 
-// environment is the engine's, over what the kind and its settings set.
+// environment is the engine's, over that of the kind and its settings.
 func (d *draft) environment(settings map[string]string) map[string]string {
 	env := map[string]string{}
 	maps.Copy(env, d.kind.Env)
@@ -338,8 +338,8 @@ func (d *draft) environment(settings map[string]string) map[string]string {
 	return env
 }
 
-// launchPart puts the launcher's block into the spec and returns the command
-// that flags are appended to.
+// launchPart adds the launcher's block to the spec and returns the command that flags are
+// appended to.
 func (l *Resolver) launchPart(d *draft, spec *engine.Spec) ([]string, error) {
 	part, ok := launchParts[d.engine.Launch.Kind]
 	if !ok {
@@ -353,9 +353,9 @@ func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
 	return l.Resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.Plan.DefaultKnobs())
 }
 
-// VariantSpec is what a launch of an engine ("kind.name") with these knob values
-// would start, and the kind as the plan has it. Nothing is started, and no image
-// and no program is looked at.
+// VariantSpec is what a launch of an engine ("kind.name") with these knob values would
+// start, and the kind as the plan has it. Nothing is started, and no image or program is
+// read.
 func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {

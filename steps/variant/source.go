@@ -23,7 +23,7 @@ const sourceDoc = "The revision that the engine is built and run from: each comm
 	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one source; the engine starts in the first if no folder is given. " +
 	"In `build` and `env` it refers to a source above this one, which is built first: when that changes, this one is built again."
 
-// sourceAttrs have no defaults: what a knob's value leaves out is the engine's.
+// sourceAttrs have no defaults: what a knob's value omits is the engine's.
 var sourceAttrs = []plans.Attr{
 	{Name: "repo", Type: plans.String, Doc: "A clone of the repository, relative to the plan's folder; `~` is the home folder. Its own files and branches stay untouched."},
 	{Name: "ref", Type: plans.String, Doc: "The branch, tag or SHA to run."},
@@ -73,7 +73,7 @@ func checkSource(b *plans.Block) []plans.AttrError {
 	return wrong
 }
 
-// notCommands says why v is not a list of argument vectors; empty when it is one.
+// notCommands is why v is not a list of argument vectors; empty if it is one.
 func notCommands(v any) string {
 	list, ok := v.([]any)
 	if !ok {
@@ -122,7 +122,7 @@ var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, 
 }`,
 }}
 
-// SourceConfig are the attributes of source blocks, laid over each other.
+// SourceConfig are the attributes of source blocks, overlaid on each other.
 type SourceConfig struct {
 	// Name is the block's label.
 	Name    string            `json:"-"`
@@ -136,12 +136,12 @@ type SourceConfig struct {
 	Mount   string            `json:"mount"`
 }
 
-// sourceTimeout is how long a build command may take where the plan is silent.
+// sourceTimeout is how long a build command may take if the plan does not say.
 const sourceTimeout = 2 * time.Hour
 
-// provenance puts into spec what it is built from, what caches it has and what
-// working trees it sees. What cannot be found out now (a branch that a step is
-// still to make) is not an error here: the launch says what is wrong.
+// provenance adds to spec what it is built from, its caches and the working trees that it
+// sees. What cannot be determined yet (a branch that a step will make) is not an error
+// here: the launch reports what is wrong.
 func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	if err := l.putSources(d, spec); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	return l.putTrees(d, spec)
 }
 
-// putSources lays the sources of knob values over those of the engine, by name.
+// putSources overlays the sources of knob values on the engine's, by name.
 func (l *Resolver) putSources(d *draft, spec *engine.Spec) error {
 	configs := map[string]*SourceConfig{}
 	var names []string
@@ -216,8 +216,8 @@ func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.
 	return src
 }
 
-// inputs is the digest of files that a build reads. One that is not there is an
-// error: the build would not be what the plan says.
+// inputs is the digest of files that a build reads. A missing one is an error: the build
+// would not be what the plan says.
 func (l *Resolver) inputs(patterns []string) (string, error) {
 	h := sha256.New()
 	for _, p := range patterns {
@@ -239,7 +239,7 @@ func (l *Resolver) inputs(patterns []string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// uses are the sources that the build of c names, each of which must be before it.
+// uses are the sources that the build of c names, each of which must be in before.
 func uses(c SourceConfig, before []*engine.Source) (names []string, problem string) {
 	texts := slices.Collect(maps.Values(c.Env))
 	for _, command := range c.Build {
@@ -262,8 +262,8 @@ func uses(c SourceConfig, before []*engine.Source) (names []string, problem stri
 	return names, ""
 }
 
-// BuildKey names what a build is made of: a worktree whose key is another one is
-// another build. all are the sources of the engine.
+// BuildKey identifies a build by its inputs: another key is another build. all are the
+// sources of the engine.
 func BuildKey(l *Resolver, src *engine.Source, all []*engine.Source) string {
 	parts := []any{"build", src.Commit, src.Build, src.Env, src.Inputs}
 	for _, other := range all {
@@ -274,8 +274,8 @@ func BuildKey(l *Resolver, src *engine.Source, all []*engine.Source) string {
 	return l.Sealed(parts...)
 }
 
-// sourceKey is what source, caches and trees add to a variant's key. Where the
-// commit or a tree's state is not known it says so, and changes when it is.
+// sourceKey is what sources, caches and trees add to a variant's key. It records if the
+// commit or a tree's state is unknown, and changes when it is known.
 func sourceKey(spec engine.Spec) []any {
 	var parts []any
 	for _, s := range spec.Sources {
@@ -290,8 +290,7 @@ func sourceKey(spec engine.Spec) []any {
 	return parts
 }
 
-// NotBlank refuses texts without a letter, which git would take for something
-// else or for nothing.
+// NotBlank rejects texts without a letter, which git would misread.
 func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
 		if text, ok := b.Attrs[name].(string); ok && strings.TrimSpace(text) == "" {
@@ -301,8 +300,8 @@ func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 	return wrong
 }
 
-// putTrees lists the working trees that the engine sees: those that the plan
-// declares, those that docker mounts, and the one that a process starts in.
+// putTrees lists the working trees that the engine sees: those that the plan declares,
+// those that docker mounts, and the one that a process starts in.
 func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 	for _, b := range d.engine.Parts["tree"] {
 		var c struct {
@@ -331,8 +330,8 @@ func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 	return nil
 }
 
-// noticed are working trees that the engine sees without the plan's saying so:
-// their roots, so that this costs a look for .git and no more.
+// noticed are working trees that the engine sees without being declared: their roots,
+// which costs only a search for .git.
 func (l *Resolver) noticed(d *draft, spec *engine.Spec) (roots []string) {
 	if spec.Docker != nil {
 		for host := range spec.Docker.Volumes {
@@ -343,8 +342,8 @@ func (l *Resolver) noticed(d *draft, spec *engine.Spec) (roots []string) {
 		slices.Sort(roots)
 	}
 	if p := d.engine.Process; p != nil && p.Dir != "" && !engine.Marked(p.Dir) {
-		// The plan's own repository changes with every note that is written: it has
-		// to be declared, with the paths that matter.
+		// The plan's own repository changes with every note written: it must be declared,
+		// with the paths that matter.
 		own := rootOf(l.Plan.Abs("."))
 		if root := rootOf(l.Plan.Abs(p.Dir)); root != "" && root != own {
 			roots = append(roots, root)
@@ -358,8 +357,7 @@ func isRoot(dir string) bool {
 	return err == nil
 }
 
-// rootOf is the root of the working tree that a folder is in; empty where it
-// is in none.
+// rootOf is the root of the working tree around a folder; empty if there is none.
 func rootOf(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if isRoot(dir) {
@@ -371,7 +369,7 @@ func rootOf(dir string) string {
 	}
 }
 
-// Snapshot hashes a tree. Where file is given, its diff is written there.
+// Snapshot hashes a tree. If file is given, the tree's diff is written to it.
 func Snapshot(ctx context.Context, t engine.Tree, file *os.File) (git.Tree, error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {

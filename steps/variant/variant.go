@@ -9,34 +9,34 @@ import (
 
 // Variant is an engine with a value for every knob.
 type Variant struct {
-	// Name is what people call it: "baseline", "accepted", the feature's name.
+	// Name is its display name: "baseline", "accepted", or the feature's name.
 	Name string
 	// Engine is the engine block, "kind.name".
 	Engine string
-	// Knobs is the value of every knob, nil where the engine is started as it is
-	// written; Set are those that may have another one than in the baseline.
+	// Knobs is the value of every knob, nil if the engine is started as written; Set are
+	// those that may differ from the baseline's.
 	Knobs, Set map[string]string
-	// Over is another revision, laid over engine and knobs: nil of what the plan itself is.
+	// Over is another revision, overlaid on engine and knobs: nil for the plan's own
+	// variants.
 	Over *plans.KnobValue
 	Spec engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
 	Command *Command
-	// ModelConfig is the config.json that the plan names for the model, and
-	// ModelConfigAt where it lies; nil where it names none. Nothing that is measured
-	// depends on it.
+	// ModelConfig is the config.json that the plan names for the model, and ModelConfigAt
+	// its path; nil if it names none. No measurement depends on it.
 	ModelConfig   []byte
 	ModelConfigAt string
-	// Uses are settings of which the engine has to show that it used them.
+	// Uses are settings that the engine must show it used.
 	Uses []kinds.Use
-	// Profiler is how profiles of it are taken; no start but those has to do with it.
+	// Profiler is how profiles of it are taken; it affects no other starts.
 	Profiler Profiler
-	// Row says that it is a row of a comparison.
+	// Row is set for a row of a comparison.
 	Row bool
 	// Key is its part of the measurement key.
 	Key string
 }
 
-// AsRow is a variant as a row of a comparison: two that start the same are still two.
+// AsRow is a variant as a row of a comparison: two that start the same remain two rows.
 func (v *Variant) AsRow() *Variant {
 	row := *v
 	row.Row, row.Key = true, runtime.Digest("compared", v.Name, v.Key)

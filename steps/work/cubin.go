@@ -60,13 +60,13 @@ type cubinStep struct {
 	block *plans.Block
 }
 
-// files are what a glob matches, sorted.
+// files are a glob's matches, sorted.
 func (c *cubinStep) files(glob string) []string {
-	files, _ := filepath.Glob(c.site.Plan.Path(glob)) // the form of a glob is checked
+	files, _ := filepath.Glob(c.site.Plan.Path(glob)) // the glob's syntax was checked
 	return files
 }
 
-// Keys take files for unchanged that have the same size and time.
+// Keys take files as unchanged if size and time are.
 func (c *cubinStep) Keys(*runtime.Scope) (runtime.Keys, error) {
 	var of cubinConfig
 	if err := c.block.Decode(&of); err != nil {
@@ -133,8 +133,8 @@ func targetsOf(file string) ([]string, error) {
 	return cubin.Read(f)
 }
 
-// lacking are the targets that are not there. Code for sm_90 alone or for its family
-// is code for sm_90.
+// lacking are the missing targets. Code for sm_90 alone or for its family is code for
+// sm_90.
 func lacking(require, carried []string) (lacks []string) {
 	for _, want := range require {
 		if !slices.ContainsFunc(carried, func(has string) bool { return has == want || strings.TrimRight(has, "af") == want }) {

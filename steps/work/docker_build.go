@@ -83,7 +83,7 @@ func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) 
 	if err = d.block.Decode(&c); err != nil {
 		return c, b, err
 	}
-	// Absolute, since the docker command runs in the context.
+	// Absolute, as the docker command runs in the context.
 	folder, err := filepath.Abs(d.site.Plan.Path(c.Context))
 	if err != nil {
 		return c, b, err
@@ -98,16 +98,15 @@ func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) 
 	}, nil
 }
 
-// madeImage is the key of Decision.Made under which the image's ID stands.
+// madeImage is the key of Decision.Made for the image's ID.
 const madeImage = "image_id"
 
-// daemonPatience is how long the question may take whether an image is still
-// there.
+// daemonPatience bounds the query whether an image still exists.
 const daemonPatience = 20 * time.Second
 
-// Keys cover what the image is built from. Where the recorded image is gone, or
-// its tag names another one by now, the key differs from the recorded one, so
-// that it is built again; the attempt keeps the new key apart from the old.
+// Keys cover what the image is built from. If the recorded image is gone, or its tag now
+// names another one, the key differs from the recorded one, so it is built again; the
+// attempt keeps the new key apart from the old.
 func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	c, b, err := d.config()
 	if err != nil {
@@ -115,7 +114,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	inputs, err := docker.BuildInputs(b.Folder, b.Dockerfile)
 	if err != nil {
-		// Run says what is wrong; an earlier step may fix it before.
+		// Run reports the error; an earlier step may fix it first.
 		inputs = "unreadable"
 	}
 	attrs := map[string]any{}
@@ -135,7 +134,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	return runtime.Keys{Measure: key, Decide: "docker_build"}, nil
 }
 
-// imageNow is the ID of the image that a name stands for; empty is none.
+// imageNow is the ID of the image with a name; empty if there is none.
 func imageNow(ctx context.Context, host, daemon, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
 	defer cancel()
@@ -183,14 +182,14 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	return out, nil
 }
 
-// shortImage is the beginning of an image's ID, as docker shows it.
+// shortImage is an image ID shortened as docker does.
 func shortImage(id string) string {
 	id = strings.TrimPrefix(id, "sha256:")
 	return id[:min(len(id), 12)]
 }
 
-// Maker is the docker_build step of the plan that makes an image where the spec
-// is started; empty is none.
+// Maker is the docker_build step of the plan that makes an image where the spec is
+// started; empty if there is none.
 func Maker(g *runtime.Graph, spec engine.Spec, image string) string {
 	var host, name string
 	switch {

@@ -54,7 +54,7 @@ func checkDockerRun(b *plans.Block, c dockerRunConfig) []plans.AttrError {
 	box := *b
 	box.Attrs = map[string]any{}
 	for name, v := range b.Attrs {
-		// A command without a server may do without a network.
+		// A command, unlike a server, may run without a network.
 		if name != "env" && name != "timeout" && !(name == "network" && v == "none") {
 			box.Attrs[name] = v
 		}
@@ -98,9 +98,9 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 	}, nil
 }
 
-// Keys cover the step and its image. Where the image is another one than when
-// the command ran, the key differs from the recorded one; an image that is gone
-// leaves it, since what the command did is done.
+// Keys cover the step and its image. If the image differs from the one the command ran
+// with, the key differs from the recorded one; an image that is gone does not change it,
+// as the command's work is done.
 func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	key := d.site.sealed("docker_run", d.block.Attrs)
 	p := s.Previous
@@ -123,8 +123,8 @@ func ranFor(p *ledger.Decision, key string) bool {
 	return p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@"))
 }
 
-// Prepare implements runtime.Preparer. A command that ran needs its image again
-// only where that is asked for every time.
+// Prepare implements runtime.Preparer. A command that ran needs its image again only if
+// it must run every time.
 func (d *dockerRun) Prepare(ctx context.Context, s *runtime.Scope) error {
 	_, spec, err := d.spec()
 	if err != nil || spec.Docker.Pull != "always" && ranFor(s.Previous, d.site.sealed("docker_run", d.block.Attrs)) {
@@ -158,7 +158,7 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		return out, err
 	}
 	out.Made = map[string]string{madeImage: inst.About()["image_id"]}
-	// The container's init process says so where the command never began.
+	// The container's init process reports a command that never started.
 	if len(out.LogTail) > 0 && strings.HasPrefix(out.LogTail[0], "[FATAL tini (") {
 		out.Verdict = verdict.Error
 		out.Reasons = verdict.Because(code.NoProgram, verdict.Text("line", out.LogTail[0]))

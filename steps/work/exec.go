@@ -52,8 +52,8 @@ type execConfig struct {
 	Timeout plans.Dur         `json:"timeout"`
 }
 
-// Keys of a command are the command itself: what it reads cannot be known, so
-// an unchanged command that passed is not run again unless --rerun asks for it.
+// Keys of a command are the command itself: what it reads is unknown, so an unchanged
+// command that passed is not run again unless --rerun asks for it.
 func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
 	parts := []any{"exec", e.block.Attrs}
 	if len(e.block.Parts) > 0 {
@@ -79,7 +79,7 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if len(reads.Metrics) > 0 {
 		launch.OutPath = launch.LogPath + ".out"
 		defer os.Remove(launch.OutPath)
-		// A folder of this run alone: what an earlier one wrote is none of its numbers.
+		// A folder for this run alone: an earlier one's files are not its numbers.
 		if err := errors.Join(os.RemoveAll(files), os.MkdirAll(files, 0o755)); err != nil {
 			return nil, err
 		}
@@ -106,8 +106,8 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	return out, e.numbers(ctx, s, reads, path, began, out)
 }
 
-// numbers reads what the program printed, and records it as a launch, so that gates read
-// it like numbers of any other.
+// numbers reads the program's output, and records it as a launch, so gates read it like
+// other numbers.
 func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant.Command, path string, began time.Time, out *ledger.Decision) error {
 	text, err := variant.ReadOutput(path)
 	var metrics map[string]measure.Summary
@@ -149,8 +149,8 @@ func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text [
 	return out, nil
 }
 
-// Printed are the numbers that a step of a program found, by the output that was kept of
-// it; false of a step that reads none.
+// Printed are the numbers that a program step found, from its kept output; false for a
+// step that reads none.
 func Printed(ctx context.Context, b *plans.Block, output []byte) (found map[string]measure.Summary, reads bool, err error) {
 	c, err := variant.ReadsOf(b.Parts)
 	if err != nil || len(c.Metrics) == 0 {

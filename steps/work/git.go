@@ -20,11 +20,11 @@ import (
 
 // gitAction is what one kind of git step does. Its attributes are its fields.
 type gitAction interface {
-	// do brings the repository into the state that the plan asks for, or finds it
-	// there. The goal says in a few words what later runs can check.
+	// do brings the repository into the state that the plan asks for, or finds it there.
+	// The goal is a short text that later runs can check.
 	do(ctx context.Context, r *git.Repo) (goal string, reasons []verdict.Reason, err error)
-	// holds says why the goal of an earlier run does not hold any more; no fact
-	// while it does. It changes nothing and asks no remote.
+	// holds is why the goal of an earlier run no longer holds; no fact while it does. It
+	// changes nothing and queries no remote.
 	holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason
 }
 
@@ -56,18 +56,18 @@ type gitStep struct {
 	common gitCommon
 }
 
-// gitTurn lets one git step at a time change things: two of them may name the
-// same repository by different paths.
+// gitTurn lets one git step at a time make changes: two of them may name the same
+// repository by different paths.
 var gitTurn sync.Mutex
 
-// gitGoal begins the part of a measurement key that names what was reached.
+// gitGoal starts the part of a measurement key that names what was reached.
 const gitGoal = "is "
 
 func (g *gitStep) decode() error {
 	return errors.Join(g.block.Decode(&g.common), g.block.Decode(g.action))
 }
 
-// key is the beginning of the measurement key: what the plan asks for.
+// key is the start of the measurement key: what the plan asks for.
 func (g *gitStep) key() string {
 	asked := map[string]any{}
 	for name, v := range g.block.Attrs {
@@ -82,8 +82,8 @@ func (g *gitStep) key() string {
 	return g.block.Kind + ":" + g.site.sealed(parts...) + ":"
 }
 
-// Keys of a git step are what the plan asks for and what was reached: where the
-// repository is still so, the outcome is kept, otherwise the step runs again.
+// Keys of a git step are what the plan asks for and what was reached: if the repository
+// is still in that state, the outcome is kept, otherwise the step runs again.
 func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err := g.decode(); err != nil {
 		return runtime.Keys{}, err
@@ -131,7 +131,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	case err != nil:
 		out.Verdict, reasons = gitVerdict(err), verdict.Because(code.GitRefused, verdict.Err(err))
 	default:
-		// What was reached is known only now, and is what later runs look for.
+		// What was reached is known only now, and is what later runs check.
 		s.Keys.Measure = g.key() + gitGoal + goal
 		if slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Verdict == verdict.Fail }) {
 			out.Verdict = verdict.Fail
@@ -143,7 +143,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	return out, nil
 }
 
-// gitVerdict tells what git refuses (fail) from what is broken around it (error).
+// gitVerdict tells git's refusals (fail) from broken surroundings (error).
 func gitVerdict(err error) verdict.Verdict {
 	around := []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch}
 	if slices.ContainsFunc(around, func(kind git.Kind) bool { return git.Is(err, kind) }) {
@@ -152,12 +152,12 @@ func gitVerdict(err error) verdict.Verdict {
 	return verdict.Fail
 }
 
-// didTo is what a step did to a branch, a tag, a folder.
+// didTo is what a step did to a branch, a tag, or a folder.
 func didTo(subject string, c code.Code, args ...verdict.Arg) []verdict.Reason {
 	return []verdict.Reason{verdict.New(c, args...).On(subject)}
 }
 
-// at is where a reason says that something is.
+// at is the argument for a location in a reason.
 func at(ctx context.Context, r *git.Repo, commit string) verdict.Arg {
 	return verdict.Text("at", named(ctx, r, commit))
 }
@@ -170,8 +170,8 @@ func named(ctx context.Context, r *git.Repo, commit string) string {
 	return commit
 }
 
-// onBranch is an error where another branch is checked out than the plan wants;
-// empty wants none in particular.
+// onBranch returns an error if another branch is checked out than the plan wants; empty
+// accepts any.
 func onBranch(ctx context.Context, r *git.Repo, want string) (head, branch string, err error) {
 	head, branch, err = r.Head(ctx)
 	switch {
@@ -189,7 +189,7 @@ func onBranch(ctx context.Context, r *git.Repo, want string) (head, branch strin
 	return head, branch, err
 }
 
-// tipOf is the commit of a goal's branch, or of HEAD where it names none.
+// tipOf is the commit of a goal's branch, or of HEAD if it names none.
 func tipOf(ctx context.Context, r *git.Repo, branch string) string {
 	if branch != "" {
 		return r.Branch(ctx, branch)

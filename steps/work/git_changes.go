@@ -67,7 +67,7 @@ func (c *gitMerge) holds(ctx context.Context, r *git.Repo, goal string) verdict.
 	return verdict.Reason{}
 }
 
-// cutGoal takes "branch@commit" apart; the branch is empty for a detached HEAD.
+// cutGoal splits "branch@commit"; the branch is empty for a detached HEAD.
 func cutGoal(goal string) (branch, commit string) {
 	i := strings.LastIndexByte(goal, '@')
 	return goal[:max(i, 0)], goal[i+1:]
@@ -127,8 +127,8 @@ func (c *gitCherryPick) do(ctx context.Context, r *git.Repo) (string, []verdict.
 	return branch + "@" + after, reasons, err
 }
 
-// holds looks for the picked result first: a commit whose conflicting
-// neighbourhood changed since is there all the same.
+// holds looks for the picked result first: a commit whose conflicting surroundings have
+// changed since is there all the same.
 func (c *gitCherryPick) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	branch, result := cutGoal(goal)
 	tip := tipOf(ctx, r, branch)
@@ -138,7 +138,7 @@ func (c *gitCherryPick) holds(ctx context.Context, r *git.Repo, goal string) ver
 	missing, err := r.Missing(ctx, tip, c.Commits)
 	switch {
 	case err != nil:
-		// What was picked may have lost its name since; the result has not.
+		// The picked ref may be gone; the result is not.
 		if r.Contains(ctx, tip, result) {
 			return verdict.Reason{}
 		}

@@ -142,7 +142,7 @@ func movedRef(name, before, after string) verdict.Reason {
 	return verdict.New(code.RefMoved, verdict.Text("before", before), verdict.Text("after", after)).On(name)
 }
 
-// holds while the commits are there: what the remote has meanwhile is not asked.
+// holds while the commits exist: what the remote has now is not checked.
 func (c *gitFetch) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	for _, sha := range strings.Split(goal, ",") {
 		if sha != "" && !r.Has(ctx, sha) {
@@ -198,7 +198,7 @@ func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reas
 	return want, reasons, err
 }
 
-// start is the commit to begin at, fetched where that is needed.
+// start is the commit to start at, fetched if necessary.
 func (c *gitBranch) start(ctx context.Context, r *git.Repo) (string, error) {
 	if git.IsRequest(c.From) {
 		return r.FetchRequest(ctx, c.Remote, c.From)
@@ -222,8 +222,8 @@ func (c *gitBranch) start(ctx context.Context, r *git.Repo) (string, error) {
 	return "", err
 }
 
-// move puts the branch elsewhere and says what was there. Commits that only this
-// branch had get a ref of their own, so that git keeps them.
+// move moves the branch and reports what was there. Commits that only this branch had get
+// their own ref, so git keeps them.
 func (c *gitBranch) move(ctx context.Context, r *git.Repo, is, want string) ([]verdict.Reason, error) {
 	only, err := r.Only(ctx, is, "refs/heads/"+c.Name)
 	if err != nil {
@@ -317,7 +317,7 @@ func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons
 	return goal, didTo(where.Top, code.Switched, verdict.Text("from", on), verdict.Text("before", before), verdict.Text("ref", c.Ref), at(ctx, r, commit)), c.fill(ctx, where)
 }
 
-// wanted is the local branch that the plan means, if it means one, and the commit.
+// wanted is the local branch that the plan means, if any, and the commit.
 func (c *gitCheckout) wanted(ctx context.Context, r *git.Repo) (branch, commit string, err error) {
 	name := strings.TrimPrefix(c.Ref, "refs/heads/")
 	if commit = r.Branch(ctx, name); commit != "" {
@@ -334,7 +334,7 @@ func (c *gitCheckout) fill(ctx context.Context, where *git.Repo) error {
 	return where.CheckoutSubmodules(ctx)
 }
 
-// tree is the worktree of r in dir; nil where there is nothing yet.
+// tree is the worktree of r in dir; nil if there is nothing yet.
 func (c *gitCheckout) tree(ctx context.Context, r *git.Repo, dir string) (*git.Repo, error) {
 	if entries, err := os.ReadDir(dir); os.IsNotExist(err) || err == nil && len(entries) == 0 {
 		return nil, nil
@@ -370,7 +370,7 @@ func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) verdi
 		return verdict.Reason{}
 	}
 	commit := strings.TrimPrefix(goal, "commit ")
-	// A name that is gone leaves what is checked out as it is.
+	// If the name is gone, what is checked out stays.
 	if now, err := r.Commit(ctx, c.Ref); err == nil && now != commit {
 		return verdict.New(code.RefWas, verdict.Text("before", git.Short(commit)), verdict.Text("after", git.Short(now))).On(c.Ref)
 	}

@@ -11,7 +11,7 @@ type Kind struct {
 	Make   func(*Site, *plans.Block) runtime.Step
 }
 
-// workKinds: a new kind is one file and one line here.
+// Kinds: a new kind is one file and one line here.
 var Kinds = map[string]Kind{
 	"exec": execKind, "docker_build": dockerBuildKind, "docker_run": dockerRunKind, "cubin_arch": cubinKind,
 	"upstream_todo": todoKind,

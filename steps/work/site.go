@@ -20,7 +20,7 @@ import (
 // Site is where the steps of one apply do their work.
 type Site struct {
 	Plan *plans.Plan
-	// Graph is searched for the step that makes an image; nil has none.
+	// Graph is searched for the step that makes an image; may be nil.
 	Graph *runtime.Graph
 	Store *store.Store
 	// Launcher runs containers, and fetches their images.
@@ -28,8 +28,8 @@ type Site struct {
 	// Owner marks what is started on behalf of this state directory, and RunDir is the
 	// folder of this run.
 	Owner, RunDir string
-	// Redact takes sensitive values out of what is shown and kept, Seal puts marks in
-	// their place in keys.
+	// Redact removes sensitive values from what is shown and kept, Seal replaces them by
+	// marks in keys.
 	Redact, Seal *redact.Redactor
 }
 
@@ -38,7 +38,7 @@ func (l *Site) sealed(parts ...any) string {
 	return runtime.Digest(l.Seal.Any(parts).([]any)...)
 }
 
-// stepLaunch is how the command of a step is marked, and where its output goes.
+// stepLaunch is how a step's command is marked, and where its output goes.
 func (l *Site) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
 	log := filepath.Join(l.RunDir, "steps", runtime.FileName(s.Node.ID)+".log")
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
@@ -47,8 +47,8 @@ func (l *Site) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
 	return engine.Launch{ID: "step-" + runtime.ShortID(s.Run, s.Node.ID), Owner: l.Owner, LogPath: log}, nil
 }
 
-// await waits for the command of a step and decides by its end, as program.Await does. Its
-// log is kept; printed is the file of its standard output, where that is kept apart.
+// await waits for a step's command and decides by its end, as program.Await does. Its log
+// is kept; printed is the file of its standard output, if that is kept separately.
 func (l *Site) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration, printed string) (*ledger.Decision, error) {
 	ended, err := program.Await(ctx, s.Hard, run, limit, printed, l.Redact)
 	if err != nil {

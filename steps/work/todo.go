@@ -79,7 +79,7 @@ func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, e
 	return now, reasons, nil
 }
 
-// became is what became of one place of the snippet.
+// became is the fate of one place of the snippet.
 func (c *todo) became(f git.Followed, now string) verdict.Reason {
 	in, was := verdict.Text("now", now), verdict.Text("was", f.Was.String())
 	var r verdict.Reason
@@ -97,7 +97,7 @@ func (c *todo) became(f git.Followed, now string) verdict.Reason {
 	return r
 }
 
-// holds while the ref is where it was: nothing else can move the snippet.
+// holds while the ref is unchanged: nothing else can move the snippet.
 func (c *todo) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	now, err := r.Commit(ctx, c.Ref)
 	switch {
