@@ -17,18 +17,19 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Kind is what a node decides. The ledger takes decisions of these kinds only.
+// Kind is what a node decides. The ledger accepts decisions of these kinds only.
 type Kind string
 
 const (
 	// KindQualify: the one launch that earns a variant the right to be measured.
 	KindQualify Kind = ledger.KindQualify
-	// KindBenchmark: interleaved launches of a candidate and what it is measured against.
+	// KindBenchmark: interleaved launches of a candidate and the arms it is compared
+	// with.
 	KindBenchmark Kind = ledger.KindBenchmark
 	// KindFeature: a feature's criteria, and whether it enters the stack.
 	KindFeature Kind = ledger.KindFeature
-	// KindCriteria: a feature's criteria on one engine, where it is confirmed on
-	// others before it is decided.
+	// KindCriteria: a feature's criteria on one engine, if it is confirmed on others
+	// before it is decided.
 	KindCriteria Kind = ledger.KindCriteria
 	// KindStep: a command or another piece of work that the plan declares.
 	KindStep Kind = ledger.KindStep
@@ -38,17 +39,17 @@ const (
 	KindPhase Kind = ledger.KindPhase
 )
 
-// Mode says what a node needs of another one.
+// Mode is what a node needs of another one.
 type Mode int
 
 const (
 	// Passed: its verdict must unlock.
 	Passed Mode = iota
-	// Decided: it must be decided, whichever way.
+	// Decided: it must be decided, either way.
 	Decided
-	// Ended: it must have an outcome, whatever it is.
+	// Ended: it must have an outcome, whichever it is.
 	Ended
-	// Settled: it must have ended, or be locked for good.
+	// Settled: it must have ended, or be permanently locked.
 	Settled
 )
 
@@ -71,10 +72,10 @@ type Node struct {
 	// Host nodes use the machine under test and run one at a time: a build
 	// beside a benchmark would be measured with it.
 	Host bool
-	// Order is the place in the deterministic total order.
+	// Order is the position in the deterministic total order.
 	Order int
 
-	// What the node was made from; nil where it does not apply.
+	// What the node was made from; nil if not applicable.
 	PhaseBlock   *plans.Phase
 	FeatureBlock *plans.Feature
 	StepBlock    *plans.Block
@@ -84,16 +85,16 @@ type Node struct {
 type Graph struct {
 	Nodes []*Node
 	byID  map[string]*Node
-	// siblings are the groups that are measured in one session, by the name of each in
-	// it, and of the feature that an alternative may become.
+	// siblings are the groups measured in one session, by the name of each member, and of
+	// the feature that an alternative may become.
 	siblings map[string][]*plans.Feature
 }
 
-// Node finds a node by its address; nil when there is none.
+// Node finds a node by its address; nil if there is none.
 func (g *Graph) Node(id string) *Node { return g.byID[id] }
 
-// NewGraph builds the graph of a checked plan. A cycle is an error: Load
-// reports cycles with their place, so reaching one here is a mistake in mxflow.
+// NewGraph builds the graph of a checked plan. A cycle is an error: Load reports cycles
+// with their position, so reaching one here is a bug in mxflow.
 func NewGraph(p *plans.Plan) (*Graph, error) {
 	b := &builder{plan: p, g: &Graph{byID: map[string]*Node{}, siblings: map[string][]*plans.Feature{}}}
 	phases, err := phaseOrder(p)
@@ -154,11 +155,11 @@ func (g *Graph) sort() error {
 	return nil
 }
 
-// Reduced are the needs of a node that do not follow from its others: what a picture has
-// to show. A need is left out where others lead to the same node by a path whose last step
-// asks at least as much of it.
+// Reduced are the needs of a node that do not follow from its others, for drawing. A need
+// is left out if others lead to the same node by a path whose last step demands at least
+// as much of it.
 func (g *Graph) Reduced(n *Node) []Need {
-	var needs []Need // each node once, by what is asked most
+	var needs []Need // each node once, by its strongest need
 	for _, need := range n.Needs {
 		if i := slices.IndexFunc(needs, func(o Need) bool { return o.On == need.On }); i < 0 {
 			needs = append(needs, need)
@@ -172,7 +173,7 @@ func (g *Graph) Reduced(n *Node) []Need {
 	})
 }
 
-// leads reports whether a node needs another as much as is asked, by whatever path.
+// leads reports whether a node needs another at least as strongly, by any path.
 func (g *Graph) leads(id string, to Need, seen map[string]bool) bool {
 	n := g.byID[id]
 	if seen[id] || n == nil || n.Order <= g.byID[to.On].Order {
@@ -184,18 +185,17 @@ func (g *Graph) leads(id string, to Need, seen map[string]bool) bool {
 	})
 }
 
-// maxSiblings bounds the candidates of one session. A round launches each of
-// them once, and launches of one round count as made under the same conditions:
-// the longer it takes, the less true that is. The alternatives of one feature
-// stay together, however many they are.
+// maxSiblings limits the candidates of one session. A round launches each of them once,
+// and launches of one round count as made under the same conditions: the longer it takes,
+// the less true that is. The alternatives of one feature stay together, however many
+// there are.
 const maxSiblings = 8
 
-// Siblings are the features whose benchmarks may share one session with f's, f
-// among them, in the order of the graph: those of the same phase that are
-// measured against the same parent, by the same protocol, on the same engine. A
-// feature that chooses is replaced by its alternatives, which may stand for it
-// in f too. Who builds on what has been accepted has a parent of its own, which
-// only the alternatives of one feature share, and so has a confirmation.
+// Siblings are the features whose benchmarks may share a session with f's, f included, in
+// graph order: those of the same phase measured against the same parent, by the same
+// protocol, on the same engine. A feature that chooses is replaced by its alternatives,
+// also for f. A feature that builds on what has been accepted has its own parent, shared
+// only by the alternatives of one feature, and so has a confirmation.
 func (g *Graph) Siblings(f *plans.Feature) []*plans.Feature {
 	if group := g.siblings[f.Name]; group != nil {
 		return group
@@ -203,14 +203,13 @@ func (g *Graph) Siblings(f *plans.Feature) []*plans.Feature {
 	return []*plans.Feature{f}
 }
 
-// sessions are the candidates of a phase in the groups that may be measured in
-// one session each.
+// sessions groups the candidates of a phase that may be measured in one session.
 func sessions(ph *plans.Phase) [][]*plans.Feature {
 	if ph == nil {
 		return nil
 	}
 	var out [][]*plans.Feature
-	// open is the place in out of the group of each key that takes more.
+	// open is the index in out of each key's group that is not full.
 	open := map[[4]string]int{}
 	for _, f := range byPriority(ph.Features) {
 		parent := string(f.BuildsOn.Kind)
@@ -230,8 +229,8 @@ func sessions(ph *plans.Phase) [][]*plans.Feature {
 	return out
 }
 
-// Candidates are the variants that a feature puts to the test: its alternatives
-// where it chooses, otherwise itself.
+// Candidates are the variants that a feature tests: its alternatives if it chooses,
+// otherwise itself.
 func Candidates(f *plans.Feature) []*plans.Feature {
 	if len(f.Alternatives) > 0 {
 		return f.Alternatives
@@ -265,12 +264,12 @@ func FeatureID(feature string) string { return featurePart + feature }
 func QualifyID(feature string) string   { return FeatureID(feature) + qualifyPart }
 func BenchmarkID(feature string) string { return FeatureID(feature) + benchmarkPart }
 
-// FirstID is the node that decides a feature's criteria on the baseline's engine
-// where others confirm them.
+// FirstID is the node that decides a feature's criteria on the baseline's engine, if
+// others confirm them.
 func FirstID(feature string) string { return FeatureID(feature) + firstPart }
 
 // CandidateOf is the feature, alternative or confirmation that a node is about, by its
-// address; empty for a node that is about none. Names may have dots of their own.
+// address; empty if there is none. Names may contain dots.
 func CandidateOf(id string) string {
 	name, ok := strings.CutPrefix(id, featurePart)
 	if !ok {
@@ -284,10 +283,10 @@ func CandidateOf(id string) string {
 	return name
 }
 
-// beforeBaseline are the phases that the baseline waits for: those of steps alone
-// that every phase with features comes after, by after alone. Nothing could be
-// measured before they pass, and they may make what the baseline is started from:
-// an image, a branch, a build.
+// beforeBaseline are the phases that the baseline waits for: those with only steps that
+// every phase with features comes after, by after alone. Nothing could be measured before
+// they pass, and they may make what the baseline is started from: an image, a branch, a
+// build.
 func beforeBaseline(p *plans.Plan, order []*plans.Phase) []Need {
 	if p.Baseline == nil {
 		return nil
@@ -311,8 +310,8 @@ func beforeBaseline(p *plans.Plan, order []*plans.Phase) []Need {
 	return needs
 }
 
-// preparation phases hold steps alone, and come after such phases only: neither
-// they nor what they wait for can need the baseline. A gate may, and a pilot does.
+// preparation phases have only steps, and come only after such phases: neither they nor
+// what they wait for can need the baseline. A gate may, and a pilot does.
 func preparation(p *plans.Plan, ph *plans.Phase) bool {
 	only := func(ph *plans.Phase) bool {
 		pilot := slices.ContainsFunc(ph.Steps, func(b *plans.Block) bool { return b.Kind == plans.PilotStep })
@@ -345,8 +344,8 @@ func phasesBefore(p *plans.Plan, ph *plans.Phase) map[string]bool {
 	return before
 }
 
-// feature adds the qualification and the benchmark of each candidate, the
-// decision over the criteria, and before it what confirms them on other engines.
+// feature adds the qualification and the benchmark of each candidate, the decision on the
+// criteria, and before it the confirmations on other engines.
 func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
 	switch f.BuildsOn.Kind {
@@ -372,8 +371,8 @@ func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 	b.features = append(b.features, f)
 }
 
-// measure adds the nodes that measure one candidate of the feature that a node
-// decides, and returns what that node waits for.
+// measure adds the nodes that measure one candidate of the feature that a node decides,
+// and returns that node's needs.
 func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*plans.Feature) Need {
 	qualify := of
 	qualify.ID, qualify.Kind, qualify.Host, qualify.FeatureBlock = QualifyID(c.Name), KindQualify, true, c
@@ -384,10 +383,9 @@ func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*p
 	}
 	bench := qualify
 	bench.ID, bench.Kind = BenchmarkID(c.Name), KindBenchmark
-	// The benchmark of a variant that is not qualified is recorded as invalid
-	// with the root cause, so it waits for the end and not for a pass. It waits
-	// for its siblings' too: which of them share its session must be known before
-	// it begins.
+	// The benchmark of an unqualified variant is recorded as invalid with the root cause,
+	// so it waits for the end and not for a pass. It waits for its siblings' too: which
+	// of them share its session must be known before it starts.
 	bench.Needs = append(append([]Need(nil), needs...), Need{qualify.ID, Settled})
 	for _, other := range siblings {
 		if other.Name != c.Name {
@@ -398,9 +396,9 @@ func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*p
 	return Need{bench.ID, Settled}
 }
 
-// confirm puts the decision on the first engine before those on the others, and
-// returns what the feature's own decision waits for: all of them. A confirmation
-// spends no launch unless the criteria passed on all engines before it.
+// confirm puts the decision on the first engine before those on the others, and returns
+// the needs of the feature's own decision: all of them. A confirmation makes no launch
+// unless the criteria passed on all engines before it.
 func (b *builder) confirm(decide Node, f *plans.Feature, needs []Need) []Need {
 	first := decide
 	first.ID, first.Kind = FirstID(f.Name), KindCriteria

@@ -35,7 +35,7 @@ func (b *builder) phase(ph *plans.Phase) {
 	if ph.Gate == nil {
 		end.Kind = KindPhase
 	}
-	// Each step waits for the one before it: people write them as a recipe.
+	// Each step waits for the previous one: people write them as a recipe.
 	before := entry
 	for _, s := range ph.Steps {
 		n := b.add(&Node{
@@ -67,9 +67,9 @@ func (b *builder) phase(ph *plans.Phase) {
 	b.add(end)
 }
 
-// byPriority orders the features of a phase by priority, each after the one that
-// it builds on: that one must be decided first, whatever their priorities say,
-// and what builds on the stack waits for all that stand before it.
+// byPriority orders a phase's features by priority, each after the one that it builds on:
+// that one must be decided first, whatever their priorities, and a feature that builds on
+// the stack waits for all before it.
 func byPriority(fs []*plans.Feature) []*plans.Feature {
 	sorted := append([]*plans.Feature(nil), fs...)
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Priority < sorted[j].Priority })

@@ -17,7 +17,7 @@ func (EmptyJournal) Waiver(string) *ledger.Waiver { return nil }
 
 func (EmptyJournal) Retracted() []*ledger.Decision { return nil }
 
-// Append refuses: nothing is decided without a state directory.
+// Append returns an error: nothing is decided without a state directory.
 func (EmptyJournal) Append(...*ledger.Record) error {
 	return errors.New("no state directory to record outcomes in")
 }

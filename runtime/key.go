@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Digest is the short name of anything that JSON can hold. Maps are written in
-// the order of their keys, so equal values have equal digests.
+// Digest is a short digest of any JSON-encodable values. Map keys are sorted, so equal
+// values have equal digests.
 func Digest(parts ...any) string {
 	data, err := json.Marshal(parts)
 	if err != nil {
@@ -22,13 +22,13 @@ func Digest(parts ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ShortID is a name for what has none of its own.
+// ShortID is an ID for something without a name.
 func ShortID(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
 	return hex.EncodeToString(sum[:5])
 }
 
-// FileName makes a file name of the ID of a launch or a node.
+// FileName is the file name for the ID of a launch or a node.
 func FileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -10,18 +10,16 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// overrule is what people decided over the heads of gates, as it holds at one
-// instant: a waiver that expires while an apply runs holds for all of it, so that
-// what unlocks does not depend on how fast launches were.
+// overrule is what people overrode, as of one instant: a waiver that expires during an
+// apply holds for all of it, so what unlocks does not depend on how fast launches were.
 type overrule struct {
 	graph   *Graph
 	journal Journal
 	now     time.Time
-	// kept are the phases whose gate is waived as it was decided last: what broke
-	// below it is not tried again, which would make another decision of the gate.
+	// kept are the phases whose gate is waived as last decided: what broke below it is
+	// not tried again, which would create another decision of the gate.
 	kept map[string]bool
-	// retracted are decisions about features that people withdrew, under whatever
-	// name.
+	// retracted are decisions about features that people withdrew, under any name.
 	retracted []*ledger.Decision
 }
 
@@ -39,12 +37,12 @@ func (r *Runner) overrule() *overrule {
 	return o
 }
 
-// Waivable reports whether a person may waive what a kind of node decides: what
-// unlocks other phases, with a gate or without. Not what is measured against: a
-// waiver makes no number count. Not what enters the stack either.
+// Waivable reports whether a person may waive the decisions of a kind of node: those that
+// unlock other phases, with a gate or without. Not those that measurements compare with,
+// as a waiver makes no number count, nor what enters the stack.
 func Waivable(k Kind) bool { return k == KindGate || k == KindPhase }
 
-// covers is the waiver that holds for a decision; nil when there is none.
+// covers is the waiver that holds for a decision; nil if there is none.
 func (o *overrule) covers(d *ledger.Decision) *ledger.Waiver {
 	if d == nil || !Waivable(Kind(d.Kind)) || d.Verdict.Unlocks() {
 		return nil
@@ -55,7 +53,7 @@ func (o *overrule) covers(d *ledger.Decision) *ledger.Waiver {
 	return nil
 }
 
-// bears is what a waiver means for a decision; no fact when nothing.
+// bears is a waiver's effect on a decision; no fact if there is none.
 func (o *overrule) bears(d *ledger.Decision) verdict.Reason {
 	if d == nil || !Waivable(Kind(d.Kind)) {
 		return verdict.Reason{}
@@ -63,9 +61,9 @@ func (o *overrule) bears(d *ledger.Decision) verdict.Reason {
 	return o.journal.Waiver(d.Node).Bears(d, o.now)
 }
 
-// bars says why the outcome of what n needs keeps n from ever running; empty when
-// it does not. What was withdrawn locks everything that rests on it, whatever it
-// needs of it, unless that decides alone: then it is decided, as invalid.
+// bars is why the outcome of a need of n keeps n from ever running; empty if it does not.
+// A withdrawn outcome locks everything that rests on it, whatever it needs, except a node
+// that only decides: then it is decided, as invalid.
 func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	if o.covers(d) != nil {
 		return verdict.Reason{}
@@ -86,7 +84,7 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	}
 	why := verdict.New(code.Outcome).On(need.On).Is(d.Verdict)
 	if d.Retraction != nil {
-		// The root cause; why it was retracted is with that.
+		// The root cause; why it was retracted is recorded there.
 		why = verdict.New(code.RetractedNode, verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
 	}
 	if waiver := o.bears(d); !waiver.IsZero() {
@@ -95,9 +93,9 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	return why
 }
 
-// choose is the function of that name, with what people decided. A node that
-// decides over what was withdrawn keeps the invalid outcome that says so; what did
-// not pass below a waived gate, or for a retracted feature, is kept as it is.
+// choose is Choose with people's overrides. A node that decides on a withdrawn outcome
+// keeps the invalid outcome that says so; what did not pass below a waived gate, or for a
+// retracted feature, is kept.
 func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 	c := choose(n, s.Previous, s.Keys, rerun)
 	previous := s.Previous
@@ -113,7 +111,7 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		return Choice{Redecide, verdict.New(code.OnRetracted), c.Attempt}
 	}
 	if (c.Action == Redecide || c.Because.Code == code.Relaxed) && n.Kind == KindBenchmark && o.shownWrong(n) {
-		// Whatever rules ask for, its launches would not count any more.
+		// Whatever rules need, its launches would no longer count.
 		return Choice{Action: Reuse, Because: verdict.New(code.ShownWrong), Attempt: previous.Attempt}
 	}
 	if c.Because.Code != code.RetryAfter {
@@ -123,13 +121,13 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		return Choice{Action: Reuse, Because: verdict.New(code.GateWaived), Attempt: previous.Attempt}
 	}
 	if (n.Kind == KindQualify || n.Kind == KindBenchmark) && n.Feature != "" && o.shownWrong(n) {
-		// An alternative that broke cannot win a feature that was retracted.
+		// An alternative that broke cannot win a retracted feature.
 		return Choice{Action: Reuse, Because: verdict.New(code.FeatureWasRetracted), Attempt: previous.Attempt}
 	}
 	return c
 }
 
-// chosen is what a run does with any node, as the step of another one asks for it.
+// chosen is what a run does with any node, for the step of another.
 func (o *overrule) chosen(s *Scope) func(n *Node, keys Keys) Choice {
 	return func(n *Node, keys Keys) Choice {
 		rerun := s.Rerun != nil && s.Rerun(n)
@@ -137,8 +135,8 @@ func (o *overrule) chosen(s *Scope) func(n *Node, keys Keys) Choice {
 	}
 }
 
-// retractedBefore is a decision, or what takes its place where a person retracted what
-// its launches show.
+// retractedBefore is a decision, or its replacement if a person retracted what its
+// launches show.
 func (o *overrule) retractedBefore(s *Scope, d *ledger.Decision) *ledger.Decision {
 	if again := staysRetracted(s, d, o.journal.History(s.Node.ID)); again != nil {
 		return again
@@ -149,10 +147,9 @@ func (o *overrule) retractedBefore(s *Scope, d *ledger.Decision) *ledger.Decisio
 	return d
 }
 
-// staysRetracted is the outcome of a node that was decided over launches of which a
-// person said that what they show is wrong: also when the measurement was changed
-// and changed back, and when more launches were added. Only who asks for the node
-// again gets another outcome from them. nil where d may stand.
+// staysRetracted is the outcome of a node decided on launches whose findings a person
+// called wrong: also if the measurement was changed and changed back, or more launches
+// were added. Only --rerun gets another outcome from them. nil if d may stand.
 func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *ledger.Decision {
 	if s.Asked() || d.Retraction != nil {
 		return nil
@@ -173,10 +170,9 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 	return nil
 }
 
-// retractedElsewhere is the outcome of a node that would pass by the launches with
-// which a person retracted a feature of another name: a feature that is renamed, or
-// written a second time, does not get rid of what was said of its launches. nil
-// where d may stand.
+// retractedElsewhere is the outcome of a node that would pass by launches with which a
+// person retracted a feature of another name: renaming a feature, or writing it a second
+// time, does not undo the retraction. nil if d may stand.
 func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Decision {
 	if s.Asked() || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
 		return nil
@@ -198,8 +194,8 @@ func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Deci
 	return nil
 }
 
-// measuredIn reports whether launches include those of the session that a decision
-// rested on: under another name a candidate is qualified again.
+// measuredIn reports whether launches include those of the session that a decision rested
+// on: under another name a candidate is qualified again.
 func measuredIn(launches []string, was *ledger.Decision) bool {
 	found := false
 	for _, id := range was.Launches {
@@ -213,11 +209,11 @@ func measuredIn(launches []string, was *ledger.Decision) bool {
 	return found
 }
 
-// QualifyLaunch begins the ID of a launch that qualifies.
+// QualifyLaunch is the prefix of a qualification launch's ID.
 const QualifyLaunch = "q-"
 
-// measured are the launches that numbers come from, where there are any: what is
-// qualified again is not measured again.
+// measured are the launches that numbers come from, if there are any: a repeated
+// qualification is not a repeated measurement.
 func measured(ids []string) []string {
 	numbers := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasPrefix(id, QualifyLaunch) })
 	if len(numbers) == 0 {
@@ -226,8 +222,8 @@ func measured(ids []string) []string {
 	return numbers
 }
 
-// decidesBy reports whether the candidate of a feature is on some of these
-// launches, whatever else was measured: another alternative again, for example.
+// decidesBy reports whether a feature's candidate is among these launches, whatever else
+// was measured, such as another alternative.
 func decidesBy(d *ledger.Decision, launches []string) bool {
 	for _, ev := range d.Evidence {
 		if d.Feature == "" || ev.Feature != d.Feature {
@@ -240,12 +236,12 @@ func decidesBy(d *ledger.Decision, launches []string) bool {
 	return false
 }
 
-// shownWrong reports whether a person retracted what the launches of a benchmark
-// showed: of the feature, or on its engine alone.
+// shownWrong reports whether a person retracted what the launches of a benchmark showed:
+// for the feature, or on its engine alone.
 func (o *overrule) shownWrong(n *Node) bool {
 	ids := []string{FeatureID(n.Feature), FirstID(n.Feature)}
 	if f := n.FeatureBlock; f != nil && f.Engine != "" {
-		ids[1] = FeatureID(f.Name) // what confirms it
+		ids[1] = FeatureID(f.Name) // its confirmation
 	}
 	return slices.ContainsFunc(ids, func(id string) bool { return o.journal.Latest(id).Retracted() })
 }

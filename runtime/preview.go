@@ -9,11 +9,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Foreseer is a step that can say what it will do before it does it.
+// Foreseer is a step that can say in advance what it will do.
 type Foreseer interface {
-	// Foresee is the outcome if all goes well, as far as later nodes read it,
-	// and the launches that are still to be made for it. It has a verdict only where
-	// that is certain.
+	// Foresee returns the outcome if all goes well, as far as later nodes read it, and
+	// the launches still to be made for it. It has a verdict only if that is certain.
 	Foresee(s *Scope) (*ledger.Decision, []PlannedLaunch, error)
 }
 
@@ -26,14 +25,16 @@ type PlannedLaunch struct {
 	Model   string `json:"model,omitempty"`
 	Work    string `json:"work,omitempty"`
 	Purpose string `json:"purpose"`
-	// Alone is set where no other launch of its node can be beside it.
+	// Alone is set if no other launch of its node can run beside it.
 	Alone bool `json:"alone,omitempty"`
-	// Paced is how long its levels take by the clock, however fast the engine is; seconds.
+	// Paced is how long its levels take by the clock, however fast the engine is;
+	// seconds.
 	Paced float64 `json:"paced_s,omitempty"`
-	// AtOnce is how many launches of its kind stand side by side; 0 for one that stands alone.
+	// AtOnce is how many launches of its kind run side by side; 0 for one that runs
+	// alone.
 	AtOnce int `json:"at_once,omitempty"`
-	// Sure is set where it is made in any case: others are only made while a rule
-	// can still be settled by them.
+	// Sure is set if it is made in any case: others are only made while they could still
+	// settle a rule.
 	Sure bool `json:"sure,omitempty"`
 }
 
@@ -41,22 +42,22 @@ type PlannedLaunch struct {
 type Planned struct {
 	Node *Node
 	Choice
-	// Verdict is the recorded one when it is reused, and otherwise what is certain
-	// to come out.
+	// Verdict is the recorded one if it is reused, and otherwise the certain outcome, if
+	// any.
 	Verdict verdict.Verdict
-	// If is set when it depends on outcomes that do not exist yet.
+	// If is set if it depends on outcomes that do not exist yet.
 	If string
-	// Locked is the root cause when it cannot run.
+	// Locked is the root cause if it cannot run.
 	Locked verdict.Reason
-	// Overruled is what a waiver of the gate means for its recorded verdict.
+	// Overruled is the effect of a waiver of the gate on its recorded verdict.
 	Overruled verdict.Reason
 	Launches  []PlannedLaunch
-	// Notes say what the launches can show.
+	// Notes are what the launches can show.
 	Notes []verdict.Reason
 }
 
-// Preview says what an apply would do with each node, in order, assuming that
-// everything that is still to be decided passes where it can. It changes nothing.
+// Preview returns what an apply would do with each node, in order, assuming that
+// everything undecided passes if it can. It changes nothing.
 func (r *Runner) Preview() ([]Planned, error) {
 	p := &preview{runner: r, overrule: r.overrule(), outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{}}
 	var out []Planned
@@ -77,7 +78,7 @@ type preview struct {
 	locked   map[string]verdict.Reason
 	// open nodes have an assumed outcome.
 	open map[string]bool
-	// foreseen is what steps have found out.
+	// foreseen caches what steps found out.
 	foreseen sync.Map
 }
 
@@ -89,7 +90,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 			p.locked[n.ID] = why
 			return out, nil
 		}
-		// Confirmations hang on more than their phase does.
+		// Confirmations depend on more than their phase does.
 		if criteria := p.kind(need.On) == KindCriteria; p.open[need.On] && need.Mode != Settled && (out.If == "" || criteria) {
 			out.If = p.condition(need)
 		}
@@ -146,7 +147,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 	return out, nil
 }
 
-// condition says on what a node depends that is still open.
+// condition is an open node that a node depends on.
 func (p *preview) condition(need Need) string {
 	on := need.On
 	if p.kind(on) == KindCriteria && on == FirstID(p.runner.Graph.Node(on).Feature) {

@@ -18,15 +18,15 @@ import (
 
 // Journal keeps outcomes durably. Append returns when they are safe.
 type Journal interface {
-	// Latest is the newest recorded outcome of a node; nil when there is none.
+	// Latest is the newest recorded outcome of a node; nil if there is none.
 	Latest(node string) *ledger.Decision
 	// History is every recorded outcome of a node, oldest first.
 	History(node string) []*ledger.Decision
-	// Waiver is the newest waiver of a gate, whether or not it covers what was
-	// decided last; nil when there is none.
+	// Waiver is the newest waiver of a gate, whether or not it covers the latest
+	// decision; nil if there is none.
 	Waiver(node string) *ledger.Waiver
-	// Retracted is every decision about a feature that a person withdrew, also about
-	// those that the plan does not have any more.
+	// Retracted is every decision about a feature that a person withdrew, including
+	// features that the plan no longer has.
 	Retracted() []*ledger.Decision
 	Append(records ...*ledger.Record) error
 }
@@ -45,49 +45,48 @@ type Runner struct {
 	Plan    *plans.Plan
 	Graph   *Graph
 	Journal Journal
-	// Step makes the step of a node.
+	// Step returns the step of a node.
 	Step func(*Node) (Step, error)
-	// Observe receives progress from the scheduling goroutine and from steps'
-	// own, so it must be safe to call from several at once.
+	// Observe receives progress from the scheduling goroutine and from steps' own, so it
+	// must be safe for concurrent use.
 	Observe func(Event)
 	// Rerun forces a node to be decided again.
 	Rerun func(*Node) bool
-	// Target are the nodes that are run; nil runs all. Of the others, what is recorded
-	// is kept where it still holds.
+	// Target are the nodes to run; nil runs all. For the others, recorded outcomes are
+	// kept if they still hold.
 	Target func(*Node) bool
 	// Run is the run's ID.
 	Run string
-	// Parallel bounds nodes that run at once; zero is defaultParallel.
-	// Host nodes run one at a time whatever it is.
+	// Parallel limits nodes that run at once; zero is defaultParallel. Host nodes always
+	// run one at a time.
 	Parallel int
-	// Hard is handed to steps; see Scope.Hard.
+	// Hard is passed to steps; see Scope.Hard.
 	Hard context.Context
 	// Now is the clock; nil is the wall clock.
 	Now func() time.Time
 }
 
-// Result is how a run ended.
+// Result is the outcome of a run.
 type Result struct {
 	// Outcomes by node, recorded or new.
 	Outcomes map[string]*ledger.Decision
-	// Reused says which of them were kept from before.
+	// Reused marks those kept from before.
 	Reused map[string]bool
 	// Locked names each node that was not run, with the root cause.
 	Locked map[string]verdict.Reason
-	// Waived are the waivers by which what comes after a gate went on, and
-	// Overruled what a waiver means for each gate that has one and did not pass,
-	// for people.
+	// Waived are the waivers that let later phases proceed after a gate, and Overruled
+	// the effect of a waiver on each gate that has one and did not pass, for people.
 	Waived    map[string]*ledger.Waiver
 	Overruled map[string]verdict.Reason
 	// Target is the Runner's.
 	Target func(*Node) bool
-	// Interrupted is set when the context was cancelled before the end.
+	// Interrupted is set if the context was cancelled before the end.
 	Interrupted bool
 }
 
-// defaultParallel nodes decide at once. Those that use the machine under test go
-// one at a time whatever it is; the others only think, and the more of them end
-// together, the more share one fsync.
+// defaultParallel nodes decide at once. Those that use the machine under test always run
+// one at a time; the others only compute, and the more of them end together, the more
+// share one fsync.
 const defaultParallel = 64
 
 type state int
@@ -121,15 +120,15 @@ type execution struct {
 	done       chan *finished
 	result     *Result
 	ctx        context.Context
-	// outcomes and locks mirror result for steps, which read from their own
-	// goroutines; only this one writes.
+	// outcomes and locks mirror result for steps, which read from their own goroutines;
+	// only this one writes.
 	outcomes, locks sync.Map
 	overrule        *overrule
 	fatal           error
 }
 
-// Execute runs the graph to its end. An error is a journal that cannot be
-// written or a mistake in mxflow; everything else is an outcome.
+// Execute runs the graph to its end. An error is a journal that cannot be written or a
+// bug in mxflow; everything else is an outcome.
 func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 	if r.Now == nil {
 		r.Now = time.Now
@@ -195,8 +194,8 @@ func (e *execution) push(n *Node) {
 	}
 }
 
-// pop takes the next node that may run now; nil when none may. Nodes that only
-// decide come first: they take no time and may lock what would.
+// pop takes the next node that may run now; nil if none may. Nodes that only decide come
+// first: they take no time and may lock others.
 func (e *execution) pop() *Node {
 	if len(e.ready) > 0 && e.running < e.Parallel {
 		return heap.Pop(&e.ready).(*Node)
@@ -215,8 +214,8 @@ func (e *execution) start(n *Node) {
 		return
 	}
 	s := e.scope(n)
-	// Nothing else starts meanwhile: what is prepared is what nodes that use the
-	// machine start from, and they go one at a time.
+	// Nothing else starts meanwhile: this prepares what nodes that use the machine start
+	// from, and they run one at a time.
 	var unprepared error
 	left := e.leftOut(n)
 	if p, ok := step.(Preparer); ok && left.IsZero() {
@@ -240,7 +239,7 @@ func (e *execution) start(n *Node) {
 		step = e.overrule.instead(n, s, step)
 	}
 	if unprepared != nil && s.Action == Reuse {
-		// It is not known whether what was decided still holds.
+		// It is unknown whether the earlier decision still holds.
 		s.Choice = Choice{Measure, verdict.New(code.NotPrepared), s.Previous.Attempt + 1}
 	}
 	if s.Action == Reuse {
@@ -269,8 +268,8 @@ func (e *execution) start(n *Node) {
 	}()
 }
 
-// scope is what a step sees. It may be read from the step's own goroutine while
-// this one continues, so lookups go through maps made for that.
+// scope is what a step sees. It may be read from the step's own goroutine while this one
+// continues, so lookups use maps made for that.
 func (e *execution) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: e.Plan, Node: n, Run: e.Run, Previous: e.Journal.Latest(n.ID),
@@ -290,7 +289,7 @@ func (e *execution) scope(n *Node) *Scope {
 	return s
 }
 
-// end marks a node as ended and looks at what waited for it.
+// end marks a node as ended and processes its dependents.
 func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float64) {
 	e.state[n.ID] = ended
 	e.result.Outcomes[n.ID] = d
@@ -310,7 +309,7 @@ func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float6
 	e.release(n)
 }
 
-// release lets dependents of a settled node go, or locks them.
+// release starts dependents of a settled node, or locks them.
 func (e *execution) release(n *Node) {
 	for _, d := range e.dependents[n.ID] {
 		if e.state[d.ID] != waiting {
@@ -326,7 +325,7 @@ func (e *execution) release(n *Node) {
 	}
 }
 
-// barred says why d can never run now that n has settled; empty when it may.
+// barred is why d can never run now that n has settled; empty if it may.
 func (e *execution) barred(d, n *Node) verdict.Reason {
 	for _, need := range d.Needs {
 		if need.On != n.ID {
@@ -345,8 +344,8 @@ func (e *execution) barred(d, n *Node) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// lock settles a node that can never run, with the root cause and not the last
-// link of the chain.
+// lock settles a node that can never run, with the root cause and not the last link of
+// the chain.
 func (e *execution) lock(n *Node, why verdict.Reason) {
 	e.state[n.ID] = locked
 	e.result.Locked[n.ID] = why
@@ -363,8 +362,8 @@ func (e *execution) emit(ev Event) {
 	e.Observe(ev)
 }
 
-// collect records everything that has finished by now in one append, so that
-// outcomes that end together share one fsync, and only then lets dependents go.
+// collect records everything finished by now in one append, so outcomes that end together
+// share one fsync, and only then releases dependents.
 func (e *execution) collect(first *finished) {
 	batch := []*finished{first}
 	for {
@@ -409,7 +408,7 @@ func (e *execution) interrupted(f *finished) bool {
 	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
 }
 
-// name says of a decision what it is about and what it rests on.
+// name adds to a decision what it is about and what it rests on.
 func (s *Scope) name(d *ledger.Decision) {
 	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
 	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
@@ -438,14 +437,14 @@ func (e *execution) complete(f *finished) {
 	f.decision = d
 	d.ClaimKey = s.Keys.Claim
 	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
-		// What rests on it continues resting on the attempt that decided it.
+		// Decisions on it continue to rest on the attempt that decided it.
 		d.Of = s.Previous.DecidedBy()
 	}
 	d.Seconds = f.seconds
 }
 
-// queue is a heap of nodes by their order, so that of two ready nodes the one
-// that the plan puts first runs first.
+// queue is a heap of nodes by order, so among ready nodes the first in the plan runs
+// first.
 type queue []*Node
 
 func (q queue) Len() int           { return len(q) }

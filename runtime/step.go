@@ -14,43 +14,43 @@ import (
 
 // Step decides one node.
 type Step interface {
-	// Keys says what the outcome rests on, given what is decided so far.
-	// ErrUndecided means that it depends on something that is not decided yet.
+	// Keys returns what the outcome rests on, given what is decided so far. ErrUndecided
+	// means that it depends on something undecided.
 	Keys(s *Scope) (Keys, error)
-	// Run decides. A verdict of fail is a value; an error means that the step
-	// itself broke and becomes the verdict error. When ctx is cancelled it
-	// cleans up and returns ctx's error, and nothing is recorded.
+	// Run decides. A verdict of fail is a value; an error means that the step itself
+	// broke and becomes the verdict error. If ctx is cancelled it cleans up and returns
+	// ctx's error, and nothing is recorded.
 	Run(ctx context.Context, s *Scope) (*ledger.Decision, error)
 }
 
-// Preparer is a Step whose keys rest on what an apply has to bring here first,
-// such as an image. A preview of an apply prepares nothing.
+// Preparer is a Step whose keys rest on something that an apply must fetch first, such as
+// an image. A preview prepares nothing.
 type Preparer interface {
 	// Prepare comes before Keys. An error becomes the node's verdict error.
 	Prepare(ctx context.Context, s *Scope) error
 }
 
-// ErrUndecided is returned by Keys when the answer depends on an outcome that
-// does not exist yet: which features were accepted, for example.
+// ErrUndecided is returned by Keys if the answer depends on an outcome that does not
+// exist yet: which features were accepted, for example.
 var ErrUndecided = errors.New("depends on undecided nodes")
 
-// Keys say what an outcome rests on.
+// Keys identify what an outcome rests on.
 type Keys struct {
 	// Measure covers everything that the measurement depends on: while it is
 	// unchanged, launches are reused.
 	Measure string
-	// Decide covers rules and thresholds: when only it changes, the node is
-	// decided again from what is stored.
+	// Decide covers rules and thresholds: if only it changes, the node is decided again
+	// from stored data.
 	Decide string
-	// Claim covers what is held against the outcome and decides nothing of it: when
-	// only it changes, the outcome stays that of the attempt before.
+	// Claim covers what is compared with the outcome without affecting it: if only it
+	// changes, the outcome stays that of the previous attempt.
 	Claim string
-	// Fresh says why what was measured may not decide by the changed rules, so that it
-	// is measured again: it is part of no key.
+	// Fresh is why the measurements may not decide by the changed rules, so they are
+	// repeated: part of no key.
 	Fresh verdict.Reason
-	// Again says why what follows from the same keys may now be another outcome; part of no key.
+	// Again is why the same keys may now have another outcome; part of no key.
 	Again verdict.Reason
-	// Why says what in the world changed, where the step can tell: it is added to
+	// Why is what changed in the environment, if the step can tell: it is added to
 	// "measurement changed", and is part of no key.
 	Why verdict.Reason
 }
@@ -70,7 +70,7 @@ const (
 // Choice is an action and why it was chosen.
 type Choice struct {
 	Action Action
-	// Because is code.First, code.RulesChanged, code.RetryAfter and their like.
+	// Because is code.First, code.RulesChanged, code.RetryAfter and the like.
 	Because verdict.Reason
 	Attempt int
 }
@@ -78,12 +78,11 @@ type Choice struct {
 // Asked reports whether a person asked for the node again.
 func (c Choice) Asked() bool { return c.Because.Code == code.Rerun }
 
-// choose compares a node's recorded outcome with its keys of today. pass, fail
-// and inconclusive are kept; error and invalid are tried again as a new attempt,
-// unless they only follow from another outcome that is itself kept. A command
-// that failed is tried again too: what it reads cannot be known, and may have
-// been fixed. What a matrix rests on is known. What a person retracted stays so
-// until it is measured again.
+// choose compares a node's recorded outcome with its present keys. pass, fail and
+// inconclusive are kept; error and invalid are tried again as a new attempt, unless they
+// only follow from another outcome that is itself kept. A command that failed is tried
+// again too: what it reads is unknown, and may have been fixed. What a matrix rests on is
+// known. What a person retracted stays so until it is measured again.
 func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
 	if DecidesAlone(n.Kind) {
@@ -124,7 +123,7 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	}
 }
 
-// because is why something runs, with what a step can add to it.
+// because is why something runs, with the step's addition.
 func because(what code.Code, why verdict.Reason) verdict.Reason {
 	if why.IsZero() {
 		return verdict.New(what)
@@ -132,8 +131,8 @@ func because(what code.Code, why verdict.Reason) verdict.Reason {
 	return verdict.New(what).From(why)
 }
 
-// DecidesAlone reports whether nodes of a kind follow from recorded evidence alone:
-// their outcome can be withdrawn and made again without measuring.
+// DecidesAlone reports whether nodes of a kind follow from recorded evidence alone: their
+// outcome can be withdrawn and made again without measuring.
 func DecidesAlone(k Kind) bool {
 	switch k {
 	case KindFeature, KindCriteria, KindGate, KindPhase:
@@ -155,7 +154,7 @@ type Scope struct {
 	// Outcome looks up the outcome of a node in this run, recorded or new; nil
 	// while undecided or locked.
 	Outcome func(id string) *ledger.Decision
-	// LockedBy says why a node is locked; no fact when it is not.
+	// LockedBy is why a node is locked; no fact if it is not.
 	LockedBy func(id string) verdict.Reason
 	// Chosen is what this run does with another node, given its keys; nil outside
 	// of runs.
@@ -165,27 +164,26 @@ type Scope struct {
 	Assumed func(id string) bool
 	// Emit reports progress; never blocks for long.
 	Emit func(Event)
-	// Rerun says which nodes a person wants to be decided again; nil for none.
+	// Rerun selects the nodes that a person wants to be decided again; nil for none.
 	Rerun func(*Node) bool
-	// Context ends when the run is to end in order; nil outside of runs.
+	// Context ends when the run is to end gracefully; nil outside of runs.
 	Context context.Context
-	// Known is what the node's step has found out about the world, so that its keys and
-	// its launches speak of the same; nil where nothing is remembered.
+	// Known is what the node's step found out about its environment, so its keys and its
+	// launches refer to the same state; nil if nothing is cached.
 	Known *sync.Map
-	// Foreseen keeps what steps have found out while they are only asked what they
-	// would do, and nothing changes under them; nil in a run.
+	// Foreseen caches what steps found out while they are only asked what they would do,
+	// and nothing changes; nil in a run.
 	Foreseen *sync.Map
-	// Hard is cancelled when even stopping in order takes too long for the
-	// person who waits: a second Ctrl-C.
+	// Hard is cancelled when the person cannot wait for a graceful end: a second Ctrl-C.
 	Hard context.Context
 }
 
-// patience is how long a question about a repository may take.
+// patience bounds a query to a repository.
 const patience = 2 * time.Minute
 
-// Ask answers a question about the world once for each node, so that its keys and
-// its launches speak of the same state, whatever other nodes do meanwhile: an
-// answer, or the problem with it. Where the scope remembers nothing it is asked again.
+// Ask answers a question about the environment once per node, so its keys and its
+// launches refer to the same state, whatever other nodes do meanwhile: an answer, or the
+// problem with it. If the scope caches nothing it is asked again.
 func Ask[T any](s *Scope, question string, find func(context.Context) (T, error)) (answer T, problem string) {
 	type found struct {
 		answer  T
@@ -212,8 +210,7 @@ func Ask[T any](s *Scope, question string, find func(context.Context) (T, error)
 	return f.answer, f.problem
 }
 
-// ContextOf ends when the run ends; where there is none, with a person's second
-// Ctrl-C.
+// ContextOf ends when the run ends or, outside of runs, with a person's second Ctrl-C.
 func ContextOf(s *Scope) context.Context {
 	switch {
 	case s == nil:

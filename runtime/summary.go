@@ -8,24 +8,24 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Row is one line of the table that a run ends with.
+// Row is one line of the table at the end of a run.
 type Row struct {
 	Node     *Node
 	Decision *ledger.Decision
 	Reused   bool
 	// Locked is the root cause of a node that was not run.
 	Locked verdict.Reason
-	// Waived is set where what comes after the gate went on although it did not
-	// pass; Overruled is what a waiver means for the verdict, also one that does
-	// not cover it.
+	// Waived is set if later phases proceeded after the gate although it did not pass;
+	// Overruled is the effect of a waiver on the verdict, including one that does not
+	// cover it.
 	Waived    bool
 	Overruled verdict.Reason
 }
 
-// Summary is how a run came out.
+// Summary is the outcome of a run.
 type Summary struct {
-	// Verdict is the worst of all gates that were evaluated, and of what kept
-	// gates from being evaluated. Locked work never improves it.
+	// Verdict is the worst of all evaluated gates, and of what kept gates from being
+	// evaluated. Locked work never improves it.
 	Verdict verdict.Verdict
 	Rows    []Row
 }
@@ -33,15 +33,15 @@ type Summary struct {
 // isGate reports whether a node is the end of a phase.
 func isGate(n *Node) bool { return n.Kind == KindGate || n.Kind == KindPhase }
 
-// Summarise joins a result. A baseline that is not qualified keeps every gate
-// from being evaluated, so it counts as one. Where a gate was left out, all that a
-// person named counts in its place.
+// Summarise joins a result. A baseline that is not qualified keeps every gate from being
+// evaluated, so it counts as one. If a gate was left out, everything that a person named
+// counts in its place.
 func Summarise(g *Graph, r *Result) Summary {
 	var s Summary
 	var vs []verdict.Verdict
 	leftOut := slices.ContainsFunc(g.Nodes, func(n *Node) bool { return isGate(n) && r.Locked[n.ID].Code == code.NotTargeted })
 	if leftOut {
-		// Nothing says that these gates pass.
+		// Nothing shows that these gates pass.
 		vs = append(vs, verdict.Inconclusive)
 	}
 	for _, n := range g.Nodes {

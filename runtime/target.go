@@ -5,8 +5,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// TargetNodes are the nodes that a person names, as in RerunNodes, and all that they
-// depend on; nil where nothing is named, which leaves nothing out. The second result
+// TargetNodes are the nodes that a person names, as in RerunNodes, with all their
+// dependencies; nil if nothing is named, which leaves nothing out. The second result
 // lists names that match nothing.
 func TargetNodes(g *Graph, names []string) (func(*Node) bool, []string) {
 	if len(names) == 0 {
@@ -28,13 +28,14 @@ func TargetNodes(g *Graph, names []string) (func(*Node) bool, []string) {
 	return func(n *Node) bool { return chosen[n.ID] }, unknown
 }
 
-// onlyAfter reports whether n waits for another node and does not rest on it: a
-// benchmark waits for its siblings' qualifications, to know who shares its session.
+// onlyAfter reports whether n waits for another node without resting on it: a benchmark
+// waits for its siblings' qualifications, to know which share its session.
 func (n *Node) onlyAfter(other *Node) bool {
 	return n.Kind == KindBenchmark && other.Kind == KindQualify && other.ID != BaselineID && other.FeatureBlock.Name != n.FeatureBlock.Name
 }
 
-// leftOut says that a node is not run, since a person named others; no fact where it is.
+// leftOut is the reason that a node is not run because a person named others; no fact if
+// it is run.
 func (r *Runner) leftOut(n *Node) verdict.Reason {
 	if r.Target == nil || r.Target(n) {
 		return verdict.Reason{}
@@ -56,9 +57,9 @@ func (r *Runner) lockedBy(locked func(id string) verdict.Reason, outcome func(id
 	}
 }
 
-// RerunNodes forces the nodes that a person names: "all", a node's address, a
-// feature, one of its alternatives or confirmations, or a phase, each with
-// everything in it. The second result lists names that match nothing.
+// RerunNodes forces the nodes that a person names: "all", a node's address, a feature,
+// one of its alternatives or confirmations, or a phase, each with everything in it. The
+// second result lists names that match nothing.
 func RerunNodes(g *Graph, names []string) (func(*Node) bool, []string) {
 	chosen, unknown := namedNodes(g, names)
 	return func(n *Node) bool { return chosen[n.ID] }, unknown
@@ -80,8 +81,8 @@ func namedNodes(g *Graph, names []string) (chosen map[string]bool, unknown []str
 	return chosen, unknown
 }
 
-// named reports whether a name stands for a node. What the baseline has none of, a
-// phase and a feature, no name stands for, nor does an empty one for anything.
+// named reports whether a name matches a node. No name matches the phase and feature that
+// the baseline lacks, and an empty name matches nothing.
 func named(n *Node, name string) bool {
 	switch {
 	case name == "":

@@ -8,8 +8,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// underStack reports whether n was measured on top of another feature because
-// that was accepted: then it rests on that although it only waited for it.
+// underStack reports whether n was measured on top of another feature because that was
+// accepted: then it rests on that although it only waited for it.
 func underStack(n, on *Node, d *ledger.Decision) bool {
 	if on == nil || on.Kind != KindFeature || on.Feature == n.Feature || Waivable(n.Kind) {
 		return false
@@ -17,7 +17,7 @@ func underStack(n, on *Node, d *ledger.Decision) bool {
 	return d.Accepted || d.Retraction != nil && d.Retraction.Accepted
 }
 
-// rests reports whether the outcome of n rests on d, that of what it needs.
+// rests reports whether the outcome of n rests on d, the outcome of a need.
 func rests(n *Node, need Need, on *Node, d *ledger.Decision) bool {
 	switch {
 	case need.Mode != Settled:
@@ -31,9 +31,9 @@ func rests(n *Node, need Need, on *Node, d *ledger.Decision) bool {
 	return DecidesAlone(n.Kind)
 }
 
-// Dependents are the nodes with an outcome that rests, directly or not, on that of
-// the node: in the order of the graph, with what only locks (steps and
-// measurements) among them. latest is the newest decision about a node, or nil.
+// Dependents are the nodes with an outcome that rests, directly or not, on that of the
+// node, in graph order, including those that are only locked by it (steps and
+// measurements). latest is the newest decision about a node, or nil.
 func (g *Graph) Dependents(id string, latest func(id string) *ledger.Decision) []*Node {
 	on := map[string]bool{id: true}
 	var out []*Node
@@ -52,8 +52,8 @@ func (g *Graph) Dependents(id string, latest func(id string) *ledger.Decision) [
 	return out
 }
 
-// withdrawnBelow is the withdrawn outcome that a deciding node rests on; nil when
-// there is none.
+// withdrawnBelow is the withdrawn outcome that a deciding node rests on; nil if there is
+// none.
 func withdrawnBelow(n *Node, o *overrule, outcome func(id string) *ledger.Decision) *ledger.Decision {
 	if !DecidesAlone(n.Kind) {
 		return nil
@@ -83,9 +83,9 @@ func sameRetraction(a, b *ledger.Retraction) bool {
 	return a != nil && b != nil && a.Node == b.Node && a.Reason == b.Reason && a.By == b.By
 }
 
-// instead is what a node runs: its step, or, where it would decide over an
-// outcome that was withdrawn, the finding that it must not. A gate reads
-// measurements that nobody withdrew, and would pass by them.
+// instead is what a node runs: its step or, if it would decide on a withdrawn outcome,
+// the finding that it must not. A gate reads measurements that nobody withdrew, and would
+// pass by them.
 func (o *overrule) instead(n *Node, s *Scope, step Step) Step {
 	if by := withdrawnBelow(n, o, s.Outcome); by != nil {
 		return withdrawn{step, by}

@@ -36,7 +36,7 @@ type Value struct {
 	Value              float64
 }
 
-// Address is as rules have it: "chat.tg", "chat.itl.p99".
+// Address is the form used in rules: "chat.tg", "chat.itl.p99".
 func (v Value) Address() string {
 	address := v.Cell + "." + v.Metric
 	if v.Stat != "median" && v.Stat != "mean" {
@@ -45,7 +45,7 @@ func (v Value) Address() string {
 	return address
 }
 
-// Formats are the names of all formats that are one stream of text, with what writes them.
+// Formats maps the formats that are one stream of text to their writers.
 var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat, "prometheus": prometheus, "otel": otlp}
 
 // Launches are the measured launches that count, oldest first, of one variant if it is
@@ -95,11 +95,10 @@ func Launches(st *store.Store, variant string) ([]Launch, error) {
 	return all, nil
 }
 
-// digits are all that a number has, as every tool reads them.
+// digits formats a number with all its digits, readable by every tool.
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// writeCSV has a row for each launch and a column for each number, empty where a launch does
-// not have it.
+// writeCSV writes a row per launch and a column per number, empty if a launch lacks it.
 func writeCSV(w io.Writer, launches []Launch) error {
 	head := []string{"time", "plan", "run", "session", "launch", "variant", "engine"}
 	columns := map[string]int{}
@@ -123,9 +122,9 @@ func writeCSV(w io.Writer, launches []Launch) error {
 	return out.WriteAll(rows)
 }
 
-// benchstat is the text of Go benchmarks: a line for each launch and cell, each with all its
-// numbers. Launches of different sessions were not interleaved, so the session is in
-// the configuration, by which benchstat keeps tables apart.
+// benchstat writes Go benchmark text: a line per launch and cell, with all its numbers.
+// Launches of different sessions were not interleaved, so the session is in the
+// configuration, by which benchstat separates tables.
 func benchstat(w io.Writer, launches []Launch) error {
 	var b strings.Builder
 	units := map[string]measure.Better{}
@@ -174,7 +173,7 @@ func benchstat(w io.Writer, launches []Launch) error {
 	return err
 }
 
-// oneWord is a name as a benchmark's may have it: no space, and no slash.
+// oneWord is a name in the form of a benchmark's: no space, and no slash.
 func oneWord(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '/' {
@@ -184,8 +183,8 @@ func oneWord(name string) string {
 	}, name)
 }
 
-// prometheus is OpenMetrics text: for each variant the means of its newest session, as
-// gauges. They have no time: whoever scrapes says when.
+// prometheus writes OpenMetrics text: for each variant the means of its newest session,
+// as gauges. They have no timestamps: the scraper sets them.
 func prometheus(w io.Writer, launches []Launch) error {
 	newest := map[string]string{}
 	for _, l := range launches {
@@ -239,8 +238,8 @@ func label(value string) string {
 	return `"` + labelEscapes.Replace(strings.ToValidUTF8(value, "�")) + `"`
 }
 
-// otlp is the JSON of an OpenTelemetry ExportMetricsServiceRequest: a gauge for each metric,
-// a point for each launch. A collector takes it at /v1/metrics.
+// otlp writes an OpenTelemetry ExportMetricsServiceRequest as JSON: a gauge per metric, a
+// point per launch. A collector accepts it at /v1/metrics.
 func otlp(w io.Writer, launches []Launch) error {
 	type object = map[string]any
 	attribute := func(key, value string) object {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// MLflow writes a file store, as mlflow ui --backend-store-uri DIR reads it: an experiment
-// for each plan, a run for each variant and session, with a step for each launch. It
-// writes into a new folder only.
+// MLflow writes a file store for mlflow ui --backend-store-uri DIR: an experiment per
+// plan, a run per variant and session, with a step per launch. It only writes into a new
+// folder.
 func MLflow(dir string, launches []Launch) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fmt.Errorf("--out %s must be a new folder: %w", dir, err)
@@ -82,13 +82,13 @@ func MLflow(dir string, launches []Launch) error {
 
 func ended(l Launch) time.Time { return l.Started.Add(time.Duration(l.Seconds * float64(time.Second))) }
 
-// number is the id of an experiment, which MLflow has as digits.
+// number is the ID of an experiment, which in MLflow is digits.
 func number(plan string) string {
 	sum := sha256.Sum256([]byte(plan))
 	return fmt.Sprintf("%d", uint64(sum[0])<<40|uint64(sum[1])<<32|uint64(sum[2])<<24|uint64(sum[3])<<16|uint64(sum[4])<<8|uint64(sum[5])|1<<47)
 }
 
-// fileName is a name as MLflow takes it for a metric, which is a file.
+// fileName is a metric name that MLflow accepts, which is a file name.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. ", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// check reports what is wrong with a record by itself.
+// check reports what is wrong with a record on its own.
 func (r *Record) check() error {
 	set := []string{}
 	for _, p := range []struct {
@@ -95,7 +95,7 @@ func (d *Decision) check() error {
 	return d.Retraction.check(d)
 }
 
-// checkChoice checks what a feature's decision holds beside its own rules.
+// checkChoice checks the parts of a feature's decision besides its own rules.
 func (d *Decision) checkChoice() error {
 	chosen := ""
 	for _, a := range d.Alternatives {
@@ -123,7 +123,7 @@ func unknown(what, got string, known ...string) error {
 	return fmt.Errorf("has unknown %s %q; expected one of %s", what, got, strings.Join(known, ", "))
 }
 
-// history is what earlier records forbid later ones.
+// history is the state of earlier records that constrains later ones.
 type history struct {
 	newest map[string]*Decision // of each node
 	// retracted are the newest decisions of nodes that people retracted.
@@ -131,9 +131,9 @@ type history struct {
 	launches  map[string]bool
 	started   map[string]bool
 	ended     map[string]bool
-	// milestones are the names that were given.
+	// milestones are the names in use.
 	milestones map[string]bool
-	// drawn are those of each run.
+	// drawn are each run's draws.
 	drawn map[string]*drawn
 }
 
@@ -141,8 +141,8 @@ func newHistory() *history {
 	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*drawn{}}
 }
 
-// add checks a record against itself and those before it, and remembers it.
-// The returned function forgets it again.
+// add checks a record against itself and earlier ones, and remembers it. The returned
+// function undoes that.
 func (h *history) add(r *Record) (undo func(), err error) {
 	if err := r.check(); err != nil {
 		return nil, err

@@ -12,24 +12,24 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// checkpoint is how large the ledger once was and the root it then had.
+// checkpoint is an earlier size of the ledger and its root.
 type checkpoint struct {
 	size int64 // leaves, header included
 	root tlog.Hash
 	text []byte // of the file, with its signature
 }
 
-// checkpointPath is where the checkpoint of the ledger at path lies.
+// checkpointPath is the path of the checkpoint for the ledger at path.
 func checkpointPath(path string) string { return path + ".checkpoint" }
 
-// formatCheckpoint is the text that a checkpoint file holds: the format's name,
-// the number of leaves and the root, each on a line.
+// formatCheckpoint is the text of a checkpoint file: the format's name, the number of
+// leaves and the root, each on a line.
 func formatCheckpoint(size int64, root tlog.Hash) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", header, size, root)
 }
 
-// parseCheckpoint reads what formatCheckpoint wrote. Lines after the third are
-// left to signatures.
+// parseCheckpoint reads what formatCheckpoint wrote. Lines after the third are for
+// signatures.
 func parseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
 	lines := strings.SplitN(text, "\n", 4)
 	if len(lines) < 4 {
@@ -49,8 +49,8 @@ func parseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
 	return size, root, nil
 }
 
-// readCheckpoint returns nil when there is none. A crash may leave the file
-// empty or full of NUL bytes, which is none too.
+// readCheckpoint returns nil if there is none. A crash may leave the file empty or full
+// of NUL bytes, which counts as none.
 func readCheckpoint(path string) (*checkpoint, error) {
 	at := checkpointPath(path)
 	text, err := os.ReadFile(at)
@@ -67,8 +67,8 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	return &checkpoint{size, root, text}, nil
 }
 
-// writeCheckpoint replaces the checkpoint and makes it durable: where one with a
-// signature was lost in a crash, nobody could tell that nothing was cut off.
+// writeCheckpoint replaces the checkpoint and makes it durable: if a crash lost a signed
+// one, nobody could tell that nothing was cut off.
 func writeCheckpoint(path string, text []byte) error {
 	aside, err := os.OpenFile(checkpointPath(path)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -86,15 +86,15 @@ func writeCheckpoint(path string, text []byte) error {
 
 // Signer signs checkpoints as signed notes (golang.org/x/mod/sumdb/note).
 type Signer interface {
-	// Sign is the text, which ends with a newline, with a signature below.
+	// Sign returns the text, which ends with a newline, followed by a signature.
 	Sign(text []byte) ([]byte, error)
-	// Verify is the text of what this signer signed.
+	// Verify returns the text that this signer signed.
 	Verify(signed []byte) ([]byte, error)
-	// PublicKey is what others verify with.
+	// PublicKey is the key to verify with.
 	PublicKey() string
 }
 
-// compare reports whether the ledger that was read still holds all that the
+// compare reports whether the ledger that was read still holds everything that the
 // checkpoint has seen.
 func (c *checkpoint) compare(path string, s *scanned) error {
 	if c == nil {
@@ -119,7 +119,7 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	return nil
 }
 
-// count words a number of leaves, the header among them, as records.
+// count formats a number of leaves, header included, as records.
 func count(leaves int64) string {
 	switch n := leaves - 1; n {
 	case -1:

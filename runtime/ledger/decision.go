@@ -15,38 +15,38 @@ type Decision struct {
 	Kind    string `json:"kind"`
 	Phase   string `json:"phase,omitempty"`
 	Feature string `json:"feature,omitempty"`
-	// MeasureKey and DecisionKey say what the outcome rests on: while both are
-	// unchanged the outcome is kept; when only the second changes it is decided
-	// again from stored launches.
+	// MeasureKey and DecisionKey identify what the outcome rests on: while both are
+	// unchanged it is kept; if only the second changes it is decided again from stored
+	// launches.
 	MeasureKey  string `json:"measure_key"`
 	DecisionKey string `json:"decision_key"`
-	// ClaimKey says which hypothesis was held against the outcome.
+	// ClaimKey identifies the hypothesis compared with the outcome.
 	ClaimKey string `json:"claim_key,omitempty"`
-	// Attempt counts from 1; error and invalid are tried again as a new one.
+	// Attempt counts from 1; after error and invalid a new one is made.
 	Attempt int `json:"attempt"`
-	// Of is the attempt that decided the same, of which this one is a copy with
-	// another hypothesis; 0 where it is none.
+	// Of is the attempt that this one copies with another hypothesis; 0 if it is not a
+	// copy.
 	Of      int              `json:"of,omitempty"`
 	Verdict verdict.Verdict  `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	// Levels, Rules: what the verdict was joined from.
 	Levels []Level `json:"levels,omitempty"`
 	Rules  []Rule  `json:"rules,omitempty"`
-	// Rows are the table of a comparison of engines.
-	// Effects are what values of knobs do to the metrics of Rows, of a matrix.
+	// Rows are the table of a comparison of engines. Effects are what knob values do to
+	// the metrics of Rows, for a matrix.
 	Effects []verdict.Effect `json:"effects,omitempty"`
 	Rows    []verdict.Row    `json:"rows,omitempty"`
 	// Launches are the IDs of the launches it rests on.
 	Launches []string `json:"launches,omitempty"`
 	// Session is the interleaved session it rests on.
 	Session string `json:"session,omitempty"`
-	// Derived outcomes follow from recorded evidence or from another outcome
-	// alone: deciding again on the same keys would say the same.
+	// Derived outcomes follow from recorded evidence or from another outcome alone:
+	// deciding again on the same keys would give the same.
 	Derived bool `json:"derived,omitempty"`
-	// Accepted says whether a feature entered the stack.
+	// Accepted reports whether a feature entered the stack.
 	Accepted bool `json:"accepted,omitempty"`
-	// OnSeenData says which rules were relaxed after launches that the verdict rests on
-	// were seen, where a person let them decide nevertheless.
+	// OnSeenData are the rules relaxed after launches behind the verdict were seen, if a
+	// person let them decide nevertheless.
 	OnSeenData []verdict.Reason `json:"on_seen_data,omitempty"`
 	// Variant is the resolved knob values of a feature's candidate or the
 	// baseline, for people and for `env`.
@@ -56,33 +56,33 @@ type Decision struct {
 	Evidence   []Evidence  `json:"evidence,omitempty"`
 	// Alternatives are the candidates of a feature that chooses.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
-	// Confirmations are what other engines say of a feature.
+	// Confirmations are the results of other engines for a feature.
 	Confirmations []Confirmation `json:"confirmations,omitempty"`
-	// Findings are what is beside the verdict and its rules do not read: metrics
-	// that got worse, and metrics that contradict each other.
+	// Findings are facts beside the verdict that its rules do not read: metrics that got
+	// worse, and metrics that contradict each other.
 	Findings []verdict.Reason `json:"findings,omitempty"`
 	// Interference is how the stack compares with its parts.
 	Interference []Interference `json:"interference,omitempty"`
-	// Retraction is set where this decision withdraws an earlier one.
+	// Retraction is set if this decision withdraws an earlier one.
 	Retraction *Retraction `json:"retraction,omitempty"`
-	// Made is what a step made, by what it is: the ID of an image.
+	// Made is what a step made, by type, such as the ID of an image.
 	Made map[string]string `json:"made,omitempty"`
-	// Hypothesis keeps the claim beside the outcome.
+	// Hypothesis is the hypothesis and its outcome.
 	Hypothesis *Hypothesis `json:"hypothesis,omitempty"`
 	// LogTail, Exit: the last lines and exit status of what broke.
 	LogTail []string `json:"log_tail,omitempty"`
 	Exit    *int     `json:"exit,omitempty"`
 	// Seconds is how long the node took.
 	Seconds float64 `json:"seconds"`
-	// Supersedes is true when an earlier decision of this node exists.
+	// Supersedes is true if an earlier decision of this node exists.
 	Supersedes bool `json:"supersedes,omitempty"`
-	// Because says why it was decided now: code.First, code.RulesChanged, code.Rerun
-	// and their like.
+	// Because is why it was decided now: code.First, code.RulesChanged, code.Rerun and
+	// the like.
 	Because verdict.Reason `json:"because,omitzero"`
 }
 
-// Disturbed reports whether nothing was decided because the machine disturbed what was
-// measured: that says nothing of the port, and the next apply measures it again.
+// Disturbed reports whether nothing was decided because the machine disturbed the
+// measurement: that says nothing about the port, and the next apply measures again.
 func (d *Decision) Disturbed() bool {
 	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Reasons, code.MachineDisturbed)
 }
@@ -90,14 +90,14 @@ func (d *Decision) Disturbed() bool {
 // Kept reports whether a later apply keeps the outcome.
 func (d *Decision) Kept() bool { return d.Verdict.Kept() && !d.Disturbed() }
 
-// Hypothesis is the claim made before measuring and what was seen.
+// Hypothesis is the claim made before measuring and its outcome.
 type Hypothesis struct {
 	Metric   string         `json:"metric"`
 	Expect   string         `json:"expect"`
 	Because  string         `json:"because,omitempty"`
 	Measured verdict.Reason `json:"measured,omitzero"`
-	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided
-	// it. PostHoc is set where the claim was made after the launches.
+	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided it.
+	// PostHoc is set if the claim was made after the launches.
 	Outcome string `json:"outcome,omitempty"`
 	PostHoc bool   `json:"post_hoc,omitempty"`
 	Test    *Rule  `json:"test,omitempty"`
@@ -109,13 +109,13 @@ type Level struct {
 	Verdict verdict.Verdict  `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Seconds float64          `json:"seconds"`
-	// Launch is the launch that it ran in, and Against are those that it was held against:
-	// with what they keep it can be decided again.
+	// Launch is the launch that it ran in, and Against are those it was compared with:
+	// from what they keep it can be decided again.
 	Launch  string   `json:"launch,omitempty"`
 	Against []string `json:"against,omitempty"`
 }
 
-// Reason is what the level came to, with why.
+// Reason is the level's verdict, with the causes.
 func (l Level) Reason() verdict.Reason {
 	if len(l.Reasons) == 0 {
 		return verdict.New(code.LevelIs).On(l.Name).Is(l.Verdict)
@@ -123,7 +123,7 @@ func (l Level) Reason() verdict.Reason {
 	return l.Bare().From(l.Reasons...)
 }
 
-// Bare is what the level came to; why is said by others.
+// Bare is the level's verdict, without the causes.
 func (l Level) Bare() verdict.Reason { return verdict.New(code.Level).On(l.Name).Is(l.Verdict) }
 
 // Rule, Comparison and Input are decided rules as gates made them.
@@ -144,22 +144,19 @@ type Alternative struct {
 	Rules   []Rule            `json:"rules,omitempty"`
 }
 
-// Confirmation is what became of a feature's criteria on another engine. The
-// feature's verdict is the join of its own levels and rules with those of its
-// confirmations.
+// Confirmation is the outcome of a feature's criteria on another engine. The feature's
+// verdict is the join of its own levels and rules with those of its confirmations.
 type Confirmation struct {
 	// Engine is "kind.name", Node what was decided there.
 	Engine string `json:"engine"`
 	Node   string `json:"node"`
-	// Verdict is absent where it was not tried, since the feature did not pass
-	// without it.
+	// Verdict is absent if it was not tried because the feature did not pass without it.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Reason  verdict.Reason  `json:"reason,omitzero"`
 }
 
-// Interference compares the measured gain of a stack with the product of the
-// gains of its parts, each measured by itself: 0.05 says that the stack is 5%
-// better than that.
+// Interference compares the measured gain of a stack with the product of its parts'
+// gains, each measured by itself: 0.05 means that the stack is 5% better.
 type Interference struct {
 	Metric string `json:"metric"`
 	// Stack is the measured gain of the whole, Product that of the parts.
@@ -176,12 +173,12 @@ type Interference struct {
 type Statistics struct {
 	FalsePass float64 `json:"false_pass"`
 	FalseFail float64 `json:"false_fail"`
-	// Min and Max are launches an arm.
+	// Min and Max are launches per arm.
 	Min int `json:"min"`
 	Max int `json:"max"`
 	// Alternatives competed for one place; absent for one.
 	Alternatives int `json:"alternatives,omitempty"`
-	// Version is that of the way of deciding.
+	// Version is decide.Version.
 	Version string `json:"version,omitempty"`
 }
 
@@ -192,37 +189,38 @@ type Evidence struct {
 	Candidate Arm    `json:"candidate"`
 	Parent    Arm    `json:"parent"`
 	Root      Arm    `json:"root"`
-	// References are the other arms that the candidate was held against, by the names
-	// that rules have for them.
+	// References are the other arms that the candidate was compared with, by their names
+	// in rules.
 	References map[string]Arm `json:"references,omitempty"`
-	// Levels, Knobs, Outcome, Accepted, Broken and Cause as gates.Feature has them.
+	// Levels, Knobs, Outcome, Accepted, Broken and Cause are as in gates.Feature.
 	Levels   map[string]verdict.Verdict `json:"levels,omitempty"`
 	Knobs    map[string]string          `json:"knobs,omitempty"`
 	Outcome  verdict.Verdict            `json:"outcome,omitempty"`
 	Accepted bool                       `json:"accepted,omitempty"`
 	Broken   verdict.Verdict            `json:"broken,omitempty"`
 	Cause    verdict.Reason             `json:"cause,omitzero"`
-	// Session is that of the launches, Max the most launches of each arm that its
-	// benchmark made, and Noise the launch noise that was recorded before the
-	// session began, by metric address: it floors the standard deviation of launches.
+	// Session is that of the launches, Max the maximum of launches per arm of its
+	// benchmark, and Noise the launch noise recorded before the session started, by
+	// metric address: the minimum for the standard deviation of launches.
 	Session string                   `json:"session,omitempty"`
 	Max     int                      `json:"max,omitempty"`
 	Noise   map[string]verdict.Noise `json:"noise,omitempty"`
-	// Try is how often the feature was measured against its parent until it passes, with
-	// this time; absent for the first.
+	// Try counts the tries at measuring the feature against its parent until it passes,
+	// this one included; absent for the first.
 	Try int `json:"try,omitempty"`
-	// Picked is set where it was picked of a matrix: Candidate and Parent follow from that.
+	// Picked is set if it was picked from a matrix: Candidate and Parent follow from
+	// that.
 	Picked *Picked `json:"picked,omitempty"`
 }
 
-// Picked is what a rule picked of a matrix by its launches.
+// Picked is what a rule picked from a matrix by its launches.
 type Picked struct {
 	// Pick is "best", or "effect" of the Values, by a statistic of a metric.
 	Pick    string `json:"pick"`
 	Values  string `json:"values,omitempty"`
 	Address string `json:"address"`
 	Stat    string `json:"stat"`
-	// Cells are those that were measured, the reference first, and Of how many others were
+	// Cells are those that were measured, reference first, and Of how many others were
 	// asked for.
 	Cells []Arm `json:"cells"`
 	Of    int   `json:"of"`
@@ -232,14 +230,14 @@ type Picked struct {
 type Arm struct {
 	Name     string   `json:"name"`
 	Launches []string `json:"launches,omitempty"`
-	// Qualified is the launch in which levels found numbers of it.
+	// Qualified is the launch in which levels found its numbers.
 	Qualified string `json:"qualified,omitempty"`
 	// Lost is why it has no launches and got no more.
 	Lost verdict.Reason `json:"lost,omitzero"`
 }
 
-// DecidedBy is the attempt that decided what this one says: an earlier one where
-// only the hypothesis beside it is another.
+// DecidedBy is the attempt that made this decision: an earlier one if only the hypothesis
+// differs.
 func (d *Decision) DecidedBy() int {
 	if d.Of > 0 {
 		return d.Of
@@ -247,16 +245,16 @@ func (d *Decision) DecidedBy() int {
 	return d.Attempt
 }
 
-// SameOutcome reports whether two decisions about a node say the same, by the same
-// rules, of the same launches.
+// SameOutcome reports whether two decisions about a node agree, by the same rules, on the
+// same launches.
 func (d *Decision) SameOutcome(o *Decision) bool {
 	return d.Verdict == o.Verdict && d.Accepted == o.Accepted && d.Session == o.Session && slices.Equal(d.Launches, o.Launches) &&
 		d.MeasureKey == o.MeasureKey && d.DecisionKey == o.DecisionKey && d.Retraction == nil && o.Retraction == nil &&
 		slices.EqualFunc(d.Rules, o.Rules, func(a, b verdict.Rule) bool { return a.Name == b.Name && a.Verdict == b.Verdict })
 }
 
-// Marks are what a reader of a verdict has to know of it: that rules were relaxed after its
-// launches were seen, and that it is not the first try.
+// Marks are caveats for readers of a verdict: that rules were relaxed after its launches
+// were seen, and that it is not the first try.
 func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Reasons {
 		switch r.Code {

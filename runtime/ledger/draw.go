@@ -8,26 +8,25 @@ import (
 	"sync"
 )
 
-// Draw is what the texts that a launch was sent were drawn from. It becomes known
-// with the launch's record, when they have been sent.
+// Draw is the seed of the texts that a launch was sent. It becomes known with the
+// launch's record, after they were sent.
 type Draw struct {
 	Seed string `json:"seed"`
-	// Step is which of its run's draws it is, from 1.
+	// Step is its number among the run's draws, from 1.
 	Step int `json:"step"`
 }
 
 // maxDraws is more launches than a run makes.
 const maxDraws = 1 << 14
 
-// hashed is the draw before one: whoever knows a draw knows those before it, and none
-// of those to come.
+// hashed is the draw before one: a draw reveals earlier ones, and none to come.
 func hashed(seed string) string {
 	sum := sha256.Sum256([]byte("mxflow draw 1\n" + seed))
 	return hex.EncodeToString(sum[:])
 }
 
-// leads reports whether a draw's hashes lead to an earlier one, or to what the run
-// committed itself to, which is draw 0.
+// leads reports whether a draw's hashes lead to an earlier one, or to the run's
+// commitment, which is draw 0.
 func (d Draw) leads(earlier Draw) bool {
 	if d.Step > maxDraws {
 		return false
@@ -39,16 +38,16 @@ func (d Draw) leads(earlier Draw) bool {
 	return seed == earlier.Seed
 }
 
-// drawn are the draws of a run that launches on record have shown.
+// drawn are the draws of a run revealed by launches on record.
 type drawn struct {
-	// last is the furthest that was found to be committed, open the steps before it that
-	// were not shown: of launches that run beside the one that showed last, or that were
-	// never recorded.
+	// last is the furthest verified draw, open the earlier steps not revealed: of
+	// launches that run beside the one that revealed last, or that were never recorded.
 	last Draw
 	open map[int]bool
 }
 
-// take reports whether a draw is committed and was not shown before, and shows it.
+// take reports whether a draw is committed and was not revealed before, and marks it
+// revealed.
 func (d *drawn) take(next Draw) bool {
 	if d == nil {
 		return false
@@ -70,16 +69,16 @@ func (d *drawn) take(next Draw) bool {
 	return true
 }
 
-// Draws are the draws of one run, in a chain of hashes: the run's record holds its
-// end, and each launch shows the link before. So nobody could choose the texts of a
-// launch after the run began, nor know them before they were sent.
+// Draws are the draws of one run, in a hash chain: the run's record holds its end, and
+// each launch reveals the link before. So nobody could choose a launch's texts after the
+// run started, nor know them before they were sent.
 type Draws struct {
 	mu    sync.Mutex
-	links []string // from the end on
+	links []string // starting with the end
 	taken int
 }
 
-// NewDraws are those of a run that begins, and what it commits itself to.
+// NewDraws returns the draws of a new run, and its commitment.
 func NewDraws() (draws *Draws, committed string) {
 	links := []string{hashed(rand.Text())}
 	for len(links) <= maxDraws {
@@ -89,8 +88,8 @@ func NewDraws() (draws *Draws, committed string) {
 	return &Draws{links: links}, links[0]
 }
 
-// Next is the draw of the next launch; none beyond what a run makes, nor where nothing
-// is drawn (nil).
+// Next is the draw of the next launch; none beyond the run's maximum, or if nothing is
+// drawn (nil).
 func (d *Draws) Next() Draw {
 	if d == nil {
 		return Draw{}

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Goal is what a plan asked of a feature's launches, or of those that a phase rests
-// on, when a run began. That a rule stood before its launches is told by it, whatever
-// the plan says today.
+// Goal is what a plan required of a feature's launches, or of those behind a phase, when
+// a run started. It proves that a rule existed before its launches, whatever the plan
+// says today.
 type Goal struct {
-	// Demands all have to hold.
+	// Demands must all hold.
 	Demands []Demand `json:"demands,omitempty"`
 	// FalsePass, FalseFail, First and Alternatives are how they were decided; First is
-	// launches an arm at the first look.
+	// launches per arm at the first look.
 	FalsePass    float64 `json:"false_pass,omitempty"`
 	FalseFail    float64 `json:"false_fail,omitempty"`
 	First        int     `json:"first,omitempty"`
@@ -21,34 +21,33 @@ type Goal struct {
 	Prefer string `json:"prefer,omitempty"`
 }
 
-// FirstMoved reports whether the first look was moved from one number of launches an arm
-// to another. A look at two is in front of one at three and takes nothing of its
-// levels, so that these are the same.
+// FirstMoved reports whether the first look was moved from one number of launches per arm
+// to another. A look at two precedes the one at three and takes nothing of its levels, so
+// these are equal.
 func FirstMoved(was, is int) bool { return was != is && (min(was, is) != 2 || max(was, is) != 3) }
 
-// Demand is a rule, or a part of one, in a form in which two can be held against each
-// other.
+// Demand is a rule, or a part of one, in a form that can be compared with another.
 type Demand struct {
-	// Text is how it was written; of what reads numbers of the plan, with these.
+	// Text is how it was written, with the plan's numbers if it reads any.
 	Text string `json:"text"`
-	// All and Any are the parts of which all, or one, have to hold; neither of a
+	// All and Any are the parts of which all, or one, must hold; neither for a
 	// comparison.
 	All []Demand `json:"all,omitempty"`
 	Any []Demand `json:"any,omitempty"`
 	// Reads are the features that it reads.
 	Reads []string `json:"reads,omitempty"`
-	// Number is what is compared with a limit, in a name of its own, whatever way the
-	// comparison was written in; empty for what is told by its text alone.
+	// Number is what is compared with a limit, under a canonical name, however the
+	// comparison was written; empty if only the text identifies it.
 	Number string `json:"number,omitempty"`
-	// More is set where more than Limit is wanted, Strict where equality is not enough
-	// of what has no noise.
+	// More is set if more than Limit is wanted, Strict if equality is not enough for a
+	// value without noise.
 	More   bool    `json:"more,omitempty"`
 	Strict bool    `json:"strict,omitempty"`
 	Limit  float64 `json:"limit,omitempty"`
 }
 
-// Implies reports whether whatever fulfils d fulfils o too, decided at levels that are
-// no easier. It is false where that cannot be told.
+// Implies reports whether whatever fulfils d fulfils o too, at levels that are no easier.
+// It is false if that cannot be determined.
 func (d Demand) Implies(o Demand) bool {
 	implies := func(part Demand) bool { return d.Implies(part) }
 	switch {
@@ -57,8 +56,8 @@ func (d Demand) Implies(o Demand) bool {
 	case len(d.All) > 0:
 		return slices.ContainsFunc(d.All, func(part Demand) bool { return part.Implies(o) })
 	case len(d.Any) > 0 || len(o.Any) > 0:
-		// Parts of which one is enough share the chance of a false pass: with fewer of
-		// them, each has more of it.
+		// Parts of which one is enough share the false pass rate: with fewer of them,
+		// each gets more.
 		return len(d.Any) >= len(o.Any) && len(o.Any) > 0 && !slices.ContainsFunc(d.Any, func(part Demand) bool {
 			return !slices.ContainsFunc(o.Any, part.Implies)
 		})
@@ -72,7 +71,8 @@ func (d Demand) Implies(o Demand) bool {
 	return d.Limit > o.Limit == d.More
 }
 
-// Find is the demand, or part of one, that compares the same number to the same side.
+// Find returns the demand, or part of one, that compares the same number on the same
+// side.
 func (d Demand) Find(o Demand) (found Demand, ok bool) {
 	if d.Number != "" && d.Number == o.Number && d.More == o.More {
 		return d, true
@@ -85,7 +85,7 @@ func (d Demand) Find(o Demand) (found Demand, ok bool) {
 	return found, false
 }
 
-// Renamed is the demand where a feature has another name.
+// Renamed is the demand after a feature was renamed.
 func (d Demand) Renamed(from, to string) Demand {
 	if !slices.Contains(d.Reads, from) {
 		return d
@@ -108,7 +108,7 @@ func (d Demand) Renamed(from, to string) Demand {
 	return d
 }
 
-// Flat are the demands with those taken apart of which all parts have to hold.
+// Flat are the demands with those split up of which all parts must hold.
 func (g Goal) Flat() (flat []Demand) {
 	for _, d := range g.Demands {
 		flat = append(flat, Goal{Demands: d.All}.Flat()...)

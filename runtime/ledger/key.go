@@ -9,13 +9,13 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Key is a record by which another key signs the ledger from here on.
+// Key is a record of the key that signs the ledger from here on.
 type Key struct {
 	// Public is the key as signed notes write it: "mxflow+1a2b3c4d+…".
 	Public string `json:"public"`
-	// Handover is the note by which the key before signed this one over, at this place
-	// of this ledger (handover). It is empty where a person took the ledger over without
-	// that key: who verifies by it must be told of this one.
+	// Handover is the previous key's signed note for this handover, at this position of
+	// this ledger (handover). It is empty if a person took the ledger over without that
+	// key: then a verifier must be given this one.
 	Handover string `json:"handover,omitempty"`
 }
 
@@ -26,17 +26,17 @@ func (k *Key) check() error {
 	return nil
 }
 
-// handover is what a key signs when it gives a ledger of so many leaves to another.
+// handover is the text that a key signs to hand a ledger of that size over to another.
 func handover(size int64, root tlog.Hash, public string) string {
 	return fmt.Sprintf("mxflow-key/1\n%d\n%s\n%s\n", size, root, public)
 }
 
-// KeyChange is a Key and where it stands.
+// KeyChange is a Key and its position.
 type KeyChange struct {
 	// Record counts from 0.
 	Record int `json:"record"`
 	*Key
-	text string // that the key before must have signed
+	text string // that the previous key must have signed
 }
 
 func (s *scanned) keys() (out []KeyChange, err error) {
@@ -52,8 +52,9 @@ func (s *scanned) keys() (out []KeyChange, err error) {
 	return out, nil
 }
 
-// SignedBy is the key that signed all of a ledger, for who knows a key: that one, or the
-// last of a chain in which each signed the next one over. verify is signing.Verify.
+// SignedBy is the key that signed all of a ledger, given a known key: that one, or the
+// last of a chain in which each signed the handover to the next. verify is
+// signing.Verify.
 func (rep *Report) SignedBy(known string, verify func(note []byte, public string) ([]byte, error)) (string, error) {
 	var broken error
 	for _, k := range rep.Keys {
@@ -72,10 +73,10 @@ func (rep *Report) SignedBy(known string, verify func(note []byte, public string
 	return known, err
 }
 
-// SignWith signs the checkpoint that there is and those to come. Where the ledger was
-// found with records and without a checkpoint of this signer, it signs nothing, since it
-// would vouch for whatever somebody cut off or rewrote; adopt is a person who does, on
-// record.
+// SignWith signs the present checkpoint and later ones. If the ledger was found with
+// records and without a checkpoint of this signer, it signs nothing, as it would vouch
+// for whatever somebody cut off or rewrote; adopt is a person's decision, on record, to
+// do so.
 func (l *Ledger) SignWith(s Signer, adopt bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +93,7 @@ func (l *Ledger) SignWith(s Signer, adopt bool) error {
 	return l.stamp()
 }
 
-// Rotate gives a ledger that old signed to another key, on record.
+// Rotate hands a ledger signed by old over to another key, on record.
 func (l *Ledger) Rotate(old, s Signer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +111,7 @@ func (l *Ledger) Rotate(old, s Signer) error {
 	return l.stamp()
 }
 
-// mayContinue is why a signer must not sign what was found.
+// mayContinue is why a signer must not sign the ledger as found.
 func (l *Ledger) mayContinue(s Signer) error {
 	switch {
 	case len(l.state.records) == 0:
@@ -121,7 +122,7 @@ func (l *Ledger) mayContinue(s Signer) error {
 	if _, err := s.Verify(l.found.text); err != nil {
 		return fmt.Errorf("its checkpoint has %w: find out who signed it", err)
 	}
-	// Who signed before a change of keys does not sign after it.
+	// A key replaced by another does not sign afterwards.
 	for _, r := range slices.Backward(l.state.records) {
 		if r.Key != nil && r.Key.Public != s.PublicKey() {
 			return fmt.Errorf("it was handed over to key %s", r.Key.Public)

@@ -13,8 +13,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Launch is one start of a variant, the unit of replication. Decisions refer to
-// launches by ID and never own them.
+// Launch is one start of a variant, the unit of replication. Decisions refer to launches
+// by ID and never own them.
 type Launch struct {
 	ID string `json:"id"`
 	// Session groups launches that were interleaved with each other.
@@ -27,17 +27,17 @@ type Launch struct {
 	Variant string `json:"variant"`
 	// VariantKey is the measurement key of the arm.
 	VariantKey string `json:"variant_key"`
-	// Block is the plan's engine, "kind.name", and Knobs the value of every knob:
-	// what was started in the plan's words.
+	// Block is the plan's engine, "kind.name", and Knobs the value of every knob: what
+	// was started, in the plan's terms.
 	Block string            `json:"block,omitempty"`
 	Knobs map[string]string `json:"knobs,omitempty"`
 	// Ordinal counts the launches of this variant in this session, from 1.
 	Ordinal int `json:"ordinal"`
 	// Order is the launch's place in the session's interleaved order, from 1.
 	Order int `json:"order"`
-	// BootID is the boot of this machine; empty with other machines, whose Place has one.
+	// BootID is the boot of this machine; empty for other machines, whose Place has one.
 	BootID string `json:"boot_id,omitempty"`
-	// Place is where it stood of what an executor shares out; nil without one.
+	// Place is where it ran among an executor's places; nil without one.
 	Place   *Place    `json:"place,omitempty"`
 	Started time.Time `json:"started"`
 	// Seconds is the wall time from process start to stop.
@@ -53,88 +53,88 @@ type Launch struct {
 	// Incoherent lists answers that do not read as text, and why, so that
 	// garbage cannot count as speed.
 	Incoherent []verdict.Reason `json:"incoherent,omitempty"`
-	// Notes say what was noticed and does not end the launch: an output that
-	// was shorter than asked for, a fallback for token counts.
+	// Notes are what was noticed without ending the launch: an output shorter than
+	// requested, a fallback for token counts.
 	Notes []verdict.Reason `json:"notes,omitempty"`
-	// Invalid are the causes for which what the launch measured does not count: a
-	// throttled or shared GPU, a client that could not keep up, an engine that
-	// never reached the concurrency that was asked for.
+	// Invalid are the reasons why its measurements do not count: a throttled or shared
+	// GPU, a client that could not keep up, an engine that never reached the requested
+	// concurrency.
 	Invalid []verdict.Reason `json:"invalid,omitempty"`
-	// Disturbed says that these causes lie in the machine and not in the engine, so
-	// that another launch may be in this one's place.
+	// Disturbed is set if these reasons are the machine's and not the engine's, so
+	// another launch may replace this one.
 	Disturbed bool `json:"disturbed,omitempty"`
-	// Cells are what was sent and when, which Samples and Series are evaluated by.
+	// Cells are what was sent and when, for evaluating Samples and Series.
 	Cells []measure.CellRun `json:"cells,omitempty"`
-	// Windows are when a command worked, which Series are evaluated by.
+	// Windows are when a command worked, for evaluating Series.
 	Windows []measure.Window `json:"windows,omitempty"`
 	// Client is how far the measuring client was off when it measured itself.
 	Client *measure.Calibration `json:"client,omitempty"`
-	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what
-	// was sampled beside them as Parquet, the engine's log.
+	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what was
+	// sampled beside them as Parquet, the engine's log.
 	Samples string `json:"samples,omitempty"`
 	Series  string `json:"series,omitempty"`
 	Log     string `json:"log,omitempty"`
-	// Output is the digest of the JSON that an engine of kind command printed,
-	// Prompts that of the texts that are sent where several engines share them, also in the
-	// record of the qualification in which they were made.
+	// Output is the digest of the JSON that an engine of kind command printed, Prompts
+	// that of the texts sent if several engines share them, also in the record of the
+	// qualification that made them.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
-	// Left are the digests of what levels left behind, by path, which starts with the
+	// Left are the digests of the levels' artifacts, by path, which starts with the
 	// level's name.
 	Left map[string]string `json:"left,omitempty"`
-	// Asked is how many lines the log had when the first request went out: what stands
-	// up to there was configured, not used. Nil where nothing was asked of it.
+	// Asked is the number of log lines when the first request was sent: anything up to
+	// there was configured, not used. Nil if no request was sent.
 	Asked *int `json:"asked,omitempty"`
-	// Draw is what the texts of this launch alone were drawn from.
+	// Draw is the seed of the texts for this launch alone.
 	Draw Draw `json:"draw,omitzero"`
-	// Body is the seed of the first launch of its round, from which the texts that all
-	// arms share are drawn where the workload asks for that.
+	// Body is the seed of the first launch of its round, for texts that all arms share if
+	// the workload asks for that.
 	Body string `json:"body,omitempty"`
-	// Looks are what a parent answered when it was asked, after it was measured, some of
-	// what the launches before it had been asked.
+	// Looks are a parent's answers, given after it was measured, to some requests of the
+	// launches before it.
 	Looks []Look `json:"looks,omitempty"`
-	// Engine is what was started: command line, env that was set, versions.
-	// Its key "kind" is the kind of engine, which estimates go by.
+	// Engine is what was started: command line, env that was set, versions. Its key
+	// "kind" is the kind of engine, used by estimates.
 	Engine map[string]string `json:"engine,omitempty"`
-	// Observed is what the engine said of itself, by the observation's name.
+	// Observed is what the engine reported about itself, by the observation's name.
 	Observed map[string]Observed `json:"observed,omitempty"`
-	// Unobserved says why other things that were looked for are not known.
+	// Unobserved is why other observations are unknown.
 	Unobserved map[string]verdict.Reason `json:"unobserved,omitempty"`
-	// Fingerprint is the environment of the launch as far as numbers depend on
-	// it, and Metadata the digest of the YAML file with all that was found out.
+	// Fingerprint is the part of the launch's environment that numbers depend on, and
+	// Metadata the digest of the YAML file with everything collected.
 	Fingerprint map[string]string `json:"fingerprint,omitempty"`
 	Metadata    string            `json:"metadata,omitempty"`
 	// Trees are the source trees that the engine ran from, by name.
 	Trees map[string]Tree `json:"trees,omitempty"`
-	// Work is the digest of what was sent, by which way of measuring and on which
-	// machine: launches of one variant with one work may be compared.
+	// Work is the digest of what was sent, of the measuring version and the machine:
+	// launches of one variant with one work may be compared.
 	Work string `json:"work,omitempty"`
-	// Replaces is the launch in whose place this one stands, which broke or did not
-	// count for a cause that is recorded there.
+	// Replaces is the launch that this one replaces, which broke or did not count for a
+	// reason recorded there.
 	Replaces string `json:"replaces,omitempty"`
 }
 
-// Place is a host, or a part of one, on which launches stand: those of one round stand on
-// one.
+// Place is a host, or a part of one, where launches run: those of one round run on one.
 type Place struct {
-	// Name is by which people know it: "gpu 0", "gpu 2,3", "slot 1".
+	// Name is for people: "gpu 0", "gpu 2,3", "slot 1".
 	Name string `json:"name"`
-	// GPUs are its UUIDs, and CPUs the numbers of the CPUs that are its own; none where
-	// launches on it use all.
+	// GPUs are its UUIDs, and CPUs the numbers of its own CPUs; none if launches on it
+	// use all.
 	GPUs []string `json:"gpus,omitempty"`
 	CPUs []int    `json:"cpus,omitempty"`
-	// Host is the machine that it is on, and Boot that machine's boot, where an executor
-	// launches on others; empty on this one.
+	// Host is its machine, and Boot that machine's boot, if an executor launches on
+	// others; empty on this one.
 	Host string `json:"host,omitempty"`
 	Boot string `json:"boot,omitempty"`
 }
 
-// Same reports whether two places are one, booted once; no place is wherever the other is.
+// Same reports whether two places are the same, without a reboot in between; a missing
+// place equals any.
 func (p *Place) Same(o *Place) bool {
 	return p == nil || o == nil || p.Name == o.Name && p.Boot == o.Boot
 }
 
-// On is the name of the place where the launch stood; empty where there was one alone.
+// On is the name of the place where the launch ran; empty if there was only one.
 func (l *Launch) On() string {
 	if l.Place == nil {
 		return ""
@@ -142,7 +142,7 @@ func (l *Launch) On() string {
 	return l.Place.Name
 }
 
-// Own are the CPUs of a place, none of no place.
+// Own are the CPUs of a place, none for no place.
 func (p *Place) Own() []int {
 	if p == nil {
 		return nil
@@ -150,40 +150,40 @@ func (p *Place) Own() []int {
 	return p.CPUs
 }
 
-// Configured reports whether a line of the log was there before anything was asked.
+// Configured reports whether a line of the log precedes the first request.
 func (l *Launch) Configured(line int) bool { return line > 0 && l.Asked != nil && line <= *l.Asked }
 
-// Observed is one thing that an engine said of itself.
+// Observed is one thing that an engine reported about itself.
 type Observed struct {
 	// Value is a string, a float64 or a bool.
 	Value any    `json:"value"`
 	Unit  string `json:"unit,omitempty"`
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string `json:"from,omitempty"`
-	// Line is the line of the log that says so, cut to 300 bytes unless Whole. The value
-	// is in it from At to To; both are 0 where that is not known.
+	// Line is the log line with it, cut to 300 bytes unless Whole. The value spans At to
+	// To in it; both are 0 if unknown.
 	Line  string `json:"line,omitempty"`
 	At    int    `json:"at,omitempty"`
 	To    int    `json:"to,omitempty"`
 	Whole bool   `json:"whole,omitempty"`
-	// Configured says that the line was logged before the first request and repeats
-	// what was asked for.
+	// Configured is set if the line was logged before the first request and repeats what
+	// was asked for.
 	Configured bool `json:"configured,omitempty"`
 }
 
 // Tree is the state of a source tree at a launch.
 type Tree struct {
 	Path string `json:"path"`
-	// Commit is the revision checked out, Diff the digest of the artifact with
-	// all that differs from it, empty where the tree is clean.
+	// Commit is the checked out revision, Diff the digest of the artifact with all
+	// changes to it, empty if the tree is clean.
 	Commit string `json:"commit,omitempty"`
 	Diff   string `json:"diff,omitempty"`
 	// Hash covers every file of the tree that git knows or does not ignore.
 	Hash string `json:"hash,omitempty"`
 }
 
-// String is the value as messages and tables show it: words in quotes, a number
-// with its unit.
+// String is the value as messages and tables show it: words in quotes, a number with its
+// unit.
 func (o Observed) String() string {
 	switch v := o.Value.(type) {
 	case nil:
@@ -200,7 +200,7 @@ func (o Observed) String() string {
 	return fmt.Sprint(o.Value)
 }
 
-// SaidBy lists the values that launches have of one observation.
+// SaidBy lists the launches' values of one observation.
 func SaidBy(launches []*Launch, name string) string {
 	const most = 4
 	text, seen := "", []string{}
@@ -220,10 +220,10 @@ func SaidBy(launches []*Launch, name string) string {
 	return text
 }
 
-// Numbers are the numbers by which people are told of a session's launches, by ID,
-// from 1 in the order of the starts. A launch that is made again for one that does
-// not count keeps its number, so that "launch 5 of 16" is the same in the progress
-// and in all that is said of it later; Order counts every start.
+// Numbers are the numbers under which a session's launches are shown, by ID, from 1 in
+// the order of the starts. A launch that replaces one that does not count keeps its
+// number, so "launch 5 of 16" is the same in the progress and later; Order counts every
+// start.
 func Numbers(session []*Launch) map[string]int {
 	type place struct {
 		variant string
@@ -242,7 +242,7 @@ func Numbers(session []*Launch) map[string]int {
 	return out
 }
 
-// Garbage is what does not read as text of answers that should.
+// Garbage are the findings on answers that should be text and do not read as such.
 func (l *Launch) Garbage() (found []verdict.Reason) {
 	for _, r := range l.Incoherent {
 		if !slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == r.Subject && c.Unread }) {
@@ -252,39 +252,39 @@ func (l *Launch) Garbage() (found []verdict.Reason) {
 	return found
 }
 
-// Unread says whether answers of it are declared to be no text, so that nobody checked them.
+// Unread reports whether answers are declared not to be text, so nobody checked them.
 func (l *Launch) Unread() bool {
 	return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Unread })
 }
 
-// Counts says whether a launch by itself has numbers that mean something.
+// Counts reports whether a launch by itself has meaningful numbers.
 func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Garbage()) == 0 }
 
 // Crashed reports whether the engine ended the launch by itself, also before it was
 // ready.
 func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil }
 
-// Look is one answer that a parent was asked for again.
+// Look is one answer that a parent was asked to repeat.
 type Look struct {
 	// Launch was asked first, as request Request of Cell.
 	Launch  string `json:"launch"`
 	Cell    string `json:"cell"`
 	Request int    `json:"request"`
 	// At is how many bytes of that answer were given with the prompt. Was and Is are the
-	// beginnings of what both said from there on (engine/load/work).
+	// start of both continuations (engine/load/work).
 	At  int    `json:"at,omitempty"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
-	// Took is how long the whole of that answer took for each of its tokens, ms.
+	// Took is how long the whole answer took per token, ms.
 	Took float64 `json:"took_ms,omitempty"`
-	// Prompt and Answer are the tokens of that request, as its engine billed them and as
-	// the parent's tokenizer counts the text.
+	// Prompt and Answer are the tokens of that request, as billed by its engine and as
+	// counted by the parent's tokenizer.
 	Prompt Recount `json:"prompt,omitzero"`
 	Answer Recount `json:"answer,omitzero"`
 }
 
 // Recount is the tokens of one text: billed by the engine that was asked, and counted
-// again by its parent's tokenizer. Both are 0 where the second is not known.
+// again by its parent's tokenizer. Both are 0 if the second is unknown.
 type Recount struct {
 	Billed  int `json:"billed"`
 	Counted int `json:"counted"`

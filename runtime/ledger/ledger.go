@@ -15,12 +15,12 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Ledger is a ledger open for appending. Its methods may be called from several
-// goroutines; records that it hands out are shared and must not be changed.
+// Ledger is a ledger open for appending. Its methods are safe for concurrent use; records
+// that it returns are shared and must not be changed.
 //
-// It is for one writer at a time, and does not lock the file against others:
-// whoever opens it holds the lock of the state directory. A file that grew
-// behind its back is noticed at the next append.
+// It is for one writer at a time, and does not lock the file against others: the caller
+// holds the lock of the state directory. The next append notices if the file was changed
+// by others.
 type Ledger struct {
 	path string
 
@@ -29,21 +29,20 @@ type Ledger struct {
 	size    int64 // bytes on disk, all of them good
 	state   *scanned
 	notices []string
-	broken  error // why nothing is appended any more
+	broken  error // why nothing can be appended any more
 
 	signer Signer      // of checkpoints, nil for none
-	found  *checkpoint // what there was when it was opened
+	found  *checkpoint // the one found when it was opened
 
 	stamped time.Time // when an append last replaced the checkpoint
 	behind  bool      // whether the checkpoint has not seen all records
 }
 
-// checkpointEvery is how often a burst of appends replaces the checkpoint: the
-// new file and its rename would triple the cost of the next fsync.
+// checkpointEvery limits how often a burst of appends replaces the checkpoint: the new
+// file and its rename would triple the cost of the next fsync.
 const checkpointEvery = time.Second
 
-// file is what appending needs of the operating system; tests put in between
-// what fails.
+// file is what appending needs of the operating system; tests inject failures.
 type file interface {
 	io.WriterAt
 	io.Closer
@@ -52,9 +51,9 @@ type file interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// Open opens the ledger for appending, and creates it where there is none. The
-// whole file is verified. A torn tail is set aside, which Notices tells; any
-// other damage is a *DamageError, and nothing is changed.
+// Open opens the ledger for appending, and creates it if missing. The whole file is
+// verified. A torn tail is set aside, which Notices reports; any other damage is a
+// *DamageError, and nothing is changed.
 func Open(path string) (*Ledger, error) {
 	cp, err := readCheckpoint(path)
 	if err != nil {
@@ -109,17 +108,15 @@ func (l *Ledger) load(f *os.File, cp *checkpoint) error {
 	return nil
 }
 
-// Append adds records, all of them or none, and returns when they are on disk:
-// one write and one fsync for the batch. A record that breaks an invariant is
-// refused by name and nothing of the batch is written. The records are copied;
-// times become UTC.
+// Append adds records, all or none, and returns when they are on disk: one write and one
+// fsync for the batch. A record that breaks an invariant is rejected by name and nothing
+// of the batch is written. The records are copied; times become UTC.
 //
-// The order of system calls: fstat (nobody else wrote), pwrite, fsync; on an
-// error of those ftruncate to the old size and fsync. If that fails too, the
-// disk holds nobody knows what, and the ledger takes no more records until it
-// is opened, and with that verified, again. Then the checkpoint is replaced,
-// unless that was done within the last second (Close makes up for it), and
-// only after that the caller is told.
+// The order of system calls: fstat (nobody else wrote), pwrite, fsync; if one fails,
+// ftruncate to the old size and fsync. If that fails too, the state of the disk is
+// unknown, and the ledger takes no more records until it is opened, and so verified,
+// again. Then the checkpoint is replaced, unless that was done within the last second
+// (Close makes up for it), and only then does Append return.
 func (l *Ledger) Append(recs ...*Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +147,7 @@ func (l *Ledger) append(recs ...*Record) error {
 	return nil
 }
 
-// put writes bytes at the end and makes them durable, or takes them back.
+// put writes bytes at the end and makes them durable, or undoes the write.
 func (l *Ledger) put(b []byte) error {
 	info, err := l.file.Stat()
 	if err != nil {
@@ -173,8 +170,8 @@ func (l *Ledger) put(b []byte) error {
 	return fmt.Errorf("%w; the ledger is unchanged: free some space or repair the disk, then try again", err)
 }
 
-// checkpoint replaces the checkpoint. The records are on disk already, so that
-// a failure is no more than a notice.
+// checkpoint replaces the checkpoint. The records are already on disk, so a failure is
+// only a notice.
 func (l *Ledger) checkpoint() {
 	if err := l.stamp(); err != nil {
 		n := fmt.Sprintf("ledger %s: its checkpoint is out of date, so a removed record could go unnoticed: %v", l.path, err)
@@ -209,14 +206,14 @@ func (l *Ledger) Close() error {
 	return l.file.Close()
 }
 
-// Records are all records in order, numbered from 0, as of the call.
+// Records yields all records in order, numbered from 0, as of the call.
 func (l *Ledger) Records() iter.Seq2[int, *Record] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.All(l.state.records)
 }
 
-// From are the records from position n on, as of the call.
+// From returns the records from position n on, as of the call.
 func (l *Ledger) From(n int) []*Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,15 +241,15 @@ func (l *Ledger) Root() tlog.Hash {
 	return l.state.root
 }
 
-// Notices are what a person should be told: a torn tail that was set aside, a
-// checkpoint that cannot be written.
+// Notices are messages for a person: a torn tail that was set aside, a checkpoint that
+// cannot be written.
 func (l *Ledger) Notices() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.notices)
 }
 
-// staged is a batch that is ready to be written.
+// staged is a batch ready to be written.
 type staged struct {
 	bytes   []byte
 	root    tlog.Hash
@@ -260,8 +257,8 @@ type staged struct {
 	undo    func()
 }
 
-// stage encodes and checks a batch and adds it to the tree and the history;
-// undo takes it out of both again.
+// stage encodes and checks a batch and adds it to the tree and the history; undo removes
+// it from both.
 func (l *Ledger) stage(recs []*Record) (*staged, error) {
 	s := l.state
 	before := s.tree.n

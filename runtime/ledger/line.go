@@ -17,7 +17,7 @@ const header = "mxflow-ledger/2"
 // headerName is the part of the header that stays the same in every version.
 const headerName = "mxflow-ledger/"
 
-// maxLine bounds a line, so that a hostile file cannot exhaust memory.
+// maxLine limits a line, so a hostile file cannot exhaust memory.
 const maxLine = 16 << 20
 
 // formatLine is one line of a ledger: the leaf, TAB, the root of the tree that
@@ -53,8 +53,8 @@ func parseHeader(leaf []byte) error {
 	}
 }
 
-// encode is the canonical JSON of a record, and the record as a reader will
-// see it: times in UTC, invalid UTF-8 replaced.
+// encode is the canonical JSON of a record, and the record as readers will see it: times
+// in UTC, invalid UTF-8 replaced.
 func encode(r *Record) ([]byte, *Record, error) {
 	if r == nil {
 		return nil, nil, errors.New("the record is nil")
@@ -77,8 +77,8 @@ func encode(r *Record) ([]byte, *Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// The detour over decoding makes a copy that the caller cannot change any
-	// more, and turns what JSON cannot carry into what it can.
+	// Decoding makes a copy that the caller cannot change any more, and normalizes what
+	// JSON cannot carry.
 	seen, err := unmarshal(first)
 	if err != nil {
 		return nil, nil, err
@@ -93,8 +93,8 @@ func encode(r *Record) ([]byte, *Record, error) {
 	return bytes.Clone(leaf), seen, nil
 }
 
-// decode reads a leaf. It refuses whatever encode would have written in another way:
-// unknown fields, and anything after the record, among them.
+// decode reads a leaf. It rejects anything that encode would have written differently,
+// including unknown fields and anything after the record.
 func decode(leaf []byte) (*Record, error) {
 	r, err := unmarshal(leaf)
 	if err != nil {
@@ -119,11 +119,11 @@ func decode(leaf []byte) (*Record, error) {
 	return r, nil
 }
 
-// texts are what records are written into on the way: opening a ledger writes each
-// again, only to compare.
+// texts are buffers for encoding records: opening a ledger encodes each again, only to
+// compare.
 var texts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// marshal writes a record into a text, which is valid until that is written to again.
+// marshal encodes a record into a buffer, valid until the buffer is written again.
 func marshal(text *bytes.Buffer, r *Record) ([]byte, error) {
 	text.Reset()
 	enc := json.NewEncoder(text)
@@ -142,7 +142,7 @@ func unmarshal(leaf []byte) (*Record, error) {
 	return r, nil
 }
 
-// newer is why a leaf says more than this program reads; nil where it does not.
+// newer is the error if a leaf has more than this program reads; nil if not.
 func newer(leaf []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(leaf))
 	dec.DisallowUnknownFields()

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// Milestone gives the end of a run a name: everything that was decided up to there. The
-// record's Run is it.
+// Milestone names the end of a run: everything decided up to there. The record's Run is
+// that run.
 type Milestone struct {
 	Name string `json:"name"`
 	Note string `json:"note,omitempty"`
@@ -16,7 +16,7 @@ type Milestone struct {
 // milestoneName is short, and what a person can write on a command line.
 var milestoneName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckMilestone reports whether a milestone may have a name.
+// CheckMilestone reports whether a name is valid for a milestone.
 func CheckMilestone(name string) error {
 	switch {
 	case name == "latest" || name == Baseline:

@@ -10,11 +10,11 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Retraction withdraws a decided outcome. The decision that holds it has the
-// verdict invalid and is in the place of the one that it withdraws.
+// Retraction withdraws a decided outcome. The decision that holds it has the verdict
+// invalid and replaces the withdrawn one.
 type Retraction struct {
-	// Node is the outcome that turned out wrong; another one than the decision's
-	// where this was locked because it depended on it.
+	// Node is the outcome that turned out wrong; another one than the decision's if this
+	// was locked because it depended on it.
 	Node string `json:"node"`
 	// Attempt, Verdict and Accepted are what was withdrawn.
 	Attempt  int             `json:"attempt"`
@@ -24,8 +24,8 @@ type Retraction struct {
 	By       string          `json:"by"`
 }
 
-// Waiver lets the phases after a gate proceed although it did not pass. It
-// covers one decision about the gate and no later one.
+// Waiver lets the phases after a gate proceed although it did not pass. It covers one
+// decision about the gate and no later one.
 type Waiver struct {
 	Node string `json:"node"`
 	// Attempt, MeasureKey, DecisionKey and Verdict are those of the decision.
@@ -36,26 +36,25 @@ type Waiver struct {
 	Reason      string          `json:"reason"`
 	By          string          `json:"by"`
 	Expires     time.Time       `json:"expires"`
-	// Revoked takes back the waiver before it: it covers nothing, and Expires is
-	// when it was taken back.
+	// Revoked cancels the waiver before it: it covers nothing, and Expires is when it was
+	// revoked.
 	Revoked bool `json:"revoked,omitempty"`
 }
 
-// About reports whether the waiver is of this very decision: another attempt, or
-// one on other evidence or by other rules, is another decision.
+// About reports whether the waiver is for this very decision: another attempt, or one on
+// other evidence or by other rules, is another decision.
 func (w *Waiver) About(d *Decision) bool {
 	return w != nil && d != nil && w.Node == d.Node && w.Attempt == d.Attempt &&
 		w.MeasureKey == d.MeasureKey && w.DecisionKey == d.DecisionKey && w.Verdict == d.Verdict
 }
 
-// Covers reports whether the waiver is of this decision and holds now.
+// Covers reports whether the waiver is for this decision and holds now.
 func (w *Waiver) Covers(d *Decision, now time.Time) bool {
 	return w.About(d) && !w.Revoked && now.Before(w.Expires)
 }
 
-// Bears is how the waiver bears on a decision about its gate: that it covers it, or
-// why it does not. There is no fact where there is nothing to say: the gate passed, or
-// the waiver of an earlier decision was taken back.
+// Bears is how the waiver affects a decision about its gate: that it covers it, or why
+// not. No fact if the gate passed, or the waiver of an earlier decision was revoked.
 func (w *Waiver) Bears(d *Decision, now time.Time) verdict.Reason {
 	if w == nil || d == nil || d.Verdict.Unlocks() {
 		return verdict.Reason{}
@@ -74,12 +73,12 @@ func (w *Waiver) Bears(d *Decision, now time.Time) verdict.Reason {
 	return verdict.New(code.WaiverOfEarlier, by, verdict.Int("attempt", w.Attempt)).Is(w.Verdict)
 }
 
-// Minute is a time as people read it, everywhere the same.
+// Minute formats a time in UTC, the same everywhere.
 func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// Overridable reports whether a person may waive a verdict: one that says
-// something about the port, or why there is nothing to say. After an error
-// nothing was decided, and the next apply tries again by itself.
+// Overridable reports whether a person may waive a verdict: one that says something about
+// the port, or why there is nothing to say. An error decided nothing, and the next apply
+// tries again.
 func Overridable(v verdict.Verdict) bool {
 	return v == verdict.Fail || v == verdict.Inconclusive || v == verdict.Invalid
 }
@@ -89,8 +88,8 @@ func (d *Decision) Retracted() bool {
 	return d != nil && d.Retraction != nil && d.Retraction.Node == d.Node
 }
 
-// RetractedFeature reports whether what a person retracted here is the outcome of a
-// feature, or of it on another engine.
+// RetractedFeature reports whether the outcome retracted here is a feature's, or a
+// feature's on another engine.
 func (d *Decision) RetractedFeature() bool {
 	return d.Retracted() && (d.Kind == KindFeature || d.Kind == KindCriteria)
 }
@@ -101,10 +100,10 @@ func (d *Decision) Withdrawn() bool {
 	return d != nil && d.Retraction != nil && d.Retraction.Node != d.Node
 }
 
-// Withdraw is the decision that takes the place of d, which is withdrawn for the
-// reason that r gives; of r, Node, Reason and By are read. Launches and session
-// stay named: they are the evidence from which it must not pass again by itself.
-// Of an outcome that was withdrawn before, what was decided first stays named.
+// Withdraw returns the decision that replaces d, which is withdrawn for the reason in r;
+// of r, Node, Reason and By are read. Launches and session stay named: they are the
+// evidence from which it must not pass again by itself. If the outcome was withdrawn
+// before, the original decision stays named.
 func (d *Decision) Withdraw(r Retraction) *Decision {
 	r.Attempt, r.Verdict, r.Accepted = d.Attempt, d.Verdict, d.Accepted
 	if was := d.Retraction; was != nil {
@@ -139,7 +138,7 @@ func (r *Retraction) Of(node string) verdict.Reason {
 	return verdict.New(code.OnRetractedBy, by, why).On(r.Node)
 }
 
-// check reports what is wrong with a waiver that was recorded at this time.
+// check reports what is wrong with a waiver recorded at this time.
 func (w *Waiver) check(at time.Time) error {
 	switch {
 	case w.Node == "":
@@ -177,7 +176,7 @@ func (r *Retraction) check(d *Decision) error {
 	return signed("retraction of "+r.Node, r.By, r.Reason)
 }
 
-// signed refuses a person's act of which nobody could say later who and why.
+// signed rejects a person's act without a name or a reason.
 func signed(what, by, reason string) error {
 	switch {
 	case strings.TrimSpace(by) == "":
@@ -188,7 +187,7 @@ func signed(what, by, reason string) error {
 	return nil
 }
 
-// follows reports whether there is the decision that the waiver is of.
+// follows reports whether the decision that the waiver is for exists.
 func (w *Waiver) follows(h *history) error {
 	last := h.newest[w.Node]
 	switch {
@@ -202,8 +201,8 @@ func (w *Waiver) follows(h *history) error {
 	return nil
 }
 
-// follows reports whether there is the outcome that is withdrawn, and the
-// retraction that it is withdrawn for.
+// follows reports whether the withdrawn outcome exists, and the retraction that it is
+// withdrawn for.
 func (r *Retraction) follows(h *history, d *Decision) error {
 	if r == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 // proofFormat names the form of a Proof.
 const proofFormat = "mxflow-proof/1"
 
-// Proof shows that a record is in a ledger to who has no more than its signed checkpoint.
+// Proof shows that a record is in a ledger, given only its signed checkpoint.
 type Proof struct {
 	Format string `json:"format"`
 	// Leaf counts from 0, the header: record 0 is leaf 1. Record is its text.
@@ -23,7 +23,7 @@ type Proof struct {
 	Checkpoint string           `json:"checkpoint"`
 }
 
-// Prove is the proof of a record, which counts from 0, under the checkpoint that there is.
+// Prove returns the proof of a record, counted from 0, under the present checkpoint.
 func Prove(path string, record int) (Proof, error) {
 	s, cp, err := readOnce(path)
 	if err != nil {
@@ -46,8 +46,7 @@ func Prove(path string, record int) (Proof, error) {
 	return Proof{proofFormat, leaf, string(text), hashes, string(cp.text)}, err
 }
 
-// Check is the record that a proof proves, given the text of its checkpoint as somebody
-// signed it.
+// Check returns the record that a proof proves, given the signed text of its checkpoint.
 func (p Proof) Check(signed []byte) (*Record, error) {
 	if p.Format != proofFormat {
 		return nil, fmt.Errorf("has format %q, but this mxflow reads %q", p.Format, proofFormat)
@@ -65,19 +64,19 @@ func (p Proof) Check(signed []byte) (*Record, error) {
 	return decode([]byte(p.Record))
 }
 
-// State is a ledger as it was once: so many leaves, and their root.
+// State is an earlier state of a ledger: the number of leaves, and their root.
 type State struct {
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
 }
 
-// ParseState is the state that the text of a checkpoint names; its signature is not asked.
+// ParseState is the state in the text of a checkpoint; its signature is not checked.
 func ParseState(text string) (State, error) {
 	size, root, err := parseCheckpoint(text)
 	return State{size, root}, err
 }
 
-// Consistency shows that a ledger of one state is the beginning of another.
+// Consistency shows that one state of a ledger is a prefix of another.
 type Consistency struct {
 	Old State `json:"old"`
 	New State `json:"new"`
@@ -85,7 +84,7 @@ type Consistency struct {
 	Hashes tlog.TreeProof `json:"hashes"`
 }
 
-// Consistent is the proof that a ledger grew from old to new; nil is as it is now.
+// Consistent is the proof that a ledger grew from old to now; nil is its present state.
 func Consistent(path string, old State, now *State) (Consistency, error) {
 	s, _, err := readOnce(path)
 	if err != nil {
@@ -106,8 +105,8 @@ func Consistent(path string, old State, now *State) (Consistency, error) {
 	return Consistency{old, *now, proof}, err
 }
 
-// Signed is what of a ledger its checkpoint covers, with the checkpoint and the number of
-// records.
+// Signed is the part of a ledger that its checkpoint covers, with the checkpoint and the
+// number of records.
 func Signed(path string) (text, checkpoint []byte, records int, err error) {
 	_, cp, err := readOnce(path)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Snapshot is a ledger as it was when it was read.
+// Snapshot is a ledger as read at one time.
 type Snapshot struct{ s *scanned }
 
 // Read reads and verifies a ledger without a lock, also while another process
@@ -24,8 +24,8 @@ type Snapshot struct{ s *scanned }
 func Read(path string) (*Snapshot, error) {
 	s, _, err := readOnce(path)
 	if _, ok := errors.AsType[*DamageError](err); ok {
-		// A writer that takes a failed write back and then writes something
-		// else can be seen half before and half after; not twice.
+		// A writer that undoes a failed write and then writes something else can be seen
+		// half before and half after; not twice.
 		s, _, err = readOnce(path)
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func readOnce(path string) (*scanned, *checkpoint, error) {
 // Records are all records in order, numbered from 0. They must not be changed.
 func (s *Snapshot) Records() iter.Seq2[int, *Record] { return slices.All(s.s.records) }
 
-// scanned is a ledger that was read and verified from its first byte on.
+// scanned is a ledger that was read and verified from its first byte.
 type scanned struct {
 	tree    tree
 	root    tlog.Hash
@@ -68,7 +68,7 @@ type scanned struct {
 	unreadBytes int
 }
 
-// unread is a line that is where the tree wants it and whose record was not read yet.
+// unread is a line verified by the tree whose record was not decoded yet.
 type unread struct {
 	leaf []byte
 	at   int64 // of the line in the file
@@ -76,11 +76,11 @@ type unread struct {
 	err  error
 }
 
-// mostUnread is how many bytes of lines are read at once: reading their JSON takes most of
-// the time that a ledger takes, and each line is read by itself.
+// mostUnread is how many bytes of lines are decoded at once: decoding JSON takes most of
+// the time for reading a ledger, and lines are independent.
 const mostUnread = 4 << 20
 
-// read reads the records that are unread, on all processors, and takes them in, in order.
+// read decodes the unread records, on all processors, and takes them in, in order.
 func (s *scanned) read(path string) error {
 	lines := s.unread
 	var wait sync.WaitGroup
@@ -112,8 +112,8 @@ func (s *scanned) read(path string) error {
 	return nil
 }
 
-// scan reads a ledger to its end. It returns what verified even when it
-// returns an error, which is then a *DamageError or the reader's.
+// scan reads a ledger to its end. It returns what verified even with an error, which is a
+// *DamageError or the reader's.
 func scan(r io.Reader, path string) (*scanned, error) {
 	s := &scanned{history: newHistory()}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -137,8 +137,8 @@ func scan(r io.Reader, path string) (*scanned, error) {
 			if err := s.read(path); err != nil {
 				return s, err
 			}
-			// A hole may hold anything after it, so the tail ends at the end
-			// of the file, wherever that is.
+			// A hole may be followed by anything, so the tail extends to the end of the
+			// file.
 			rest, err := holed(line, in, s.good)
 			if err != nil {
 				return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
@@ -157,7 +157,7 @@ func scan(r io.Reader, path string) (*scanned, error) {
 	}
 }
 
-// line takes in one line, given without its LF; its record is left to read.
+// line takes in one line, given without its LF; its record is decoded later.
 func (s *scanned) line(line []byte) error {
 	leaf, rootText, err := parseLine(line)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *scanned) line(line []byte) error {
 	if err != nil {
 		return err
 	}
-	// Until all of the line is known to be good, the tree is as before.
+	// Until the whole line is known to be good, the tree stays unchanged.
 	fail := func(err error) error { s.tree.cut(n); return err }
 	if n == 0 {
 		if err := parseHeader(leaf); err != nil {
@@ -237,28 +237,27 @@ type Report struct {
 	Runs      int `json:"runs"`
 	Launches  int `json:"launches"`
 	Decisions int `json:"decisions"`
-	// Waivers and Retractions count what people overruled; a retraction is a
-	// decision too.
+	// Waivers and Retractions count overrides; a retraction is a decision too.
 	Waivers     int `json:"waivers,omitempty"`
 	Retractions int `json:"retractions,omitempty"`
 	Milestones  int `json:"milestones,omitempty"`
-	// Size and Root are the tree's: what a signed checkpoint would say.
+	// Size and Root are the tree's: the contents of a signed checkpoint.
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
-	// Checkpoint is the size that the checkpoint file has seen, 0 without one.
+	// Checkpoint is the size in the checkpoint file, 0 without one.
 	Checkpoint int64 `json:"checkpoint"`
-	// Note is the text of the checkpoint with its signature, nil without one. That the
-	// signature is somebody's is for the caller to find out.
+	// Note is the text of the checkpoint with its signature, nil without one. Verifying
+	// the signature is up to the caller.
 	Note []byte `json:"-"`
 	// Keys are the changes of keys, in order.
 	Keys []KeyChange `json:"keys,omitempty"`
-	// Notices are true of a ledger that verifies, and worth knowing.
+	// Notices concern a ledger that verifies.
 	Notices []string `json:"notices,omitempty"`
 }
 
-// Verify recomputes everything from the file: each tree hash, each record's
-// form and invariants, and that nothing the checkpoint has seen is missing. A
-// torn tail is an error too. The report tells how far it came.
+// Verify recomputes everything from the file: each tree hash, each record's form and
+// invariants, and that nothing the checkpoint has seen is missing. A torn tail is an
+// error too. The report shows how far it got.
 func Verify(path string) (Report, error) {
 	rep := Report{Path: path}
 	s, cp, err := readOnce(path)
@@ -309,7 +308,7 @@ func (rep *Report) count(records []*Record) {
 	}
 }
 
-// StateAt is a ledger that verifies as it was when its tree hash was root.
+// StateAt is the state of a verified ledger when its tree hash was root.
 func StateAt(path, root string) (at State, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -335,7 +334,7 @@ func StateAt(path, root string) (at State, err error) {
 // DamageError is a ledger that does not verify. Nothing was changed.
 type DamageError struct {
 	Path string
-	// Line counts from 1, the header; 0 when the damage has no line.
+	// Line counts from 1, the header; 0 if the damage has no line.
 	Line int
 	// Offset is where that line begins.
 	Offset int64

@@ -14,9 +14,9 @@ type Record struct {
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
-	// Run is the run (one apply) that made it. A person's waiver or retraction is
-	// of the run whose decision it is about, a milestone of the run that it names, a
-	// change of keys and a removal of the one before it.
+	// Run is the run (one apply) that made it. A person's waiver or retraction belongs to
+	// the run whose decision it is about, a milestone to the run that it names, a change
+	// of keys and a removal to the latest run.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -37,39 +37,37 @@ type RunStart struct {
 	PlanFile   string `json:"plan_file"`   // as given
 	PlanDigest string `json:"plan_digest"` // over canonical decoded values
 	PlanSource string `json:"plan_source"` // sha256 of the plan file, an artifact; of its first file
-	// PlanSources are all files of a plan that has several, name to artifact: its
-	// own, the results of other tools that rules read, the prompts it sends.
+	// PlanSources are all files of a plan with several, name to artifact: its own, the
+	// results of other tools that rules read, the prompts it sends.
 	PlanSources map[string]string `json:"plan_sources,omitempty"`
 	Tool        string            `json:"tool"`        // mxflow version
 	Environment map[string]string `json:"environment"` // fingerprint: os, arch, cpu, cores, kernel
 	BootID      string            `json:"boot_id,omitempty"`
-	// Hypotheses are the digests of the claims that the plan made when the run
-	// began, by feature: a claim that a run before the measurement had is none
-	// that was made up after it.
+	// Hypotheses are the digests of the plan's hypotheses when the run started, by
+	// feature: one that a run before the measurement had was not made up afterwards.
 	Hypotheses map[string]string `json:"hypotheses,omitempty"`
-	// Goals are what the plan asked of features and phases when the run began, by node:
-	// a rule that was relaxed after its launches were seen is told from one that stood
-	// before them. OnSeenData is set where a person let such rules decide nevertheless.
+	// Goals are the plan's requirements on features and phases when the run started, by
+	// node: they tell a rule relaxed after its launches were seen from one that existed
+	// before. OnSeenData is set if a person let such rules decide nevertheless.
 	Goals      map[string]Goal `json:"goals,omitempty"`
 	OnSeenData bool            `json:"on_seen_data,omitempty"`
-	// Targets are the plan's numbers to beat as they were when the run began.
+	// Targets are the plan's numbers to beat when the run started.
 	Targets []Target `json:"targets,omitempty"`
-	// Nodes are all nodes of the plan in the order in which the run goes through
-	// them: what is not among them any more stands no longer, whatever was decided
-	// about it.
+	// Nodes are all nodes of the plan in the order of the run: a decision about any other
+	// node no longer holds.
 	Nodes []string `json:"nodes,omitempty"`
-	// Draws is what the run commits itself to draw the texts of its launches from,
-	// before the first (Draw).
+	// Draws is the run's commitment to the seeds of its launches' texts, before the first
+	// (Draw).
 	Draws string `json:"draws,omitempty"`
-	// Inputs are what the plan was compiled with beside its files.
+	// Inputs are the plan's inputs besides its files.
 	Inputs *Inputs `json:"inputs,omitempty"`
-	// Seal is the digest of the seal that the plan was held against.
+	// Seal is the digest of the seal that the plan was checked against.
 	Seal string `json:"seal,omitempty"`
 }
 
 // End closes a run.
 type End struct {
-	// Verdict is the join over the gates that were evaluated.
+	// Verdict is the join of the evaluated gates.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	// Exit is the exit status of the apply.
 	Exit int `json:"exit"`
@@ -79,49 +77,46 @@ type End struct {
 	Locked map[string]verdict.Reason `json:"locked,omitempty"`
 }
 
-// Inputs are what a plan was compiled with beside its own files, so that a reader
-// compiles it as it was applied.
+// Inputs are a plan's inputs besides its own files, so a reader can compile it as it was
+// applied.
 type Inputs struct {
-	// Suite is the suite of workloads that the command line chose.
+	// Suite is the suite of workloads chosen on the command line.
 	Suite string `json:"suite,omitempty"`
-	// Variables are the values that were given to the plan's variables, by --var, a
-	// file of variables or the environment, each as a plan would write it. One that
-	// is not among them had its default.
+	// Variables are the values given to the plan's variables, by --var, a variable file
+	// or the environment, each in plan syntax. Others had their default.
 	Variables map[string]string `json:"variables,omitempty"`
-	// Env is what the plan's env() found in the environment.
+	// Env are the environment variables read by the plan's env().
 	Env map[string]string `json:"env,omitempty"`
-	// Sealed are, as "var.key" and "env.TOKEN", those that are sensitive, or may be
-	// by their name or by what they are a part of: marks made with a key that does
-	// not leave the state directory, by which a value can be told from another one
-	// and not be guessed.
+	// Sealed are, as "var.key" and "env.TOKEN", those that are sensitive, or may be by
+	// their name or origin: marks made with a key that does not leave the state
+	// directory, which distinguish values without revealing them.
 	Sealed map[string]string `json:"sealed,omitempty"`
 }
 
-// Target is a number to beat as the plan has it: of a target block, or of the
-// result of another tool. It is in the record of a run, so that who is beaten
-// can be told without the plan.
+// Target is a number to beat in the plan: of a target block, or of another tool's result.
+// It is in the record of a run, so standings can be reported without the plan.
 type Target struct {
-	// Name is the block's, with its type in front where that is "imported":
-	// "llamacpp", "imported.benchy". Tool is what measured it.
+	// Name is the block's, prefixed by its type if that is "imported": "llamacpp",
+	// "imported.benchy". Tool is what measured it.
 	Name string `json:"name"`
 	Tool string `json:"tool,omitempty"`
-	// Path is how rules read it: "target.llamacpp.chat.tg".
+	// Path is its path in rules: "target.llamacpp.chat.tg".
 	Path string `json:"path"`
-	// Address and Stat are what it is held against, as launches keep it: "chat.tg",
-	// "median". Address is empty where the plan does not say, and Why says so.
+	// Address and Stat are what it is compared with, as launches keep it: "chat.tg",
+	// "median". Address is empty if the plan does not say, and Why is the reason.
 	Address string  `json:"address,omitempty"`
 	Stat    string  `json:"stat,omitempty"`
 	Value   float64 `json:"value"`
 	Unit    string  `json:"unit,omitempty"`
-	// Sent is what the plan sends in the cell of Address, by which launches of
-	// before, that were sent something else, are told apart.
+	// Sent is what the plan sends in the cell of Address, to tell apart earlier launches
+	// that were sent something else.
 	Sent *Sent `json:"sent,omitempty"`
 	// Better is the metric's better direction: "higher" or "lower".
 	Better string         `json:"better,omitempty"`
 	Why    verdict.Reason `json:"why,omitzero"`
 }
 
-// Sent are the dimensions of a cell, as measure.CellRun has them.
+// Sent are the dimensions of a cell, as in measure.CellRun.
 type Sent struct {
 	Prompt      int     `json:"prompt,omitempty"`
 	Output      int     `json:"output,omitempty"`
@@ -143,19 +138,18 @@ const (
 
 var kinds = []string{KindQualify, KindBenchmark, KindCriteria, KindFeature, KindGate, KindStep, KindPhase}
 
-// What launches are for.
+// Purposes of launches.
 const (
 	ForQualification = "qualification"
 	// ForStep is the run of a step's program, whose numbers gates read.
 	ForStep = "step"
-	// ForReference is a launch whose answers tell how far launches of one variant are
-	// apart.
+	// ForReference is a launch whose answers show how far apart launches of one variant
+	// are.
 	ForReference = "reference"
 	ForBenchmark = "benchmark"
 )
 
 var purposes = []string{ForQualification, ForReference, ForBenchmark, ForStep}
 
-// Baseline is the node that qualifies what everything is compared with, and the
-// name of that variant.
+// Baseline is the node that qualifies the plan's baseline, and the name of that variant.
 const Baseline = "baseline"

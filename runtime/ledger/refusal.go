@@ -8,23 +8,23 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Refusal is something that a proposer asked for and may not do. It changes nothing; who
-// reads the record sees what was tried.
+// Refusal is something that a proposer asked for and is not allowed. It changes nothing,
+// but puts the attempt on record.
 type Refusal struct {
-	// By is by what it was refused: "sealed", "proposer" or "mcp".
+	// By is what refused it: "sealed", "proposer" or "mcp".
 	By string `json:"by"`
-	// User is who ran mxflow, as the system calls them.
+	// User is who ran mxflow, by the system's user name.
 	User string `json:"user,omitempty"`
 	// Asked is the command or tool, and Given the names of its flags, without values.
 	Asked string   `json:"asked"`
 	Given []string `json:"given,omitempty"`
-	// Why are what stood against it, of long lists the first.
+	// Why are the reasons, only the first ones of long lists.
 	Why []verdict.Reason `json:"why"`
-	// Last is set where later ones, until the next run, are not on record.
+	// Last is set if later ones, until the next run, are not recorded.
 	Last bool `json:"last,omitempty"`
 }
 
-// MostReasons are the most reasons that a refusal keeps.
+// MostReasons is the maximum of reasons that a refusal keeps.
 const MostReasons = 5
 
 func (r *Refusal) check() error {
@@ -37,7 +37,7 @@ func (r *Refusal) check() error {
 	return nil
 }
 
-// Same reports whether the same was refused for the same reasons.
+// Same reports whether the same request was refused for the same reasons.
 func (r *Refusal) Same(o *Refusal) bool {
 	a, b := *r, *o
 	a.Last, b.Last = false, false

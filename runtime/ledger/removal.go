@@ -2,8 +2,8 @@ package ledger
 
 import "errors"
 
-// Removal is a record of artifacts that a person removed to make room. Their digests stay
-// in the records that name them; what they held can be checked no more.
+// Removal records artifacts that a person removed to free space. Their digests stay in
+// the records that name them; their contents can no longer be checked.
 type Removal struct {
 	Artifacts []string `json:"artifacts"`
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// setAside copies what follows the first good bytes of f to <path>.torn-<n>
-// and cuts it off. The copy is on disk before anything is cut.
+// setAside copies what follows the first good bytes of f to <path>.torn-<n> and cuts it
+// off. The copy is on disk before anything is cut.
 func setAside(f *os.File, path string, good int64) (notice string, err error) {
 	aside, err := createNumbered(path + ".torn-")
 	if err != nil {
@@ -56,14 +56,14 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// sector is the least that a disk writes at once.
+// sector is the smallest unit that a disk writes.
 const sector = 512
 
-// holed reports whether a line that does not verify, with all that follows it,
-// has a hole as a power cut leaves it: a stretch of NUL bytes that begins where
-// the line does or at a sector, and ends at a sector or the end of the file. A
-// record never holds a NUL, and a single byte that was changed to NUL is no
-// hole. at is the line's offset in the file; in is after its LF.
+// holed reports whether a line that does not verify, with all that follows it, has a hole
+// as a power cut leaves it: a stretch of NUL bytes that starts with the line or at a
+// sector, and ends at a sector or the end of the file. A record never contains a NUL, and
+// a single byte changed to NUL is not a hole. at is the line's offset in the file; in is
+// after its LF.
 func holed(line []byte, in io.ByteReader, at int64) (bool, error) {
 	begin := int64(-1) // of the stretch being read
 	pos := at

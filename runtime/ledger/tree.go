@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tree is the Merkle tree over the leaves, its hashes in memory: two of 32
-// bytes for each leaf. Leaf 0 is the header, leaf i+1 is record i.
+// tree is the Merkle tree over the leaves, its hashes in memory: two of 32 bytes per
+// leaf. Leaf 0 is the header, leaf i+1 is record i.
 type tree struct {
 	hashes []tlog.Hash
 	n      int64
@@ -36,13 +36,13 @@ func (t *tree) add(leaf []byte) (tlog.Hash, error) {
 	return tlog.TreeHash(t.n, t)
 }
 
-// cut takes leaves away again until n are left.
+// cut removes leaves until n are left.
 func (t *tree) cut(n int64) {
 	t.hashes = t.hashes[:tlog.StoredHashCount(n)]
 	t.n = n
 }
 
-// rootAt is the root that the tree had when it was n leaves large.
+// rootAt is the root of the tree when it had n leaves.
 func (t *tree) rootAt(n int64) (tlog.Hash, error) {
 	if n < 1 || n > t.n {
 		return tlog.Hash{}, fmt.Errorf("the tree has %d leaves, so it never had a root at size %d", t.n, n)

@@ -19,7 +19,7 @@ type Arm struct {
 	Launches                []*ledger.Launch
 }
 
-// Arms are those of all sessions, in the order in which they were begun.
+// Arms are those of all sessions, in the order in which they started.
 func Arms(st *store.Store) (arms []*Arm) {
 	type key struct{ session, variant, block string }
 	at := map[key]*Arm{}
@@ -43,18 +43,18 @@ type Value struct {
 	Stat    string         `json:"stat"`
 	Unit    string         `json:"unit,omitempty"`
 	Better  measure.Better `json:"better,omitempty"`
-	// PerLaunch are what Mean, the mean in logs of values above zero, is of. Std is
-	// their standard deviation, 0 of one launch.
+	// PerLaunch are the values behind Mean, a mean in logs for values above zero. Std is
+	// their standard deviation, 0 for one launch.
 	PerLaunch []float64 `json:"per_launch"`
 	Mean      float64   `json:"mean"`
 	Std       float64   `json:"std"`
-	// Low and High are the plain 95% interval of the mean; absent where there is none.
+	// Low and High are the plain 95% interval of the mean; absent if there is none.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 }
 
-// Of is a metric of the arm; false where a launch does not have it, since a mean over
-// some of the launches is a mean of others.
+// Of is a metric of the arm; false if a launch lacks it, as a mean over some of the
+// launches is another mean.
 func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
 	v = Value{Address: address, Stat: statistic}
 	for _, l := range a.Launches {
@@ -79,12 +79,12 @@ func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
 	return v, true
 }
 
-// CV is the standard deviation as a part of the mean; false where that says nothing.
+// CV is the standard deviation relative to the mean; false if that is meaningless.
 func (v Value) CV() (cv float64, ok bool) {
 	return v.Std / math.Abs(v.Mean), len(v.PerLaunch) > 1 && v.Mean != 0
 }
 
-// Change is v against base, as a part of base; false where base is not above zero.
+// Change is v relative to base; false if base is not above zero.
 func (v Value) Change(base Value) (change float64, ok bool) {
 	return v.Mean/base.Mean - 1, base.Mean > 0
 }
@@ -97,24 +97,24 @@ func (v Value) BetterThan(o Value) bool {
 	return v.Mean > o.Mean
 }
 
-// Peak is a metric at its best, beside the baseline.
+// Peak is the best value of a metric, beside the baseline's.
 type Peak struct {
-	// Arm has the best value of all runs of what is not the baseline, even where the
-	// baseline is better; of the baseline where nothing else has the metric. Now is the
-	// newest of the accepted stack, or of the baseline while nothing is accepted; nil
-	// where that was not measured.
+	// Arm has the best value of all runs except the baseline's, even if the baseline is
+	// better; the baseline if nothing else has the metric. Now is the newest arm of the
+	// accepted stack, or of the baseline while nothing is accepted; nil if that was not
+	// measured.
 	Arm *Arm
 	Value
 	Now      *Arm
 	NowValue Value
-	// Base is the baseline's value in the session of Arm, or else its newest, and
-	// NowBase that in the session of Now; their launches are 0 where there is none.
+	// Base is the baseline's value in the session of Arm, or else its newest, and NowBase
+	// that in the session of Now; with 0 launches if there is none.
 	Base, NowBase Value
 }
 
 // Peaks are the metrics that people decide by, of each cell, in the order of tables, on
-// the engine under test: a rival beside which it was measured is no configuration of it.
-// Of a metric that no direction is better of, there is no best.
+// the engine under test: a rival measured beside it is not a configuration of it. A
+// metric without a better direction has no best.
 func Peaks(st *store.Store) (peaks []Peak) {
 	arms := Arms(st)
 	if block := baselineBlock(st); block != "" {
@@ -183,7 +183,7 @@ func decidedBy(launches []*ledger.Launch) (out []addressed) {
 	return out
 }
 
-// Address is that of the column for one cell of its group.
+// Address is the column's address for one cell of its group.
 func (c Column) Address(cell string) string {
 	if c.Cell != "" {
 		cell = c.Cell

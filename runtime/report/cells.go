@@ -10,8 +10,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Group is what tables put together: the cells of one workload, or what a launch
-// has once, of its engine and host or of its GPUs.
+// Group is what one table covers: the cells of one workload, or what a launch has once,
+// of its engine and host or of its GPUs.
 type Group struct {
 	// Name is the workload's; "engine", "gpu" or "command" for the others.
 	Name string
@@ -22,16 +22,16 @@ type Group struct {
 
 // Column is a statistic of a metric in a table.
 type Column struct {
-	// Cell is the address that the metric is below; empty in a workload's
-	// table, which has one row a cell.
+	// Cell is the address above the metric; empty in a workload's table, which has one
+	// row per cell.
 	Cell, Metric, Stat string
 	// Head is the column's title, with the unit.
 	Head string
 }
 
-// headline metrics of a workload are what people decide by, in this order. Those
-// of which always is not set are left out where all launches have them at zero,
-// since most workloads have no queue, no cache and no limits.
+// headline metrics of a workload are what people decide by, in this order. Those without
+// always are left out if all launches have them at zero, as most workloads have no queue,
+// cache or limits.
 var headline = []struct {
 	metric, stat, title string
 	always              bool
@@ -100,8 +100,7 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 	return groups
 }
 
-// labelled is the table of what a command prints with labels, a row for each of their
-// combinations.
+// labelled is the table of what a command prints with labels, one row per combination.
 func labelled(launches []*ledger.Launch) Group {
 	g := Group{Name: "command"}
 	for _, address := range addressesBelow(launches, g.Name) {
@@ -140,14 +139,14 @@ func byNumbers(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// ByCell reports whether the table has a row for each cell, as a workload's has.
+// ByCell reports whether the table has a row per cell, as a workload's has.
 func (g Group) ByCell() bool { return len(g.Columns) == 0 || g.Columns[0].Cell == "" }
 
-// headlines are the headline metrics that launches have of any of the cells.
+// headlines are the headline metrics that launches have in any of the cells.
 func headlines(launches []*ledger.Launch, cells []string) (columns []Column) {
 	for _, h := range headline {
 		if h.metric == "tg_total" && !many(launches, cells) {
-			continue // of one request at a time it says no more than tg
+			continue // for one request at a time it is the same as tg
 		}
 		for _, cell := range cells {
 			if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
@@ -159,8 +158,8 @@ func headlines(launches []*ledger.Launch, cells []string) (columns []Column) {
 	return columns
 }
 
-// unitOf is a metric's unit where any launch has it; with nonzero, at a value
-// other than zero.
+// unitOf is a metric's unit, if any launch has it; with nonzero, at a value other than
+// zero.
 func unitOf(launches []*ledger.Launch, address string, nonzero bool) (unit string, there bool) {
 	for _, l := range launches {
 		if s, ok := l.Metrics[address]; ok && (!nonzero || s.Stats["max"] != 0) {
@@ -178,7 +177,7 @@ func head(title, unit string) string {
 	return fmt.Sprintf("%s (%s)", title, unit)
 }
 
-// many reports whether any of the cells has several requests in flight.
+// many reports whether any cell has several requests in flight.
 func many(launches []*ledger.Launch, cells []string) bool {
 	for _, l := range launches {
 		for _, c := range l.Cells {
@@ -190,8 +189,8 @@ func many(launches []*ledger.Launch, cells []string) bool {
 	return false
 }
 
-// cellsOf are the addresses of all cells, as sent; of a record without cells, by
-// name.
+// cellsOf are the addresses of all cells, in sending order; for a record without cells,
+// by name.
 func cellsOf(launches []*ledger.Launch) (cells []string) {
 	add := func(cell string) {
 		if !slices.Contains(cells, cell) {
@@ -236,8 +235,8 @@ func (c Column) Of(l *ledger.Launch, cell string) (measure.Summary, bool) {
 	return s, ok
 }
 
-// Sent says what was sent in a cell as the field does: "pp2048 tg32 @ d4096, c16".
-// Lengths that differ between requests are "pp~512", by what the engine counted.
+// Sent is what was sent in a cell, in field notation: "pp2048 tg32 @ d4096, c16". Lengths
+// that differ between requests are "pp~512", by the engine's count.
 func Sent(launches []*ledger.Launch, cell string) string {
 	for _, l := range launches {
 		for _, c := range l.Cells {

@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// wideTable is how many columns of metrics one table of a comparison has; more
-// are split by cell.
+// wideTable is the maximum of metric columns in one table of a comparison; more are split
+// by cell.
 const wideTable = 5
 
 // Table is a table of text.
@@ -21,10 +21,9 @@ type Table struct {
 	Rows [][]string
 }
 
-// Comparison is the table of a comparison of engines, or one table for each cell
-// of the workloads where one would be too wide. Every number is a mean over
-// launches with its 95% interval, and below it how many times better than the
-// reference it is.
+// Comparison is the table of a comparison of engines, or one table per cell of the
+// workloads if one would be too wide. Every number is a mean over launches with its 95%
+// interval, and below it how many times better than the reference it is.
 func Comparison(rows []verdict.Row) []Table {
 	columns := columnsOf(rows)
 	groups := [][]verdict.Cell{columns}
@@ -45,7 +44,7 @@ func columnsOf(rows []verdict.Row) (columns []verdict.Cell) {
 			if find(columns, c.Address) != nil {
 				continue
 			}
-			// Behind what is before it in this row, so that cells stay together.
+			// After its predecessor in this row, so cells stay together.
 			at := len(columns)
 			if i > 0 {
 				at = 1 + slices.IndexFunc(columns, func(o verdict.Cell) bool { return o.Address == r.Cells[i-1].Address })
@@ -115,8 +114,7 @@ func cellText(c *verdict.Cell) string {
 	return text
 }
 
-// ComparisonNotes are the rows without numbers, with why, and what to know of
-// the others.
+// ComparisonNotes are the rows without numbers, with the reason, and notes on the others.
 func ComparisonNotes(rows []verdict.Row) (notes []string) {
 	for _, r := range rows {
 		if r.Verdict != verdict.Pass {
@@ -131,11 +129,11 @@ func ComparisonNotes(rows []verdict.Row) (notes []string) {
 	return notes
 }
 
-// ComparisonLegend says how the numbers are to be read.
+// ComparisonLegend explains how to read the numbers.
 const ComparisonLegend = "Means over launches with their 95% intervals; × is the improvement over the reference: for every metric, more than 1 is better. Tokens are counted by each engine's own tokenizer."
 
-// Effects is the table of what values of knobs do to each metric, alone and together. What
-// is not demonstrated is there too, so that its bounds are seen.
+// Effects is the table of what knob values do to each metric, alone and together.
+// Undemonstrated effects are included, to show their bounds.
 func Effects(effects []verdict.Effect) (t Table) {
 	if len(effects) == 0 {
 		return t
@@ -186,9 +184,9 @@ func Best(rows []verdict.Row) (lines []string) {
 }
 
 const (
-	// EffectsLegend says how the effects are to be read.
+	// EffectsLegend explains how to read the effects.
 	EffectsLegend = "Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their interaction, beyond the effect of each alone."
-	// BestLegend says how much the best is worth.
+	// BestLegend explains how reliable the best is.
 	BestLegend = "The best of several is optimistic on average: confirm it as a feature, on fresh launches."
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Delta is one metric on two sides: what it was, what it is, and by how much they
-// differ. Launches are what is compared, never requests. It decides nothing.
+// Delta is one metric on two sides: before, after, and the difference. It compares
+// launches, never requests. It decides nothing.
 type Delta struct {
 	// Cell and Metric address it, Stat is the statistic of each launch: "chat.c16",
 	// "ttft", "p99". Cell is "engine" for what a launch has once.
@@ -26,10 +26,10 @@ type Delta struct {
 	Better measure.Better `json:"better,omitempty"`
 	Old    Mean           `json:"old"`
 	New    Mean           `json:"new"`
-	// Change is relative, 0.1 for 10% more, of the means of logs; where a value is not
-	// above zero it is Absolute, in Unit. Low and High are its 95% interval by Welch's
-	// t-test and P the two-sided chance of one as large where nothing changed; all are
-	// absent where they have no meaning.
+	// Change is relative, 0.1 for 10% more, of the means of logs; if a value is not above
+	// zero it is Absolute, in Unit. Low and High are its 95% interval by Welch's t-test
+	// and P the two-sided chance of one as large if nothing changed; all are absent if
+	// meaningless.
 	Change   *float64 `json:"change,omitempty"`
 	Absolute bool     `json:"absolute,omitempty"`
 	Low      *float64 `json:"low,omitempty"`
@@ -39,11 +39,11 @@ type Delta struct {
 	Why verdict.Reason `json:"why,omitzero"`
 }
 
-// Mean is a metric over the launches of one side: the mean of logs where every value is
+// Mean is a metric over the launches of one side: the mean of logs if every value is
 // above zero.
 type Mean struct {
 	Mean float64 `json:"mean"`
-	// SD is the standard deviation over launches; 0 for one of them.
+	// SD is the standard deviation over launches; 0 for one launch.
 	SD     float64   `json:"sd"`
 	Values []float64 `json:"values"`
 }
@@ -51,14 +51,14 @@ type Mean struct {
 // N is how many launches there are.
 func (m Mean) N() int { return len(m.Values) }
 
-// Significance is the p value from which a change is told from none.
+// Significance is the p value up to which a change counts as shown.
 const Significance = 0.05
 
-// Shown reports whether the launches tell the sides apart.
+// Shown reports whether the launches distinguish the sides.
 func (d Delta) Shown() bool { return d.P != nil && *d.P <= Significance }
 
-// Improves reports whether a change that is shown is one for the better; known is false
-// for a metric without a better direction.
+// Improves reports whether a shown change is for the better; known is false for a metric
+// without a better direction.
 func (d Delta) Improves() (better, known bool) {
 	if d.Change == nil || d.Better == measure.Neither {
 		return false, false
@@ -76,10 +76,9 @@ func Counted(launches []*ledger.Launch) (counted []*ledger.Launch) {
 	return counted
 }
 
-// Deltas are the headline metrics of two sides, cell by cell in the order in which they
-// were sent. What only one side has is among them. alike is false where the launches ran
-// on different machines: then there is a change, and nothing that bounds it, since
-// launches say how one machine varies.
+// Deltas are the headline metrics of two sides, cell by cell in sending order, including
+// those that only one side has. alike is false if the launches ran on different machines:
+// then there is a change without bounds, as launches show how one machine varies.
 func Deltas(old, new []*ledger.Launch, alike bool) (deltas []Delta) {
 	old, new = Counted(old), Counted(new)
 	for _, g := range Groups(slices.Concat(old, new)) {
@@ -144,12 +143,12 @@ func (m *Mean) average() {
 	}
 }
 
-// compare fills in the change, with its bounds where there are any.
+// compare fills in the change, with its bounds if there are any.
 func (d *Delta) compare(alike bool) {
 	back := math.Expm1
 	diff, err := stats.LogDifference(d.New.Values, d.Old.Values)
 	if err != nil {
-		// A value is zero: there is no ratio to it.
+		// A value is zero: no ratio to it.
 		d.Absolute, back = true, func(x float64) float64 { return x }
 		if diff, err = stats.RawDifference(d.New.Values, d.Old.Values); err != nil {
 			d.Why = verdict.New(code.NoAverage, verdict.Err(err)).On(d.Cell + "." + d.Metric)
@@ -168,7 +167,7 @@ func (d *Delta) compare(alike bool) {
 	d.Low, d.High, d.P = &low, &high, &p
 }
 
-// sentApart is why the numbers of a cell are not of the same work; no fact where they are.
+// sentApart is why the numbers of a cell are not of the same work; no fact if they are.
 func sentApart(old, new []*ledger.Launch, cell string) verdict.Reason {
 	was, wasSent := runOf(old, cell)
 	is, isSent := runOf(new, cell)

@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 )
 
-// DeltaTable draws metrics of two sides as benchstat does: name, both means, the change
-// with its bounds, p, and how many launches.
+// DeltaTable formats metrics of two sides as benchstat does: name, both means, the change
+// with its bounds, p, and the number of launches.
 func DeltaTable(deltas []Delta, oldName, newName string) Table {
 	t := Table{Head: []string{"metric", oldName, newName, "change [95%]", "p", "n"}}
 	for _, d := range deltas {
@@ -21,7 +21,7 @@ func DeltaTable(deltas []Delta, oldName, newName string) Table {
 	return t
 }
 
-// name is "chat tg (tok/s)", with the statistic where that is not the usual one.
+// name is "chat tg (tok/s)", with the statistic if that is not the usual one.
 func (d Delta) name() string {
 	name := strings.TrimSpace(d.Cell + " " + d.Metric)
 	if d.Stat != "median" && d.Stat != "mean" {
@@ -40,8 +40,8 @@ func (m Mean) text() string {
 	return tell.PlusMinus(m.Mean, m.SD)
 }
 
-// ChangeText is the change with its bounds; "~" is before one that the launches do
-// not show.
+// ChangeText is the change with its bounds, prefixed by "~" if the launches do not show
+// it.
 func (d Delta) ChangeText() string {
 	if d.Change == nil {
 		return "–"
@@ -76,7 +76,7 @@ func (d Delta) nText() string {
 	return fmt.Sprintf("%d+%d", d.Old.N(), d.New.N())
 }
 
-// DeltaNotes say what the table leaves out, each cause once, and how it is read.
+// DeltaNotes are what the table leaves out, each cause once, and how to read it.
 func DeltaNotes(deltas []Delta) (notes []string) {
 	tested := 0
 	for _, d := range deltas {
@@ -100,7 +100,7 @@ func DeltaNotes(deltas []Delta) (notes []string) {
 	return notes
 }
 
-// DeltaCSV writes all digits, a line for each metric; what has no value is empty.
+// DeltaCSV writes all digits, a line per metric; missing values are empty.
 func DeltaCSV(w io.Writer, deltas []Delta) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"cell", "metric", "stat", "unit", "better", "old", "old_sd", "old_n", "new", "new_sd", "new_n", "change", "absolute", "low", "high", "p", "why"}}

@@ -8,11 +8,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// headlines of a page are so many metrics: more are in the tables.
+// mostHeadlines limits the metrics in a page's headline: more are in the tables.
 const mostHeadlines = 6
 
-// headline says first what came of it: the gates, and how far the stack is from the
-// baseline.
+// headline summarizes the result: the gates, and how far the stack is from the baseline.
 func (p *page) headline() {
 	passed, all := 0, 0
 	for _, r := range Rows(p.st) {
@@ -45,8 +44,8 @@ func (p *page) headline() {
 	}
 }
 
-// Name is how tables call the metric: its address, and its statistic where that is not
-// the usual one.
+// Name is the metric's name in tables: its address, and its statistic if that is not the
+// usual one.
 func (v Value) Name() string {
 	if v.Stat == "median" || v.Stat == "mean" {
 		return v.Address
@@ -73,8 +72,7 @@ func Measured(v Value) string {
 	return text
 }
 
-// ChangeWords is how a value changed against another, and whether that is for the
-// worse.
+// ChangeWords is how a value changed against another, and whether for the worse.
 func ChangeWords(v, base Value) string {
 	change, ok := v.Change(base)
 	if !ok || len(base.PerLaunch) == 0 || len(v.PerLaunch) == 0 {
@@ -87,7 +85,7 @@ func ChangeWords(v, base Value) string {
 	return text
 }
 
-// Markdown is the table as Markdown shows it, with an empty line behind it.
+// Markdown is the table in Markdown, followed by an empty line.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(cells(t.Head), " | "), strings.Repeat(" --- |", len(t.Head)))

@@ -27,7 +27,7 @@ type Series struct {
 	Variant string  `json:"variant"`
 	Engine  string  `json:"engine,omitempty"`
 	Points  []Point `json:"points"`
-	// Older is how many points are left out, before the first.
+	// Older is how many points before the first are left out.
 	Older   int      `json:"older,omitempty"`
 	Changes []Change `json:"changes"`
 }
@@ -41,7 +41,7 @@ type Point struct {
 	Value    float64   `json:"value"`
 }
 
-// Change is where the metric is another one from a point on.
+// Change is a point from which the metric differs.
 type Change struct {
 	stats.ChangePoint
 	// Before and After are the means of the stretches on both sides.
@@ -50,7 +50,7 @@ type Change struct {
 }
 
 // HistoryOf is the history of a metric by its address, with or without a statistic. An
-// address that no launch has is an error that says which there are.
+// address that no launch has is an error that lists the existing ones.
 func HistoryOf(st *store.Store, address string) (*History, error) {
 	h := &History{Metric: address, Stat: "median", Milestones: Milestones(st)}
 	if metric, stat := measure.SplitAddress(address); measure.IsStat(stat) {
@@ -93,8 +93,8 @@ func HistoryOf(st *store.Store, address string) (*History, error) {
 	return h, nil
 }
 
-// launches are those that count and have the metric: measured ones, or where none of
-// those has it the ones that qualified a variant.
+// launches are those that count and have the metric: measured ones or, if none of those
+// has it, the ones that qualified a variant.
 func (h *History) launches(st *store.Store) (of []*ledger.Launch) {
 	for _, purpose := range []string{ledger.ForBenchmark, ledger.ForQualification} {
 		of = slices.DeleteFunc(st.Launches(store.LaunchFilter{Purpose: purpose, OK: true}), func(l *ledger.Launch) bool {
@@ -121,7 +121,7 @@ func (s *Series) divide() error {
 	if err != nil {
 		return err
 	}
-	s.Changes = []Change{} // a list in JSON, also where there is none
+	s.Changes = []Change{} // a list in JSON, even if empty
 	from := 0
 	for i, c := range found {
 		to := len(values)

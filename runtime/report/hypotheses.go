@@ -10,25 +10,25 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Claim is a hypothesis beside what the criteria say.
+// Claim is a hypothesis beside the result of the criteria.
 type Claim struct {
 	Feature  string         `json:"feature"`
 	Metric   string         `json:"metric"`
 	Expect   string         `json:"expect"`
 	Because  string         `json:"because,omitempty"`
 	Measured verdict.Reason `json:"measured,omitzero"`
-	// Tested is the estimate of the look that decided and what the test bounds it by;
-	// empty where no test could be made.
+	// Tested is the estimate of the deciding look and the test's bounds; empty if no test
+	// could be made.
 	Tested string `json:"tested,omitempty"`
 	// Outcome is "confirmed", "refuted" or "open".
 	Outcome string `json:"outcome"`
-	// PostHoc says that the claim was made after its measurement.
+	// PostHoc is set if the claim was made after its measurement.
 	PostHoc bool            `json:"post_hoc,omitempty"`
 	Verdict verdict.Verdict `json:"verdict"`
 }
 
-// Claims are the hypotheses of the features that stand decided, in the plan's
-// order; never nil. What nobody tested is open.
+// Claims are the hypotheses of the features with a standing decision, in the plan's
+// order; never nil. Untested ones are open.
 func Claims(st *store.Store) []Claim {
 	all := []Claim{}
 	for _, d := range Standing(st) {
@@ -48,9 +48,9 @@ func Claims(st *store.Store) []Claim {
 	return all
 }
 
-// tested is the number by which a claim was decided: "+9.8% (bounds +0.7% to +14.8%,
-// 3 launches per arm)". It is not the plain mean of all launches with its 95%
-// interval, which may lie beyond a claim that is open.
+// tested is the number that decided a claim: "+9.8% (bounds +0.7% to +14.8%, 3 launches
+// per arm)". It is not the plain mean of all launches with its 95% interval, which may be
+// beyond a claim that is open.
 func tested(h *ledger.Hypothesis) string {
 	if h.Test == nil || len(h.Test.Comparisons) != 1 {
 		return ""
@@ -70,8 +70,7 @@ func tested(h *ledger.Hypothesis) string {
 	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", tell.Number(*t.Estimate, unit), low, high, tell.Launches(t.Looks[len(t.Looks)-1].N), arm)
 }
 
-// seen is what to show of what was measured: the number that decided where there is
-// one.
+// seen is the measured result to show: the number that decided, if there is one.
 func (c Claim) seen() string {
 	if c.Tested != "" {
 		return c.Tested
@@ -79,7 +78,7 @@ func (c Claim) seen() string {
 	return cmp.Or(tell.Line(c.Measured), "–")
 }
 
-// ClaimNotes say what the numbers of the table are.
+// ClaimNotes explain the numbers of the table.
 func ClaimNotes(claims []Claim) []string {
 	for _, c := range claims {
 		if c.Tested != "" {
@@ -89,8 +88,8 @@ func ClaimNotes(claims []Claim) []string {
 	return nil
 }
 
-// Words is the outcome, marked where the claim came after the measurement: then it
-// was fitted to what was seen, and confirms nothing.
+// Words is the outcome, marked if the claim came after the measurement: then it was
+// fitted to the data, and confirms nothing.
 func (c Claim) Words() string {
 	if c.PostHoc {
 		return c.Outcome + " (POST HOC)"
@@ -98,7 +97,7 @@ func (c Claim) Words() string {
 	return c.Outcome
 }
 
-// ClaimTable has a row for each hypothesis.
+// ClaimTable has a row per hypothesis.
 func ClaimTable(claims []Claim) Table {
 	t := Table{Head: []string{"Feature", "Claim", "Measured", "Hypothesis", "Criteria"}}
 	for _, c := range claims {
@@ -107,7 +106,7 @@ func ClaimTable(claims []Claim) Table {
 	return t
 }
 
-// hypotheses are the claims made before measuring, together.
+// hypotheses writes the table of all hypotheses.
 func (p *page) hypotheses() {
 	claims := Claims(p.st)
 	if len(claims) == 0 {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Inert is text of somebody else's (an engine, a log, a summary) as a page of
-// Markdown shows it: no tag, link or image begins in it, and nothing steers a
-// terminal. Text that is one piece of code stays as it is, since nothing begins there.
+// Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link
+// or image starts in it, and nothing controls a terminal. Text that is a single code span
+// stays unchanged, as nothing starts there.
 func Inert(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
@@ -22,5 +22,5 @@ func Inert(text string) string {
 	return strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
 }
 
-// tagBegins is what HTML in Markdown starts with; "< 5 ms" is none.
+// tagBegins matches the start of HTML in Markdown; "< 5 ms" is not one.
 var tagBegins = regexp.MustCompile(`<([A-Za-z/!?])`)

@@ -9,9 +9,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Interaction is how a stack compares with the product of its parts, and with which
-// feature it was measured: one pair is compared in as many sessions as features
-// stand on it, and comes out differently in each.
+// Interaction is how a stack compares with the product of its parts, and the feature it
+// was measured with: one pair is compared in as many sessions as features build on it,
+// with different results.
 type Interaction struct {
 	Feature string `json:"feature"`
 	Session string `json:"session,omitempty"`
@@ -39,7 +39,7 @@ func (i Interaction) Says() string {
 	return fmt.Sprintf("Measured with %s%s: %s", i.Feature, session, tell.Line(i.Interference.Reason()))
 }
 
-// interactions are how stacks compare with the product of their parts.
+// interactions writes how stacks compare with the product of their parts.
 func (p *page) interactions() {
 	all := Interactions(p.st)
 	if len(all) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Limits are what share of what the machine allows the launches came to that count, of
-// each cell and variant. There are none where machine or model are not known.
+// Limits are the share of the machine's limit that launches that count reached, per cell
+// and variant. There are none if machine or model are unknown.
 func Limits(launches []*ledger.Launch) (shares []verdict.Reason) {
 	var counted []*ledger.Launch
 	for _, l := range launches {

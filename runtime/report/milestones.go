@@ -17,8 +17,8 @@ type Milestone struct {
 	Name string `json:"name"`
 	Note string `json:"note,omitempty"`
 	Run  string `json:"run"`
-	// At is when the run ended, Marked when it was given the name, and Record the
-	// position of the run's end in the ledger, from 0.
+	// At is when the run ended, Marked when it was named, and Record the position of the
+	// run's end in the ledger, from 0.
 	At     time.Time `json:"at"`
 	Marked time.Time `json:"marked"`
 	Record int       `json:"record"`
@@ -62,23 +62,23 @@ func MilestoneNamed(st *store.Store, name string) (Milestone, error) {
 // Since is what changed since a milestone.
 type Since struct {
 	Milestone Milestone `json:"milestone"`
-	// Changes are the nodes whose outcome is another one, Then and Now the stacks.
+	// Changes are the nodes whose outcome differs, Then and Now the stacks.
 	Changes []Changed `json:"changes"`
 	Then    []string  `json:"then"`
 	Now     []string  `json:"now"`
-	// Stack compares what was accepted last then with what is now; nil where the stack
-	// is the same or has no launches.
+	// Stack compares what was accepted last then with what is now; nil if the stack is
+	// the same or has no launches.
 	Stack *Pair `json:"stack,omitempty"`
 }
 
-// Changed is a node that came to something else.
+// Changed is a node whose outcome changed.
 type Changed struct {
 	Node string `json:"node"`
-	// Was and Is are verdicts, with "accepted" for a feature that is in the stack;
-	// empty where it was not decided, or is not any more.
+	// Was and Is are verdicts, with "accepted" for a feature in the stack; empty if it
+	// was not decided, or no longer is.
 	Was string `json:"was,omitempty"`
 	Is  string `json:"is,omitempty"`
-	// Reasons are why it is what it is.
+	// Reasons are the causes of the present outcome.
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 }
 
@@ -146,7 +146,7 @@ func outcomeWord(d *ledger.Decision) string {
 	}
 }
 
-// tipsCompared holds what was accepted last then, or the baseline, against what is now.
+// tipsCompared compares what was accepted last then, or the baseline, with the same now.
 func tipsCompared(st *store.Store, then, now *ledger.Decision) *Pair {
 	old, oldName := sideFrom(ledger.Baseline, st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) bool { return l.Variant == ledger.Baseline }), ledger.Baseline
 	if then != nil {

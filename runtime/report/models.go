@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// ModelsTitle says what ModelsTable is of.
+// ModelsTitle is the title of ModelsTable.
 func ModelsTitle(since *Milestone) string {
 	if since == nil {
 		return "Decode speed of the accepted stack, by configuration and model; × is relative to the baseline of its session."
@@ -19,10 +19,10 @@ func ModelsTitle(since *Milestone) string {
 	return fmt.Sprintf("Decode speed of the accepted stack, by configuration and model; × is relative to milestone %s.", since.Name)
 }
 
-// ModelsTable has a row for each cell and a column for each engine that a feature was
-// decided on: the speed of what is accepted there, and how many times that is what was
-// accepted at a milestone, or without one the baseline. It has no rows where features were
-// decided on fewer than two engines.
+// ModelsTable has a row per cell and a column per engine that features were decided on:
+// the speed of what is accepted there, and its speed-up over what was accepted at a
+// milestone, or without one over the baseline. It has no rows if features were decided on
+// fewer than two engines.
 func ModelsTable(st *store.Store, since *Milestone) (t Table) {
 	var now, then []*Arm
 	engines, accepted := tips(st, math.MaxInt)
@@ -74,7 +74,7 @@ func (a *Arm) launches() []*ledger.Launch {
 	return a.Launches
 }
 
-// speedSince is a metric of an arm, with how many times another's it is.
+// speedSince is a metric of an arm, with its ratio to another's.
 func speedSince(now, then *Arm, address string) string {
 	if now == nil {
 		return "–"
@@ -92,8 +92,8 @@ func speedSince(now, then *Arm, address string) string {
 	return text
 }
 
-// tips are the engines that features were decided on up to a record, in their order, and
-// what was accepted there last.
+// tips are the engines that features were decided on up to a record, in order, and what
+// was accepted there last.
 func tips(st *store.Store, until int) (engines []string, last map[string]*Arm) {
 	accepted := map[string]bool{}
 	var decided []*ledger.Decision
@@ -125,8 +125,8 @@ func tips(st *store.Store, until int) (engines []string, last map[string]*Arm) {
 	return engines, last
 }
 
-// baselineOn is the newest baseline of an engine up to a record, of one session where that
-// is named and has one; nil where there is none.
+// baselineOn is the newest baseline of an engine up to a record, in the given session if
+// it has one; nil if there is none.
 func baselineOn(st *store.Store, engine, session string, until int) (newest *Arm) {
 	for i, r := range st.Records() {
 		l := r.Launch
@@ -144,7 +144,7 @@ func baselineOn(st *store.Store, engine, session string, until int) (newest *Arm
 	return newest
 }
 
-// NewestMilestone is the last of all; nil where there is none.
+// NewestMilestone is the last of all; nil if there is none.
 func NewestMilestone(st *store.Store) *Milestone {
 	all := Milestones(st)
 	if len(all) == 0 {

@@ -6,13 +6,13 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Moved works out what a decided feature demonstrably changed, by its launches.
+// Moved returns what a decided feature demonstrably changed, by its launches.
 type Moved func(d *ledger.Decision) []gates.Movement
 
-// MovedTitle is above the table of what moved.
+// MovedTitle is the title of the table of changed metrics.
 const MovedTitle = "Changed metrics, over all workloads:"
 
-// Movements is the table of what changed beyond doubt, whether a rule reads it or not.
+// Movements is the table of what demonstrably changed, whether a rule reads it or not.
 func Movements(all []gates.Movement) Table {
 	t := Table{Head: []string{"metric", "was", "candidate", "change", ""}}
 	for _, m := range all {

@@ -19,15 +19,15 @@ type Overruled struct {
 	// State is "waived", "waiver expired", "waiver revoked", "waived before" (an
 	// earlier decision), "retracted" or "withdrawn" (it rests on what was retracted).
 	State string `json:"state"`
-	// OnSeenData is set where a person let rules decide that were relaxed after their
+	// OnSeenData is set if a person let rules decide that were relaxed after their
 	// launches were seen.
 	OnSeenData bool `json:"on_seen_data,omitempty"`
-	// Reasons say who decided what about it, and why.
+	// Reasons are who decided what about it, and why.
 	Reasons []verdict.Reason `json:"reasons"`
 }
 
-// Word is the verdict as tables show it: a waiver is beside the verdict and
-// never in its place.
+// Word is the verdict in tables: a waiver is shown beside the verdict and never replaces
+// it.
 func (o Overruled) Word() string {
 	word := verdictWord(o.Verdict, o.OnSeenData)
 	if o.State == "waived" {
@@ -43,8 +43,7 @@ func verdictWord(v verdict.Verdict, onSeenData bool) string {
 	return string(v)
 }
 
-// Note is the state in a table that has a sentence elsewhere; empty where Word
-// says it.
+// Note is the state for a table whose sentence is elsewhere; empty if Word has it.
 func (o Overruled) Note() string {
 	if o.State == "waived" {
 		return ""
@@ -52,8 +51,8 @@ func (o Overruled) Note() string {
 	return o.State
 }
 
-// OverruledOf is what the newest waiver of its node, or a retraction, means for a
-// decision; its State is empty where that is nothing.
+// OverruledOf is the effect of the newest waiver of its node, or of a retraction, on a
+// decision; its State is empty if there is none.
 func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
 	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt, OnSeenData: len(d.OnSeenData) > 0}
 	if d.Retraction != nil {
@@ -70,7 +69,7 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 	case w.Covers(d, now):
 		o.State = "waived"
 	case o.State != "":
-		// That it was withdrawn matters more than a waiver that does not hold.
+		// A withdrawal matters more than a waiver that does not hold.
 	case w.Revoked:
 		o.State = "waiver revoked"
 	case !now.Before(w.Expires):
@@ -82,8 +81,7 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 	return o
 }
 
-// OverruledNow are the standing decisions about which people decided something;
-// never nil.
+// OverruledNow are the standing decisions that people overrode; never nil.
 func OverruledNow(st *store.Store, now time.Time) []Overruled {
 	out := []Overruled{}
 	for _, d := range Standing(st) {
@@ -94,8 +92,7 @@ func OverruledNow(st *store.Store, now time.Time) []Overruled {
 	return out
 }
 
-// overruled is everything that people decided over the heads of gates, the
-// expired and the withdrawn too.
+// overruled writes everything that people overrode, including expired and withdrawn.
 func (p *page) overruled() {
 	var rows [][]string
 	retracted := map[ledger.Retraction]bool{}
@@ -109,7 +106,7 @@ func (p *page) overruled() {
 			w := r.Waiver
 			rows = append(rows, []string{when, w.Node, string(w.Verdict) + " waived until " + ledger.Minute(w.Expires), w.By, w.Reason})
 		case r.Decision != nil && r.Decision.Retracted() && !retracted[*r.Decision.Retraction]:
-			// What a later apply decides again over the same launches carries it on.
+			// A later apply that decides again over the same launches carries it on.
 			d := r.Decision
 			retracted[*d.Retraction] = true
 			rows = append(rows, []string{when, d.Node, Withdrawn(d.Retraction) + " retracted", d.Retraction.By, d.Retraction.Reason})
@@ -129,8 +126,8 @@ func Withdrawn(r *ledger.Retraction) string {
 	return tell.Line(was)
 }
 
-// before is the decision that was withdrawn by one that stands; the decision
-// itself where it withdraws none.
+// before is the decision withdrawn by a standing one; the decision itself if it withdraws
+// none.
 func (p *page) before(d *ledger.Decision) *ledger.Decision {
 	if d.Retraction == nil {
 		return d

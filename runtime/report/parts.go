@@ -8,10 +8,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Part is a section of the results page, which other pages are made of, too.
+// Part is a section of the results page, also used by other pages.
 type Part func(p *page)
 
-// The sections that stand alone.
+// The self-contained sections.
 var (
 	Headline    Part = (*page).headline
 	Gates       Part = (*page).gates
@@ -34,7 +34,7 @@ func Sections(w io.Writer, st *store.Store, moved Moved, parts ...Part) error {
 	return p.err
 }
 
-// Side are a decided feature's variants side by side, and what moved of all metrics.
+// Side are a decided feature's variants side by side, and its changed metrics.
 func Side(d *ledger.Decision) Part {
 	return func(p *page) {
 		p.movements(d)

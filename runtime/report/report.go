@@ -1,6 +1,5 @@
-// Package report turns the contents of a state directory into a page for a
-// team: what was decided, by which numbers, on which machine. It decides
-// nothing and measures nothing.
+// Package report turns the contents of a state directory into a page for a team: what was
+// decided, by which numbers, on which machine. It decides nothing and measures nothing.
 package report
 
 import (
@@ -23,10 +22,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Heading begins every results page.
+// Heading starts every results page.
 const Heading = "# Results of plan "
 
-// Markdown writes the results page; moved may be nil, which knows nothing.
+// Markdown writes the results page; moved may be nil if nothing is known.
 func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	runs := st.Runs()
 	if len(runs) == 0 {
@@ -66,12 +65,12 @@ type page struct {
 	st    *store.Store
 	now   time.Time
 	moved Moved
-	// told is why what was decided came out so, each cause once.
+	// told tracks which causes were printed, each once.
 	told tell.Page
 	err  error
 }
 
-// line writes a line. What is in it may come from anybody.
+// line writes a line. Its contents may be foreign.
 func (p *page) line(format string, args ...any) {
 	for i, arg := range args {
 		if text, is := arg.(string); is {
@@ -81,19 +80,19 @@ func (p *page) line(format string, args ...any) {
 	p.raw(format, args...)
 }
 
-// raw writes a line that is Markdown already.
+// raw writes a line that is already Markdown.
 func (p *page) raw(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
 }
 
-// para is a line with an empty one behind it.
+// para writes a line and an empty one.
 func (p *page) para(format string, args ...any) {
 	p.line(format+"\n", args...)
 }
 
-// table writes a table, escaping what Markdown would take for a column.
+// table writes a table, escaping what Markdown would read as a column.
 func (p *page) table(t Table) {
 	p.raw("%s", strings.TrimSuffix(t.Markdown(), "\n"))
 }
@@ -183,8 +182,8 @@ func (p *page) movements(d *ledger.Decision) {
 	}
 }
 
-// levelWords are the levels of a feature and what they came to. Those of the stack
-// that it builds on, which is qualified beside it, have its name before theirs.
+// levelWords are a feature's levels and their outcomes. Those of the stack that it builds
+// on, qualified beside it, are prefixed with its name.
 func levelWords(d *ledger.Decision) string {
 	var own, under []string
 	on := ""
@@ -202,7 +201,7 @@ func levelWords(d *ledger.Decision) string {
 	return words
 }
 
-// outcome is what became of the claim, empty where nobody tested it.
+// outcome is the hypothesis' outcome, empty if nobody tested it.
 func outcome(h *ledger.Hypothesis) string {
 	if h.Outcome == "" {
 		return ""
@@ -210,7 +209,7 @@ func outcome(h *ledger.Hypothesis) string {
 	return " Hypothesis " + Claim{Outcome: h.Outcome, PostHoc: h.PostHoc}.Words() + "."
 }
 
-// gates lists phases in the plan's order, and the baseline where it did not pass.
+// gates lists phases in the plan's order, and the baseline if it did not pass.
 func (p *page) gates() {
 	p.para("## Gates")
 	t := Table{Head: []string{"Phase", "Verdict", "Why"}}
@@ -226,7 +225,7 @@ func (p *page) gates() {
 	p.table(t)
 }
 
-// phaseNode is the phase that a node decides, where it is one.
+// phaseNode is the phase that a node decides, if it does.
 func phaseNode(node string) (phase string, ok bool) {
 	phase, ok = strings.CutPrefix(node, "phase.")
 	return phase, ok && !strings.Contains(phase, ".step.")
@@ -244,8 +243,8 @@ func (p *page) gate(d *ledger.Decision) []string {
 	return []string{cmp.Or(d.Phase, d.Node), word, why}
 }
 
-// Told are reasons of a decision in lines: what its own tests found is told of each,
-// and what kept them from being made once on a page.
+// Told are a decision's reasons as lines: its own tests' findings every time, what
+// prevented them once per page.
 func Told(page *tell.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
 	if lines := page.Each(reasons...); !TestsDecided(d) {
 		return lines
@@ -253,9 +252,8 @@ func Told(page *tell.Page, d *ledger.Decision, reasons []verdict.Reason) []strin
 	return tell.Lines(reasons)
 }
 
-// TestsDecided reports whether a decision follows from tests of its own: every rule
-// that did not pass has a comparison whose test did not. Everything else has a
-// cause below it.
+// TestsDecided reports whether a decision follows from its own tests: every rule that did
+// not pass has a comparison whose test did not. Everything else has a cause below it.
 func TestsDecided(d *ledger.Decision) bool {
 	if len(d.Rules) == 0 {
 		return false
@@ -278,7 +276,7 @@ func TestsDecided(d *ledger.Decision) bool {
 	return true
 }
 
-// arms is the table of a feature's variants side by side.
+// arms writes the table of a feature's variants side by side.
 func (p *page) arms(d *ledger.Decision) {
 	for _, t := range ArmTables(p.st, d) {
 		p.table(t)
@@ -301,7 +299,7 @@ func measuredFor(st *store.Store, d *ledger.Decision) (all []*ledger.Launch) {
 	return all
 }
 
-// ArmTables are the variants of a decision side by side: a table for each workload, and for
+// ArmTables are the variants of a decision side by side: a table per workload, and for
 // what a launch has once.
 func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
 	all := measuredFor(st, d)
@@ -316,8 +314,7 @@ func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
 	return tables
 }
 
-// table has a row for each cell and variant, with how each number changed against that
-// of the parent.
+// table has a row per cell and variant, with each number's change from the parent's.
 func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch, parent string) Table {
 	workload := g.ByCell()
 	t := Table{Head: []string{"Variant", "Launches"}}
@@ -346,7 +343,7 @@ func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all 
 	return t
 }
 
-// changed is how a metric of launches is other than that of their parent's.
+// changed is how a metric of launches differs from their parent's.
 func changed(own, parent []*ledger.Launch, address, stat string) string {
 	v, ok := (&Arm{Launches: own}).Of(address, stat)
 	base, has := (&Arm{Launches: parent}).Of(address, stat)
@@ -364,8 +361,8 @@ func medianOf(l *ledger.Launch, address string) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// across is one column over the launches of a variant. A percentile that every
-// launch has too few values for says so.
+// across is one column over the launches of a variant. A percentile for which every
+// launch has too few values is marked.
 func across(launches []*ledger.Launch, c Column, cell string) string {
 	var xs []float64
 	lacks := ""
@@ -394,7 +391,7 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 	return tell.PlusMinus(mean, stat.StdDev(xs, nil))
 }
 
-// launches is the log of single launches, so that nobody has to trust a mean.
+// launches writes the list of individual launches, so nobody has to trust a mean.
 func (p *page) launches() {
 	p.para("## Launches")
 	t := Table{Head: []string{"Launch", "Purpose", "Variant", "Seconds", "Outcome"}}
@@ -412,9 +409,9 @@ func (p *page) launches() {
 	p.para("`mxflow show LAUNCH` prints all metrics of a launch and the paths of its log and samples.")
 }
 
-// starts is how long engines took to start and to answer their first request,
-// with cold compile caches and with warm ones apart. Only plans that declare
-// caches have it: elsewhere nobody knows what the caches held.
+// starts is how long engines took to start and to answer their first request, separately
+// for cold and warm compile caches. Only for plans that declare caches: elsewhere the
+// contents of the caches are unknown.
 func (p *page) starts() {
 	arms, launches := grouped(p.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) [2]string {
 		if l.Engine["caches"] == "" {
@@ -434,8 +431,8 @@ func (p *page) starts() {
 	p.table(t)
 }
 
-// grouped puts launches together by a key, in the order of the keys' first launches;
-// those without a key are left out.
+// grouped groups launches by a key, in the order of the keys' first launches; those
+// without a key are left out.
 func grouped[K comparable](launches []*ledger.Launch, key func(*ledger.Launch) K) (keys []K, by map[K][]*ledger.Launch) {
 	by = map[K][]*ledger.Launch{}
 	var none K
@@ -457,9 +454,9 @@ var (
 	firstRequest = Column{Cell: "engine", Metric: "first_request_s", Stat: "median"}
 )
 
-// observed is what the engines said of themselves: one row a name, one column a
-// variant, so that what differs is seen at once. A name that the launches of a
-// variant differ in shows each value.
+// observed is what the engines reported about themselves: one row per name, one column
+// per variant, so differences are visible at once. A name in which launches of a variant
+// differ shows each value.
 func (p *page) observed() {
 	names := map[string]bool{}
 	variants, byVariant := grouped(p.st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) string {
@@ -486,7 +483,7 @@ func (p *page) observed() {
 	p.table(t)
 }
 
-// again is what readers have to know of decisions that were not the first.
+// again writes what readers must know about decisions that were not the first.
 func (p *page) again() {
 	var rows [][]string
 	for _, d := range Standing(p.st) {

@@ -18,14 +18,14 @@ import (
 type Pair struct {
 	Old PairSide `json:"old"`
 	New PairSide `json:"new"`
-	// Deltas are the metrics, Notes what limits what they say.
+	// Deltas are the metrics, Notes their limitations.
 	Deltas []Delta          `json:"deltas"`
 	Notes  []verdict.Reason `json:"notes,omitempty"`
 }
 
-// PairSide is a variant and where its launches are from.
+// PairSide is a variant and the source of its launches.
 type PairSide struct {
-	// Asked is what a person named, Variant what it is.
+	// Asked is the name that a person gave, Variant what it resolves to.
 	Asked    string           `json:"asked"`
 	Variant  string           `json:"variant"`
 	Session  string           `json:"session"`
@@ -35,7 +35,7 @@ type PairSide struct {
 // Title is "kv_cache (s-818b7c67db)".
 func (s PairSide) Title() string { return fmt.Sprintf("%s (%s)", s.Variant, s.Session) }
 
-// Title says what is compared, and where its launches are from.
+// Title is what is compared, and the source of its launches.
 func (p Pair) Title() string {
 	if p.Old.Session == p.New.Session {
 		return fmt.Sprintf("%s and %s in session %s", p.Old.Variant, p.New.Variant, p.Old.Session)
@@ -43,7 +43,7 @@ func (p Pair) Title() string {
 	return p.Old.Title() + " and " + p.New.Title()
 }
 
-// side is what a name means: launches, by variant.
+// side is what a name resolves to: launches, by variant.
 type side struct {
 	asked     string
 	byVariant map[string][]*ledger.Launch
@@ -51,8 +51,9 @@ type side struct {
 
 var hexPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 
-// PairsOf are the pairs that two names mean, each a run (its ID, what one starts with,
-// "latest"), a milestone, a feature or "baseline", NAME@RUN, or a commit that launches ran from.
+// PairsOf are the pairs that two names resolve to, each a run (its ID, a prefix of it,
+// "latest"), a milestone, a feature or "baseline", NAME@RUN, or a commit that launches
+// ran from.
 func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	old, err := sideOf(st, a)
 	if err != nil {
@@ -90,8 +91,8 @@ func runOfName(name string) string {
 	return run
 }
 
-// sideOf finds out what a name means. One that means several things is an error that
-// lists them; "run:", "milestone:", "feature:" and "commit:" before it say which is meant.
+// sideOf resolves a name. An ambiguous one is an error that lists its meanings; the
+// prefixes "run:", "milestone:", "feature:" and "commit:" disambiguate.
 func sideOf(st *store.Store, asked string) (side, error) {
 	kind, name, qualified := strings.Cut(asked, ":")
 	if !qualified {
@@ -202,7 +203,7 @@ func Commits(l *ledger.Launch) (commits []string) {
 	return slices.Compact(commits)
 }
 
-// pairOf takes the newest session that both were measured in, or else the newest of each.
+// pairOf uses the newest session in which both were measured, or else the newest of each.
 func pairOf(old, new side, oldVariant, newVariant string) Pair {
 	a, b := old.byVariant[oldVariant], new.byVariant[newVariant]
 	oldSession, newSession := newest(a, nil), newest(b, nil)
@@ -227,8 +228,8 @@ func pairOf(old, new side, oldVariant, newVariant string) Pair {
 	return p
 }
 
-// PairOf holds a feature's candidate against its parent, by the launches that decided; nil
-// where one of them has none.
+// PairOf compares a feature's candidate with its parent, by the launches that decided;
+// nil if one of them has none.
 func PairOf(st *store.Store, d *ledger.Decision) *Pair {
 	e := evidenceOf(d)
 	return pairIfAny(sideOfArm(st, e.Parent), sideOfArm(st, e.Candidate), e.Parent.Name, e.Candidate.Name)
@@ -262,7 +263,8 @@ func pairIfAny(old, new side, oldVariant, newVariant string) *Pair {
 	return &p
 }
 
-// newest is the session of the newest launch that counts, among some if there are any.
+// newest is the session of the newest launch that counts, restricted to among unless that
+// is empty.
 func newest(launches []*ledger.Launch, among map[string]bool) (session string) {
 	for _, l := range Counted(launches) {
 		if among == nil || among[l.Session] {
@@ -284,12 +286,12 @@ func in(launches []*ledger.Launch, session string) []*ledger.Launch {
 	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { return l.Session != session })
 }
 
-// ofMachine are the entries of a fingerprint that say which machine it is, and not what
-// was installed on it.
+// ofMachine are the fingerprint entries that identify a machine, not what is installed on
+// it.
 var ofMachine = []string{"arch", "arch_level", "cores", "cpu", "driver", "gpu", "host", "mem_gib", "os"}
 
 // Environments are the entries in which the environments of launches differ: those that
-// make another machine of it, and the others.
+// mean another machine, and the others.
 func Environments(old, new []*ledger.Launch) (machine, other []verdict.Reason) {
 	names := map[string]bool{}
 	for _, l := range slices.Concat(old, new) {

@@ -2,14 +2,14 @@ package report
 
 import "github.com/mxflow/mxflow/runtime/store"
 
-// Spending is what sealed applies took so far.
+// Spending is what sealed applies have used so far.
 type Spending struct {
 	Launches int     `json:"launches"`
 	Hours    float64 `json:"hours"`
 }
 
-// Spent counts launches of sealed applies, under whichever seal: a new one begins no new
-// budget by itself, a person raises the limit.
+// Spent counts launches of sealed applies, under any seal: a new one does not reset the
+// budget; a person raises the limit.
 func Spent(st *store.Store) (s Spending) {
 	under := map[string]bool{}
 	for _, r := range st.Records() {

@@ -15,7 +15,7 @@ import (
 
 // Stack is what was accepted so far.
 type Stack struct {
-	// Features are in the order in which they are laid over each other.
+	// Features are in the order in which they are applied.
 	Features []Accepted `json:"features"`
 	// Baseline is the value of every knob without them, Knobs with them.
 	Baseline map[string]string `json:"baseline,omitempty"`
@@ -26,21 +26,21 @@ type Stack struct {
 type Accepted struct {
 	Feature string `json:"feature"`
 	Phase   string `json:"phase,omitempty"`
-	// On is what it was measured on: "baseline", a feature, or those that were
-	// accepted then, "cache + spec[short]"; "accepted" where these are not known any more.
+	// On is what it was measured on: "baseline", a feature, or those accepted then,
+	// "cache + spec[short]"; "accepted" if these are no longer known.
 	On string `json:"on,omitempty"`
-	// Set is what it changes, by knob, and Chosen the alternative that it is of a
-	// feature that chooses.
+	// Set is what it changes, by knob, and Chosen the alternative, for a feature that
+	// chooses.
 	Set    map[string]string `json:"set"`
 	Chosen string            `json:"chosen,omitempty"`
 	Gains  []Gain            `json:"gains"`
-	// Reasons are what the criteria that decided found.
+	// Reasons are the findings of the deciding criteria.
 	Reasons []verdict.Reason `json:"-"`
 	Verdict verdict.Verdict  `json:"verdict"`
-	// OnSeenData is set where rules let it in that were relaxed after their launches
-	// were seen.
+	// OnSeenData is set if it was accepted by rules relaxed after their launches were
+	// seen.
 	OnSeenData bool `json:"on_seen_data,omitempty"`
-	// Gate is what its phase's gate came to, and that it is waived where it is.
+	// Gate is the outcome of its phase's gate, with a waiver if there is one.
 	Gate string    `json:"gate,omitempty"`
 	Time time.Time `json:"time"`
 	Run  string    `json:"run"`
@@ -48,9 +48,8 @@ type Accepted struct {
 	Record int `json:"record"`
 }
 
-// AcceptedStack is the stack by the decisions that stand. The order is that of
-// the plan, as an apply lays the features over each other, whichever of them was
-// decided again last.
+// AcceptedStack is the stack by the standing decisions. The order is the plan's, as an
+// apply applies the features, whichever of them was decided again last.
 func AcceptedStack(st *store.Store) Stack {
 	s := Stack{Features: []Accepted{}}
 	if d, _, ok := st.Latest(ledger.Baseline); ok {
@@ -80,7 +79,7 @@ func AcceptedStack(st *store.Store) Stack {
 	return s
 }
 
-// gateOf is what the gate of a phase came to, with what people decided about it.
+// gateOf is the outcome of a phase's gate, with people's overrides.
 func gateOf(st *store.Store, phase string) string {
 	d, _, ok := st.Latest("phase." + phase)
 	if !ok || d.Kind != ledger.KindGate {
@@ -95,21 +94,21 @@ type Gain struct {
 	// Criterion is the rule, What the address that it read: "chat.tg.gain".
 	Criterion string `json:"criterion"`
 	What      string `json:"what"`
-	// Value is it, and Low and High what the decision's test bounds it by: where
-	// more is wanted, Low is the largest claim that would have passed, where less
-	// is, High. Ratio says that all three are relative.
+	// Value is the number, and Low and High the bounds of the decision's test: if more is
+	// wanted, Low is the largest threshold that would have passed, if less is, High.
+	// Ratio is set if all three are relative.
 	Value float64  `json:"value"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
 	Unit  string   `json:"unit,omitempty"`
 	Ratio bool     `json:"ratio,omitempty"`
 	// Launches are of the candidate and of what it was compared with, as far as Value
-	// is of them: up to the look that decided.
+	// covers them: up to the look that decided.
 	Launches int `json:"launches,omitempty"`
 	Against  int `json:"against,omitempty"`
 }
 
-// gainsOf are the numbers of the criteria that decided.
+// gainsOf are the numbers of the deciding criteria.
 func gainsOf(d *ledger.Decision) []Gain {
 	gains := []Gain{}
 	for _, r := range d.Rules {
@@ -133,8 +132,8 @@ func gainsOf(d *ledger.Decision) []Gain {
 	return gains
 }
 
-// tested takes the number and its bounds from one look: launches behind that which
-// decided were made for other comparisons.
+// tested takes the number and its bounds from one look: launches after the deciding look
+// were made for other comparisons.
 func (g *Gain) tested(t *verdict.Test) {
 	g.Low, g.High = t.Low, t.High
 	g.Launches, g.Against = len(t.Values), len(t.Base)
@@ -146,11 +145,10 @@ func (g *Gain) tested(t *verdict.Test) {
 	g.Launches, g.Against = min(g.Launches, last), min(g.Against, last)
 }
 
-// testOf is how the comparison was decided that read an input: the one of the
-// same launches, since a path is written in several ways; of several the one in
-// which it stands as it is, since a gain and a change have one another's signs. One
-// that is tested as a part of the other arm bounds no difference, and one of a single
-// arm no comparison.
+// testOf is the test of the comparison that read an input: the one of the same launches,
+// as a path can be written in several ways; of several the one in which it appears
+// unmodified, as a gain and a change have opposite signs. A test relative to the other
+// arm does not bound a difference, and one of a single arm does not bound a comparison.
 func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
 	stands := func(c ledger.Comparison) int {
 		if strings.Contains(c.Text, in.Path) {
@@ -175,12 +173,13 @@ func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
 	return nil
 }
 
-// counts tells how many launches or requests there were from what they measured.
+// counts reports whether a path counts launches or requests rather than what they
+// measured.
 func counts(path string) bool {
 	return strings.HasSuffix(path, ".n") || strings.HasSuffix(path, ".n_requests")
 }
 
-// parts reports whether a test's numbers are parts of the other arm.
+// parts reports whether a test's numbers are relative to the other arm.
 func parts(t *verdict.Test) bool {
 	return t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative()
 }
@@ -189,13 +188,12 @@ func relative(path string) bool {
 	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
 }
 
-// stackVariant is what the stack is called as an arm.
+// stackVariant is the stack's name as an arm.
 const stackVariant = "accepted"
 
-// changes is what a feature sets: the knobs in which its candidate differs from
-// the variant that it was measured on, by that one's launches; where no launch
-// says what it was, from the baseline. A feature that chooses sets what its winner
-// does. s are those below it.
+// changes is what a feature sets: the knobs in which its candidate differs from the
+// variant that it was measured on, by that one's launches; if no launch shows it, from
+// the baseline. A feature that chooses sets what its winner does. s are those below it.
 func changes(st *store.Store, d *ledger.Decision, s Stack) (on string, set map[string]string, chosen string) {
 	under := s.Baseline
 	if l := parentOf(st, d); l != nil {
@@ -218,8 +216,8 @@ func changes(st *store.Store, d *ledger.Decision, s Stack) (on string, set map[s
 	return on, set, ""
 }
 
-// named is what a launch that others were measured against was of. What was accepted
-// then is told by its knobs, since decisions may have been made again.
+// named identifies the variant of a launch that others were measured against. What was
+// accepted then is identified by its knobs, as decisions may have been made again.
 func (s Stack) named(l *ledger.Launch) string {
 	if l.Variant != stackVariant || l.Knobs == nil {
 		return l.Variant
@@ -254,8 +252,8 @@ func within(set, knobs map[string]string) bool {
 	return len(set) > 0
 }
 
-// parentOf is a launch of the variant that a feature was measured on; nil where
-// none is on record.
+// parentOf is a launch of the variant that a feature was measured on; nil if none is on
+// record.
 func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 	for _, e := range d.Evidence {
 		if e.Feature != d.Feature || len(e.Parent.Launches) == 0 {
@@ -268,7 +266,7 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 	return nil
 }
 
-// StackTable has a row for each accepted feature, in order. when writes a time.
+// StackTable has a row per accepted feature, in order. when formats a time.
 func StackTable(s Stack, when func(time.Time) string) Table {
 	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
@@ -291,7 +289,7 @@ func (s Stack) Sum() string {
 	return text
 }
 
-// stack is the accepted stack, and how its parts go together.
+// stack writes the accepted stack, and how its parts combine.
 func (p *page) stack() {
 	p.para("## Accepted stack")
 	s := AcceptedStack(p.st)

@@ -11,20 +11,19 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Row is a node and how it stands: decided, locked, or neither.
+// Row is a node and its state: decided, locked, or neither.
 type Row struct {
 	Node, Phase string
-	// Decided is nil where no decision stands.
+	// Decided is nil if no decision stands.
 	Decided *store.Decided
-	// Locked is why it could not run; no fact where it could.
+	// Locked is why it could not run; no fact if it could.
 	Locked verdict.Reason
-	// Gone is set where the plan has it no more.
+	// Gone is set if the plan no longer has it.
 	Gone bool
 }
 
-// Rows are all nodes of the plan in its order, and behind them what was decided
-// about others that it had once. A node that is locked now has no decision, whatever
-// was decided about it before.
+// Rows are all nodes of the plan in its order, followed by decided nodes that it once
+// had. A node that is locked now has no decision, whatever was decided about it before.
 func Rows(st *store.Store) []Row {
 	plan, decisions := planned(st), st.Decisions()
 	locked := lockedNow(st, decisions)
@@ -54,8 +53,8 @@ func Rows(st *store.Store) []Row {
 	return append(rows, gone...)
 }
 
-// lockedNow are the nodes that the last finished run could not run, and why. What a run
-// that continues has decided since is locked no longer.
+// lockedNow are the nodes that the last finished run could not run, and why. What a
+// continuing run has decided since is no longer locked.
 func lockedNow(st *store.Store, decisions []store.Decided) map[string]verdict.Reason {
 	end, at := lastFinished(st)
 	if end == nil {
@@ -64,7 +63,7 @@ func lockedNow(st *store.Store, decisions []store.Decided) map[string]verdict.Re
 	locked := maps.Clone(end.Locked)
 	for i, r := range st.Records() {
 		if i > at && r.RunStart != nil {
-			// What --target left out was so for that run alone.
+			// What --target left out was left out for that run only.
 			maps.DeleteFunc(locked, func(_ string, why verdict.Reason) bool { return why.Code == code.NotTargeted })
 		}
 	}
@@ -94,8 +93,8 @@ func Standing(st *store.Store) []store.Decided {
 	return rowsThat(st, func(r Row) bool { return r.Decided != nil && !r.Gone }, decided)
 }
 
-// Gone are the newest decisions about nodes that the plan has no more, in the order
-// in which they were made.
+// Gone are the newest decisions about nodes that the plan no longer has, in the order in
+// which they were made.
 func Gone(st *store.Store) []store.Decided {
 	return rowsThat(st, func(r Row) bool { return r.Gone }, decided)
 }
@@ -112,7 +111,7 @@ func Locked(st *store.Store) []LockedNode {
 	return rowsThat(st, func(r Row) bool { return !r.Locked.IsZero() }, func(r Row) LockedNode { return LockedNode{r.Node, r.Phase, r.Locked} })
 }
 
-// UndecidedNode is a node that the newest run has not come to.
+// UndecidedNode is a node that the newest run has not reached.
 type UndecidedNode struct {
 	Node  string `json:"node"`
 	Phase string `json:"phase,omitempty"`
@@ -124,8 +123,8 @@ func Undecided(st *store.Store) []UndecidedNode {
 	return rowsThat(st, func(r Row) bool { return r.Decided == nil && r.Locked.IsZero() }, func(r Row) UndecidedNode { return UndecidedNode{r.Node, r.Phase} })
 }
 
-// phaseOf is the phase that a node is of: the one in its address, or the next that
-// ends behind it in the plan's order, as a phase ends with its gate.
+// phaseOf is a node's phase: the one in its address, or the next that ends after it in
+// the plan's order, as a phase ends with its gate.
 func phaseOf(nodes []string, node string) string {
 	if rest, ok := strings.CutPrefix(node, "phase."); ok {
 		name, _, _ := strings.Cut(rest, ".")
@@ -143,8 +142,8 @@ func phaseOf(nodes []string, node string) string {
 	return ""
 }
 
-// lastFinished is the end of the newest run that came to its end, and its record;
-// nil when none did.
+// lastFinished is the end of the newest finished run, and its record; nil if there is
+// none.
 func lastFinished(st *store.Store) (end *ledger.End, at int) {
 	for i, r := range st.Records() {
 		if r.End != nil && r.End.Reason.Code == code.Finished {
@@ -154,16 +153,15 @@ func lastFinished(st *store.Store) (end *ledger.End, at int) {
 	return end, at
 }
 
-// plan is what a state directory knows of the plan that it belongs to: its nodes in
-// the order in which an apply goes through them.
+// plan is what a state directory knows of its plan: its nodes in the order of an apply.
 type plan struct {
 	nodes  []string
 	places map[string]int
-	// newest is set where these are the nodes of the newest run.
+	// newest is set if these are the nodes of the newest run.
 	newest bool
 }
 
-// planned is the plan as the newest run had it that says so.
+// planned is the plan of the newest run that recorded one.
 func planned(st *store.Store) plan {
 	p := plan{places: map[string]int{}}
 	runs := st.Runs()
@@ -183,12 +181,12 @@ func planned(st *store.Store) plan {
 	return p
 }
 
-// gone reports whether the plan has a node no more, as far as is known.
+// gone reports whether the plan no longer has a node, as far as known.
 func (p plan) gone(node string) bool {
 	return p.newest && len(p.nodes) > 0 && p.places[node] == 0
 }
 
-// place is where a node is in the plan; behind all others where it does not.
+// place is a node's position in the plan; unknown ones come last.
 func (p plan) place(node string) int {
 	if at := p.places[node]; at > 0 {
 		return at

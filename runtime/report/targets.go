@@ -18,14 +18,14 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Standings: who is beaten.
+// Standings: which targets are beaten.
 const (
 	Beaten = "beaten"  // the whole interval is better than the target
 	NotYet = "not yet" // the whole interval is worse
-	Open   = "open"    // the target lies within, or there is no interval
+	Open   = "open"    // the target is within, or there is no interval
 )
 
-// Contest is a number to beat and what was measured here.
+// Contest is a number to beat and the measurement here.
 type Contest struct {
 	ledger.Target
 	// Variant is "accepted" or "baseline", and Session the one whose launches
@@ -37,13 +37,13 @@ type Contest struct {
 	Mean *float64 `json:"mean,omitempty"`
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Ratio is how many times better than the target it is: more than 1 is better
-	// for every metric.
+	// Ratio is how many times better than the target it is: above 1 is better for every
+	// metric.
 	Ratio     *float64 `json:"ratio,omitempty"`
 	RatioLow  *float64 `json:"ratio_low,omitempty"`
 	RatioHigh *float64 `json:"ratio_high,omitempty"`
 	Standing  string   `json:"standing"`
-	// Rulings are what rules that read the target came to.
+	// Rulings are the outcomes of rules that read the target.
 	Rulings []Ruling `json:"rulings,omitempty"`
 	// Note is why there is no number, or what it lacks.
 	Note verdict.Reason `json:"note,omitzero"`
@@ -93,7 +93,7 @@ func noLaunch(name string, stack Stack) verdict.Reason {
 	return verdict.New(code.NoLaunch).On(name)
 }
 
-// decide holds the launches against the target.
+// decide compares the launches with the target.
 func (c *Contest) decide(launches []*ledger.Launch) {
 	var values []float64
 	for _, l := range launches {
@@ -134,8 +134,8 @@ func (c *Contest) decide(launches []*ledger.Launch) {
 	c.compare(in)
 }
 
-// sentElse is why a launch measured another load than the target is held against,
-// under the same name; no fact where it did not.
+// sentElse is why a launch measured another load than the target, under the same name; no
+// fact if it did not.
 func (c *Contest) sentElse(l *ledger.Launch) verdict.Reason {
 	cell, _ := measure.SplitAddress(c.Address)
 	for _, run := range l.Cells {
@@ -172,24 +172,24 @@ func (c *Contest) compare(in stats.Interval) {
 	}
 }
 
-// rounding is what two numbers may differ by that are the same in two ways.
+// rounding is how much two equal numbers may differ, computed in two ways.
 const rounding = 1e-9
 
-// Ruling is what a rule that asks for more than a target came to: by launches of its
+// Ruling is the outcome of a rule that asks for more than a target: by launches of its
 // own session, which need not be those of the standing table.
 type Ruling struct {
 	Node     string          `json:"node"`
 	Rule     string          `json:"rule"`
 	Verdict  verdict.Verdict `json:"verdict"`
 	Sessions []string        `json:"sessions,omitempty"`
-	// Asks is the number that the rule asks for where that is not the target's, and
-	// Of whose launches it was decided on where these are not of the table's variant.
+	// Asks is the rule's own number if that is not the target's, and Of the variant whose
+	// launches decided it if that is not the table's.
 	Asks *float64 `json:"asks,omitempty"`
 	Of   string   `json:"of,omitempty"`
 }
 
-// rulingsOn are the rules that stand and ask whether a target is beaten. knobs and
-// block are what the table's launches have.
+// rulingsOn are the standing rules that ask whether a target is beaten. knobs and block
+// are those of the table's launches.
 func rulingsOn(st *store.Store, t ledger.Target, knobs map[string]string, block string) (out []Ruling) {
 	for _, d := range Standing(st) {
 		for _, r := range d.Rules {
@@ -209,8 +209,8 @@ func rulingsOn(st *store.Store, t ledger.Target, knobs map[string]string, block 
 	return out
 }
 
-// otherThan is whose launches these are where one has other knobs or another engine;
-// empty where none has.
+// otherThan is the variant of these launches if one has other knobs or another engine;
+// empty if none has.
 func otherThan(st *store.Store, ids []string, knobs map[string]string, block string) string {
 	for _, id := range ids {
 		l, ok := st.LaunchByID(id)
@@ -225,8 +225,8 @@ func otherThan(st *store.Store, ids []string, knobs map[string]string, block str
 	return ""
 }
 
-// reads reports whether a path is in a comparison, and not the beginning of a
-// longer one.
+// reads reports whether a path is in a comparison, and not just as the prefix of a longer
+// one.
 func reads(text, path string) bool {
 	return regexp.MustCompile(regexp.QuoteMeta(path) + `($|[^\w.\[])`).MatchString(text)
 }
@@ -241,7 +241,7 @@ func sessionsOf(st *store.Store, ids []string) (sessions []string) {
 	return sessions
 }
 
-// otherwise says why rules came out otherwise than the table has it, where they did.
+// otherwise is why rules came out differently from the table, if they did.
 func (c *Contest) otherwise() (notes []string) {
 	same := map[verdict.Verdict]string{verdict.Pass: Beaten, verdict.Fail: NotYet, verdict.Inconclusive: Open}
 	for _, r := range c.Rulings {
@@ -253,8 +253,8 @@ func (c *Contest) otherwise() (notes []string) {
 	return notes
 }
 
-// why is what a rule that came out otherwise was decided by, where that is not what
-// the table shows: another number, another variant, or else other launches of one.
+// why is what decided a rule that came out differently, if the table does not show it:
+// another number, another variant, or else other launches of the same.
 func (c *Contest) why(r Ruling) string {
 	var causes []string
 	if r.Asks != nil && c.harder(*r.Asks) == c.worse(r.Verdict) {
@@ -280,14 +280,14 @@ func (c *Contest) why(r Ruling) string {
 // harder reports whether a number is harder to beat than the target's.
 func (c *Contest) harder(asks float64) bool { return asks > c.Value == (c.Better == "higher") }
 
-// worse reports whether a rule came out worse than the table has it.
+// worse reports whether a rule came out worse than the table.
 func (c *Contest) worse(v verdict.Verdict) bool {
 	return v == verdict.Fail || v == verdict.Inconclusive && c.Standing == Beaten
 }
 
-// stackSessions are the launches by which the stack, or the baseline while it is
-// empty, was measured on the engine that the baseline has, by session, newest first:
-// its knob values are those of the launch, whatever the arm was called.
+// stackSessions are the launches that measured the stack, or the baseline while it is
+// empty, on the baseline's engine, by session, newest first: identified by the launch's
+// knob values, whatever the arm's name.
 func stackSessions(st *store.Store, stack Stack) (name string, sessions [][]*ledger.Launch) {
 	name = stackVariant
 	if len(stack.Features) == 0 {
@@ -303,7 +303,7 @@ func stackSessions(st *store.Store, stack Stack) (name string, sessions [][]*led
 		bySession[l.Session] = append(bySession[l.Session], l)
 		order = append(order, l.Session)
 	}
-	// By place in the ledger and not by clock, which may be set back.
+	// By position in the ledger, not by clock, which may be set back.
 	for _, session := range slices.Backward(order) {
 		if launches := bySession[session]; launches != nil {
 			sessions = append(sessions, launches)
@@ -313,9 +313,9 @@ func stackSessions(st *store.Store, stack Stack) (name string, sessions [][]*led
 	return name, sessions
 }
 
-// newestOf are the launches of the newest session that measured something. One that
-// was sent the workload counts, whatever came of it; a feature's own protocol may
-// send another. Where none did, it is the newest.
+// newestOf are the launches of the newest session that measured something. One that was
+// sent the workload counts, whatever came of it; a feature's own protocol may send
+// another. If none was, it is the newest.
 func newestOf(sessions [][]*ledger.Launch, address string) []*ledger.Launch {
 	for _, launches := range sessions {
 		if slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return measures(l, address) }) {
@@ -334,7 +334,7 @@ func measures(l *ledger.Launch, address string) bool {
 	return has || slices.ContainsFunc(l.Cells, func(run measure.CellRun) bool { return run.Cell == cell })
 }
 
-// lacks says that a launch does not have a statistic, and why.
+// lacks is the reason that a launch lacks a statistic.
 func lacks(l *ledger.Launch, address, stat string) verdict.Reason {
 	why := gates.Absent(l.Metrics, address)
 	if s, has := l.Metrics[address]; has {
@@ -343,7 +343,7 @@ func lacks(l *ledger.Launch, address, stat string) verdict.Reason {
 	return verdict.New(code.LaunchLacks, verdict.Text("address", address), verdict.Text("stat", stat)).On(l.ID).From(why)
 }
 
-// baselineBlock is the engine that the baseline was qualified on last.
+// baselineBlock is the engine on which the baseline was last qualified.
 func baselineBlock(st *store.Store) (block string) {
 	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
 		if l.Block != "" {
@@ -353,7 +353,7 @@ func baselineBlock(st *store.Store) (block string) {
 	return block
 }
 
-// ContestTable has a row for each number to beat.
+// ContestTable has a row per number to beat.
 func ContestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
@@ -381,8 +381,8 @@ func ContestTable(all []Contest) Table {
 	return t
 }
 
-// measuredIn is whose launches these are: "accepted in session s-1, 6 launches", and
-// what of them, where sessions measured different things.
+// measuredIn is the source of the launches: "accepted in session s-1, 6 launches", and
+// which metrics, if sessions measured different ones.
 func measuredIn(all []Contest) string {
 	var order []string
 	of := map[string][]string{}
@@ -407,7 +407,7 @@ func measuredIn(all []Contest) string {
 	return strings.Join(order, "; ")
 }
 
-// ContestNotes say whose launches these are, and what such numbers cannot show.
+// ContestNotes are the source of the launches, and what such numbers cannot show.
 func ContestNotes(all []Contest) (notes []string) {
 	if measured := measuredIn(all); measured != "" {
 		notes = append(notes, "Measured: "+measured+"; means over launches with their 95% intervals. Beaten: the whole interval is better than the target.")
@@ -431,7 +431,7 @@ func ContestNotes(all []Contest) (notes []string) {
 	return notes
 }
 
-// targets is the standing table.
+// targets writes the standing table.
 func (p *page) targets() {
 	all := Contests(p.st)
 	if len(all) == 0 {

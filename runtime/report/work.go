@@ -6,38 +6,38 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// How the newest run stands.
+// The states of the newest run.
 const (
 	UnderWay = "under way"
 	Ended    = "ended"
-	// Killed: it has no end on record, and nobody is at work who could make one.
+	// Killed: it has no end on record, and no process is left to record one.
 	Killed = "killed"
-	// Unknown: it has no end on record, and whether somebody is at work on it cannot
-	// be told here.
+	// Unknown: it has no end on record, and whether a process is running it cannot be
+	// determined here.
 	Unknown = "unknown"
 	None    = "none"
 )
 
-// Work is who is at work on a state directory, and how the newest run stands.
+// Work is who is working on a state directory, and the state of the newest run.
 type Work struct {
 	Run   string `json:"run"`
 	State string `json:"state"`
-	// Holder is who has the lock now: an apply, or somebody who records what a person
-	// decided; nil where nobody has, or has not said who it is.
+	// Holder is who holds the lock: an apply, or a person's recorded decision in
+	// progress; nil if nobody does, or has not identified itself.
 	Holder *Holder `json:"at_work,omitempty"`
 	Held   bool    `json:"-"`
 }
 
-// Holder leaves out the command line, which may hold what is nobody's business.
+// Holder omits the command line, which may contain private data.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
 }
 
-// WorkOn tells a run under way from one that was killed: only a process that lives
-// holds the lock, and it names there the run that it is at work on. No clock is
-// asked, since it may be set back at any time.
+// WorkOn tells a run in progress from one that was killed: only a live process holds the
+// lock, and it records there the run it is working on. No clock is used, as it may be set
+// back at any time.
 func WorkOn(st *store.Store) Work {
 	runs := st.Runs()
 	if len(runs) == 0 {

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// inAgent is what is in the place of a private key that an ssh-agent has: alone, or
-// with a colon and the key's fingerprint or comment.
+// inAgent stands for a private key in an ssh-agent: alone, or followed by a colon and the
+// key's fingerprint or comment.
 const inAgent = "ssh-agent"
 
 // agentSocket names the variable by which ssh-add and ssh find the agent, too.
 const agentSocket = "SSH_AUTH_SOCK"
 
-// fromAgent is a key that an ssh-agent has, by its fingerprint ("SHA256:…") or comment, or
-// the one of Ed25519 where none is named.
+// fromAgent is an ssh-agent's key, by its fingerprint ("SHA256:…") or comment, or its
+// Ed25519 key if none is named.
 func fromAgent(which string) (*Key, error) {
 	socket := os.Getenv(agentSocket)
 	if socket == "" {
@@ -59,15 +59,16 @@ func fromAgent(which string) (*Key, error) {
 	return nil, fmt.Errorf("%s at %s has several Ed25519 keys: choose one with %s:FINGERPRINT; it has %s", inAgent, socket, inAgent, strings.Join(names, ", "))
 }
 
-// agentSigner signs by asking an agent, a connection each: one may be gone between two.
+// agentSigner signs through an agent, with one connection per signature: the agent may be
+// restarted in between.
 type agentSigner struct {
 	socket string
 	key    *agent.Key
 	hash   uint32
 }
 
-// agentKey is a key of an agent as signed notes have them. A signature that an agent makes
-// with a key of Ed25519 is a plain one over the text, so nobody who verifies has to know.
+// agentKey is an agent's key as a signed-note key. An agent's Ed25519 signature is a
+// plain one over the text, so verifiers need not know about it.
 func agentKey(socket string, of *agent.Key) (*Key, error) {
 	public, err := ssh.ParsePublicKey(of.Blob)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// envelope is a signed payload in the form of DSSE, which in-toto statements travel in.
+// envelope is a signed payload in DSSE form, which in-toto statements use.
 type envelope struct {
 	PayloadType string              `json:"payloadType"`
 	Payload     []byte              `json:"payload"`
@@ -19,17 +19,17 @@ type envelope struct {
 }
 
 type envelopeSignature struct {
-	// KeyID is empty: tools skip signatures whose ID is none that they gave a key.
+	// KeyID is empty: tools skip signatures with a key ID that they were not given.
 	KeyID string `json:"keyid"`
 	Sig   []byte `json:"sig"`
 }
 
-// authenticated is what a DSSE signature is of. It begins like no text that notes have.
+// authenticated is the text that a DSSE signature covers. No note text starts like it.
 func authenticated(kind string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
 }
 
-// Envelope is a payload of some media type, signed as DSSE.
+// Envelope signs a payload of some media type as DSSE.
 func (k *Key) Envelope(kind string, payload []byte) ([]byte, error) {
 	sig, err := k.Signer.Sign(authenticated(kind, payload))
 	if err != nil {
@@ -38,7 +38,7 @@ func (k *Key) Envelope(kind string, payload []byte) ([]byte, error) {
 	return json.Marshal(envelope{kind, payload, []envelopeSignature{{Sig: sig}}})
 }
 
-// PEM is a public key as other tools read it.
+// PEM is a public key in the form that other tools read.
 func PEM(public string) (string, error) {
 	parts := strings.SplitN(strings.TrimSpace(public), "+", 3)
 	raw, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

@@ -17,22 +17,22 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Name is the name that keys made here have; what tells them apart is the hash behind it.
+// Name is the name of keys made here; the hash after it distinguishes them.
 const Name = "mxflow"
 
-// Environment names the variable that holds a private key as text, for machines where
-// no file may hold one, or says which key of an ssh-agent it is.
+// Environment names the variable that holds a private key as text, for machines where no
+// file may hold one, or selects an ssh-agent's key.
 const Environment = "MXFLOW_SIGNING_KEY"
 
 // Key is a private key with its public part as a verifier key.
 type Key struct {
 	note.Signer
-	// Public is what others verify with: "mxflow+1a2b3c4d+…".
+	// Public is the key to verify with: "mxflow+1a2b3c4d+…".
 	Public string
 }
 
-// Path is where the key of this user lies: mxflow/signing.key in the folder of the user's
-// configuration.
+// Path is the path of this user's key: mxflow/signing.key in the user's configuration
+// folder.
 func Path() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -41,7 +41,7 @@ func Path() (string, error) {
 	return filepath.Join(dir, "mxflow", "signing.key"), nil
 }
 
-// Open is the key of the environment, or that of the file; the file is made where it is
+// Open returns the key in the environment, or that in the file, which is created if
 // missing. A file that others can read is refused.
 func Open(path string) (*Key, error) {
 	if text := os.Getenv(Environment); text != "" {
@@ -58,8 +58,8 @@ func Open(path string) (*Key, error) {
 	return key, err
 }
 
-// Public is the public part of the key that Open would open; it makes none, and reads the
-// private key only where no public one is beside it.
+// Public is the public part of the key that Open would open; it creates none, and reads
+// the private key only if no public one is beside it.
 func Public(path string) (string, error) {
 	if text := os.Getenv(Environment); text != "" {
 		key, err := parse(text)
@@ -86,8 +86,8 @@ func retiredPath(path string, k *Key) string {
 	return fmt.Sprintf("%s-%08x.key", strings.TrimSuffix(path, ".key"), k.KeyHash())
 }
 
-// Rotate puts a new key in the place of that of the file, which is kept beside it: other
-// ledgers are still to be signed over.
+// Rotate replaces the key in the file by a new one and keeps the old beside it: other
+// ledgers still have to be handed over.
 func Rotate(path string) (old, now *Key, err error) {
 	if os.Getenv(Environment) != "" {
 		return nil, nil, fmt.Errorf("%s holds the key: set it to the new one, and give the file of the old one", Environment)
@@ -119,7 +119,7 @@ func Retired(path string) (out []*Key, err error) {
 	return out, err
 }
 
-// File is the key of a file that a person names.
+// File is the key in a file that a person names.
 func File(path string) (*Key, error) { return load(path) }
 
 func load(path string) (*Key, error) {
@@ -141,7 +141,7 @@ func load(path string) (*Key, error) {
 	return key, nil
 }
 
-// create never replaces a key: two that begin at once end with one.
+// create never replaces a key: two that start at once end with one.
 func create(path string) (*Key, error) {
 	private, public, err := note.GenerateKey(rand.Reader, Name)
 	if err != nil {
@@ -150,7 +150,7 @@ func create(path string) (*Key, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	// Linked into place when it is whole, so nobody reads half a key.
+	// Linked into place when complete, so nobody reads half a key.
 	whole, err := os.CreateTemp(filepath.Dir(path), ".signing-*")
 	if err != nil {
 		return nil, err
@@ -172,8 +172,8 @@ func create(path string) (*Key, error) {
 	return load(path)
 }
 
-// parse reads a private key as note.GenerateKey writes it, or which key of an ssh-agent it
-// is.
+// parse reads a private key as note.GenerateKey writes it, or the selection of an
+// ssh-agent's key.
 func parse(text string) (*Key, error) {
 	text = strings.TrimSpace(text)
 	if kind, which, _ := strings.Cut(text, ":"); kind == inAgent {
@@ -183,7 +183,8 @@ func parse(text string) (*Key, error) {
 	if err != nil {
 		return nil, errors.New("not a private key of a signed note (PRIVATE+KEY+…), nor ssh-agent[:FINGERPRINT]")
 	}
-	// Five parts, as NewSigner has checked; the last is base64, which may hold a + itself.
+	// Five parts, as NewSigner has checked; the last is base64, which may contain a +
+	// itself.
 	secret, err := base64.StdEncoding.DecodeString(strings.SplitN(text, "+", 5)[4])
 	if err != nil || len(secret) != 1+ed25519.SeedSize {
 		return nil, errors.New("not an Ed25519 key of a signed note (PRIVATE+KEY+…)")
@@ -195,7 +196,7 @@ func parse(text string) (*Key, error) {
 	return &Key{Signer: signer, Public: public}, nil
 }
 
-// Sign is the text, which ends with a newline, as a signed note.
+// Sign returns the text, which ends with a newline, as a signed note.
 func (k *Key) Sign(text []byte) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, k.Signer)
 }
@@ -203,10 +204,10 @@ func (k *Key) Sign(text []byte) ([]byte, error) {
 // PublicKey is Public.
 func (k *Key) PublicKey() string { return k.Public }
 
-// Verify is the text of a note that this key signed.
+// Verify returns the text of a note that this key signed.
 func (k *Key) Verify(signed []byte) ([]byte, error) { return Verify(signed, k.Public) }
 
-// Verify is the text of a signed note that the holder of a public key signed.
+// Verify returns the text of a signed note if the holder of the public key signed it.
 func Verify(signed []byte, public string) ([]byte, error) {
 	verifier, err := note.NewVerifier(strings.TrimSpace(public))
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// An archive is a state directory as one file that a stranger verifies and replays: a tar
-// file with the ledger as far as it is signed, its checkpoint, the public key of who
-// signed, and the artifacts that records name. Nothing in it is compressed, so it unpacks
-// to no more than its size.
+// An archive is a state directory as one file that a stranger can verify and replay: a
+// tar file with the signed part of the ledger, its checkpoint, the signer's public key,
+// and the artifacts that records name. Nothing in it is compressed, so it unpacks to no
+// more than its size.
 const (
 	archivedLedger     = "ledger"
 	archivedCheckpoint = "ledger.checkpoint"
@@ -34,16 +34,16 @@ var archivedArtifact = regexp.MustCompile(`^artifacts/sha256/([0-9a-f]{2})/([0-9
 // Named is an artifact that a record names.
 type Named struct {
 	Sum string
-	// Record counts from 0; What says what the artifact is to it.
+	// Record counts from 0; What is the artifact's role in it.
 	Record int
 	What   string
 	launch string // whose it is; empty for a plan's
 }
 
-// Named are all artifacts that records name, each once, in the order of the ledger.
+// Named returns all artifacts that records name, each once, in the order of the ledger.
 func (s *Store) Named() []Named { return s.named(true) }
 
-// named are they each once, or as often as they are named.
+// named returns them each once, or as often as they are named.
 func (s *Store) named(once bool) (out []Named) {
 	seen := map[string]bool{}
 	for i, r := range s.Records() {
@@ -73,8 +73,8 @@ func (s *Store) named(once bool) (out []Named) {
 	return out
 }
 
-// ofLaunch are the digests of the artifacts that a launch names, with what each is; some
-// are empty.
+// ofLaunch returns the digests of the artifacts that a launch names, with their roles;
+// some are empty.
 func ofLaunch(l *ledger.Launch) [][2]string {
 	out := [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}}
 	for _, at := range slices.Sorted(maps.Keys(l.Left)) {
@@ -96,7 +96,8 @@ func ArtifactsOf(l *ledger.Launch) (sums []string) {
 	return sums
 }
 
-// Export writes the signed part of the ledger, and all that it names, as an archive.
+// Export writes the signed part of the ledger, and everything that it names, as an
+// archive.
 func (s *Store) Export(w io.Writer, key string) error {
 	text, checkpoint, records, err := ledger.Signed(s.dir.ledger())
 	if err != nil {
@@ -144,8 +145,8 @@ func IsArchive(file string) bool {
 	return err == nil && string(magic) == "ustar"
 }
 
-// OpenArchive opens an archive for reading. It is unpacked into a folder of its own, which
-// Close removes. Whatever Export would not have written is refused.
+// OpenArchive opens an archive for reading. It is unpacked into a temporary folder, which
+// Close removes. Anything that Export would not have written is rejected.
 func OpenArchive(file string) (*Store, error) {
 	in, err := openRegular(file)
 	if err != nil {
@@ -170,8 +171,8 @@ func OpenArchive(file string) (*Store, error) {
 	return s, nil
 }
 
-// endsAsWritten is an error where the mark at the end of an archive is missing: the rest
-// of it may be, too, and tar reads on as if nothing were.
+// endsAsWritten returns an error if the mark at the end of an archive is missing: more
+// may be, too, and tar would not notice.
 func endsAsWritten(f *os.File) error {
 	end := make([]byte, 1024)
 	info, err := f.Stat()
@@ -205,7 +206,7 @@ func unpack(in io.Reader, dir string) (*Store, error) {
 	return s, nil
 }
 
-// unpackFiles writes what an archive holds below dir, and returns its artifacts.
+// unpackFiles writes the contents of an archive below dir, and returns its artifacts.
 func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error) {
 	artifacts = map[string]bool{}
 	in := tar.NewReader(r)
@@ -247,7 +248,7 @@ func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error)
 	}
 }
 
-// unpackFile writes one file, whose name is new; an artifact is what its digest says.
+// unpackFile writes one new file; an artifact must match its digest.
 func unpackFile(in io.Reader, to, sum string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
@@ -267,8 +268,7 @@ func unpackFile(in io.Reader, to, sum string) error {
 	return nil
 }
 
-// ArchivedKey is the public key that an archive says signed it, for people to compare: it
-// proves nothing.
+// ArchivedKey is the public key in an archive, for people to compare: it proves nothing.
 func (s *Store) ArchivedKey() string {
 	if s.archive == "" {
 		return ""

@@ -28,9 +28,9 @@ func (s *Store) PutFile(path string) (string, error) {
 // Put stores bytes and returns their SHA-256.
 func (s *Store) Put(data []byte) (string, error) { return s.put(bytes.NewReader(data)) }
 
-// put copies to a file aside, makes that durable, and gives it its name: an
-// artifact that a record names is on disk, whole, before the record is. One
-// that is there already is kept if it is intact and replaced if it is not.
+// put writes to a temporary file, makes that durable, and renames it: an artifact is
+// completely on disk before a record names it. An existing one is kept if it is intact
+// and replaced if not.
 func (s *Store) put(r io.Reader) (sum string, err error) {
 	if s.readOnly {
 		return "", errReadOnly
@@ -70,7 +70,7 @@ func (s *Store) put(r io.Reader) (sum string, err error) {
 	return sum, nil
 }
 
-// Has reports whether an artifact is there. It is not read.
+// Has reports whether an artifact exists. It is not read.
 func (s *Store) Has(sum string) bool {
 	if checkSum(sum) != nil {
 		return false
@@ -79,8 +79,8 @@ func (s *Store) Has(sum string) bool {
 	return err == nil
 }
 
-// Get returns an artifact whose bytes match its digest. One that is not there
-// is an error that wraps fs.ErrNotExist.
+// Get returns an artifact whose bytes match its digest. A missing one is an error that
+// wraps fs.ErrNotExist.
 func (s *Store) Get(sum string) ([]byte, error) {
 	if err := checkSum(sum); err != nil {
 		return nil, err
@@ -114,9 +114,8 @@ func (s *Store) read(sum string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// openRegular opens a file, and nothing else: a pipe would be waited for, and a
-// link may lead to a device that never ends. It does not wait even if the file is
-// exchanged for a pipe meanwhile.
+// openRegular opens regular files only: a pipe would block, and a link may lead to an
+// endless device. It does not block even if the file is replaced by a pipe meanwhile.
 func openRegular(path string) (*os.File, error) {
 	found, err := os.Lstat(path)
 	if err != nil {
@@ -135,7 +134,7 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// intact reports whether an artifact is there and matches its digest.
+// intact reports whether an artifact exists and matches its digest.
 func (s *Store) intact(sum string) bool {
 	f, err := openRegular(s.artifact(sum))
 	if err != nil {

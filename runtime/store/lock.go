@@ -15,20 +15,20 @@ import (
 	"github.com/mxflow/mxflow/internal/flock"
 )
 
-// Holder is who holds a lock, as the lock's file tells it: one line of JSON.
-// Whether the lock is held is known from the operating system alone, so that what
-// a dead process left in the file fools nobody.
+// Holder is who holds a lock, as recorded in the lock's file: one line of JSON. Whether
+// the lock is held is determined by the operating system alone, so what a dead process
+// left in the file misleads nobody.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
 	Command []string  `json:"command"`
-	// Born tells the process from one that has its number later: when the kernel
-	// started it, in ticks since the boot, which boot, and in which namespace the number counts.
-	// Empty where the system does not say.
+	// Born distinguishes the process from a later one with its PID: when the kernel
+	// started it, in ticks since the boot, which boot, and the PID namespace. Empty if
+	// the system does not say.
 	Born string `json:"born,omitempty"`
-	// Run is the run that it is at work on, by ID: empty before it began one, nil
-	// where the file does not say.
+	// Run is the run that it is working on, by ID: empty before it started one, nil if
+	// the file does not say.
 	Run *string `json:"run"`
 }
 
@@ -38,10 +38,10 @@ type DirLock struct {
 	file *os.File
 }
 
-// HeldError says that another process is at work.
+// HeldError is the error that another process holds the lock.
 type HeldError struct {
 	Path string
-	// Holder is nil when the holder has not said who it is yet.
+	// Holder is nil if the holder has not identified itself yet.
 	Holder *Holder
 }
 
@@ -54,10 +54,9 @@ func (e *HeldError) Error() string {
 		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.Command, " "))
 }
 
-// Lock locks a state directory, which is created where there is none. If another
-// process holds the lock, the error is a *HeldError. The lock needs a file
-// system that all contenders reach through the same kernel: on a network file
-// system, run apply on one host.
+// Lock locks a state directory, which is created if missing. If another process holds the
+// lock, the error is a *HeldError. The lock needs a file system that all contenders reach
+// through the same kernel: on a network file system, run apply on one host.
 func Lock(dir string) (*DirLock, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {
@@ -83,11 +82,11 @@ func Lock(dir string) (*DirLock, error) {
 	return l, nil
 }
 
-// lookers is how often a lock is tried again that nobody has who writes: whoever
-// only looks at it lets go of it at once.
+// lookers is how often a lock is retried that no writer holds: a process that only checks
+// it releases it at once.
 const lookers = 200
 
-// tryLock locks an open file, or says that someone else has it.
+// tryLock locks an open file, or reports that somebody else holds it.
 func tryLock(f *os.File) (held bool, err error) {
 	for range lookers {
 		if held, err = flock.Exclusive(f); !held || err != nil {
@@ -101,8 +100,7 @@ func tryLock(f *os.File) (held bool, err error) {
 	return true, nil
 }
 
-// isLocked reports whether somebody may write, without being in the way of who
-// wants to for more than a moment.
+// isLocked reports whether a writer holds the lock, blocking one only for a moment.
 func isLocked(f *os.File) (bool, error) {
 	if held, err := flock.Shared(f); held || err != nil {
 		return held, err
@@ -110,8 +108,8 @@ func isLocked(f *os.File) (bool, error) {
 	return false, flock.Unlock(f)
 }
 
-// AtWork says whether a process holds the lock of a state directory, and who it is
-// as far as it has said; it creates and changes nothing.
+// AtWork reports whether a process holds the lock of a state directory, and who it is if
+// it has identified itself; it creates and changes nothing.
 func AtWork(dir string) (held bool, by *Holder, err error) {
 	f, err := os.Open(layout(dir).lock())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,16 +122,16 @@ func AtWork(dir string) (held bool, by *Holder, err error) {
 	if held, err = isLocked(f); !held || err != nil {
 		return false, nil, err
 	}
-	// Between taking the lock and signing it, the file still names who had it before.
+	// Between taking the lock and signing it, the file still names the previous holder.
 	if by = readHolder(f); by != nil && dead(by) {
 		by = nil
 	}
 	return true, by, nil
 }
 
-// Begin says in the lock's file which run its holder is at work on. It is to be
-// called before the run is on record: whoever finds a run there that the lock does
-// not name may then rely on it that nobody is at work on it.
+// Begin records in the lock's file which run its holder is working on. Call it before the
+// run is on record: then a run on record that the lock does not name is known not to be
+// in progress.
 func (l *DirLock) Begin(run string) error {
 	if err := l.sign(run); err != nil {
 		return layout(filepath.Dir(l.file.Name())).explain(err)
@@ -141,7 +139,7 @@ func (l *DirLock) Begin(run string) error {
 	return nil
 }
 
-// sign writes who holds the lock.
+// sign records who holds the lock.
 func (l *DirLock) sign(run string) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -152,15 +150,15 @@ func (l *DirLock) sign(run string) error {
 	if err != nil {
 		return err
 	}
-	// Cut behind what is written and not before it, so that who signs again is never
-	// found unsigned.
+	// Truncated after writing and not before it, so a re-signed lock is never unsigned in
+	// between.
 	if _, err := l.file.WriteAt(append(text, '\n'), 0); err != nil {
 		return err
 	}
 	return l.file.Truncate(int64(len(text)) + 1)
 }
 
-// readHolder returns nil for what is not, or not yet, whole.
+// readHolder returns nil for incomplete or invalid contents.
 func readHolder(f *os.File) *Holder {
 	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
 	if err != nil {
@@ -173,14 +171,14 @@ func readHolder(f *os.File) *Holder {
 	return h
 }
 
-// Unlock gives the lock back. The file stays, empty: to remove it would let two
-// processes hold locks on two files of the same name.
+// Unlock releases the lock. The file stays, empty: removing it would let two processes
+// hold locks on two files of the same name.
 func (l *DirLock) Unlock() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
-// born tells a process from one that has its number later, as a Holder has it;
-// empty where the process runs no more, or where this system does not say.
+// born distinguishes a process from a later one with its PID, in the form of a Holder;
+// empty if the process no longer runs, or this system does not say.
 func born(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -189,9 +187,8 @@ func born(pid int) string {
 	return bornBy(numbered(), string(stat))
 }
 
-// numbered names the namespace in which this process sees the numbers of others, and
-// the boot: the first namespace has one name on every machine, and a state directory
-// may be shared.
+// numbered names this process's PID namespace and the boot: the first namespace has the
+// same name on every machine, and a state directory may be shared.
 func numbered() string {
 	space, err := os.Readlink("/proc/self/ns/pid")
 	boot, unknown := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -201,7 +198,7 @@ func numbered() string {
 	return space + "@" + strings.TrimSpace(string(boot))
 }
 
-// bornBy reads proc_pid_stat(5): fields are counted behind the name, which may hold
+// bornBy reads proc_pid_stat(5): fields are counted after the name, which may contain
 // anything.
 func bornBy(space, stat string) string {
 	const state, threads, start = 0, 17, 19
@@ -209,15 +206,15 @@ func bornBy(space, stat string) string {
 	if space == "" || len(fields) <= start {
 		return ""
 	}
-	// It waits to be reaped. With threads that run on it is alive.
+	// It waits to be reaped. With running threads it is alive.
 	if (fields[state] == "Z" || fields[state] == "X") && (fields[threads] == "0" || fields[threads] == "1") {
 		return ""
 	}
 	return space + " " + fields[start]
 }
 
-// dead reports whether who signed a lock is known to run no more: of a process whose
-// number counts in another namespace, or on another machine, nothing is known here.
+// dead reports whether the signer of a lock is known to have ended: nothing is known here
+// about a process in another PID namespace, or on another machine.
 func dead(h *Holder) bool {
 	space, _, ok := strings.Cut(h.Born, " ")
 	return ok && space == numbered() && born(h.PID) != h.Born

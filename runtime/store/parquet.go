@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// parquetKind is one kind of file that raw data are kept in. A column may be
-// added within a version if it is optional; anything else is a new version.
+// parquetKind is one kind of raw data file. A column may be added within a version if it
+// is optional; anything else is a new version.
 type parquetKind struct {
 	// key is the file's metadata key that holds the version.
 	key string
@@ -27,8 +27,8 @@ type parquetKind struct {
 	version string
 }
 
-// Origin is the launch that a file was taken in. It is written into the file: one that is
-// named by another launch's record is told by it, whatever its digest.
+// Origin is the launch that a file was taken in. It is written into the file, so a file
+// named by another launch's record is detected, whatever its digest.
 type Origin struct {
 	Run    string `json:"run"`
 	Launch string `json:"launch"`

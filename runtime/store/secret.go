@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 )
 
-// SecretName is the file of the key by which sensitive values are told apart without
-// being kept.
+// SecretName is the file of the key that distinguishes sensitive values without storing
+// them.
 const SecretName = "secret.key"
 
-// SecretKey is the key of a state directory, made where there is none; without a
-// directory it is one for this process. A reader that may not write continues with
-// the fresh one: nothing was measured yet.
+// SecretKey is the key of a state directory, created if missing; without a directory it
+// is one for this process. A reader without write permission uses a fresh one: nothing
+// was measured yet.
 func SecretKey(dir string) ([]byte, error) {
 	fresh := make([]byte, sha256.Size)
 	if _, err := rand.Read(fresh); err != nil || dir == "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Store is an open state directory. Its methods may be called from several
-// goroutines; records that it hands out are shared and must not be changed.
+// Store is an open state directory. Its methods are safe for concurrent use; records that
+// it returns are shared and must not be changed.
 type Store struct {
 	dir      layout
 	readOnly bool
@@ -26,7 +26,7 @@ type Store struct {
 	mu   sync.RWMutex
 	view *view
 
-	// clean takes out of a record what must not be kept; see CleanWith.
+	// clean removes from a record what must not be kept; see CleanWith.
 	clean func(*ledger.Record)
 
 	// archive is the file that a reader's directory was unpacked from; empty for others.
@@ -36,14 +36,13 @@ type Store struct {
 	notices   []string
 }
 
-// DirName is what a state directory beside its plan is called.
+// DirName is the name of a state directory beside its plan.
 const DirName = ".mxflow"
 
 var errReadOnly = errors.New("the state directory is open read-only")
 
-// Open opens a state directory for writing, and creates what is missing. The
-// caller holds Lock on it. The ledger is verified; Notices says what had to be
-// fixed.
+// Open opens a state directory for writing, and creates what is missing. The caller holds
+// Lock on it. The ledger is verified; Notices reports what had to be fixed.
 func Open(dir string) (*Store, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {
@@ -61,8 +60,8 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a state directory as it is now, without a lock, whether
-// or not an apply is writing to it. Nothing is changed in it.
+// OpenReadOnly opens a state directory as it is now, without a lock, whether or not an
+// apply is writing to it. Nothing is changed in it.
 func OpenReadOnly(dir string) (*Store, error) {
 	d := layout(dir)
 	if err := d.exists(); err != nil {
@@ -79,8 +78,8 @@ func OpenReadOnly(dir string) (*Store, error) {
 	return s, nil
 }
 
-// Append records what was decided. When it returns without an error, the
-// records are on disk; when it returns one, none of them is.
+// Append records what was decided. On success, the records are on disk; on an error, none
+// is.
 func (s *Store) Append(recs ...*ledger.Record) error {
 	if s.readOnly {
 		return errReadOnly
@@ -109,7 +108,7 @@ func (s *Store) SignWith(by ledger.Signer, adopt bool) error {
 	return s.ledger.SignWith(by, adopt)
 }
 
-// Rotate gives the ledger that one key signed to another (ledger.Ledger.Rotate).
+// Rotate hands the ledger signed by one key over to another (ledger.Ledger.Rotate).
 func (s *Store) Rotate(old, by ledger.Signer) error {
 	if s.readOnly {
 		return errReadOnly
@@ -117,15 +116,15 @@ func (s *Store) Rotate(old, by ledger.Signer) error {
 	return s.ledger.Rotate(old, by)
 }
 
-// CleanWith sets what every record goes through before it is appended: the last
-// place to take out what must not be kept.
+// CleanWith sets a function that every record passes before it is appended: the last
+// place to remove what must not be kept.
 func (s *Store) CleanWith(clean func(*ledger.Record)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clean = clean
 }
 
-// Records are all records in order, numbered from 0.
+// Records yields all records in order, numbered from 0.
 func (s *Store) Records() iter.Seq2[int, *ledger.Record] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -138,10 +137,10 @@ func (s *Store) Dir() string { return string(s.dir) }
 // LedgerPath is the ledger's file, for ledger.Verify.
 func (s *Store) LedgerPath() string { return s.dir.ledger() }
 
-// LedgerName is how people know the ledger: by its path, or that of its archive.
+// LedgerName is the ledger's name for people: its path, or that of its archive.
 func (s *Store) LedgerName() string { return cmp.Or(s.archive, filepath.Clean(s.dir.ledger())) }
 
-// RunDir is the folder that a run writes to while it goes, created by writers.
+// RunDir is the folder that a run writes to while in progress, created by writers.
 func (s *Store) RunDir(run string) (string, error) {
 	if run == "" || run != filepath.Base(run) || strings.HasPrefix(run, ".") {
 		return "", fmt.Errorf("%q is not a valid name for a run's folder", run)
@@ -153,8 +152,8 @@ func (s *Store) RunDir(run string) (string, error) {
 	return dir, s.dir.explain(os.MkdirAll(dir, 0o755))
 }
 
-// Notices are what a person should be told about the state directory: what was
-// damaged and fixed.
+// Notices are messages for a person about the state directory: what was damaged and
+// fixed.
 func (s *Store) Notices() []string {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()
@@ -184,7 +183,7 @@ func (s *Store) Close() error {
 	return s.ledger.Close()
 }
 
-// sweep removes what artifacts were being written when an earlier run died.
+// sweep removes artifacts that were incomplete when an earlier run died.
 func (s *Store) sweep() {
 	left, _ := filepath.Glob(filepath.Join(s.dir.artifacts(), ".new-*"))
 	for _, path := range left {
@@ -194,7 +193,7 @@ func (s *Store) sweep() {
 	}
 }
 
-// layout is where the parts of a state directory lie.
+// layout is the paths of the parts of a state directory.
 type layout string
 
 func (d layout) ledger() string    { return filepath.Join(string(d), "ledger") }
@@ -233,7 +232,7 @@ func (d layout) exists() error {
 	return d.explain(err)
 }
 
-// explain says what an error of the file system means for whoever runs mxflow.
+// explain rewords an error of the file system for the user.
 func (d layout) explain(err error) error {
 	if err == nil {
 		return nil

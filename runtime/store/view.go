@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// view is what the ledger says, arranged for the questions that an apply asks
-// all the time. It is made from the ledger alone and follows it record by record.
+// view indexes the ledger for the queries that an apply makes all the time. It is built
+// from the ledger alone and follows it record by record.
 type view struct {
 	records  []*ledger.Record
 	history  map[string][]Decided // by node, oldest first
@@ -61,10 +61,11 @@ func (v *view) add(r *ledger.Record) {
 	}
 }
 
-// Decided is a decision and where it stands.
+// Decided is a decision and its position.
 type Decided struct {
 	*ledger.Decision
-	// Record is its position in the ledger, from 0; Run who made it, and when.
+	// Record is its position in the ledger, from 0; Run the run that made it, and Time
+	// when.
 	Record int       `json:"record"`
 	Run    string    `json:"run"`
 	Time   time.Time `json:"time"`
@@ -102,13 +103,13 @@ func (s *Store) Decisions() []Decided {
 	return out
 }
 
-// LaunchFilter says which launches are wanted. An empty field wants any.
+// LaunchFilter selects launches. An empty field matches any.
 type LaunchFilter struct {
 	Session    string
 	VariantKey string
 	Purpose    string
 	Node       string
-	// OK wants only launches that went well.
+	// OK selects successful launches only.
 	OK bool
 }
 
@@ -120,7 +121,7 @@ func (f LaunchFilter) wants(l *ledger.Launch) bool {
 		(!f.OK || l.OK)
 }
 
-// Launches are the launches that the filter wants, oldest first.
+// Launches returns the launches that match the filter, oldest first.
 func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -141,18 +142,18 @@ func (s *Store) LaunchByID(id string) (*ledger.Launch, bool) {
 	return l, ok
 }
 
-// Waived is a waiver and where it stands.
+// Waived is a waiver and its position.
 type Waived struct {
 	*ledger.Waiver
-	// Record is its position in the ledger, from 0; Run the run whose decision it
-	// is of, and Time when it was given.
+	// Record is its position in the ledger, from 0; Run the run whose decision it is
+	// about, and Time when it was given.
 	Record int       `json:"record"`
 	Run    string    `json:"run"`
 	Time   time.Time `json:"time"`
 }
 
-// Waiver is the newest waiver of a gate, also one that has expired or covers an
-// earlier decision; nil when there is none.
+// Waiver is the newest waiver of a gate, including one that has expired or covers an
+// earlier decision; nil if there is none.
 func (s *Store) Waiver(node string) *ledger.Waiver {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -166,14 +167,14 @@ func (s *Store) Waivers() []Waived {
 	return append([]Waived{}, s.view.waived...)
 }
 
-// RunInfo is one run in a line.
+// RunInfo is one run on a line.
 type RunInfo struct {
 	ID       string    `json:"id"`
 	Started  time.Time `json:"started"`
 	Plan     string    `json:"plan"`
 	PlanFile string    `json:"plan_file"`
-	// Done is false while the run continues, and for ever if it was killed; what
-	// follows is set when it is true.
+	// Done is false while the run continues, and forever if it was killed; the fields
+	// after it are set if it is true.
 	Done    bool            `json:"done"`
 	Ended   time.Time       `json:"ended,omitzero"`
 	Exit    int             `json:"exit"`
@@ -203,8 +204,7 @@ func (s *Store) Runs() []RunInfo {
 	return out
 }
 
-// Run is the run with this ID, with the only ID that begins so, or the newest
-// one when asked for "latest".
+// Run is the run with this ID, the only one with this prefix, or the newest for "latest".
 func (s *Store) Run(id string) (*RunView, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -244,15 +244,14 @@ func (v *view) find(id string) (*RunView, error) {
 	}
 }
 
-// usualMost is the most launches an arm that may be gone on to after they were
-// looked at: the levels of fewer allow for it.
+// usualMost is the maximum of launches per arm to which one may continue after looking at
+// them: the levels of fewer allow for it.
 const usualMost = 8
 
-// DecidedAgain says what a reader of a decision has to know of those before it:
-// which try it is, and which rules and error rates were others when its launches were
-// seen first. The error rates hold for
-// rules that stand before the launches; one that was moved afterwards may have
-// been moved to where they lie.
+// DecidedAgain is what a reader of a decision must know about earlier ones: which try it
+// is, and which rules and error rates differed when its launches were first seen. The
+// error rates hold for rules written before the launches; one changed afterwards may have
+// been fitted to them.
 func (st *Store) DecidedAgain(d Decided) (reasons []verdict.Reason) {
 	for _, r := range d.Reasons {
 		if r.Code == code.Tried || r.Code == code.TriesSpent {
@@ -262,9 +261,8 @@ func (st *Store) DecidedAgain(d Decided) (reasons []verdict.Reason) {
 	return append(reasons, Moved(st.History(d.Node), d)...)
 }
 
-// Moved compares a decision with those before it that saw some of its launches.
-// Where the first of them was decided as this one is, nothing was moved to where
-// the launches lie.
+// Moved compares a decision with earlier ones that saw some of its launches. If the first
+// of them was decided like this one, nothing was fitted to the launches.
 func Moved(history []Decided, d Decided) (moved []verdict.Reason) {
 	for i, was := range history {
 		if was.Record >= d.Record || was.Statistics == nil || d.Statistics == nil || !share(was.Decision, d.Decision) {
@@ -320,7 +318,7 @@ func differences(was, is *ledger.Decision) (list []verdict.Reason) {
 	return append(list, settingsChanged(was, is)...)
 }
 
-// deciding are the rules of a decision that decide, by name and in order.
+// deciding are the deciding rules of a decision, by name and in order.
 func deciding(d *ledger.Decision) (names []string, rules map[string]ledger.Rule) {
 	rules = map[string]ledger.Rule{}
 	for _, r := range d.Rules {
@@ -331,8 +329,8 @@ func deciding(d *ledger.Decision) (names []string, rules map[string]ledger.Rule)
 	return names, rules
 }
 
-// thresholdMoved reports whether a rule with the same words is held against another
-// number, which stands elsewhere in the plan: that of a target.
+// thresholdMoved reports whether a rule with the same text has another threshold, which
+// is elsewhere in the plan: that of a target.
 func thresholdMoved(was, is ledger.Rule) (moved bool, from, to float64) {
 	for i, c := range was.Comparisons {
 		if i >= len(is.Comparisons) || c.Test == nil || is.Comparisons[i].Test == nil {
@@ -364,7 +362,7 @@ func settingsChanged(was, is *ledger.Decision) (list []verdict.Reason) {
 	return list
 }
 
-// mostOf is the most launches an arm that a decision allowed.
+// mostOf is the maximum of launches per arm that a decision allowed.
 func mostOf(d *ledger.Decision) int {
 	most := 0
 	for _, ev := range d.Evidence {
@@ -373,11 +371,11 @@ func mostOf(d *ledger.Decision) int {
 	return cmp.Or(most, d.Statistics.Max)
 }
 
-// mostRefused and mostRefusals bound what is kept of refusals since the last run, and of
-// all: somebody who tries ten thousand times fills no disk.
+// mostRefused and mostRefusals limit the refusals kept since the last run, and in total:
+// ten thousand attempts must not fill the disk.
 const mostRefused, mostRefusals = 32, 1024
 
-// Refused is a refusal and where it stands.
+// Refused is a refusal and its position.
 type Refused struct {
 	*ledger.Refusal
 	Record int       `json:"record"`
@@ -395,8 +393,8 @@ func (s *Store) Refusals() (list []Refused) {
 	return list
 }
 
-// Refuse records a refusal, once after each run, while there is room for it. Before the first
-// run nothing is on record that it could be held against, and nothing is recorded.
+// Refuse records a refusal, once after each run, while there is room for it. Before the
+// first run there is nothing to relate it to, and nothing is recorded.
 func (s *Store) Refuse(r ledger.Refusal) error {
 	r.Why = r.Why[:min(len(r.Why), ledger.MostReasons)]
 	run, since, all, said := "", 0, 0, false
@@ -415,13 +413,13 @@ func (s *Store) Refuse(r ledger.Refusal) error {
 	return s.Append(&ledger.Record{Type: "refusal", Time: time.Now().UTC(), Run: run, Refusal: &r})
 }
 
-// Journal is a state directory as a run reads and keeps outcomes in it.
+// Journal is a run's access to the outcomes in a state directory.
 type Journal struct{ store *Store }
 
 // Journal is the state directory as a run sees it.
 func (s *Store) Journal() Journal { return Journal{s} }
 
-// Latest is the newest decision about a node, nil where there is none.
+// Latest is the newest decision about a node, nil if there is none.
 func (j Journal) Latest(node string) *ledger.Decision {
 	d, _, ok := j.store.Latest(node)
 	if !ok {
@@ -448,7 +446,7 @@ func (j Journal) Retracted() (out []*ledger.Decision) {
 	return out
 }
 
-// Waiver is the waiver of a node that stands, nil where there is none.
+// Waiver is the standing waiver of a node, nil if there is none.
 func (j Journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
 
 // Append records.

@@ -26,8 +26,8 @@ func newest(st *store.Store) (*store.RunView, error) {
 	return st.Run("latest")
 }
 
-// broken is why the newest run did not come to its end by itself, whatever it decided
-// before; empty where it did.
+// broken is why the newest run did not end normally, whatever it decided before; empty if
+// it did.
 func broken(st *store.Store, run *store.RunView) string {
 	switch {
 	case !run.Done && report.WorkOn(st).State == report.UnderWay:
@@ -40,8 +40,8 @@ func broken(st *store.Store, run *store.RunView) string {
 	return ""
 }
 
-// followed are the nodes that people follow: features, gates and what has to hold before
-// either. What is below them shows up in their reasons.
+// followed are the nodes that people follow: features, gates and what must hold before
+// either. Nodes below them appear in their reasons.
 func followed(r report.Row) bool {
 	if r.Gone {
 		return false
@@ -52,7 +52,7 @@ func followed(r report.Row) bool {
 	return r.Node == "phase."+r.Phase || strings.HasPrefix(r.Node, "feature.") && strings.Count(r.Node, ".") == 1 || r.Node == ledger.Baseline
 }
 
-// command is what applies the plan again as the run had it.
+// command is the command that repeats the run's apply.
 func command(run *store.RunView) string {
 	words := "mxflow apply"
 	if run.Start != nil && run.Start.Inputs != nil {

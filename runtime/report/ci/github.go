@@ -15,14 +15,14 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// mostComment is less than GitHub takes for a comment, 65,536 characters.
+// mostComment is below GitHub's limit for a comment, 65,536 characters.
 const mostComment = 60_000
 
-// Heading begins every page for GitHub.
+// Heading starts every page for GitHub.
 const Heading = "<!-- mxflow report: "
 
-// marker is the first line of a page for GitHub, which Markdown does not show: by it a
-// workflow finds the comment that it replaces.
+// marker is the first line of a page for GitHub, invisible in Markdown: a workflow uses
+// it to find the comment to replace.
 func marker(plan string) string {
 	return fmt.Sprintf(Heading+"%s -->", strings.ReplaceAll(strings.Map(plain, plan), "--", "__"))
 }
@@ -107,7 +107,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	return err
 }
 
-// sign is seen before words are read.
+// sign is a symbol for a verdict, recognized before words are read.
 func sign(v verdict.Verdict) string {
 	switch v {
 	case verdict.Pass:
@@ -124,7 +124,7 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", ar
 
 func (p *page) table(t report.Table) { p.WriteString(t.Markdown()) }
 
-// cut is the page as far as GitHub takes it, by whole lines. What matters stands first.
+// cut cuts the page to GitHub's limit, by whole lines. What matters comes first.
 func (p *page) cut() string {
 	text := p.String()
 	if len(text) <= mostComment {

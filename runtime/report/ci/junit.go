@@ -54,11 +54,11 @@ type said struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes a suite for the run and one for each phase, with a case for each gate and
-// feature, or where it has rules for each of them. It is red exactly where the newest
-// apply does not end with 0: fail and inconclusive are failures; error, invalid, locked
-// and undecided are errors; a waiver, and a feature that its phase's gate did without,
-// are skipped, so that both are seen.
+// JUnit writes a suite for the run and one per phase, with a case per gate and feature,
+// or per rule if it has any. It is red exactly if the newest apply does not end with 0:
+// fail and inconclusive are failures; error, invalid, locked and undecided are errors; a
+// waiver, and a feature that its phase's gate did without, are skipped, so both are
+// visible.
 func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 	run, err := newest(st)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *suite) add(k testCase) {
 
 func seconds(s float64) string { return fmt.Sprintf("%.3f", max(0, s)) }
 
-// gatesOf are the phases whose end unlocks what comes after them.
+// gatesOf are the phases whose end unlocks later ones.
 func gatesOf(st *store.Store, now time.Time) map[string]bool {
 	unlocked := map[string]bool{}
 	for _, r := range report.Rows(st) {
@@ -171,7 +171,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	return []testCase{k}
 }
 
-// ruled reports whether the rules of a decision say all that it came to: what failed
+// ruled reports whether the rules of a decision cover its whole outcome: what failed
 // before them, or was withdrawn, is in no rule.
 func ruled(d *ledger.Decision) bool {
 	worst := verdict.Pass
@@ -183,7 +183,7 @@ func ruled(d *ledger.Decision) bool {
 	return len(d.Rules) > 0 && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks()
 }
 
-// came puts what something came to into the case; an excuse says why it holds nothing up.
+// came records an outcome in the case; an excuse is why it blocks nothing.
 func (k *testCase) came(v verdict.Verdict, why, excuse string) {
 	first, _, _ := strings.Cut(why, "\n")
 	s := &said{string(v) + ": " + first, string(v), why}

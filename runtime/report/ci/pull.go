@@ -14,10 +14,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// PullRequest writes what the contribution rules of vLLM and of llama.cpp ask of a claim
-// about performance: for each feature the cell, harness and command, hardware, commits,
-// the numbers of both sides, and what was checked of its answers. What is not on record
-// is said to be missing.
+// PullRequest writes what the contribution rules of vLLM and of llama.cpp require for a
+// claim about performance: for each feature the cell, harness and command, hardware,
+// commits, the numbers of both sides, and what was checked of its answers. What is not on
+// record is reported as missing.
 func PullRequest(w io.Writer, st *store.Store) error {
 	run, err := newest(st)
 	if err != nil {
@@ -82,10 +82,10 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 	p.line("\n%s\n", upstream)
 }
 
-// upstream are the rules that no record of ours can meet.
+// upstream are the rules that no record of mxflow can meet.
 const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops if ggml changed, and one change per pull request; it only accepts descriptions written by people.`
 
-// set are the variables that the engine was started with.
+// set are the variables set for the engine.
 func set(l *ledger.Launch) string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {

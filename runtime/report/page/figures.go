@@ -48,13 +48,13 @@ type Test struct {
 	Low       *float64 `json:"low"`
 	High      *float64 `json:"high"`
 	Stop      string   `json:"stop"`
-	// Values and Base are launches by rounds.
+	// Values and Base are launches by round.
 	Values []float64 `json:"values"`
 	Base   []float64 `json:"base"`
 	Rounds []int     `json:"rounds"`
 }
 
-// Session is the speed of every launch of a session that is not decided yet.
+// Session is the speed of every launch of an undecided session.
 type Session struct {
 	Session string       `json:"session"`
 	Metric  string       `json:"metric"`
@@ -62,14 +62,14 @@ type Session struct {
 	Arms    []SessionArm `json:"arms"`
 }
 
-// SessionArm is one arm of it, by rounds.
+// SessionArm is one arm of it, by round.
 type SessionArm struct {
 	Arm    string    `json:"arm"`
 	Rounds []int     `json:"rounds"`
 	Values []float64 `json:"values"`
 }
 
-// Decided is one decision on the time line.
+// Decided is one decision on the timeline.
 type Decided struct {
 	At      time.Time `json:"at"`
 	Node    string    `json:"node"`
@@ -77,8 +77,8 @@ type Decided struct {
 	Attempt int       `json:"attempt"`
 }
 
-// Spread is how a latency was distributed in each arm: Quantiles at equal steps from the
-// least to the greatest.
+// Spread is the distribution of a latency in each arm: Quantiles at equal steps from
+// minimum to maximum.
 type Spread struct {
 	Metric string      `json:"metric"`
 	Arms   []ArmSpread `json:"arms"`
@@ -91,14 +91,14 @@ type ArmSpread struct {
 	Quantiles []float64 `json:"q"`
 }
 
-// Trace is one quantity over the time of one launch an arm.
+// Trace is one quantity over the time of one launch per arm.
 type Trace struct {
 	Name  string     `json:"name"`
 	Unit  string     `json:"unit"`
 	Lines []ArmTrace `json:"lines"`
 }
 
-// ArmTrace is one line of it: seconds since the launch's recording began.
+// ArmTrace is one line of it: seconds since the launch's recording started.
 type ArmTrace struct {
 	Arm    string    `json:"arm"`
 	Source string    `json:"source"`
@@ -106,8 +106,8 @@ type ArmTrace struct {
 	Value  []float64 `json:"value"`
 }
 
-// Kernels is the time of one phase of work by category, before and after, in µs for one
-// step, or for one token of prefill.
+// Kernels is the time of one phase of work by category, before and after, in µs per step,
+// or per token of prefill.
 type Kernels struct {
 	Part   string    `json:"part"`
 	Names  []string  `json:"names"`
@@ -122,15 +122,14 @@ type Matrix struct {
 	Rows    []MatrixLine `json:"rows"`
 }
 
-// MatrixLine has how many times better than the reference each metric is, null where that
-// is not known.
+// MatrixLine has each metric's speed-up over the reference, null if unknown.
 type MatrixLine struct {
 	Name     string     `json:"name"`
 	Verdict  string     `json:"verdict"`
 	Speedups []*float64 `json:"speedups"`
 }
 
-// Front is speed against something that speed may be paid with.
+// Front is speed against a possible price of speed.
 type Front struct {
 	X      Axis         `json:"x"`
 	Y      Axis         `json:"y"`
@@ -144,7 +143,8 @@ type Axis struct {
 	Better string `json:"better"`
 }
 
-// FrontPoint is a variant. Best says that no other is better in one and as good in the other.
+// FrontPoint is a variant. Best is set if no other is better in one and as good in the
+// other.
 type FrontPoint struct {
 	Variant string  `json:"variant"`
 	X       float64 `json:"x"`
@@ -167,17 +167,17 @@ type HistoryOfArm struct {
 }
 
 const (
-	// mostRead is how many launches are read for distributions and traces: the files of
-	// 5,000 take minutes and fill a page.
+	// mostRead limits the launches read for distributions and traces: the files of 5,000
+	// take minutes and fill a page.
 	mostRead = 240
 	// quantiles and tracePoints are what a line on a screen can show.
 	quantiles   = 41
 	tracePoints = 160
-	// mostDecided is how many decisions the time line shows, the newest.
+	// mostDecided limits the decisions on the timeline to the newest.
 	mostDecided = 2000
 )
 
-// session adds the newest session of a run where nothing rests on it yet.
+// session adds the newest session of a run if nothing rests on it yet.
 func (b *builder) session(v *store.RunView) {
 	var name string
 	for _, l := range v.Launches {
@@ -227,7 +227,7 @@ func (b *builder) test(title string, t *verdict.Test) (Figure, bool) {
 	return Figure{"tests", len(b.Figures.Tests) - 1, title}, true
 }
 
-// evidence adds the figures of what a feature's launches left behind.
+// evidence adds the figures of a feature's launches.
 func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
 	i := slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature })
 	if i < 0 {
@@ -246,7 +246,7 @@ func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
 	return append(out, b.kernels(e)...)
 }
 
-// longest is how many launches the longer arm of a candidate and its parent has.
+// longest is the number of launches of the longer arm of a candidate and its parent.
 func longest(e ledger.Evidence) int { return max(len(e.Parent.Launches), len(e.Candidate.Launches)) }
 
 // lastOf is an arm with its last n launches.
@@ -255,9 +255,9 @@ func lastOf(a ledger.Arm, n int) ledger.Arm {
 	return a
 }
 
-// share says how many launches of each arm are read for distributions and traces, by node:
-// as many of every feature, the last ones, and where there are more features than launches
-// that may be read, one of those that were decided last.
+// share is how many launches of each arm are read for distributions and traces, by node:
+// equally many of every feature, the last ones, and if there are more features than
+// launches that may be read, one of those decided last.
 func (b *builder) share(rows []report.Row) {
 	var all []store.Decided
 	var long []int
@@ -298,8 +298,8 @@ func (b *builder) share(rows []report.Row) {
 	}
 }
 
-// spreads are the times to the first token and between tokens, of those launches. What
-// cannot be read any more has no figure.
+// spreads are the times to the first token and between tokens of those launches.
+// Unreadable data have no figure.
 func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
 	values := map[string][2][]float64{}
 	for i, arm := range arms {
@@ -360,10 +360,10 @@ func short(x float64) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// traced are the series that are drawn; those of the host where there is no GPU.
+// traced are the series to draw; the host's if there is no GPU.
 var traced = [][]string{{measure.GPUPower, measure.GPUClock, measure.GPUTemperature}, {measure.HostCPU, measure.EngineMemory}}
 
-// traces are the last launch of each arm.
+// traces are those of the last launch of each arm.
 func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 	found := map[string]*Trace{}
 	for _, arm := range arms {
@@ -402,7 +402,7 @@ func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 	return out
 }
 
-// thinned is a series in means of equal stretches.
+// thinned is a series as means of equal stretches.
 func thinned(arm string, s measure.Series) ArmTrace {
 	t := ArmTrace{Arm: arm, Source: s.Source}
 	every := (len(s.At) + tracePoints - 1) / tracePoints
@@ -417,10 +417,10 @@ func thinned(arm string, s measure.Series) ArmTrace {
 	return t
 }
 
-// analysis is where a launch keeps what was read of its profiles.
+// analysis is where a launch keeps the analysis of its profiles.
 const analysis = "profile/analysis.json"
 
-// kernels are the profiles of a candidate and of its parent, where both are on record.
+// kernels are the profiles of a candidate and of its parent, if both are on record.
 func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 	before, after := b.profile(e.Parent.Qualified), b.profile(e.Candidate.Qualified)
 	if before == nil || after == nil {
@@ -451,7 +451,7 @@ func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 	return out
 }
 
-// profile is the analysis that a launch kept; nil where there is none that can be read.
+// profile is a launch's analysis; nil if there is none that can be read.
 func (b *builder) profile(launch string) *profile.Analysis {
 	l, ok := b.st.LaunchByID(launch)
 	if !ok || l.Left[analysis] == "" {
@@ -495,7 +495,7 @@ func (b *builder) matrix(d *ledger.Decision) {
 	b.Figures.Matrices = append(b.Figures.Matrices, m)
 }
 
-// figures are those of all features together.
+// figures adds those of all features together.
 func (b *builder) figures() {
 	for _, r := range b.st.Records() {
 		if d := r.Decision; d != nil && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate) {
@@ -530,8 +530,8 @@ func speedOf(launches []*ledger.Launch) string {
 	return ""
 }
 
-// costs are the metrics that speed may be paid with: memory, and how far answers are from
-// the parent's.
+// costs are the metrics that may be the price of speed: memory, and how far answers are
+// from the parent's.
 func costs(launches []*ledger.Launch) (out []string) {
 	has := map[string]bool{}
 	for _, l := range launches {
@@ -574,7 +574,7 @@ func front(launches []*ledger.Launch, x, y string) (Front, bool) {
 			by[l.VariantKey] = s
 		}
 		if s.name == "accepted" {
-			s.name = l.Variant // the feature that this stack ends with
+			s.name = l.Variant // the last feature of this stack
 		}
 		take(l, &f.X, &s.xs)
 		take(l, &f.Y, &s.ys)
@@ -597,8 +597,8 @@ func front(launches []*ledger.Launch, x, y string) (Front, bool) {
 	return f, len(f.Points) > 1
 }
 
-// histories are the speed and what the plan's rules name over sessions, where any variant
-// has enough of them to see a change.
+// histories are those of speed and of the metrics that the plan's rules name, if any
+// variant has enough sessions to see a change.
 func (b *builder) histories(speed string) {
 	addresses := []string{speed}
 	for _, d := range report.Standing(b.st) {

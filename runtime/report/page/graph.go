@@ -2,14 +2,14 @@ package page
 
 import "slices"
 
-// Graph is the phases laid out from left to right, each behind those that it needs.
+// Graph is the phases laid out from left to right, each after those that it needs.
 type Graph struct {
 	Width, Height int
 	Boxes         []Box
 	Lines         []Line
 }
 
-// Box is a phase, Line what one needs of another.
+// Box is a phase, Line a need.
 type (
 	Box struct {
 		X, Y, At int
@@ -19,15 +19,15 @@ type (
 	Line struct{ X0, Y0, X1, Y1, Bend int }
 )
 
-// Sizes of the drawing.
+// Sizes in the drawing.
 const (
 	boxWidth, boxHeight = 176, 60
 	gapX, gapY          = 52, 18
 	longestName         = 18
 )
 
-// layout puts phases into columns by the longest way to them. Without edges there is
-// nothing that a drawing would say beyond the table.
+// layout puts phases into columns by the longest path to them. Without edges a drawing
+// would add nothing to the table.
 func layout(phases []Phase, edges []Edge) (g Graph) {
 	place := map[string]int{}
 	for i, p := range phases {
@@ -42,7 +42,7 @@ func layout(phases []Phase, edges []Edge) (g Graph) {
 		return g
 	}
 	depth := make([]int, len(phases))
-	// A phase comes after what it needs, so that as many rounds as phases settle it.
+	// A phase comes after what it needs, so as many rounds as phases are enough.
 	for range phases {
 		for _, e := range edges {
 			depth[place[e.To]] = min(max(depth[place[e.To]], depth[place[e.From]]+1), len(phases))

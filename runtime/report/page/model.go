@@ -27,28 +27,27 @@ type Model struct {
 	Standing        []Standing
 	Phases          []Phase
 	Features        []Feature
-	// Left are what figures of features leave out.
+	// Left are what the features' figures leave out.
 	Left        []string
 	Stack       []Table
 	Models      []Table
 	Targets     []Table
 	TargetNotes []string
 	Figures     Figures
-	// Revision is set on a page that follows a run: which state of the ledger it shows.
+	// Revision is set on a page that follows a run: the state of the ledger it shows.
 	Revision string
 }
 
 // Fact is a name with its value.
 type Fact struct{ Name, Value string }
 
-// Table has a caption for those who cannot see where it stands.
+// Table has a caption for readers who cannot see its position.
 type Table struct {
 	Caption string
 	report.Table
 }
 
-// Classes are how the cells of each column are set: numbers at the right, and what is
-// short on one line.
+// Classes are the columns' styles: numbers right-aligned, short texts on one line.
 func (t Table) Classes() []string {
 	const short = 24
 	classes := make([]string, len(t.Head))
@@ -70,16 +69,16 @@ func (t Table) Classes() []string {
 	return classes
 }
 
-// Mark is a verdict, or the state that stands for one, as a shape and a word.
+// Mark is a verdict, or a state in its place, as a shape and a word.
 type Mark struct{ Shape, Word string }
 
-// Shapes of what has no verdict.
+// Shapes for states without a verdict.
 const (
 	locked = "locked"
 	open   = "open"
 )
 
-// Phase is a gate with why it came out so.
+// Phase is a gate with the reasons for its outcome.
 type Phase struct {
 	Name string
 	Mark Mark
@@ -91,7 +90,7 @@ type Feature struct {
 	Name, Phase string
 	Mark        Mark
 	Accepted    bool
-	// Gain is the number that the first criterion decided by.
+	// Gain is the number that decided the first criterion.
 	Gain       string
 	Hypothesis string
 	Levels     []Level
@@ -116,7 +115,7 @@ type Criterion struct {
 	Evidence   []string
 }
 
-// Figure is a plot: which list of Figures it is drawn from, and its place there.
+// Figure is a plot: the list of Figures it is drawn from, and its index there.
 type Figure struct {
 	Kind  string
 	At    int
@@ -127,7 +126,7 @@ type Figure struct {
 type Edge struct{ From, To string }
 
 // Of is the page of a state directory. edges are those of the plan's phases, as far as
-// they are known, looks where the tests of a run under way stand.
+// known, looks the state of the tests of a run in progress.
 func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	runs := st.Runs()
 	if len(runs) == 0 {
@@ -179,7 +178,8 @@ type builder struct {
 	st   *store.Store
 	now  time.Time
 	told tell.Page
-	// reads is how many launches of each arm are read for distributions and traces, by node.
+	// reads is how many launches of each arm are read for distributions and traces, by
+	// node.
 	reads map[string]int
 }
 
@@ -205,7 +205,7 @@ func (b *builder) rows(rows []report.Row) {
 	}
 }
 
-// mark is what a decision came to with what people decided about it.
+// mark is a decision's outcome with people's overrides.
 func (b *builder) mark(d *ledger.Decision) Mark {
 	o := report.OverruledOf(d, b.st.Waiver(d.Node), b.now)
 	m := Mark{string(d.Verdict), o.Word()}
@@ -245,7 +245,7 @@ func (b *builder) feature(d *ledger.Decision) {
 	b.Features = append(b.Features, f)
 }
 
-// unitOf is the unit of the number that a rule is about.
+// unitOf is the unit of a rule's number.
 func unitOf(t *verdict.Test) string {
 	if t.Relative() {
 		return "ratio"
@@ -253,7 +253,7 @@ func unitOf(t *verdict.Test) string {
 	return t.Unit
 }
 
-// outcome is the newest run in a mark and a sentence.
+// outcome is the newest run as a mark and a sentence.
 func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
 	passed, accepted := b.passed(), s.Sum()
 	text := fmt.Sprintf("%d of %d gates passed. ", passed, len(b.Phases))

@@ -1,7 +1,7 @@
-// Package page shows the contents of a state directory as one HTML file that needs
-// nothing else: no network, no font and no picture from elsewhere. It chooses which facts
-// go where and lays them out; the words are those of gates/tell and of package report. It
-// decides nothing and measures nothing.
+// Package page shows the contents of a state directory as one self-contained HTML file:
+// it loads nothing from a network, no font and no picture. It chooses and lays out the
+// facts; the words are those of gates/tell and of package report. It decides nothing and
+// measures nothing.
 package page
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Heading begins every page.
+// Heading starts every page.
 const Heading = "<!doctype html>\n<!-- mxflow report -->\n"
 
 var (
@@ -30,20 +30,20 @@ var (
 	body string
 )
 
-// plot is the library with its two invisible characters (a soft hyphen and a space of no
-// width, both in strings) written as escapes: what a terminal is printed replaces such
-// characters, and a script that was changed is not run.
+// plot is the library with its two invisible characters (a soft hyphen and a zero-width
+// space, both in strings) as escapes: terminal output replaces such characters, and a
+// modified script is not run.
 var plot = strings.NewReplacer("\u00ad", `\u00ad`, "\u200b", `\u200b`).Replace(plotFile)
 
-// Style is the look of mxflow's pages.
+// Style is the style of mxflow's pages.
 var Style = template.CSS(style)
 
-// plotStyle is what Plot puts into each of its drawings.
+// plotStyle is what Plot puts into each drawing.
 const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n  max-width: 100%;\n}\n" +
 	":where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n  white-space: pre;\n}"
 
-// policy lets a browser run what mxflow wrote and nothing else, and ask nobody for
-// anything: a name that came through every escape would still be text.
+// policy lets a browser run only what mxflow wrote, and load nothing: a name that got
+// through every escape would still be text.
 var policy = "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot, script) + "; style-src " + hashes(style, plotStyle)
 
 func hashes(texts ...string) string {

@@ -9,11 +9,11 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// Standing is where the tests of one feature stand while its session continues.
+// Standing is the state of one feature's tests while its session continues.
 type Standing struct {
 	Feature, Phase string
 	Facts          []Fact
-	// Closed is why no more launches are made for it, where that is no look's doing.
+	// Closed is why no more launches are made for it, unless a look decided that.
 	Closed  string
 	Rules   []StandingRule
 	Figures []Figure
@@ -23,13 +23,13 @@ type Standing struct {
 type StandingRule struct {
 	Name, Rule string
 	Mark       Mark
-	// Required, Now and Chance are of its test: the threshold, the estimate with its
+	// Required, Now and Chance are its test's: the threshold, the estimate with its
 	// bounds, and how likely a later look decides; empty without one.
 	Required, Now, Chance string
 	Evidence              []string
 }
 
-// standing takes in where tests stand, of looks as a run tells of them.
+// standing adds the state of tests, from the looks that a run reports.
 func (b *builder) standing(looks []runtime.Event) {
 	for _, ev := range looks {
 		l := ev.Look

@@ -12,16 +12,15 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// side is a column of the table of frameworks: the first of its metrics that a launch
-// has.
+// side is a column of the frameworks table: the first of its metrics that a launch has.
 type side struct {
 	title   string
 	metrics []string
 	stat    string
 }
 
-// sides are what frameworks are held side by side by. Those of a workload stand below a
-// cell, the others are of a launch.
+// sides are what frameworks are compared by. A workload's are below a cell, the others
+// are per launch.
 var sides = []side{
 	{"TTFT", []string{"ttft"}, "median"},
 	{"Decode", []string{"tg"}, "median"},
@@ -38,7 +37,7 @@ var sides = []side{
 	{"Argmax match", []string{"argmax_match"}, "median"},
 }
 
-// perConfiguration are the metrics that have a table of configurations and engines each.
+// perConfiguration are the metrics that each have a table of configurations and engines.
 var perConfiguration = []side{
 	{"E2E throughput", []string{"tg_total"}, "mean"},
 	{"Decode throughput", []string{"tg"}, "median"},
@@ -47,7 +46,7 @@ var perConfiguration = []side{
 	{"TTFT", []string{"ttft"}, "median"},
 }
 
-// frameworks are the engines of each comparison side by side, a table a cell.
+// frameworks writes the engines of each comparison side by side, one table per cell.
 func (t *writer) frameworks() {
 	for _, d := range report.Standing(t.st) {
 		if len(d.Rows) == 0 || len(d.Effects) > 0 {
@@ -91,7 +90,7 @@ func (t *writer) frameworks() {
 	}
 }
 
-// sideBySide is one table. Columns that no engine has are left out.
+// sideBySide writes one table. Columns that no engine has are left out.
 func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*engine) {
 	head, rows := []string{"Framework"}, [][]string{}
 	for _, r := range d.Rows {
@@ -136,12 +135,12 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 	t.table(head, rows)
 }
 
-// leastConfigurations is from how many on a table has a row for each: fewer read well
-// side by side.
+// leastConfigurations is the minimum for a table with a row per configuration: fewer read
+// well side by side.
 const leastConfigurations = 3
 
-// byConfiguration is a table for each metric, with a row for each configuration and a
-// column for each engine or model.
+// byConfiguration writes a table per metric, with a row per configuration and a column
+// per engine or model.
 func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[string]*engine) {
 	if len(cells) < leastConfigurations {
 		return
@@ -169,11 +168,10 @@ func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[st
 	}
 }
 
-// engine is one of a comparison: what was measured of it, and what levels found of it
-// before.
+// engine is one of a comparison: its measurements, and what levels found before.
 type engine struct{ measured, qualified report.Arm }
 
-// text is the number of an engine in a cell of the table; nil is one without launches.
+// text is an engine's number in a cell of the table; nil is an engine without launches.
 func (s side) text(e *engine, cell string) (text string, known bool) {
 	if e != nil {
 		if v, ok := s.of(e, cell); ok {
@@ -183,13 +181,13 @@ func (s side) text(e *engine, cell string) (text string, known bool) {
 	return "–", false
 }
 
-// of is the first of the metrics that all measured launches have, by its name in the cell,
-// as what a command says it is, or of the launch as a whole; or that levels found.
+// of is the first of the metrics that all measured launches have, under its name in the
+// cell, as a command declares it, or for the launch as a whole; or one that levels found.
 func (s side) of(e *engine, cell string) (v report.Value, ok bool) {
 	for _, m := range s.metrics {
 		for _, stat := range []string{s.stat, "median"} {
 			if s.stat == "p95" && stat != s.stat {
-				continue // no median is a percentile
+				continue // a median is not a percentile
 			}
 			addresses := []string{cell + "." + m, m}
 			if len(e.measured.Launches) > 0 {
@@ -212,7 +210,7 @@ func (s side) of(e *engine, cell string) (v report.Value, ok bool) {
 	return report.Value{}, false
 }
 
-// asCommand are the addresses of a command's own numbers that the plan says are a metric.
+// asCommand are the addresses of a command's own numbers that the plan maps to a metric.
 func asCommand(l *ledger.Launch, metric string) (addresses []string) {
 	for address, s := range l.Metrics {
 		if cell, name := measure.SplitAddress(address); cell == "command" && (s.As == metric || s.As == "" && name == metric) {

@@ -88,7 +88,7 @@ func (t *writer) hypothesis(f *plans.Feature, s state) {
 	}
 }
 
-// criteria has a row for each number that a criterion reads.
+// criteria writes a row per number that a criterion reads.
 func (t *writer) criteria(f *plans.Feature, s state) {
 	rules := map[string]verdict.Rule{}
 	if s.decided != nil {
@@ -137,7 +137,7 @@ func meanOf(values []float64, unit string) string {
 	return tell.Number(mean, unit)
 }
 
-// evaluation is what each criterion and each level came to, and why.
+// evaluation writes the outcome of each criterion and level, and why.
 func (t *writer) evaluation(d *ledger.Decision) {
 	t.line("## Evaluation\n")
 	var rows [][]string
@@ -162,8 +162,8 @@ func (t *writer) evaluation(d *ledger.Decision) {
 	}
 }
 
-// sources are the source trees that the candidate ran from, and the files in which they
-// differ from their commits.
+// sources writes the source trees that the candidate ran from, and the files in which
+// they differ from their commits.
 func (t *writer) sources(f *plans.Feature) {
 	var own, parent *ledger.Launch
 	for _, name := range t.variants(f.Name) {
@@ -240,7 +240,7 @@ func (t *writer) sets(f *plans.Feature) (rows [][]string) {
 	return rows
 }
 
-// changesOf are what a value of a knob sets.
+// changesOf are what a knob value sets.
 func changesOf(v *plans.KnobValue) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(v.Env)) {
 		if v.Env[name] == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// mostColumns of metrics has a matrix; all others are in the sections.
+// mostColumns limits a matrix's metrics; all others are in the sections.
 const mostColumns = 6
 
 // results writes BENCHMARK_RESULTS.md.
@@ -44,7 +44,7 @@ func (t *writer) results() {
 	t.keep("notes")
 }
 
-// variants are what of a feature may have been measured: it, or its alternatives.
+// variants are a feature's measurable variants: itself, or its alternatives.
 func (t *writer) variants(feature string) (names []string) {
 	f := t.plan.Feature(feature)
 	if len(f.Alternatives) == 0 {
@@ -56,8 +56,8 @@ func (t *writer) variants(feature string) (names []string) {
 	return names
 }
 
-// best are the current numbers and the bests of all runs. A best that is below its
-// baseline is none, and says so.
+// best writes the current numbers and the bests of all runs. A best below its baseline is
+// marked as none.
 func (t *writer) best() {
 	t.line("## Best results\n")
 	var rows [][]string
@@ -146,8 +146,8 @@ func (t *writer) baselineOutput() string {
 	return "–"
 }
 
-// milestones are the runs that people named, with what came since, and the features that
-// were accepted, each with what it brought.
+// milestones writes the named runs, with what followed, and the accepted features, each
+// with its gain.
 func (t *writer) milestones() {
 	t.line("## Milestones\n")
 	milestones := report.Milestones(t.st)
@@ -179,7 +179,7 @@ func (t *writer) milestones() {
 	t.line("")
 }
 
-// models are configurations and models, with the speed-up since a milestone.
+// models writes configurations and models, with the speed-up since a milestone.
 func (t *writer) models(since *report.Milestone) {
 	if table := report.ModelsTable(t.st, since); len(table.Rows) > 0 {
 		t.line("%s\n", report.ModelsTitle(since))
@@ -187,7 +187,7 @@ func (t *writer) models(since *report.Milestone) {
 	}
 }
 
-// configuration is the section of one variant.
+// configuration writes the section of one variant.
 func (t *writer) configuration(name string) {
 	a := t.newest[name]
 	if a == nil {
@@ -263,7 +263,7 @@ func (t *writer) configuration(name string) {
 	}
 }
 
-// varies is what to note of how much a metric varies over launches.
+// varies is a note on how much a metric varies over launches.
 func varies(v report.Value, cv float64) string {
 	switch {
 	case cv > 0.1:
@@ -278,7 +278,7 @@ func varies(v report.Value, cv float64) string {
 	return ""
 }
 
-// inSession is another arm of a session; nil where it has none.
+// inSession is another arm of a session; nil if it has none.
 func (t *writer) inSession(session, variant string) *report.Arm {
 	for _, a := range t.arms {
 		if a.Session == session && a.Variant == variant {
@@ -288,7 +288,7 @@ func (t *writer) inSession(session, variant string) *report.Arm {
 	return nil
 }
 
-// differing are the entries in which one environment is not another.
+// differing are the entries in which one environment differs from another.
 func differing(is, was map[string]string) map[string]string {
 	out := map[string]string{}
 	for k, v := range is {
@@ -299,9 +299,9 @@ func differing(is, was map[string]string) map[string]string {
 	return out
 }
 
-// answers are what a variant and the one that it was held against said, side by side, so
-// that garbage is seen: to one prompt where both were asked the same, which most workloads
-// avoid, since a cache would answer.
+// answers writes the answers of a variant and of the one it was compared with, side by
+// side, so garbage is visible: to one prompt if both were asked the same, which most
+// workloads avoid, as a cache would answer.
 func (t *writer) answers(a *report.Arm) {
 	var base *report.Arm
 	for _, other := range t.arms {
@@ -331,7 +331,7 @@ func (t *writer) answers(a *report.Arm) {
 	t.table([]string{"Sample answers", "Asked", base.Variant, a.Variant}, rows)
 }
 
-// mostAnswer is how much of an answer is shown, in bytes of whole runes.
+// mostAnswer limits the shown part of an answer, in bytes of whole runes.
 const mostAnswer = 240
 
 // beginning is that of one answer.
@@ -346,8 +346,8 @@ func beginning(answers []measure.Sample, at int) string {
 	return text
 }
 
-// answersOf are the measured answers of a launch by cell, in the order in which they were
-// asked for. Samples that are gone show nothing.
+// answersOf are the measured answers of a launch by cell, in request order. Missing
+// samples show nothing.
 func (t *writer) answersOf(l *ledger.Launch) map[string][]measure.Sample {
 	out := map[string][]measure.Sample{}
 	if l.Samples == "" {

@@ -1,6 +1,6 @@
-// Package tree turns the contents of a state directory, and the notes in its plan, into the
-// files that a team keeps beside its code: results, a page per port, what is left to do,
-// and logs of runs. It decides nothing; its numbers are those of runtime/report.
+// Package tree turns the contents of a state directory, and the notes in its plan, into
+// the files that a team keeps beside its code: results, a page per port, what is left to
+// do, and logs of runs. It decides nothing; its numbers are those of runtime/report.
 package tree
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// results is the file that all others lead to.
+// results is the file that links to all others.
 const results = "BENCHMARK_RESULTS.md"
 
 // Files are all files of the tree.
@@ -55,7 +55,7 @@ type writer struct {
 	// names are the files of ports, by feature.
 	names  map[string]string
 	states map[string]state
-	// qualified are the launches that qualified a variant, by their node.
+	// qualified are the launches that qualified a variant, by node.
 	qualified map[string][]*ledger.Launch
 	claims    []report.Claim
 
@@ -77,8 +77,8 @@ func (t *writer) gather() {
 	taken := map[string]string{}
 	for _, f := range t.plan.Features() {
 		name := odd.ReplaceAllString(f.Name, "_")
-		// Names that differ in what a file's name may not hold, or in case alone, which
-		// some file systems do not tell apart, get what tells them apart.
+		// Names that differ only in characters that file names cannot have, or in case,
+		// which some file systems ignore, get a distinguishing suffix.
 		if other, clash := taken[strings.ToLower(name)]; clash && other != f.Name || name != f.Name {
 			sum := sha256.Sum256([]byte(f.Name))
 			name += "-" + hex.EncodeToString(sum[:3])
@@ -93,14 +93,14 @@ var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 func (t *writer) portOf(feature string) string { return t.names[feature] }
 
-// file makes a file of what a function writes.
+// file adds a file with what a function writes.
 func (t *writer) file(path string, write func()) {
 	t.b.Reset()
 	write()
 	t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.b.String(), "\n") + "\n"})
 }
 
-// line writes a line of Markdown; texts of others are made inert.
+// line writes a line of Markdown; foreign texts are made inert.
 func (t *writer) line(format string, args ...any) {
 	for i, arg := range args {
 		if text, is := arg.(string); is {
@@ -117,7 +117,8 @@ func (t *writer) table(head []string, rows [][]string) {
 	text := report.Table{Head: head, Rows: rows}.Markdown()
 	for _, row := range rows {
 		for _, cell := range row {
-			// Tables show nobody's links; a whole cell that leads within the tree is ours.
+			// Tables show no foreign links; a whole cell that links within the tree is
+			// mxflow's own.
 			if within.MatchString(cell) {
 				text = strings.ReplaceAll(text, "| "+report.Inert(cell)+" |", "| "+cell+" |")
 			}
@@ -128,7 +129,7 @@ func (t *writer) table(head []string, rows [][]string) {
 
 var within = regexp.MustCompile(`^\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|analysis/|TEST_LOGS/)?[A-Za-z0-9._#-]+\)$`)
 
-// raw is Markdown already.
+// raw is text that is already Markdown.
 type raw string
 
 func (t *writer) parts(parts ...report.Part) {
@@ -147,18 +148,18 @@ func (t *writer) settings(values map[string]string) {
 	t.b.WriteString("```\n\n")
 }
 
-// keep is a region of people's own.
+// keep writes a region for people's own text.
 func (t *writer) keep(name string) { t.line("<!-- keep %s -->\n<!-- /keep -->\n", name) }
 
-// state is where a feature stands.
+// state is the state of a feature.
 type state struct {
 	decided *store.Decided
-	// word is short: "pass", "TODO", "blocked by …"; output what its answers were:
+	// word is short: "pass", "TODO", "blocked by …"; output describes its answers:
 	// coherent, garbage or crashed.
 	word, output string
 }
 
-// stand works out where every feature of the plan stands.
+// stand determines the state of every feature of the plan.
 func (t *writer) stand() {
 	locked := map[string]verdict.Reason{}
 	decided := map[string]*store.Decided{}
@@ -196,8 +197,8 @@ func (t *writer) stand() {
 	}
 }
 
-// output is what became of a variant's own launches, the qualification with them: one
-// that died, or wrote garbage, counts however many did not.
+// output is the result of a variant's own launches, qualification included: one that
+// crashed, or wrote garbage, counts however many did not.
 func (t *writer) output(d *ledger.Decision, variant string) string {
 	node := d.Node
 	if d.Feature != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// todos writes UPSTREAM_TODOS.md where the plan follows notes on somebody else's code.
+// todos writes UPSTREAM_TODOS.md if the plan follows notes on third-party code.
 func (t *writer) todos() {
 	var rows [][]string
 	for _, ph := range t.plan.Phases {
@@ -46,11 +46,11 @@ func (t *writer) todos() {
 	})
 }
 
-// mostKernels of a part are listed.
+// mostKernels limits the listed kernels of a part.
 const mostKernels = 10
 
-// analyses writes a page for each engine of which profiles are on record, with the newest
-// of each variant.
+// analyses writes a page per engine with profiles on record, with the newest of each
+// variant.
 func (t *writer) analyses() {
 	type profiled struct {
 		launch *ledger.Launch
@@ -65,7 +65,7 @@ func (t *writer) analyses() {
 		text, err := t.st.Get(sum)
 		p := profiled{launch: l}
 		if err != nil || json.Unmarshal(text, &p.is) != nil || p.is.Format != profile.Format {
-			continue // of another version of mxflow, or gone: mxflow audit says so
+			continue // of another version of mxflow, or gone: mxflow audit reports it
 		}
 		if blocks[l.Block] == nil {
 			blocks[l.Block] = map[string]profiled{}
@@ -135,7 +135,7 @@ func (t *writer) part(p profile.Part) {
 	t.table([]string{"GPU idle: what the host did", each, "Times"}, rows)
 }
 
-// logs writes a file for each session with what was sent and what came of it.
+// logs writes a file per session with what was sent and the results.
 func (t *writer) logs() {
 	of := map[string][]*report.Arm{}
 	for _, a := range t.arms {
@@ -221,10 +221,11 @@ func has(s measure.Summary, stat string) bool {
 	return ok
 }
 
-// number is written out, with six significant digits: people read these files, too.
+// number is formatted without exponent, with six significant digits: people read these
+// files, too.
 type number float64
 
-// MarshalYAML keeps powers of ten out.
+// MarshalYAML avoids exponents.
 func (n number) MarshalYAML() (any, error) {
 	x, err := strconv.ParseFloat(strconv.FormatFloat(float64(n), 'g', 6, 64), 64)
 	if err != nil {

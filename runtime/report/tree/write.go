@@ -21,10 +21,10 @@ type File struct {
 	Text string
 }
 
-// Write brings the files of a tree up to date below dir and returns those that changed.
-// All are looked at before any is written: a file that mxflow did not write is refused,
-// and so is one that was changed outside its keep regions, which force overwrites. What
-// is in keep regions stays.
+// Write updates the files of a tree below dir and returns those that changed. All are
+// checked before any is written: a file that mxflow did not write is refused, and so is
+// one that was changed outside its keep regions, which force overwrites. The contents of
+// keep regions stay.
 func Write(dir string, files []File, force bool) (changed []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot create the folder %s: %w", dir, err)
@@ -55,8 +55,8 @@ func Write(dir string, files []File, force bool) (changed []string, err error) {
 	return replace(root, todo)
 }
 
-// existing is the content of a file below root; nil where there is none. A link is
-// refused, wherever it leads: the tree is written over nothing but its own files.
+// existing is the content of a file below root; nil if there is none. A link is refused,
+// wherever it leads: the tree only overwrites its own files.
 func existing(root *os.Root, name string) ([]byte, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -78,7 +78,7 @@ func existing(root *os.Root, name string) ([]byte, error) {
 	return root.ReadFile(name)
 }
 
-// replace writes all files aside before the first takes its name.
+// replace writes all files aside before renaming the first into place.
 func replace(root *os.Root, files []File) (changed []string, err error) {
 	const aside = ".mxflow-writing"
 	var written []string
@@ -106,7 +106,7 @@ func replace(root *os.Root, files []File) (changed []string, err error) {
 }
 
 // renewed is the new text of a file with the keep regions of the old one, and its seal.
-// An error starts with the line, where there is one.
+// An error starts with the line, if there is one.
 func renewed(f File, old []byte, force bool) (string, error) {
 	markdown := path.Ext(f.Path) == ".md"
 	kept := []region(nil)
@@ -169,7 +169,7 @@ func digest(text string, kept []region) string {
 	b.WriteString(text[from:])
 	h := sha256.New()
 	for line := range strings.Lines(b.String()) {
-		// Empty lines come with a region that somebody adds, and go with it.
+		// Empty lines come and go with a region that somebody adds.
 		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
 			h.Write([]byte(line + "\n"))
 		}
@@ -177,7 +177,7 @@ func digest(text string, kept []region) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// region is what people write in a file: from and to with its marks.
+// region is people's text in a file: from and to with its marks.
 type region struct {
 	name, text string
 	from, to   int
@@ -185,8 +185,8 @@ type region struct {
 
 var keepMark = regexp.MustCompile(`(?m)^<!-- (?:keep ([A-Za-z0-9_.-]+)|(/keep)) -->[ \t\r]*$`)
 
-// regions are the keep regions of a text in order. One that has no end, or two of one
-// name, would lose text: that is refused with its line.
+// regions are the keep regions of a text in order. One without an end, or two of one
+// name, would lose text: that is an error with its line.
 func regions(text string) (list []region, err error) {
 	line := func(at int) int { return 1 + strings.Count(text[:at], "\n") }
 	open := -1
@@ -216,8 +216,8 @@ func regions(text string) (list []region, err error) {
 	return list, nil
 }
 
-// withKept puts what was kept in the place of the text's own regions; what has no place
-// any more is at the end.
+// withKept replaces the text's own regions by the kept ones; those without a place go to
+// the end.
 func withKept(text string, own, kept []region) string {
 	var b strings.Builder
 	from := 0
