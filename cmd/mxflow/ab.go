@@ -133,10 +133,11 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 	if err := at.Save(text); err != nil {
 		return err
 	}
-	// The plan is mxflow's own, so that its warnings point where nobody looks.
+	// The plan is mxflow's own, so its warnings would point to a file that the user did
+	// not write.
 	told := a
 	if format == "md" {
-		// What is pasted is on standard output alone.
+		// Only what is to be pasted goes to standard output.
 		beside := *a
 		beside.stdout = a.stderr
 		told = &beside
@@ -168,11 +169,11 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 	return err
 }
 
-// abShown are flags that say how a comparison is shown or how far it goes, and not what
-// is asked.
+// abShown are flags for how a comparison is shown or how far it runs, not for what is
+// asked.
 var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "json", "format", "state"}
 
-// abLine is the command line again, as a person would write it, with what is asked.
+// abLine is the command line with the question, as a person would write it.
 func abLine(flags *pflag.FlagSet) string {
 	words := []string{"mxflow", "ab"}
 	flags.Visit(func(f *pflag.Flag) {

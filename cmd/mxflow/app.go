@@ -20,13 +20,13 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// app is what every subcommand shares.
+// app is the state shared by all subcommands.
 type app struct {
 	prints
 	// state is the --state flag: the state directory, empty for .mxflow beside
 	// the plan.
 	state string
-	// exceeded says that a plan took too long or too much memory to load.
+	// exceeded reports that a plan took too long or too much memory to load.
 	exceeded chan string
 	// exit is the status that the subcommand decided on.
 	exit int
@@ -35,13 +35,13 @@ type app struct {
 // errShown is an error that was already printed: run only sets the exit status.
 var errShown = errors.New("already shown")
 
-// load loads a plan and its graph. Diagnostics are printed; errShown then says
-// that nothing was started.
+// load loads a plan and its graph. Diagnostics are printed; errShown then means that
+// nothing was started.
 func (a *app) load(path string, opts load.Options) (*load.Result, *runtime.Graph, error) {
 	return a.loadReporting(path, opts, a.report)
 }
 
-// loadReporting is load where what is wrong with a plan is not printed as usual.
+// loadReporting is load with another way to report what is wrong with a plan.
 func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Findings)) (*load.Result, *runtime.Graph, error) {
 	res := a.loadSilently(path, opts)
 	if len(res.Diagnostics) > 0 {
@@ -57,7 +57,7 @@ func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Fi
 	return res, g, nil
 }
 
-// loadSilently leaves it to the caller to look at what is wrong with a plan.
+// loadSilently leaves a plan's diagnostics to the caller.
 func (a *app) loadSilently(path string, opts load.Options) *load.Result {
 	opts.Guard = a.guard()
 	res := load.Path(path, steps.Registry(), opts)
@@ -65,8 +65,8 @@ func (a *app) loadSilently(path string, opts load.Options) *load.Result {
 	return res
 }
 
-// guard ends mxflow when a plan takes too long or too much memory to load, since
-// nothing can cancel an evaluation.
+// guard ends mxflow if a plan takes too long or too much memory to load, as an evaluation
+// cannot be cancelled.
 func (a *app) guard() *eval.Guard {
 	return &eval.Guard{Time: 10 * time.Second, Heap: 1 << 30, Exceeded: func(message string) { a.exceeded <- message }}
 }
@@ -79,8 +79,8 @@ func (a *app) stateDir(plan string) string {
 	return filepath.Join(lang.FolderOf(plan), store.DirName)
 }
 
-// planOf is the plan that a command is about: the one that it names, or else the one of
-// this folder, which is what the newest run here applied, or the only one there is.
+// planOf is the plan that a command is about: the one that it names, or else this
+// folder's, which is what the newest run here applied, or the only one there is.
 func (a *app) planOf(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
@@ -114,7 +114,7 @@ func (a *app) planOf(args []string) (string, error) {
 	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
 }
 
-// planBlock is how a file says that it is a plan and not a part of one, or its cases.
+// planBlock identifies a file as a plan rather than a part of one, or its cases.
 var planBlock = regexp.MustCompile(`(?m)^(plan\s+"|plan:)`)
 
 func definesPlan(path string) bool {
@@ -122,8 +122,8 @@ func definesPlan(path string) bool {
 	return err == nil && planBlock.Match(text)
 }
 
-// reader opens the state directory for a subcommand that only reads. Without a
-// plan it is the one in the current folder.
+// reader opens the state directory for a subcommand that only reads. Without a plan it is
+// the one in the current folder.
 func (a *app) reader(args []string) (*store.Store, error) {
 	dir := a.state
 	if dir == "" {
@@ -146,8 +146,8 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	return nil, neverApplied(a, dir, args)
 }
 
-// neverApplied is the error of a state directory without a ledger. What to do is not
-// what was done already.
+// neverApplied is the error for a state directory without a ledger. Its advice skips what
+// was already done.
 func neverApplied(a *app, dir string, args []string) error {
 	what := "Name the plan, or the directory with --state"
 	switch {
@@ -159,8 +159,8 @@ func neverApplied(a *app, dir string, args []string) error {
 	return fmt.Errorf("nothing was applied here: %s has no ledger. %s", dir, what)
 }
 
-// errLedgerGone is a state directory without the ledger that it once had, which is
-// not one where nothing was applied.
+// errLedgerGone is the error for a state directory that lost its ledger, unlike one where
+// nothing was applied.
 var errLedgerGone = errors.New("its checkpoint shows that there was one; restore it from a copy, or start a new state directory")
 
 func ledgerGone(dir string) error {
@@ -170,7 +170,7 @@ func ledgerGone(dir string) error {
 	return fmt.Errorf("the ledger of %s is gone: %w", dir, errLedgerGone)
 }
 
-// fail sets the exit status for an error that is not a mistake in the usage.
+// fail sets the exit status for an error that is not a usage mistake.
 func (a *app) fail(code int, err error) error {
 	if err != nil {
 		a.exit = code

@@ -156,7 +156,7 @@ func onSeenFlag(c *cobra.Command, onSeen *bool) {
 	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules relaxed after their launches were seen decide on those launches")
 }
 
-// streamVersion names the stream of apply --json; its first line says so.
+// streamVersion names the stream of apply --json, in its first line.
 const streamVersion = "mxflow.apply/2"
 
 func beginStream(a *app) {
@@ -165,7 +165,7 @@ func beginStream(a *app) {
 	}
 }
 
-// newProgress shows how an apply goes on; in the background nobody redraws lines.
+// newProgress shows the progress of an apply; in the background nothing redraws lines.
 func newProgress(a *app, background bool) apply.Observer {
 	on := progress.Screen{
 		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
@@ -180,21 +180,21 @@ func newProgress(a *app, background bool) apply.Observer {
 	return progress.New(on)
 }
 
-// applying is a plan to apply and who is told of it.
+// applying is a plan to apply and how to report it.
 type applying struct {
 	path, state string
 	load        load.Options
-	// rerun and target name nodes to measure again, and those that are run.
+	// rerun names nodes to measure again, and target those to run.
 	rerun, target []string
 	onSeen        bool
-	// reviewed refuses what is not what was reviewed; nil where nothing was.
+	// reviewed rejects anything but what was reviewed; nil if nothing was.
 	reviewed func(*load.Result, *store.Store) error
-	// sealDigest and budget are set where a seal holds.
+	// sealDigest and budget are set under a seal.
 	sealDigest string
 	budget     *sealing.Budget
-	// wait is set to wait for another apply on the state directory.
+	// wait waits for another apply on the state directory.
 	wait bool
-	// serve is set to show the run in a browser.
+	// serve shows the run in a browser.
 	serve bool
 	watch apply.Observer
 	// report prints what is wrong with the plan.
@@ -219,7 +219,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	return res, err
 }
 
-// run applies what was loaded until soft ends, or the budget of a seal is used up.
+// run applies what was loaded until soft ends, or a seal's budget is used up.
 func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result, error) {
 	if q.budget != nil {
 		limited, watch, done := q.budget.Watch(soft, q.watch)

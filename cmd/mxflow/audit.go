@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// auditHost is what the commands about the record reach of mxflow.
+// auditHost is what mxflow provides to the commands about the record.
 func auditHost(a *app) audit.Host {
 	return audit.Host{
 		Stdout: a.stdout, JSON: &a.json, PrintJSON: a.printJSON,
@@ -29,8 +29,8 @@ func auditHost(a *app) audit.Host {
 	}
 }
 
-// evidence is reader, also of an export of a state directory: of a file that is no plan,
-// so that one which does not even begin as an export is said to be damaged.
+// evidence is reader, also for an export of a state directory: any file that is not a
+// plan, so a damaged export is reported as damaged.
 func evidence(a *app, args []string) (*store.Store, error) {
 	if len(args) == 0 || lang.IsSource(args[0]) && !store.IsArchive(args[0]) {
 		return a.reader(args)

@@ -75,7 +75,7 @@ verdict takes a plan, or mxflow ab.`,
 	return c
 }
 
-// knownFormat checks --format; empty is what the command prints by itself.
+// knownFormat checks --format; empty is the command's default.
 func knownFormat(format string, known ...string) error {
 	for _, k := range known {
 		if format == "" || format == k {
@@ -93,7 +93,7 @@ func printPair(a *app, p report.Pair, format string) error {
 	if format == "csv" {
 		return report.DeltaCSV(a.stdout, p.Deltas)
 	}
-	// The sessions stand above: heads with them would take a terminal's width.
+	// The sessions are in the title: in column heads they would take a terminal's width.
 	fmt.Fprintf(a.stdout, "%s\n\n", p.Title())
 	old, new := p.Old.Variant, p.New.Variant
 	if old == new {

@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// completions give the shell the names that a plan, its record and mxflow know. What
-// cannot be read completes nothing and says nothing.
+// completions complete names from the plan, its record and mxflow. What cannot be read
+// completes nothing, silently.
 func completions(a *app, root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
@@ -64,7 +64,7 @@ func begins(names []string, begun string) (out []string, what cobra.ShellCompDir
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// plannedNames are the phases, features and nodes of the plan that a command is about.
+// plannedNames are the phases, features and nodes of a command's plan.
 func plannedNames(a *app, args []string) []string {
 	path, err := a.planOf(args)
 	if err != nil {
@@ -81,7 +81,7 @@ func plannedNames(a *app, args []string) []string {
 	return slices.Sorted(slices.Values(append(apply.Names(g), "all")))
 }
 
-// decidedNames are the nodes that were decided here, also by their short names.
+// decidedNames are the nodes that were decided here, including their short names.
 func decidedNames(a *app) []string {
 	st, err := a.reader(nil)
 	if err != nil {

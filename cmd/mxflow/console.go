@@ -58,7 +58,7 @@ if a line has a mistake and the input is not a terminal.
 	return cmd
 }
 
-// console is one sitting.
+// console is one interactive session.
 type console struct {
 	*app
 	runID, feature string
@@ -108,7 +108,7 @@ func (c *console) prompt(person bool) {
 	}
 }
 
-// line answers one line; false where it has a mistake.
+// line handles one line; false if it has a mistake.
 func (c *console) line(line string) bool {
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
@@ -127,7 +127,7 @@ func (c *console) line(line string) bool {
 	}
 	rule, address, wrong := c.loaded.CompileRule(line, c.feature)
 	if wrong.HasErrors() {
-		// Words that both languages know may stand in an expression.
+		// Functions that both languages have may occur in an expression.
 		text, diags := c.loaded.Evaluate(line)
 		if !diags.HasErrors() {
 			fmt.Fprintln(c.stdout, text)
@@ -170,7 +170,7 @@ func (c *console) expression(line string) bool {
 	return c.show(diags)
 }
 
-// show prints what is wrong with a line; true where that is nothing.
+// show prints what is wrong with a line; true if nothing is.
 func (c *console) show(diags lang.Diagnostics) bool {
 	if len(diags) == 0 {
 		return true
@@ -180,7 +180,7 @@ func (c *console) show(diags lang.Diagnostics) bool {
 	return !diags.HasErrors()
 }
 
-// decide prints what a rule comes to, or the value that an address has.
+// decide prints the verdict of a rule, or the value of an address.
 func (c *console) decide(rule *plans.Rule, address bool) {
 	if c.evidence == nil {
 		if address {
@@ -208,8 +208,8 @@ func (c *console) decide(rule *plans.Rule, address bool) {
 	}
 }
 
-// recorded gathers what rules could read when a run ended: the newest decision
-// about each node up to then, since a run repeats nothing that stands.
+// recorded gathers what rules could read when a run ended: the newest decision about each
+// node up to then, as a run repeats nothing that stands.
 func (c *console) recorded(path string, p *plans.Plan, g *runtime.Graph) (*gates.Evidence, error) {
 	st, err := c.reader([]string{path})
 	if err != nil {

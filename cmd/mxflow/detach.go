@@ -26,8 +26,8 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// runDetached starts this command again in a session of its own, and returns once that has begun
-// its run or has ended without one. Until then it prints here.
+// runDetached starts this command again in its own session, and returns once that has
+// started its run or has ended without one. Until then it prints here.
 func runDetached(a *app, q applying) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -81,7 +81,7 @@ func runDetached(a *app, q applying) error {
 	return nil
 }
 
-// attachTo is the command that follows what is applied.
+// attachTo is the command that attaches to the run.
 func attachTo(q applying) string {
 	command := "mxflow attach "
 	if q.state != filepath.Join(lang.FolderOf(q.path), store.DirName) {
@@ -90,19 +90,20 @@ func attachTo(q applying) string {
 	return command + shell.Quote(q.path)
 }
 
-// detached is what a run shows that goes on in the background: from its begin it prints to
-// a file, and whoever started it may go.
+// detached is the output of a run that continues in the background: once started it
+// prints to a file, and its parent process may exit.
 type detached struct {
 	apply.Observer
 	dir string
-	// begun says to who started it that the run began, or ends unsaid.
+	// begun tells the parent process that the run has started; it is closed if it never
+	// does.
 	begun *os.File
-	// print begins what is printed, stop ends a run that nobody could follow.
+	// print starts the output, stop ends a run that nobody could follow.
 	print, stop func()
 	stderr      io.Writer
 }
 
-// begunAt is the file that the starting process hears by.
+// begunAt is the file descriptor that the parent process listens on.
 const begunAt = 3
 
 func newDetached(a *app, dir string, watch apply.Observer, stop func()) *detached {
@@ -171,11 +172,11 @@ current folder.`,
 	}
 }
 
-// followEvery is how often it is looked whether more was printed.
+// followEvery is how often new output is polled.
 const followEvery = 100 * time.Millisecond
 
-// follow copies an Output until the process that prints to it has ended; false where
-// Ctrl-C came first.
+// follow copies an Output until the process that prints to it has ended; false if Ctrl-C
+// came first.
 func follow(ctx context.Context, f *os.File, to io.Writer) (ended bool, err error) {
 	interrupts := ending.Interrupts()
 	tick := time.NewTicker(followEvery)

@@ -75,8 +75,8 @@ func switchesHelp() string {
 	return b.String()
 }
 
-// newEngineMockCommand runs the server whose times are known, against which the
-// measuring client calibrates itself. It is hidden: mxflow starts it by itself.
+// newEngineMockCommand runs the server with known times against which the measuring
+// client calibrates itself. It is hidden: mxflow starts it by itself.
 func newEngineMockCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:                "mock [flags]",
@@ -92,7 +92,7 @@ func newEngineMockCommand(a *app) *cobra.Command {
 	}
 }
 
-// engineCheck is what the command line asks for.
+// engineCheck is the command line's request.
 type engineCheck struct {
 	vars    []load.Given
 	sets    []string
@@ -171,8 +171,8 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 		}
 		defer kept.Close()
 	}
-	// What is started carries the mark of the plan's state directory, so that the next
-	// apply finds and stops it where its guard was killed as well.
+	// Whatever is started carries the mark of the plan's state directory, so the next
+	// apply finds and stops it if its guard was killed as well.
 	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: kept, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: a.note})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// envFlags are what mxflow env is asked for.
+// envFlags are the flags of mxflow env.
 type envFlags struct {
 	vars    []load.Given
 	format  string
@@ -67,8 +67,8 @@ docker block). In a script MXFLOW_PORT is the port that the engine listens on.`,
 	return c
 }
 
-// printRecipe writes past the last net for secrets, which would change a script
-// that holds none: what is sensitive is a variable in it, or wanted.
+// printRecipe bypasses the final redaction, which would corrupt a script without secrets:
+// sensitive values in it are variables, or requested.
 func printRecipe(a *app, r *script.Recipe, f envFlags) error {
 	r.Shows = f.shows
 	text, err := r.Write(f.format, a.secrets, f.envOnly)
@@ -124,8 +124,7 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	return r, nil
 }
 
-// planFile is the plan that is named, or else the one that was applied last in
-// this folder.
+// planFile is the named plan, or else the one applied last in this folder.
 func planFile(a *app, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil

@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// varFlag gives a subcommand --var name=value and --var-file, as often as needed, in the
-// order of the command line: the last one of a variable wins.
+// varFlag adds --var name=value and --var-file to a subcommand, repeatable, in command
+// line order: the last value of a variable wins.
 func varFlag(c *cobra.Command, into *[]load.Given) {
 	c.Flags().Func("var", "set a variable of the plan, as `name=value` (repeatable)", func(text string) error {
 		if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
@@ -25,7 +25,7 @@ func varFlag(c *cobra.Command, into *[]load.Given) {
 	})
 }
 
-// suiteFlag gives a subcommand --suite name.
+// suiteFlag adds --suite name to a subcommand.
 func suiteFlag(c *cobra.Command, into *string) {
 	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite instead of those that benchmarks name")
 }

@@ -21,14 +21,14 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// exitWork is the exit status of fmt --check when a file is not formatted.
+// exitWork is the exit status of fmt --check if a file is not formatted.
 const exitWork = 3
 
 // formatter is one run of fmt.
 type formatter struct {
 	a           *app
 	check, diff bool
-	// work and broken say whether a file was changed, or could not be.
+	// work is set if a file was changed, broken if one could not be.
 	work, broken bool
 }
 
@@ -94,7 +94,7 @@ func (f *formatter) result() error {
 	return nil
 }
 
-// one formats a file; whatever is wrong with it, the others are formatted all the same.
+// one formats a file; whatever is wrong with it, the others are still formatted.
 func (f *formatter) one(path string) {
 	old, err := files.ReadBounded(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *formatter) fail(err error) {
 	fmt.Fprintf(f.a.stderr, "mxflow: %v\n", err)
 }
 
-// refuse explains why a file is left as it is.
+// refuse explains why a file is left unchanged.
 func (f *formatter) refuse(problems *lang.Findings) {
 	f.broken = true
 	_ = problems.WriteDiagnostics(f.a.stderr, f.a.width(), colours(f.a.stderr))
@@ -143,7 +143,7 @@ func (f *formatter) standardInput(yaml bool) error {
 	if yaml {
 		name += ".yaml"
 	}
-	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // more than a plan may have is refused
+	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // anything longer than a plan may be is rejected
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (f *formatter) standardInput(yaml bool) error {
 	return f.result()
 }
 
-// formattable lists the files that fmt means by a path.
+// formattable lists the files to format for a path.
 func formattable(path string, recursive bool) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -195,8 +195,8 @@ func hasPlanName(path string) bool {
 	return ext == ".hcl" || ext == ".mxvars"
 }
 
-// looksLikePlan keeps fmt away from the other YAML files of a folder: it wants
-// a mapping with nothing but a plan's blocks at its top.
+// looksLikePlan keeps fmt away from a folder's other YAML files: it requires a mapping
+// with only a plan's blocks at its top.
 func looksLikePlan(path string) bool {
 	src, err := os.ReadFile(path)
 	if err != nil || len(src) > 1<<20 {

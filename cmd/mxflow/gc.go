@@ -73,10 +73,10 @@ kept. No apply can be running.`,
 	return c
 }
 
-// mostDays is more than a state directory is old.
+// mostDays is more than the age of any state directory.
 const mostDays = 36500
 
-// limits are what --keep and --older-than say: most is -1 without the first.
+// limits are the values of --keep and --older-than: most is -1 without the first.
 func limits(keep, older string, now time.Time) (most int64, before time.Time, err error) {
 	most, before = -1, now.Add(time.Hour)
 	if keep != "" {
@@ -89,7 +89,7 @@ func limits(keep, older string, now time.Time) (most int64, before time.Time, er
 		if days, ok := strings.CutSuffix(older, "d"); ok {
 			var n float64
 			n, err = strconv.ParseFloat(days, 64)
-			if !(n >= 0 && n <= mostDays) { // also of NaN, which is no time
+			if !(n >= 0 && n <= mostDays) { // also for NaN
 				d = -1
 			} else {
 				d = time.Duration(n * 24 * float64(time.Hour))
@@ -103,7 +103,7 @@ func limits(keep, older string, now time.Time) (most int64, before time.Time, er
 	return most, before, nil
 }
 
-// chosen are the rooms to give up, and what is left then.
+// chosen are the items to remove, and what is left then.
 func chosen(all []store.Room, total, most int64, before time.Time) (going []store.Room, left int64) {
 	left = total
 	for _, r := range all {

@@ -58,8 +58,8 @@ func newGraphCommand(a *app) *cobra.Command {
 	return c
 }
 
-// states are how the nodes of a plan stand by what was applied, by ID; nil where nothing
-// was, or where another plan was.
+// states are the states of a plan's nodes by what was applied, by ID; nil if nothing was,
+// or another plan was.
 func states(a *app, path string, p *plans.Plan) (map[string]string, error) {
 	st, err := store.OpenReadOnly(a.stateDir(path))
 	if errors.Is(err, fs.ErrNotExist) && a.state == "" {

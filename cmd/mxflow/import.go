@@ -97,7 +97,7 @@ func printImported(a *app, path string, f *imported.File, definitions bool) {
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)
 }
 
-// blockName makes the name of a block of the name of a file.
+// blockName derives a block name from a file name.
 func blockName(path string) string {
 	base := filepath.Base(path)
 	base = strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))

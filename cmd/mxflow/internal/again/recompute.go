@@ -15,13 +15,13 @@ import (
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
-// Recomputation is what `show --recompute` found.
+// Recomputation is the result of `show --recompute`.
 type Recomputation struct {
 	Run string `json:"run,omitempty"`
 	// On is the architecture that it was recomputed on.
 	On       string              `json:"recomputed_on"`
 	Launches []replay.Recomputed `json:"launches"`
-	// Doubtful are decisions that rest on launches which do not agree.
+	// Doubtful are decisions that rest on launches that do not agree.
 	Doubtful []string `json:"doubtful_decisions,omitempty"`
 	Agrees   bool     `json:"agrees"`
 	// decided counts the decisions that rest on the launches.
@@ -71,7 +71,7 @@ func Recomputed(st *store.Store, id string) (*Recomputation, error) {
 	return out, nil
 }
 
-// Verdict is the exit status, and what it was that did not agree.
+// Verdict is the exit status, and what did not agree.
 func (out *Recomputation) Verdict() (exit int, err error) {
 	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
 	switch {
@@ -92,10 +92,10 @@ func (out *Recomputation) agree() int {
 	return out.found[replay.RawAgrees] + out.found[replay.RawWithin]
 }
 
-// Print prints a line for each launch, and each number that came out otherwise.
+// Print prints a line per launch, and each number that came out differently.
 func (out *Recomputation) Print(on table.Screen) {
 	var rows, differences [][]string
-	why := map[string][]string{} // launches by what stands in the way of their raw data
+	why := map[string][]string{} // launches by what is wrong with their raw data
 	numbers, metrics, elsewhere := 0, 0, map[string]bool{}
 	for _, r := range out.Launches {
 		rows = append(rows, []string{r.Launch, r.Variant, string(r.Outcome), fmt.Sprint(r.Metrics), fmt.Sprint(r.Numbers), fmt.Sprint(len(r.New))})

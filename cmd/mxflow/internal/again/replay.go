@@ -21,7 +21,7 @@ import (
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
-// Result is what deciding again came to.
+// Result is the result of deciding again.
 type Result struct {
 	Decisions []replay.Replayed      `json:"decisions"`
 	Counts    map[replay.Outcome]int `json:"counts"`
@@ -29,12 +29,12 @@ type Result struct {
 	Agrees    bool                   `json:"agrees"`
 	// Unreplayed is what was not decided again: nodes by level, and by the kind of decision.
 	Unreplayed map[string][]string `json:"unreplayed,omitempty"`
-	// partly are decisions that stand, of which only the recorded tests could be
-	// computed again.
+	// partly are standing decisions of which only the recorded tests could be computed
+	// again.
 	partly int
 }
 
-// Replayed decides the recorded decisions about a node again, or all where none is named.
+// Replayed decides the recorded decisions about a node again, or all if none is named.
 func Replayed(r *replay.Replay, node string) *Result {
 	out := &Result{Decisions: []replay.Replayed{}, Counts: map[replay.Outcome]int{}}
 	for _, d := range r.Decisions() {
@@ -68,7 +68,7 @@ func Replayed(r *replay.Replay, node string) *Result {
 	return out
 }
 
-// Verdict is the exit status, and what it was that did not agree.
+// Verdict is the exit status, and what did not agree.
 func (out *Result) Verdict() (exit int, err error) {
 	n := out.Counts
 	switch {
@@ -84,7 +84,7 @@ func (out *Result) Verdict() (exit int, err error) {
 	return 0, nil
 }
 
-// alone notes that what a node came to is known from the ledger alone.
+// alone notes that a node's outcome is known from the ledger alone.
 func (out *Result) alone(what, node string) {
 	if out.Unreplayed == nil {
 		out.Unreplayed = map[string][]string{}
@@ -94,7 +94,7 @@ func (out *Result) alone(what, node string) {
 	}
 }
 
-// changedSaid says in a sentence what would have become of the gates, and of the
+// changedSaid is a sentence about what would have become of the gates, and of the
 // features that no gate waits for.
 func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) string {
 	if ofGates != verdict.Pass {
@@ -111,15 +111,15 @@ func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) stri
 	return said
 }
 
-// mostListed is how many decisions are listed that agree; of more, only those that
-// do not.
+// mostListed limits the listed decisions that agree; beyond that, only those that do not
+// are listed.
 const mostListed = 40
 
-// mostDifferences bounds the list of differences of one decision.
+// mostDifferences limits the listed differences of one decision.
 const mostDifferences = 20
 
-// Print prints what came out otherwise, and a line for each where there are few. Notes are
-// paragraphs of a width.
+// Print prints what came out differently, and a line for each decision if there are few.
+// Notes are paragraphs of a width.
 func (out *Result) Print(on table.Screen, width int) {
 	rows, differences := [][]string{}, [][]string{}
 	for _, d := range out.Decisions {
@@ -159,7 +159,7 @@ func (out *Result) Print(on table.Screen, width int) {
 	}
 }
 
-// printNotes says once what holds for several decisions.
+// printNotes prints once what holds for several decisions.
 func (out *Result) printNotes(on table.Screen, width int) {
 	var said []string
 	for _, d := range out.Decisions {
@@ -181,7 +181,7 @@ func (out *Result) printNotes(on table.Screen, width int) {
 	}
 }
 
-// orLocked is what stands in a table for the verdict of a node that may be locked.
+// orLocked is the table entry for the verdict of a node that may be locked.
 func orLocked(came verdict.Verdict, cause verdict.Reason) string {
 	if !cause.IsZero() {
 		return "locked"
@@ -189,7 +189,7 @@ func orLocked(came verdict.Verdict, cause verdict.Reason) string {
 	return string(came)
 }
 
-// Changed is what would have come of the recorded evidence by another plan.
+// Changed is what another plan would have made of the recorded evidence.
 type Changed struct {
 	Nodes   []replay.WouldBe `json:"nodes"`
 	Notes   []verdict.Reason `json:"notes"`
@@ -198,7 +198,7 @@ type Changed struct {
 
 	rows [][]string
 	// ofGates is the verdict of all gates; unmeasured are features that no run measured,
-	// open those of which it is not known what would have become of them.
+	// open those whose outcome would be unknown.
 	ofGates          verdict.Verdict
 	open, unmeasured []string
 }
@@ -237,7 +237,7 @@ func With(r *replay.Replay, st *store.Store, p *plans.Plan) *Changed {
 	return c
 }
 
-// Print prints a line for each node, and notes as paragraphs of a width.
+// Print prints a line per node, and notes as paragraphs of a width.
 func (c *Changed) Print(on table.Screen, width int) {
 	on.Table([]string{"node", "recorded", "would be", "why"}, c.rows)
 	fmt.Fprintln(on)

@@ -17,7 +17,7 @@ import (
 
 var errRunning = errors.New("an apply is under way: wait for it with progress, or stop it")
 
-// job is one apply that an agent began; nil is none.
+// job is one apply that an agent started; nil is none.
 type job struct {
 	stop context.CancelFunc
 	done chan struct{}
@@ -25,15 +25,15 @@ type job struct {
 	mu   sync.Mutex
 	says JobAnswer
 	err  error
-	// launched is closed when says counts another launch, and replaced.
+	// launched is closed and replaced when says counts another launch.
 	launched chan struct{}
 }
 
-// JobAnswer is how a job comes along.
+// JobAnswer is the progress of a job.
 type JobAnswer struct {
 	State string `json:"state"` // "none", "running", "done" or "failed"
 	Run   string `json:"run,omitempty"`
-	// Node is what is worked on; Made and Left count launches.
+	// Node is the one in progress; Made and Left count launches.
 	Node    string  `json:"node,omitempty"`
 	Made    int     `json:"made"`
 	Left    int     `json:"left"`
@@ -108,7 +108,7 @@ func (j *job) End(res *apply.Result) {
 	j.says.Exit, j.says.Verdict = &exit, string(res.End.Verdict)
 }
 
-// launches is how far a job is, and what is closed when it is further.
+// launches is a job's progress, and a channel closed on the next.
 func (j *job) launches() (says JobAnswer, further <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -212,15 +212,16 @@ func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, ask pro
 	return j.answer(), nil
 }
 
-// follow waits until a job or ctx is over, and notifies who gave a token of its launches.
+// follow waits until a job or ctx is over, and sends progress notifications if the client
+// gave a token.
 func (s *server) follow(ctx context.Context, j *job, req *mcp.CallToolRequest) {
 	token := req.Params.GetProgressToken()
 	told := 0
 	for {
 		says, launched := j.launches()
-		if token != nil && says.Made > told { // the protocol wants every number above the last
+		if token != nil && says.Made > told { // the protocol requires increasing numbers
 			told = says.Made
-			// Whether it arrives is the client's matter: the answer says the same.
+			// Delivery is up to the client: the answer has the same.
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: inert.Text(s.secrets().Text(says.Node)), Progress: float64(says.Made), Total: float64(says.Made + says.Left)})
 		}
 		select {

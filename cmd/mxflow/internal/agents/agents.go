@@ -30,40 +30,40 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// Host is what the server has from the command: what depends on flags, keys and the
+// Host is what the command provides to the server: what depends on flags, keys and the
 // streams of this process.
 type Host struct {
 	// Path is the plan, State its state directory.
 	Path, State, Version string
-	// Load reads the plan as its files are now, Check reads a text in place of one of its
+	// Load reads the plan's present files, Check reads a text in place of one of its
 	// files, and Write makes that the file's text.
 	Load  func() *load.Result
 	Check func(file string, text []byte) *load.Result
 	Write func(file string, text []byte) error
-	// Secrets are those of the plan that was read last.
+	// Secrets are those of the plan read last.
 	Secrets func() *redact.Redactor
-	// Seal is what a person signed; without one there is nothing but reading.
+	// Seal is what a person signed; without one the server only reads.
 	Seal func() (*planseal.Seal, error)
-	// Chance bounds the chance that any proposal passes that gains nothing.
+	// Chance bounds the chance that any proposal without a gain passes.
 	Chance func(*planseal.Seal) float64
-	// Refuse puts a tool that there is none of on record, RefuseMoved what goes beyond
+	// Refuse puts a call of a nonexistent tool on record, RefuseMoved what goes beyond
 	// the seal.
 	Refuse      func(tool string)
 	RefuseMoved func(tool string, moved []planseal.Moved)
 	// Apply applies a plan under its seal until ctx ends.
 	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error
-	// Reader opens the state directory, Find is the node there that a name means.
+	// Reader opens the state directory, Find resolves a name to a node there.
 	Reader func() (*store.Store, error)
 	Find   func(st *store.Store, name string) (node, alternative string, err error)
-	// Profile is what the baseline, or a feature, and what it was measured against left
-	// of a profiler; parent is nil where that left nothing.
+	// Profile is the profile of the baseline, or of a feature and its parent; parent is
+	// nil if that has none.
 	Profile func(st *store.Store, feature string) (own, parent *Profiled, err error)
 	// Planned and Kind are answers as commands print them.
 	Planned func(*plans.Plan, runtime.Planned) any
 	Kind    func(kinds.Kind) any
 }
 
-// Serve answers an agent until ctx or its input ends, and ends what it left running.
+// Serve answers an agent until ctx or its input ends, and ends what it started.
 func Serve(ctx context.Context, h Host, in io.ReadCloser, out io.Writer) error {
 	s := &server{Host: h, ctx: ctx}
 	err := s.tools().Run(ctx, &mcp.IOTransport{Reader: in, Writer: notClosed{out}})
@@ -84,19 +84,19 @@ type server struct {
 	// ctx ends with the server.
 	ctx context.Context
 
-	// mu is held while a tool works: loading hides secrets for all of them.
+	// mu is held while a tool works: loading redacts secrets for all of them.
 	mu     sync.Mutex
 	loaded *load.Result
 	graph  *runtime.Graph
 	job    *job
 }
 
-// nextCall is a tool that there is a reason to call now.
+// nextCall is a suggested next tool call.
 type nextCall struct {
 	Tool string `json:"tool"`
-	// Of is what to call it for: a feature, a node, a file with its line.
+	// Of is its argument: a feature, a node, a file with its line.
 	Of string `json:"of,omitempty"`
-	// Code says why: "refused", "undecided", "running", …
+	// Code is the reason: "refused", "undecided", "running", …
 	Code string `json:"code"`
 }
 
@@ -121,7 +121,7 @@ func (s *server) tools() *mcp.Server {
 	return to
 }
 
-// forbidden puts on record that an agent called a tool that there is none of, such as waive.
+// forbidden puts on record that an agent called a nonexistent tool, such as waive.
 func (s *server) forbidden(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -150,12 +150,13 @@ func addRead[In any](s *server, to *mcp.Server, name, says string, answer func(*
 	})
 }
 
-// addTool answers with the JSON that commands print: reasons with their words, secrets hidden.
+// addTool answers with the JSON that commands print: reasons with their words, secrets
+// redacted.
 func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, In) (any, error)) {
 	addCalled(s, to, name, says, reads, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (any, error) { return answer(ctx, in) })
 }
 
-// addCalled is addTool for what also looks at the call.
+// addCalled is addTool for a tool that also uses the call.
 func addCalled[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, *mcp.CallToolRequest, In) (any, error)) {
 	mcp.AddTool(to, &mcp.Tool{Name: name, Description: says, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}},
 		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
@@ -179,8 +180,7 @@ func (s *server) secrets() *redact.Redactor {
 	return s.Secrets()
 }
 
-// load is the plan as its files are now; of files that have not changed since it is not
-// read again.
+// load is the plan from its present files, cached while they are unchanged.
 func (s *server) load() (*load.Result, *runtime.Graph, error) {
 	if s.loaded != nil && s.sameFiles() {
 		return s.loaded, s.graph, nil
@@ -197,10 +197,11 @@ func (s *server) load() (*load.Result, *runtime.Graph, error) {
 	return res, g, err
 }
 
-// sameFiles reports whether the plan's one file, and what it reads, is as it was loaded.
+// sameFiles reports whether the plan's one file, and what it reads, is unchanged since it
+// was loaded.
 func (s *server) sameFiles() bool {
 	if info, err := os.Stat(s.Path); err != nil || info.IsDir() {
-		return false // which may have another file by now
+		return false // which may have more files by now
 	}
 	for name, text := range s.loaded.Sources {
 		if now, err := os.ReadFile(filepath.FromSlash(name)); err != nil || !bytes.Equal(now, text) {
@@ -215,7 +216,7 @@ func (s *server) sameFiles() bool {
 	return true
 }
 
-// recorded is the state of the plan, nil where nothing was applied.
+// recorded is the state of the plan, nil if nothing was applied.
 func (s *server) recorded() (*store.Store, error) {
 	st, err := store.OpenReadOnly(s.State)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ type CompareAnswer struct {
 type pairLine struct {
 	Old sideLine `json:"old"`
 	New sideLine `json:"new"`
-	// Deltas begin with those that the launches tell from none.
+	// Deltas start with those that the launches distinguish from none.
 	Deltas []deltaLine      `json:"deltas"`
 	More   int              `json:"more,omitempty"`
 	Notes  []verdict.Reason `json:"notes,omitempty"`
@@ -32,7 +32,7 @@ type sideLine struct {
 	Session string `json:"session"`
 }
 
-// deltaLine counts the launches of each side in place of listing them.
+// deltaLine has the number of launches per side instead of a list.
 type deltaLine struct {
 	report.Delta
 	Old meanLine `json:"old"`
@@ -72,10 +72,10 @@ func (s *server) compare(st *store.Store, ask compareAsk) (any, error) {
 	return out, nil
 }
 
-// shareOf is how long each of several lists may be, so an answer stays small.
+// shareOf is the maximum length of each of several lists, to keep an answer small.
 func shareOf(lists int) int { return max(3, mostAnswered/max(1, lists)) }
 
-// Profiled is what a launch left of a profiler.
+// Profiled is a launch's profile.
 type Profiled struct {
 	Launch, Variant string
 	Is              *profile.Analysis
@@ -85,20 +85,21 @@ type profileAsk struct {
 	Feature string `json:"feature,omitempty" jsonschema:"the baseline if empty"`
 }
 
-// ProfileAnswer is where time goes. Its kernels are the longest, those of Diff those that
-// changed most.
+// ProfileAnswer is where time goes. Its kernels are the longest, those of Diff the most
+// changed.
 type ProfileAnswer struct {
 	Variant string     `json:"variant"`
 	Launch  string     `json:"launch"`
 	Parts   []partLine `json:"parts"`
-	// Parent and its launch are what Diff is held against; without them there is no Diff.
+	// Parent and its launch are what Diff is compared with; without them there is no
+	// Diff.
 	Parent       string             `json:"parent,omitempty"`
 	ParentLaunch string             `json:"parent_launch,omitempty"`
 	Diff         []profile.PartDiff `json:"diff,omitempty"`
 	More         int                `json:"more,omitempty"`
 }
 
-// partLine has short names of kernels: whole ones have thousands of characters.
+// partLine has short names of kernels: full ones have thousands of characters.
 type partLine struct {
 	profile.Part
 	Kernels []kernelLine `json:"kernels"`

@@ -38,25 +38,25 @@ type valueAsk struct {
 	Env      map[string]string `json:"env,omitempty"`
 	Settings map[string]any    `json:"settings,omitempty"`
 	Args     []string          `json:"args,omitempty"`
-	// Source and Ref are the engine's source and the revision of it.
+	// Source and Ref are the engine's source and its revision.
 	Source     string   `json:"source,omitempty" jsonschema:"name of the engine's source that ref belongs to"`
 	Ref        string   `json:"ref,omitempty"`
 	MustSee    []string `json:"must_see" jsonschema:"globs of log lines proving that the value took effect"`
 	MustNotSee []string `json:"must_not_see,omitempty"`
 }
 
-// ProposedAnswer says that a proposal is in the plan, or what the seal has against it.
+// ProposedAnswer reports that a proposal is in the plan, or why the seal forbids it.
 type ProposedAnswer struct {
 	Written bool   `json:"written"`
 	File    string `json:"file"`
-	// Refused is what goes beyond the seal, Diagnostics what is wrong with the plan that
-	// it would make.
+	// Refused is what goes beyond the seal, Diagnostics what is wrong with the resulting
+	// plan.
 	Refused     []planseal.Moved `json:"refused,omitempty"`
 	Diagnostics any              `json:"diagnostics,omitempty"`
 	Next        []nextCall       `json:"next,omitempty"`
 }
 
-// word is what a proposal may be called: it ends up between quotes in a plan.
+// word is a valid name of a proposal: it is written between quotes in a plan.
 var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) {
@@ -85,7 +85,7 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 			return fmt.Errorf("phase %s has no feature %q to take criteria from", ask.Phase, ask.Like)
 		}
 		tokens := like.BuildTokens(nil)
-		for tokens[0].Type == hclsyntax.TokenComment { // what stands above it is said of that feature
+		for tokens[0].Type == hclsyntax.TokenComment { // a comment above it belongs to that feature
 			tokens = tokens[1:]
 		}
 		file, diags := hclwrite.ParseConfig(tokens.Bytes(), s.Path, hcl.InitialPos)
@@ -166,10 +166,10 @@ type elsewhere struct{ block, name string }
 
 func (e elsewhere) Error() string { return fmt.Sprintf("%s %q is not written", e.block, e.name) }
 
-// edited is the file of the plan that edit finds its block in, with its new text. Files of
-// others, outside the plan's folder, are none of its own.
+// edited is the file of the plan in which edit finds its block, with the new text. Files
+// outside the plan's folder are not its own.
 func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []byte, err error) {
-	loaded, _, _ := s.load() // a plan with mistakes may be mended
+	loaded, _, _ := s.load() // a plan with mistakes may be fixed
 	missing := error(nil)
 	for _, name := range slices.Sorted(maps.Keys(loaded.Sources)) {
 		inside, err := filepath.Rel(lang.FolderOf(s.Path), name)
@@ -186,8 +186,8 @@ func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []by
 	return "", nil, cmp.Or(missing, fmt.Errorf("cannot read %s: see validate", s.Path))
 }
 
-// rewritten is the text of a file as edit leaves it. YAML is edited as the HCL that it
-// stands for: comments stay, and what aliases name is written out.
+// rewritten is the text of a file after edit. YAML is edited as its HCL equivalent:
+// comments stay, and aliases are expanded.
 func rewritten(name string, text []byte, edit func(*hclwrite.Body) error) ([]byte, error) {
 	reg, problems := steps.Registry(), (*lang.Findings)(nil)
 	yaml, as := lang.IsYAML(name), name
@@ -213,7 +213,7 @@ func rewritten(name string, text []byte, edit func(*hclwrite.Body) error) ([]byt
 	return text, nil
 }
 
-// propose writes the plan as edit leaves it, where the seal allows that.
+// propose writes the plan after edit, if the seal allows it.
 func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// mostAnswered is how much of a list an answer has; More says how much it leaves out.
+// mostAnswered limits a list in an answer; More is how much it leaves out.
 const mostAnswered = 20
 
 func few[T any](list []T) (some []T, more int) { return first(list, mostAnswered) }
@@ -64,14 +64,15 @@ type planAsk struct {
 
 type PlanAnswer struct {
 	Nodes []any `json:"nodes"`
-	// Kept are nodes whose recorded outcome still holds; More are left out of Nodes.
+	// Kept is how many nodes keep their recorded outcome; More how many are left out of
+	// Nodes.
 	Kept          int     `json:"kept"`
 	More          int     `json:"more,omitempty"`
 	Launches      int     `json:"launches"`
 	LeastLaunches int     `json:"least_launches"`
 	Seconds       float64 `json:"seconds"`
 	LeastSeconds  float64 `json:"least_seconds"`
-	// Known is false while no launch was made that the seconds could follow from.
+	// Known is false while there is no launch to estimate the seconds from.
 	Known bool       `json:"estimate_from_recorded_launches"`
 	Next  []nextCall `json:"next,omitempty"`
 }
@@ -143,7 +144,7 @@ type StatusAnswer struct {
 	Next     []nextCall       `json:"next,omitempty"`
 }
 
-// statusNode is a node and how it stands, briefly: explain has the causes and numbers.
+// statusNode is a node and its state, briefly: explain has the causes and numbers.
 type statusNode struct {
 	Node    string  `json:"node"`
 	Verdict string  `json:"verdict,omitempty"`
@@ -151,7 +152,7 @@ type statusNode struct {
 	Locked  *brief  `json:"locked,omitempty"`
 }
 
-// brief is a reason whose causes and numbers are in its text alone.
+// brief is a reason with its causes and numbers only in its text.
 type brief struct {
 	Text    string          `json:"text"`
 	Code    code.Code       `json:"code"`
@@ -168,12 +169,12 @@ func briefs(reasons []verdict.Reason) (out []brief) {
 	return out
 }
 
-// sealAnswer is what a proposer may do, and what of it was done.
+// sealAnswer is what a proposer may do, and how much of it is used.
 type sealAnswer struct {
 	Limits   planseal.Limits `json:"limits"`
 	Spent    report.Spending `json:"spent"`
 	Proposed []string        `json:"proposed"`
-	// Chance bounds the chance that any proposal passes that gains nothing.
+	// Chance bounds the chance that any proposal without a gain passes.
 	Chance float64 `json:"chance_of_a_false_pass"`
 }
 
@@ -249,13 +250,13 @@ type ExplainAnswer struct {
 	Verdict verdict.Verdict  `json:"verdict,omitempty"`
 	Attempt int              `json:"attempt,omitempty"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
-	// Findings, Causes and Notes are what stands beside the verdict.
+	// Findings, Causes and Notes are the facts beside the verdict.
 	Causes []verdict.Reason `json:"causes,omitempty"`
 	Notes  []verdict.Reason `json:"notes,omitempty"`
 	Locked verdict.Reason   `json:"locked,omitzero"`
 	// Moved are metrics that demonstrably changed.
 	Moved any `json:"moved,omitempty"`
-	// LogTail is how the engine's log ended, where it broke.
+	// LogTail is the end of the engine's log, if it broke.
 	LogTail []string `json:"log_tail,omitempty"`
 }
 
@@ -374,7 +375,7 @@ func (s *server) kinds(_ context.Context, ask nameAsk) (any, error) {
 	return named(all, ask.Name, "kind of engine")
 }
 
-// named is what has a name, or the names where none is given.
+// named returns the named item, or all names if none is given.
 func named[T any](all map[string]T, name, what string) (any, error) {
 	names := slices.Sorted(maps.Keys(all))
 	if name == "" {

@@ -22,7 +22,7 @@ import (
 // inToto is the media type of in-toto statements.
 const inToto = "application/vnd.in-toto+json"
 
-// predicates are what a statement may say, by the word for it.
+// predicates are the supported predicate types, by short name.
 var predicates = map[string]string{
 	"test-result": "https://in-toto.io/attestation/test-result/v0.1",
 	"decisions":   "https://github.com/mxflow/mxflow/attestation/decisions/v1",
@@ -162,7 +162,7 @@ func fileResource(path string) (resource, error) {
 	return resource{filepath.Base(path), map[string]string{"sha256": hex.EncodeToString(h.Sum(nil))}}, nil
 }
 
-// resultsOf are the gates and features of the plan, and what the gates come to.
+// resultsOf are the gates and features of the plan, and the join of the gates.
 func resultsOf(st *store.Store, now time.Time) testResult {
 	r := testResult{Result: "FAILED"}
 	gates, waived, failed := 0, 0, 0

@@ -1,8 +1,8 @@
 // Package audit handles the record itself: it shows its decisions, verifies and signs it,
 // proves, exports, attests and publishes it. It knows the ledger, the artifacts that it
-// names and who signed them. It refuses to know engines, how anything is decided, and
-// what a plan says: checking the record must not depend on what wrote it. Deciding again
-// is audit replay, which is elsewhere.
+// names and who signed them. It knows nothing about engines, how anything is decided, or
+// plans: checking the record must not depend on what wrote it. Deciding again is audit
+// replay, which is elsewhere.
 package audit
 
 import (
@@ -20,29 +20,29 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Host is what these commands have from mxflow.
+// Host is what mxflow provides to these commands.
 type Host struct {
 	Stdout io.Writer
-	// JSON is what --json sets.
+	// JSON is the --json flag.
 	JSON      *bool
 	PrintJSON func(any)
 	// Reader opens the state directory of a plan, Evidence also an export of one, and
-	// Writer locks it to record what a person decided, until done.
+	// Writer locks it to record a person's decision, until done.
 	Reader, Evidence func(args []string) (*store.Store, error)
 	Writer           func(args []string) (st *store.Store, done func(), err error)
-	// Node is the node that a name means, Folder that of the plan of some arguments.
+	// Node resolves a name to a node, Folder is that of the plan in some arguments.
 	Node   func(st *store.Store, name string) (string, error)
 	Folder func(args []string) string
-	// Read reads a file that a person names, Write makes a new one.
+	// Read reads a file that a person names, Write creates a new one.
 	Read  func(path string, most int64) ([]byte, error)
 	Write func(flag, path string, text []byte) error
-	// Fail makes an error one of the record, exit status 2, and not of the usage.
+	// Fail makes an error one of the record, exit status 2, and not of usage.
 	Fail func(error) error
 }
 
 func (h Host) jsonFlag(c *cobra.Command, what string) { c.Flags().BoolVar(h.JSON, "json", false, what) }
 
-// Command is mxflow audit; what else stands below it is the caller's.
+// Command is mxflow audit; more are the caller's subcommands.
 func Command(h Host, more ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [PLAN]",
@@ -69,8 +69,7 @@ when.`,
 	return c
 }
 
-// whole opens a record and calls do with it where it verifies, with the key of who signed
-// it last.
+// whole opens a record and calls do if it verifies, with the key of its last signer.
 func (h Host) whole(open func([]string) (*store.Store, error), args []string, key string, do func(st *store.Store, checked ledger.Report, signer string) error) error {
 	st, err := open(args)
 	if err != nil {
@@ -87,7 +86,7 @@ func (h Host) whole(open func([]string) (*store.Store, error), args []string, ke
 	return do(st, checked, signer)
 }
 
-// verified is a ledger that is whole and signed, and the key of who signed it last.
+// verified is a complete and signed ledger, and the key of its last signer.
 func verified(st *store.Store, key string) (rep ledger.Report, signer string, err error) {
 	if rep, err = ledger.Verify(st.LedgerPath()); err != nil {
 		return rep, "", err
@@ -99,7 +98,7 @@ func verified(st *store.Store, key string) (rep ledger.Report, signer string, er
 	return rep, signer, err
 }
 
-// signedBy is the key of who signed all that a ledger holds; anything less is an error.
+// signedBy is the key that signed everything in a ledger; anything less is an error.
 func signedBy(rep ledger.Report, given string) (string, error) {
 	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
 	if rep.Note == nil {

@@ -14,15 +14,13 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// audited is a decision and, of one that a feature is confirmed by, the engine that
-// it was made on.
+// audited is a decision and, if it is a confirmation, its engine.
 type audited struct {
 	store.Decided
 	Engine string `json:"engine,omitempty"`
 }
 
-// printDecisions prints what was decided and what people decided over it, in the order
-// of the ledger.
+// printDecisions prints the decisions and people's overrides, in the order of the ledger.
 func printDecisions(h Host, st *store.Store) {
 	all, waivers := []audited{}, st.Waivers()
 	for i, r := range st.Records() {
@@ -54,8 +52,8 @@ func printDecisions(h Host, st *store.Store) {
 	}
 }
 
-// onEngine is the engine of a decision that a feature is confirmed by, "kind.name";
-// empty for others. One that was never measured was qualified there, or tried to be.
+// onEngine is the engine of a confirmation's decision, "kind.name"; empty for others. One
+// that was never measured was qualified there, or attempted to be.
 func onEngine(st *store.Store, d store.Decided) string {
 	if d.Kind != string(runtime.KindCriteria) {
 		return ""
@@ -69,7 +67,7 @@ func onEngine(st *store.Store, d store.Decided) string {
 	return strings.Join(engines, ", ")
 }
 
-// printWaiver prints what was said when a waiver was given, whatever became of it.
+// printWaiver prints a waiver as given, whatever became of it.
 func printWaiver(h Host, w store.Waived) {
 	word, says := "waived", fmt.Sprintf("by %s until %s: %s", w.By, ledger.Minute(w.Expires), w.Reason)
 	if w.Revoked {
@@ -78,7 +76,7 @@ func printWaiver(h Host, w store.Waived) {
 	fmt.Fprintf(h.Stdout, "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, tell.Second(w.Time), says)
 }
 
-// printDecision prints a decision by itself: what those before it said may stand thousands of
+// printDecision prints a decision in full: what earlier ones said may be thousands of
 // lines above.
 func printDecision(h Host, d audited) {
 	on, page := "", &tell.Page{}

@@ -45,7 +45,7 @@ not written. Logs and plans are in it as they were kept: look before you publish
 	return c
 }
 
-// exportTo writes a new file whole or not at all.
+// exportTo writes a new file completely or not at all.
 func exportTo(path string, st *store.Store, public string) (size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
 	if err != nil {

@@ -75,8 +75,8 @@ key is lost, audit sign takes the ledger over, and you must tell others.`,
 	return c
 }
 
-// rotated is the key that signed a ledger, and the one to sign it from now on: a new one,
-// or that of this user where it is not the one that signed.
+// rotated is the key that signed a ledger, and the new one: a fresh key, or this user's
+// if another one signed.
 func rotated(st *store.Store, from string) (old, now *signing.Key, err error) {
 	if now, err = ownKey(); err != nil {
 		return nil, nil, err
@@ -130,7 +130,7 @@ for a key of Ed25519 that an ssh-agent has.`,
 	return c
 }
 
-// ownKey is the key of this user, made where there is none.
+// ownKey is this user's key, created if missing.
 func ownKey() (*signing.Key, error) {
 	file, err := signing.Path()
 	if err != nil && os.Getenv(signing.Environment) == "" {
@@ -139,8 +139,8 @@ func ownKey() (*signing.Key, error) {
 	return signing.Open(file)
 }
 
-// Signer is the key of this user to sign a ledger with; without one the work goes on, and
-// audit verify does not pass.
+// Signer is this user's key for signing a ledger; without one apply continues, and audit
+// verify does not pass.
 func Signer(stderr io.Writer) ledger.Signer {
 	key, err := ownKey()
 	if err != nil {
@@ -150,8 +150,8 @@ func Signer(stderr io.Writer) ledger.Signer {
 	return key
 }
 
-// PublicKey is the key to verify a file with: as text, in a file, or where none is given
-// that of this user.
+// PublicKey is the key to verify a file with: as text, in a file, or by default this
+// user's.
 func PublicKey(given, file string) (string, error) {
 	if text, err := os.ReadFile(given); err == nil {
 		return string(text), nil
@@ -170,7 +170,7 @@ func PublicKey(given, file string) (string, error) {
 	return key, nil
 }
 
-// keyChanged says what became of a key.
+// keyChanged describes a change of keys.
 func keyChanged(k ledger.KeyChange) string {
 	if k.Handover == "" {
 		return "gives the ledger to the key " + keyName(k.Public) + ", without the signature of the one before"
@@ -178,14 +178,14 @@ func keyChanged(k ledger.KeyChange) string {
 	return "gives the ledger to the key " + keyName(k.Public) + ", signed by the one before"
 }
 
-// keyName is how people tell a public key: its name and hash.
+// keyName identifies a public key for people: its name and hash.
 func keyName(public string) string {
 	name, rest, _ := strings.Cut(public, "+")
 	hash, _, _ := strings.Cut(rest, "+")
 	return name + "+" + hash
 }
 
-// printKey prints a public key as mxflow reads it, or as other tools do.
+// printKey prints a public key in mxflow's format, or in that of other tools.
 func printKey(h Host, public, format string) error {
 	text := public + "\n"
 	switch format {

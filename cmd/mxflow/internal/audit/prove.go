@@ -74,7 +74,7 @@ func (h Host) recordOf(st *store.Store, name string) (int, error) {
 	return 0, fmt.Errorf("%s was not decided, so there is no record to prove", node)
 }
 
-// mostProof is more than a proof takes: a line of the ledger as JSON in JSON.
+// mostProof exceeds the size of any proof: a line of the ledger as JSON in JSON.
 const mostProof = 64 << 20
 
 func checkProof(h Host, file, given string) error {
@@ -161,7 +161,8 @@ Exit status 2 if the ledger never had one of the states.`,
 	return c
 }
 
-// stateNamed is what the file of a checkpoint says, or where a ledger had a tree hash.
+// stateNamed is the state in a checkpoint file, or the one at which a ledger had a tree
+// hash.
 func stateNamed(st *store.Store, name string) (ledger.State, error) {
 	if text, err := os.ReadFile(name); err == nil {
 		at, err := ledger.ParseState(string(text))

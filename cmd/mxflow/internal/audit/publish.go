@@ -91,8 +91,8 @@ func newestPlan(st *store.Store) string {
 	return ""
 }
 
-// heldAgainstGit counts the checkpoints that the repository of a plan has, each of which
-// the ledger must have had; none is an error.
+// heldAgainstGit counts the checkpoints in the repository of a plan, each of which the
+// ledger must have had; none is an error.
 func (h Host) heldAgainstGit(ctx context.Context, st *store.Store, args []string) (int, error) {
 	repo, err := git.Open(ctx, h.Folder(args))
 	if err != nil {
@@ -123,11 +123,11 @@ func (h Host) heldAgainstGit(ctx context.Context, st *store.Store, args []string
 	return len(texts), nil
 }
 
-// publisher is the command of this user that gets checkpoints; empty where there is none.
+// publisher is this user's command that receives checkpoints; empty if there is none.
 func publisher() (string, error) {
 	file, err := signing.Path()
 	if err != nil {
-		return "", nil // without a folder there is no such command either
+		return "", nil // without a folder there is no such command
 	}
 	hook := filepath.Join(filepath.Dir(file), "publish")
 	info, err := os.Stat(hook)
@@ -147,7 +147,7 @@ func publisher() (string, error) {
 // publishLimit is how long an apply waits for a witness at its end.
 const publishLimit = 30 * time.Second
 
-// published hands a checkpoint to the command of the user.
+// published passes a checkpoint to the user's command.
 func published(ctx context.Context, hook, plan string, checkpoint []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, publishLimit)
 	defer cancel()
@@ -163,9 +163,8 @@ func published(ctx context.Context, hook, plan string, checkpoint []byte) error 
 	return nil
 }
 
-// Publish hands the checkpoint of a state directory to the command of this user, where
-// there is one and the checkpoint is signed. That it failed is said; what was recorded
-// stands.
+// Publish passes the checkpoint of a state directory to this user's command, if there is
+// one and the checkpoint is signed. A failure is reported; what was recorded stands.
 func Publish(dir string, stderr io.Writer) {
 	hook, err := publisher()
 	if err == nil && hook != "" {

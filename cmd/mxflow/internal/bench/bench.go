@@ -22,7 +22,7 @@ import (
 	"github.com/mxflow/mxflow/steps/record"
 )
 
-// Result is what mxflow bench found, as --format json prints it.
+// Result is the result of mxflow bench, in the form of --format json.
 type Result struct {
 	Tool    string    `json:"tool"`
 	Started time.Time `json:"started"`
@@ -34,24 +34,23 @@ type Result struct {
 	Correction string            `json:"latency_mode"`
 	SLO        map[string]string `json:"slo,omitempty"`
 	Dataset    *Dataset          `json:"dataset,omitempty"`
-	// Runs are those that are whole.
+	// Runs are the complete ones.
 	Runs  int    `json:"runs"`
 	Cells []Cell `json:"cells"`
-	// Interrupted says how much is missing; it is the zero value where all is there.
+	// Interrupted is how much is missing; zero if nothing is.
 	Interrupted Cut `json:"interrupted,omitzero"`
-	// Invalid are causes for which the numbers do not count.
+	// Invalid are reasons for the numbers not to count.
 	Invalid []verdict.Reason `json:"invalid,omitempty"`
-	// Disturbed says that all of these causes lie in this machine, at that moment.
+	// Disturbed is set if all of these reasons are this machine's, at that moment.
 	Disturbed bool                 `json:"disturbed,omitempty"`
 	Notes     []verdict.Reason     `json:"notes,omitempty"`
 	Client    *measure.Calibration `json:"client,omitempty"`
 
-	// done are the measurements of cells that were added.
+	// done are the cell measurements added.
 	done int
 }
 
-// Cut is a measurement that was interrupted: of so many cells, over all runs, these are
-// missing.
+// Cut is an interrupted measurement: of so many cells, over all runs, these are missing.
 type Cut struct {
 	Missing int `json:"missing"`
 	Of      int `json:"of"`
@@ -73,13 +72,13 @@ type Dataset struct {
 type Cell struct {
 	// Label is the field's name of the cell: "pp2048 tg32 @ d4096 c4".
 	Label string `json:"label"`
-	// Prompt and Output are tokens; 0 where each row of a dataset has its own.
+	// Prompt and Output are in tokens; 0 if each row of a dataset has its own.
 	Prompt      int     `json:"prompt_tokens"`
 	Output      int     `json:"output_tokens"`
 	Depth       int     `json:"depth"`
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
-	// Prompts says how the prompts got their length.
+	// Prompts is how the prompts got their length.
 	Prompts measure.PromptsMade `json:"prompts"`
 	// Metrics by name.
 	Metrics map[string]*Metric `json:"metrics"`
@@ -89,24 +88,24 @@ type Cell struct {
 type Metric struct {
 	Unit   string         `json:"unit"`
 	Better measure.Better `json:"better,omitempty"`
-	// Mean and Std (sample) are over the runs' values, Low and High the 95%
-	// interval of the mean; absent where one run, or no spread, gives none.
+	// Mean and Std (sample) are over the runs' values, Low and High the 95% interval of
+	// the mean; absent with one run, or without spread.
 	Mean float64  `json:"mean"`
 	Std  *float64 `json:"std,omitempty"`
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Values are the medians of the runs, N the values within each, and Stats
-	// their statistics: "median", "p99", … A statistic that a run has too few
-	// values for is absent.
+	// Values are the medians of the runs, N the number of values within each, and Stats
+	// their statistics: "median", "p99", … A statistic for which a run has too few values
+	// is absent.
 	Values []float64            `json:"values"`
 	N      []int                `json:"n"`
 	Stats  []map[string]float64 `json:"stats"`
 }
 
-// Cut notes that no more comes, of so many measurements of cells.
+// Cut records that no more comes, of so many cell measurements.
 func (r *Result) Cut(planned int) { r.Interrupted = Cut{planned - r.done, planned} }
 
-// Add takes in a run, or of one that was interrupted the cells that it finished.
+// Add adds a run or, of an interrupted one, the cells that it finished.
 func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 	cells := w.Cells()
 	finished := len(taken.Cells)
@@ -140,11 +139,11 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 	}
 }
 
-// named has labels where reasons have the addresses of cells, which nobody who has no
-// plan knows.
+// named replaces the addresses of cells in reasons by labels, as addresses mean nothing
+// without a plan.
 func named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
 	cells := w.Cells()
-	// The longest first: "bench.p32.o16" begins "bench.p32.o160".
+	// Longest first: "bench.p32.o16" is a prefix of "bench.p32.o160".
 	slices.SortFunc(cells, func(a, b plans.Cell) int { return len(b.Address) - len(a.Address) })
 	out := make([]verdict.Reason, len(reasons))
 	for i, r := range reasons {
@@ -188,7 +187,7 @@ func (c *Cell) add(name string, s measure.Summary) {
 	m.settle()
 }
 
-// settle computes the statistics over the values that there are.
+// settle computes the statistics over the existing values.
 func (m *Metric) settle() {
 	mean, err := stats.ArithmeticMean(m.Values)
 	if err != nil {
@@ -206,10 +205,10 @@ func (m *Metric) settle() {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// unreadable looks for answers that do not read as text. An answer that ended by
-// itself has to; one that was forced on past its end may repeat itself rightly,
-// but when most of a cell's do so, its speed is that of garbage. Nothing else can
-// be said without a parent's answers to the same prompts, which a plan has.
+// unreadable looks for answers that do not read as text. An answer that ended by itself
+// must; one that was forced past its end may repeat itself legitimately, but if most of a
+// cell's do, its speed is that of garbage. More would need a parent's answers to the same
+// prompts, which a plan has.
 func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
 	for _, run := range t.Cells {
 		var found []verdict.Reason
@@ -237,7 +236,7 @@ func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
 	return invalid, notes
 }
 
-// whole reports what a result file lacks: it may have been edited, or cut.
+// Whole reports what a result file lacks: it may have been edited or truncated.
 func (r *Result) Whole() error {
 	if len(r.Cells) == 0 {
 		return errors.New("it has no cells")

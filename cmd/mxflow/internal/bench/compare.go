@@ -23,14 +23,14 @@ import (
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
-// Two results of single starts, side by side. How much two starts of one server
-// differ is not in either, so that nothing here is a verdict: --compare shows
-// what there is, marks what is not alike, and names what would decide.
+// Two results of single starts, side by side. Neither shows how much two starts of one
+// server differ, so nothing here is a verdict: --compare shows the numbers, marks what is
+// not alike, and names what would decide.
 
 // earlierResult is the file of --compare.
 type earlierResult struct {
 	file string
-	// Exactly one of these is set: a result of mxflow bench, or of another tool.
+	// One of these is set: a result of mxflow bench, or of another tool.
 	result  *Result
 	foreign *imported.File
 }
@@ -56,8 +56,8 @@ func readEarlier(path string) (*earlierResult, error) {
 	return e, nil
 }
 
-// compareFiles compares two files where the argument is one and no URL; done
-// reports whether it was.
+// compareFiles compares two files if the argument is one and not a URL; done reports
+// whether it was.
 func (b *Request) compareFiles(h Host) (done bool, err error) {
 	if b.compare == "" {
 		return false, nil
@@ -81,8 +81,8 @@ func (b *Request) compareFiles(h Host) (done bool, err error) {
 	return true, b.compareWith(h, now.result)
 }
 
-// comparable refuses a comparison that no measurement could make possible, before
-// there is one.
+// comparable rejects a comparison that no measurement could make possible, before
+// measuring.
 func (b *Request) comparable() error {
 	if b.earlier == nil || b.earlier.result == nil {
 		return nil
@@ -101,8 +101,7 @@ func (b *Request) comparable() error {
 	return nil
 }
 
-// compareWith prints a result beside the earlier one; nothing where none was
-// asked for.
+// compareWith prints a result beside the earlier one; nothing if none was requested.
 func (b *Request) compareWith(h Host, now *Result) error {
 	switch {
 	case b.earlier == nil || len(now.Cells) == 0:
@@ -124,7 +123,7 @@ func (b *Request) compareWith(h Host, now *Result) error {
 	return nil
 }
 
-// notComparable is why two results have nothing to do with each other.
+// notComparable is why two results have nothing in common.
 func notComparable(then, now *Result) string {
 	switch {
 	case len(then.Invalid) > 0:
@@ -158,16 +157,16 @@ func shared(then, now *Result) (pairs [][2]Cell) {
 	return pairs
 }
 
-// startNoise is how much fresh starts of one variant differ, as far as records
-// in this folder show it.
+// startNoise is how much fresh starts of one variant differ, by the records in this
+// folder.
 type startNoise struct {
 	// sd is the pooled standard deviation of the logs.
 	sd, df   float64
 	launches int
 }
 
-// apart is how far two starts of one server are from each other at most, in 19
-// of 20 cases, as a share.
+// apart is how far apart two starts of one server are at most, in 19 of 20 cases, as a
+// share.
 func (n startNoise) apart() float64 {
 	return math.Expm1(stats.Quantile(0.025, n.df) * math.Sqrt2 * n.sd)
 }
@@ -185,7 +184,7 @@ func (h Host) noiseOfStarts(cell Cell) (n startNoise, ok bool) {
 	for _, dir := range dirs {
 		st, err := store.OpenReadOnly(dir)
 		if err != nil {
-			continue // there is none, or none that can be read
+			continue // there is none, or none readable
 		}
 		alike := map[string][]float64{}
 		for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
@@ -217,11 +216,11 @@ func sentLike(l *ledger.Launch, cell Cell) (float64, bool) {
 	return 0, false
 }
 
-// comparedMetrics are shown where both results have them.
+// comparedMetrics are shown if both results have them.
 var comparedMetrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "tg_total", "pp_total", "requests_per_s", "goodput", "power_w", "joules_per_token", "gpu_memory_in_use_gb"}
 
-// ratios are the rows of the table. Which way is better they do not say: that would
-// be a verdict, and single starts allow none.
+// ratios are the rows of the table. They do not say which way is better: that would be a
+// verdict, and single starts allow none.
 func ratios(then, now *Result) (rows [][]string) {
 	for _, pair := range shared(then, now) {
 		cell := pair[1].Label
@@ -244,8 +243,7 @@ func ratios(then, now *Result) (rows [][]string) {
 	return rows
 }
 
-// unlike are the things in which the two measurements differ, as far as the
-// files say.
+// unlike are the differences between the two measurements, as far as the files show.
 func unlike(then, now *Result) (list []string) {
 	differ := func(what, x, y string) {
 		if x != y {
@@ -289,7 +287,7 @@ func hasCell(r *Result, label string) bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Label == label })
 }
 
-// whatItShows is what can be said from two single starts, and what cannot.
+// whatItShows is what two single starts show, and what not.
 func (h Host) whatItShows(then, now *Result) []string {
 	starts := "One start of a server then and one now."
 	if then.URL == now.URL {
@@ -313,8 +311,8 @@ func (h Host) whatItShows(then, now *Result) []string {
 	return append(lines, decide)
 }
 
-// besideForeign prints another tool's numbers below ours, without ratios: what
-// two tools call alike is not alike.
+// besideForeign prints another tool's numbers below mxflow's, without ratios: two tools
+// may mean different things by one name.
 func (h Host) besideForeign(e *earlierResult, now *Result) {
 	f := e.foreign
 	fmt.Fprintf(h.On, "\nbeside %s\n", imported.Printable(e.file+": "+strings.TrimSpace(strings.Join([]string{f.Tool, f.Version, f.Model, f.Date}, " "))))

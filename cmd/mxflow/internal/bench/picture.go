@@ -26,7 +26,7 @@ var panels = []struct{ title, metric, corrected string }{
 	{"time to first token, ms", "ttft", "ttft_corrected"},
 }
 
-// The size of a panel and of the space around its axes, in pixels.
+// The size of a panel and of the margins for its axes, in pixels.
 const (
 	leastWidth, panelHeight  = 680, 230
 	marginLeft, marginRight  = 70, 20
@@ -35,16 +35,16 @@ const (
 	letterWidth, letterAbove = 7, 4 // of basicfont, and of a monospaced font of 12 px
 )
 
-// canvas is what a picture is drawn on. Text stands around x as anchor says: 0 from
-// it on, 0.5 in its middle, 1 up to it.
+// canvas is a drawing surface. Text is positioned at x by anchor: 0 starts there, 0.5 is
+// centred, 1 ends there.
 type canvas interface {
 	line(x0, y0, x1, y1 int, shade uint8)
 	ring(x, y int)
 	text(x, y int, anchor float64, s string)
 }
 
-// plot draws one panel for each speed: a ring for each run, a plus at the mean. It
-// returns how many panels there are, and draws none where there is no canvas.
+// plot draws one panel per speed: a ring per run, a plus at the mean. It returns the
+// number of panels, and draws none without a canvas.
 func (r *Result) plot(on canvas) (n int) {
 	for _, p := range panels {
 		metric, title := p.metric, p.title
@@ -70,8 +70,7 @@ func (r *Result) plot(on canvas) (n int) {
 	return n
 }
 
-// width is that of the panels: as wide as it takes for the cells' names to stand beside
-// each other.
+// width is that of the panels: wide enough for the cells' names side by side.
 func (r *Result) width() int {
 	longest := 0
 	for _, c := range r.Cells {
@@ -109,7 +108,7 @@ func (r *Result) panel(on canvas, at int, title, metric string, top float64) {
 	}
 }
 
-// tickStep is the least of 1, 2, 5, 10 … that is no less than a distance.
+// tickStep is the smallest of 1, 2, 5, 10 … not below a distance.
 func tickStep(least float64) float64 {
 	ten := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, f := range []float64{1, 2, 5} {
@@ -137,7 +136,7 @@ func (c Cell) short() string {
 
 var errNoPlots = errors.New("nothing was measured that could be plotted")
 
-// picture is the plots in the format that the name of a file asks for.
+// Picture is the plots in the format of a file's extension.
 func (r *Result) Picture(path string) ([]byte, error) {
 	n := r.plot(nil)
 	if n == 0 {
@@ -173,11 +172,11 @@ func (w vectors) text(x, y int, anchor float64, s string) {
 	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" fill=\"currentColor\">%s</text>\n", x, y, where, html.EscapeString(s))
 }
 
-// pixels draws an image; its lines are level or upright.
+// pixels draws an image; its lines are horizontal or vertical.
 type pixels struct{ *image.RGBA }
 
 func (p pixels) line(x0, y0, x1, y1 int, shade uint8) {
-	area := image.Rect(x0, y0, x1, y1) // in order, whichever end comes first
+	area := image.Rect(x0, y0, x1, y1) // sorted, whichever end comes first
 	area.Max = area.Max.Add(image.Pt(1, 1))
 	draw.Draw(p, area, image.NewUniform(color.Gray{Y: shade}), image.Point{}, draw.Src)
 }

@@ -39,7 +39,7 @@ import (
 	"github.com/mxflow/mxflow/steps/record"
 )
 
-// Request is what the command line of `mxflow bench` asks for.
+// Request is the command line of `mxflow bench`.
 type Request struct {
 	url                            string
 	model, api, kind               string
@@ -63,22 +63,22 @@ type Request struct {
 	quiet                          bool
 	compare                        string
 	earlier                        *earlierResult
-	// data is what --dataset holds.
+	// data is the contents of --dataset.
 	data *plans.Dataset
 	exit int
 }
 
-// Host is what a measurement has from mxflow.
+// Host is what mxflow provides for a measurement.
 type Host struct {
 	On   table.Screen
 	Errs io.Writer
-	// Terminal is where a person sees how far it is; nil where there is none.
+	// Terminal shows the progress; nil if there is none.
 	Terminal io.Writer
-	// State is the state directory that was named, if any.
+	// State is the named state directory, if any.
 	State, Version string
 }
 
-// Flags gives a command those by which a measurement is asked for.
+// Flags adds a measurement's flags to a command.
 func (b *Request) Flags(f *pflag.FlagSet) {
 	f.IntSliceVar(&b.pp, "pp", []int{512}, "prompt tokens, or several lengths")
 	f.IntSliceVar(&b.tg, "tg", []int{128}, "output tokens, or several lengths")
@@ -119,7 +119,7 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&b.quiet, "quiet", false, "print no progress")
 }
 
-// Run measures the server at a URL, or compares two files, and gives the exit status.
+// Run measures the server at a URL, or compares two files, and returns the exit status.
 // set reports whether a flag was given.
 func (b *Request) Run(ctx context.Context, h Host, url string, set func(flag string) bool) (exit int, err error) {
 	b.url = url
@@ -147,14 +147,13 @@ func (b *Request) wrong(flag, format string, args ...any) error {
 	return fmt.Errorf("--%s: %s", flag, fmt.Sprintf(format, args...))
 }
 
-// bounds that no server of this decade reaches, so that a slip of the finger is
-// an error and not an hour.
+// limits that no server of this decade reaches, so a typo is an error and not an hour
 const (
 	mostTokens = 100_000_000
 	mostMany   = 100_000
 )
 
-// check refuses what cannot be meant, before the server is asked anything.
+// check rejects mistakes before the server receives a request.
 func (b *Request) check(set func(flag string) bool) error {
 	if err := endpoint.CheckURL(b.url); err != nil {
 		return err
@@ -244,8 +243,8 @@ func (b *Request) check(set func(flag string) bool) error {
 	return b.readDataset(set("tg"))
 }
 
-// chooseSeed takes a new seed where none was given: another measurement's prompts
-// may still be in the server's cache.
+// chooseSeed picks a new seed if none was given: another measurement's prompts may still
+// be in the server's cache.
 func (b *Request) chooseSeed(given bool) {
 	if !given {
 		b.seed = rand.IntN(1<<31 - 1)
@@ -273,8 +272,8 @@ func (b *Request) limits() (map[string]time.Duration, error) {
 	return limits, nil
 }
 
-// perCell is how many requests a cell measures in a run, where nobody says:
-// enough of them that a fully busy server is most of the time.
+// perCell is the default number of requests per cell in a run: enough that the server is
+// fully busy most of the time.
 func (b *Request) perCell() int {
 	if b.requests > 0 {
 		return b.requests
@@ -322,8 +321,8 @@ func (b *Request) workload(run int) (*plans.Workload, error) {
 	return w, nil
 }
 
-// readDataset reads the file of --dataset and sees that what is asked for can be
-// sent from it. answers says that --tg was given.
+// readDataset reads the file of --dataset and checks that the requests can be made from
+// it. answers is set if --tg was given.
 func (b *Request) readDataset(answers bool) error {
 	if b.dataset == "" {
 		return nil
@@ -358,7 +357,7 @@ func (b *Request) readDataset(answers bool) error {
 	return nil
 }
 
-// sent is the dataset that is sent; nil where prompts are made.
+// sent is the dataset that is sent; nil if prompts are generated.
 func (b *Request) sent() *Dataset {
 	if b.data == nil {
 		return nil
@@ -366,7 +365,7 @@ func (b *Request) sent() *Dataset {
 	return &Dataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
 }
 
-// key is the API key, empty where none was asked for.
+// key is the API key, empty if none was requested.
 func (b *Request) key() (string, error) {
 	if b.keyEnv == "" {
 		return "", nil
@@ -430,7 +429,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 		}
 		taken, err := record.Take(soft, subject, []*plans.Workload{w})
 		if rawErr == nil && (err == nil || len(taken.Samples) > 0) {
-			rawErr = b.keepRaw(run, taken) // what was measured is printed all the same
+			rawErr = b.keepRaw(run, taken) // what was measured is printed nevertheless
 		}
 		if err != nil {
 			progress(run, -1, 0)
@@ -460,8 +459,8 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	return errors.Join(b.print(h, out, files), rawErr, b.compareWith(h, out))
 }
 
-// hinted says an error with the labels of cells, and what a person can do about
-// one that the choice of the engine's kind explains.
+// hinted is an error with the labels of cells, and advice if the choice of the engine's
+// kind explains it.
 func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
 	var status *openai.StatusError
@@ -471,7 +470,7 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 	return errors.New(text)
 }
 
-// subject is the server as it is measured.
+// subject is the server as the subject of a measurement.
 func (b *Request) subject(ctx context.Context, inst engine.Instance) (record.Subject, error) {
 	access := inst.Access()
 	kind := ready.Recognise(ctx, launch.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
@@ -497,8 +496,8 @@ func (b *Request) subject(ctx context.Context, inst engine.Instance) (record.Sub
 	return s, nil
 }
 
-// benchProgress shows how far a run has come, on a terminal by one line that is
-// written over, elsewhere not at all.
+// progress shows how far a run has got, on a terminal by one rewritten line, elsewhere
+// not at all.
 func (b *Request) progress(h Host) func(run, done, total int) {
 	if b.quiet || h.Terminal == nil {
 		return func(int, int, int) {}
@@ -520,9 +519,9 @@ func (b *Request) rawName(run int, what string) string {
 	return filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, what))
 }
 
-// openRaw makes the folder of --raw and sees that files can be written there,
-// before anything is measured. A folder with the runs of another measurement is
-// refused: where there were more of them, the rest would pass for these.
+// openRaw creates the folder of --raw and checks that files can be written there, before
+// anything is measured. A folder with another measurement's runs is rejected: if that had
+// more, the rest would pass for these.
 func (b *Request) openRaw() error {
 	if b.raw == "" {
 		return nil
@@ -542,8 +541,8 @@ func (b *Request) openRaw() error {
 
 const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", "cells.json"
 
-// keepRaw keeps what a run left behind, where that was asked for: every request
-// with its events, what was sampled beside them, and what was sent when.
+// keepRaw keeps a run's raw data if requested: every request with its events, what was
+// sampled beside them, and what was sent when.
 func (b *Request) keepRaw(run int, taken record.Taken) error {
 	if b.raw == "" {
 		return nil
@@ -552,7 +551,7 @@ func (b *Request) keepRaw(run int, taken record.Taken) error {
 	series, seriesErr := store.SeriesParquet(store.Origin{}, taken.Series)
 	cells, cellsErr := json.MarshalIndent(taken.Cells, "", "  ")
 	err := errors.Join(samplesErr, seriesErr, cellsErr)
-	// The samples come last: where they are, the others are too.
+	// The samples come last: if they exist, the others do too.
 	for _, f := range []struct {
 		name string
 		data []byte
@@ -567,7 +566,7 @@ func (b *Request) keepRaw(run int, taken record.Taken) error {
 	return nil
 }
 
-// outputs are those of --out and --plot, nil where they were not asked for.
+// outputs are those of --out and --plot, nil if not requested.
 type outputs struct{ out, plot *files.Out }
 
 func (b *Request) openFiles() (f outputs, err error) {
@@ -598,7 +597,7 @@ func (f outputs) close() {
 	f.plot.Close()
 }
 
-// printBench writes the result in the format that was asked for.
+// print writes the result in the requested format.
 func (b *Request) print(h Host, r *Result, files outputs) error {
 	var text bytes.Buffer
 	width := 0
@@ -610,7 +609,7 @@ func (b *Request) print(h Host, r *Result, files outputs) error {
 		return err
 	}
 	if files.out != nil || b.format == "csv" {
-		// Whoever looks at the terminal alone has to see that it does not count.
+		// A user who sees only the terminal must learn that it does not count.
 		for _, why := range r.Invalid {
 			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
 		}

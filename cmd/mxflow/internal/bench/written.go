@@ -19,8 +19,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/report/page"
 )
 
-// rows are two for each cell, prefill and decode: tests as llama-bench and llama-benchy
-// have them, so that their users find their numbers.
+// rows are two per cell, prefill and decode: tests as in llama-bench and llama-benchy, so
+// their users recognize the numbers.
 func (r *Result) rows() (rows [][]string) {
 	prompts, outputs := map[int]bool{}, map[int]bool{}
 	for _, c := range r.Cells {
@@ -54,8 +54,8 @@ func (r *Result) rows() (rows [][]string) {
 	return rows
 }
 
-// head are the columns of a row: the speed of one request with its interval, the total
-// of all in flight over the whole window and over the phase alone, the best second, and
+// head are the columns of a row: the speed of one request with its interval, the total of
+// all in flight over the whole window and over the phase alone, the best second, and
 // times.
 var head = []string{"test", "t/s", "95% interval", "window t/s", "phase t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
 
@@ -71,7 +71,7 @@ func (c Cell) row(test string, metrics ...string) []string {
 	return row
 }
 
-// spread is "57.85 ± 0.21"; empty where nothing was measured.
+// spread is "57.85 ± 0.21"; empty if nothing was measured.
 func spread(m *Metric) string {
 	switch {
 	case m == nil:
@@ -89,7 +89,7 @@ func interval(m *Metric) string {
 	return tell.Number(*m.Low, "") + " to " + tell.Number(*m.High, "")
 }
 
-// tokensLabel is a length; "*" where each prompt or answer has its own.
+// tokensLabel is a length; "*" if each prompt or answer has its own.
 func tokensLabel(n int) string {
 	if n == 0 {
 		return "*"
@@ -97,9 +97,8 @@ func tokensLabel(n int) string {
 	return strconv.Itoa(n)
 }
 
-// moreColumns are metrics of a whole cell. Those that were measured stand in a
-// second table: they need limits, speculation, a prefix cache, or GPUs that are
-// watched.
+// moreColumns are metrics of a whole cell. The measured ones form a second table: they
+// need limits, speculation, a prefix cache, or watched GPUs.
 var moreColumns = []struct{ metric, head string }{
 	{"goodput", "goodput req/s"},
 	{"slo_attainment", "slo_attainment"},
@@ -111,7 +110,7 @@ var moreColumns = []struct{ metric, head string }{
 	{"gpu_memory_in_use_gb", "GPU memory GB"},
 }
 
-// more is the second table, empty where nothing of it was measured.
+// more is the second table, empty if none of it was measured.
 func (r *Result) more() (head []string, rows [][]string) {
 	for _, column := range moreColumns {
 		if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Metrics[column.metric] != nil }) {
@@ -137,7 +136,7 @@ type drawn struct {
 	Rows [][]string
 }
 
-// tables are those that there are something to say in.
+// tables are the non-empty ones.
 func (r *Result) tables() []drawn {
 	all := []drawn{{head, r.rows()}}
 	if head, rows := r.more(); head != nil {
@@ -182,7 +181,7 @@ func (r *Result) Write(w io.Writer, format string, width int, colour bool) error
 	return nil
 }
 
-// words are what has to be known to read the numbers, beginning with why they do not count.
+// words are notes for reading the numbers, starting with why they do not count.
 func (r *Result) words() (lines []string) {
 	for _, why := range r.Invalid {
 		lines = append(lines, imported.Printable("invalid: "+tell.Line(why)))
@@ -226,7 +225,7 @@ func (r *Result) markdown(w io.Writer) {
 	}
 }
 
-// text is a text in CSV as no spreadsheet takes it for a formula.
+// text escapes a text in CSV so no spreadsheet reads it as a formula.
 func text(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		cell = "'" + cell
@@ -234,7 +233,7 @@ func text(cell string) string {
 	return imported.Printable(cell)
 }
 
-// csv has one line for each metric of each cell.
+// csv writes one line per metric and cell.
 func (r *Result) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
 	number := func(x *float64) string {
@@ -257,7 +256,7 @@ func (r *Result) csv(w io.Writer) error {
 	return c.Error()
 }
 
-// benchPage stands by itself: no script, no font and no picture from elsewhere.
+// benchPage is self-contained: no script, font or picture from elsewhere.
 var benchPage = template.Must(template.New("bench").Parse(`<!doctype html>
 <html lang="en">
 <head>

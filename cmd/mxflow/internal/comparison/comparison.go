@@ -30,17 +30,17 @@ type Show struct {
 	apply.Observer
 	Question *ab.Question
 	Place    ab.Place
-	// Screen is asked for each time: loading a plan puts a net for its secrets before it.
+	// Screen is called each time: loading a plan adds the redaction of its secrets.
 	Screen func() table.Screen
-	// JSON prints the result for programs; nil where it is for people.
+	// JSON prints the result for programs; nil if it is for people.
 	JSON func(any)
-	// Markdown is set for a page to paste.
+	// Markdown selects a page to paste.
 	Markdown bool
 
 	on table.Screen
 }
 
-// Ask says what is asked, before anything is started.
+// Ask prints the question, before anything is started.
 func (s *Show) Ask() {
 	s.on = s.Screen()
 	fmt.Fprintf(s.on, "A  %s\nB  %s\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text))
@@ -55,7 +55,7 @@ func (s *Show) Event(ev runtime.Event) {
 	s.Observer.Event(ev)
 }
 
-// End shows how it came out, in the place of the table of an apply.
+// End prints the result, in place of an apply's table.
 func (s *Show) End(res *apply.Result) {
 	s.Observer.End(res)
 	r := s.Question.Result(res.Store, res.Summary, res.End, s.Place)
@@ -72,7 +72,7 @@ func (s *Show) End(res *apply.Result) {
 	s.print(r, res.Took)
 }
 
-// recordWords are where everything is kept and how to go on from it.
+// recordWords are where everything is kept and how to continue.
 func (s *Show) recordWords() [][2]string {
 	by := s.Place.Plan
 	if s.Place.State != filepath.Join(s.Place.Folder, store.DirName) {
@@ -85,15 +85,15 @@ func (s *Show) recordWords() [][2]string {
 	return rows
 }
 
-// print shows a comparison as one would paste it into a pull request: the answer
-// first, what it rests on below.
+// print prints a comparison for pasting into a pull request: the answer first, its
+// evidence below.
 func (s *Show) print(r *ab.Result, took time.Duration) {
 	word := strings.ToUpper(string(r.Verdict))
 	if word == "" {
 		word = "OPEN"
 	}
 	said := r.Said
-	if width, rest := s.on.Width, len(word+"  "); width > 0 { // folding leaves alone what is coloured
+	if width, rest := s.on.Width, len(word+"  "); width > 0 { // coloured text is not folded
 		said = strings.ReplaceAll(table.Wrap(said, min(table.MaxColumn, width-rest)), "\n", "\n"+strings.Repeat(" ", rest))
 	}
 	if s.on.Colour {
@@ -116,7 +116,7 @@ func (s *Show) print(r *ab.Result, took time.Duration) {
 	fmt.Fprintf(s.on, "\n%s, exit status %d\n", tell.Rough(took.Seconds()), r.Exit)
 }
 
-// numbers is the metric that decides, on both sides, with its bounds.
+// numbers is the deciding metric, on both sides, with its bounds.
 func (s *Show) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
@@ -136,7 +136,7 @@ func (s *Show) numbers(r *ab.Result) {
 	}
 }
 
-// launchLines are the launches of both in their order.
+// launchLines are the launches of both in order.
 func (s *Show) launchLines(r *ab.Result) {
 	if len(r.A.Launches)+len(r.B.Launches) == 0 {
 		return
@@ -182,8 +182,8 @@ func (s *Show) launchLines(r *ab.Result) {
 	fmt.Fprintln(s.on, text)
 }
 
-// compared says what was measured, so that the result can be read where the
-// command line was not seen: the commands, what they were sent, on what.
+// compared is what was measured, for readers who have not seen the command line: the
+// commands, what they were sent, the machine.
 func (s *Show) compared(r *ab.Result) [][2]string {
 	return [][2]string{
 		{"A", oneLine(s.Question.Arms[0].Text)},
@@ -194,7 +194,7 @@ func (s *Show) compared(r *ab.Result) [][2]string {
 	}
 }
 
-// sent is what a launch was sent.
+// sentWords is what a launch was sent.
 func sentWords(q *ab.Question) string {
 	text := fmt.Sprintf("%s in", tell.Count(q.PP, "token"))
 	if q.Depth > 0 {
@@ -207,7 +207,7 @@ func sentWords(q *ab.Question) string {
 	return text
 }
 
-// shared is what both servers said of themselves alike: their version first.
+// sharedWords is what both servers reported alike: their version first.
 func sharedWords(r *ab.Result, q *ab.Question) string {
 	var version string
 	var same []string
@@ -260,7 +260,7 @@ func (s *Show) also(r *ab.Result) {
 	}
 }
 
-// differing is the table of what differs, and whether it is meant to.
+// differing is the table of differences, and whether they are intended.
 func (s *Show) differing(r *ab.Result) {
 	var rows [][]string
 	for _, d := range r.Differs {
@@ -284,7 +284,7 @@ func things(n int) string {
 	return fmt.Sprintf("%d other things are", n)
 }
 
-// checked are what had to hold before numbers counted.
+// checked are the conditions for numbers to count.
 func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	for _, l := range r.Levels {
 		text := string(l.Verdict)
@@ -317,14 +317,14 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	return rows
 }
 
-// toKnow is what nobody should quote the result without: starts that broke, what
-// was asked otherwise before, and what the launches themselves noted.
+// toKnow is what belongs to any quote of the result: starts that broke, what was asked
+// otherwise before, and the launches' notes.
 func toKnow(r *ab.Result) (list []string) {
 	for _, side := range []struct {
 		name string
 		*ab.Side
 	}{{"A", &r.A}, {"B", &r.B}} {
-		if side.Broke > 0 { // one alone is what the whole result is about
+		if side.Broke > 0 { // one alone is the subject of the whole result
 			broke, starts := side.Broke, side.Replaced
 			for _, l := range side.All {
 				if l.Purpose == ledger.ForBenchmark {
@@ -341,7 +341,7 @@ func toKnow(r *ab.Result) (list []string) {
 		list = append(list, tell.Sentence(moved))
 	}
 	for _, note := range r.Notes {
-		if note.Code != code.LaunchesPerArm && note.Code != code.LaunchReplaced { // of which more is said elsewhere
+		if note.Code != code.LaunchesPerArm && note.Code != code.LaunchReplaced { // reported in more detail elsewhere
 			list = append(list, tell.Sentence(note))
 		}
 	}
@@ -350,10 +350,10 @@ func toKnow(r *ab.Result) (list []string) {
 
 func rate(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
 
-// leastChance is the chance below which its number says nothing more.
+// leastChance is the chance below which its exact number is meaningless.
 const leastChance = 0.001
 
-// chanceLeft is how likely it was that more launches would have told.
+// chanceLeft is how likely it was that more launches would have decided.
 func chanceLeft(chance float64) string {
 	if chance < leastChance {
 		return fmt.Sprintf("more launches had less than a %s chance of deciding", percent(leastChance))
@@ -398,7 +398,7 @@ func testWords(t *verdict.Test) string {
 	return text
 }
 
-// Running shows two servers that run already.
+// Running shows two servers that already run.
 type Running struct {
 	apply.Observer
 	Place  ab.Place

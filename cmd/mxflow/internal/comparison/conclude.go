@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
-// conclude says in one sentence how it came out, and what can be done.
+// conclude is the outcome in one sentence, and what to do.
 func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	var changes, accept []string
 	for _, d := range r.Differs {
@@ -82,8 +82,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	}
 }
 
-// worse says beside a fail that B is worse than A, where the bounds show it: "less
-// than 10% faster" may be either.
+// worseWords adds to a fail that B is worse than A, if the bounds show it: "less than 10%
+// faster" may be either.
 func worseWords(r *ab.Result, c ab.Claim) string {
 	if r.Low == nil || r.High == nil || !c.Given {
 		return ""
@@ -97,8 +97,8 @@ func worseWords(r *ab.Result, c ab.Claim) string {
 	return ""
 }
 
-// whichWay says beside "not slower" whether it is faster at all, as far as the
-// bounds show it.
+// whichWay adds to "not slower" whether it is faster at all, as far as the bounds show
+// it.
 func whichWay(r *ab.Result, c ab.Claim) string {
 	if r.Low == nil || r.High == nil {
 		return ""
@@ -114,8 +114,8 @@ func whichWay(r *ab.Result, c ab.Claim) string {
 	return fmt.Sprintf(" It is open whether it is %s.", better)
 }
 
-// claimMore says how to claim that B is better, where it looks so: what is claimed of
-// launches that were seen is tested by nothing.
+// claimMore is how to claim that B is better, if it looks so: a claim about launches
+// already seen is not tested by them.
 func claimMore(r *ab.Result, q *ab.Question) []string {
 	if r.Low == nil || r.High == nil {
 		return nil
@@ -136,7 +136,7 @@ func gained(r *ab.Result, c ab.Claim) (low, high float64) {
 	return min(low, high), max(low, high)
 }
 
-// openAdvice says what would settle what stayed open.
+// openAdvice is what would settle an open comparison.
 func openAdvice(r *ab.Result, q *ab.Question) {
 	if q.Quick {
 		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
@@ -156,7 +156,7 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Reduce the variance (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
 }
 
-// percent is a share without its sign: "19.3%", and more digits of a small one.
+// percent is an unsigned percentage: "19.3%", with more digits for a small one.
 func percent(share float64) string {
 	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
 }

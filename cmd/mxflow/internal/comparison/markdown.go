@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
-// markdown shows a comparison as one pastes it into a pull request: what print shows, as
-// far as somebody else needs it.
+// markdown prints a comparison for a pull request: what print shows, as far as others
+// need it.
 func (s *Show) markdown(r *ab.Result) {
 	word := strings.ToUpper(string(r.Verdict))
 	if word == "" {
@@ -73,7 +73,7 @@ func (s *Show) markdown(r *ab.Result) {
 	list(toKnow(r))
 }
 
-// inCode is a command as Markdown keeps it.
+// inCode is a command escaped for Markdown.
 func inCode(command string) string {
 	return "`" + strings.ReplaceAll(oneLine(command), "`", "'") + "`"
 }

@@ -1,8 +1,8 @@
 // Package ending makes sure that no exit of mxflow looks like a verdict: Go's runtime
 // exits with status 2 on SIGQUIT, SIGABRT and when it crashes, and 2 is "a gate failed".
 // Its init runs about a millisecond after the start, because it imports next to nothing,
-// and nothing with a name that the linker sorts behind those of larger packages; nobody
-// can change what the runtime does until then.
+// and nothing whose name the linker sorts after larger packages; before that the
+// runtime's behaviour cannot be changed.
 package ending
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// interrupted is verdict.ExitInterrupted, whose package comes too late.
+// interrupted is verdict.ExitInterrupted, whose package is initialized too late.
 const interrupted = 128 + int(syscall.SIGINT)
 
 var (
@@ -33,7 +33,7 @@ func init() {
 		os.Exit(128 + int(s))
 	}()
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		if !signal.Ignored(s) { // as in the background of a script
+		if !signal.Ignored(s) { // as in a script's background
 			signal.Notify(interrupts, s)
 		}
 	}
@@ -49,8 +49,8 @@ func init() {
 
 func say(what string) { _, _ = os.Stderr.WriteString("\nmxflow: " + what + "\n") }
 
-// Interrupts are Ctrl-C and SIGTERM, for a command that has something to end in order;
-// until somebody asks for them, they end mxflow.
+// Interrupts receives Ctrl-C and SIGTERM, for a command that must end gracefully; until
+// it is called, they end mxflow.
 func Interrupts() <-chan os.Signal {
 	claim.Do(func() {
 		close(claimed)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Output is a writer that remembers what went wrong: nobody looks at the error of
-// each line that is printed.
+// Output is a writer that remembers its first error, as nobody checks the error of each
+// printed line.
 type Output struct {
 	To  io.Writer
 	mu  sync.Mutex
@@ -17,7 +17,7 @@ type Output struct {
 
 func (o *Output) Write(p []byte) (int, error) {
 	n, err := o.To.Write(p)
-	// A reader that was closed has read what it wanted.
+	// A closed reader has read what it wanted.
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		o.mu.Lock()
 		defer o.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/steps/levels"
 )
 
-// PrintLevels prints what a level came to, one variant after the other.
+// PrintLevels prints the result of a level, one variant after the other.
 func PrintLevels(on table.Screen, came []levels.LevelCheck) {
 	for _, c := range came {
 		fmt.Fprintf(on, "%s (%s): %s %s in %s\n", c.Variant, cmp.Or(tell.Pairs(c.Knobs, " = ", ", "), "none at all"), c.Level.Name, c.Level.Verdict, tell.Number(c.Level.Seconds, "s"))
@@ -27,7 +27,7 @@ func PrintLevels(on table.Screen, came []levels.LevelCheck) {
 	}
 }
 
-// PrintCheck prints what came of it, as people read it.
+// PrintCheck prints the result for people.
 func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 	if c.OK {
 		fmt.Fprintf(on, "%s works: ready %s, first token %s\n", c.Engine, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
@@ -73,7 +73,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 	}
 }
 
-// startedWords are what was started, in the order in which people look for it.
+// startedWords are what was started, in the order of interest.
 func startedWords(c *levels.EngineCheck) [][2]string {
 	rows := [][2]string{{"kind", c.Kind}, {"launcher", c.Launcher}}
 	rows = append(rows, [2]string{"knobs", tell.Pairs(c.Knobs, " = ", ", ")})
@@ -101,7 +101,7 @@ func startedWords(c *levels.EngineCheck) [][2]string {
 	return rows
 }
 
-// observedWords is a value with its unit and where it was seen.
+// observedWords is a value with its unit and source.
 func observedWords(o ledger.Observed) string {
 	value := o.String()
 	if word, ok := o.Value.(string); ok {
@@ -110,7 +110,7 @@ func observedWords(o ledger.Observed) string {
 	return value + "  (" + o.From + ")"
 }
 
-// after says how long something took.
+// after is how long something took.
 func after(seconds *float64, otherwise string) string {
 	switch {
 	case seconds == nil:

@@ -1,5 +1,5 @@
 // Package engines prints what is known about a kind of engine, and what was recognised in
-// an engine that was started. It knows no flags and starts nothing.
+// a started engine. It knows no flags and starts nothing.
 package engines
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// List prints the kinds, one a line.
+// List prints the kinds, one per line.
 func List(on table.Screen) {
 	var rows [][]string
 	for _, k := range kinds.All() {
@@ -30,7 +30,7 @@ func List(on table.Screen) {
 	fmt.Fprintln(on, "\nmxflow engine kinds KIND shows everything about one.")
 }
 
-// portOf is the port in a kind's image, empty where it has none.
+// portOf is the port in a kind's image, empty if it has none.
 func portOf(k kinds.Kind) string {
 	if k.Port == 0 {
 		return ""
@@ -38,8 +38,8 @@ func portOf(k kinds.Kind) string {
 	return strconv.Itoa(k.Port)
 }
 
-// launchersOf are the blocks by which an engine of a kind can be launched.
-// What is no server cannot be found running.
+// launchersOf are the blocks that can launch an engine of a kind. A kind that is not a
+// server cannot be found running.
 func launchersOf(k kinds.Kind) []string {
 	var words []string
 	for word, p := range steps.Registry().EngineParts {
@@ -51,8 +51,7 @@ func launchersOf(k kinds.Kind) []string {
 	return append([]string{"process"}, words...)
 }
 
-// JSON is a profile with the names that plans use, and without what it
-// leaves open.
+// JSON is a profile with the plan's names, without empty fields.
 func JSON(k kinds.Kind) any {
 	out := snake(k).(map[string]any)
 	out["launchers"] = launchersOf(k)
@@ -134,7 +133,7 @@ func logProbWords(l kinds.LogProbs) string {
 	return words + ", tokens as text"
 }
 
-// settings prints what a plan may set and what becomes of it.
+// printSettings prints what a plan may set and what becomes of it.
 func printSettings(on table.Screen, k kinds.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
@@ -190,7 +189,7 @@ func effectWords(e kinds.Effect) string {
 	return cmp.Or(strings.Join(parts, " "), "nothing")
 }
 
-// patternSource says where an observation is looked for.
+// patternSource is where an observation is looked for.
 func patternSource(p kinds.Pattern) string {
 	switch {
 	case len(p.Log) > 0:
@@ -251,8 +250,8 @@ func yes(b bool) string {
 	return "no"
 }
 
-// snake is a value as JSON shows it with the names of plans: fields of structs
-// in snake_case, those left empty left out, durations as text.
+// snake is a value as JSON with the plan's names: struct fields in snake_case, empty ones
+// left out, durations as text.
 func snake(v any) any { return snakeValue(reflect.ValueOf(v)) }
 
 func snakeValue(v reflect.Value) any {
@@ -292,7 +291,8 @@ func snakeValue(v reflect.Value) any {
 	return v.Interface()
 }
 
-// snakeName is ShmSize as shm_size, IgnoreEOS as ignore_eos, AskIDs as ask_ids and JQ as jq.
+// snakeName converts ShmSize to shm_size, IgnoreEOS to ignore_eos, AskIDs to ask_ids and
+// JQ to jq.
 func snakeName(name string) string {
 	var b strings.Builder
 	letters := []rune(name)

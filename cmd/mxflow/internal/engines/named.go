@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Level finds a level by its name, or by its kind where that is the only one: of the
-// baseline's protocol first.
+// Level finds a level by its name, or by its kind if that is unique: in the baseline's
+// protocol first.
 func Level(p *plans.Plan, name string) (*plans.Block, error) {
 	protocols := slices.Clone(p.Protocols)
 	if p.Baseline != nil {
@@ -47,7 +47,7 @@ func Level(p *plans.Plan, name string) (*plans.Block, error) {
 	return nil, fmt.Errorf("no protocol has a level %q; there are %s", name, orNone(names))
 }
 
-// Named finds an engine by "kind.name" or its name alone.
+// Named finds an engine by "kind.name" or just its name.
 func Named(p *plans.Plan, name string) (string, error) {
 	var keys, fit []string
 	for _, e := range p.Engines {

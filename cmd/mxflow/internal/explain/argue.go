@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// rule is a rule, argued comparison by comparison.
+// rule is a rule, explained comparison by comparison.
 type rule struct {
 	Name    string `json:"name"`
 	Role    string `json:"role"`
@@ -20,26 +20,26 @@ type rule struct {
 	Expr    string `json:"expr"`
 	Source  string `json:"source"`
 	Verdict string `json:"verdict"`
-	// Decides is false for a criterion that is recorded only.
+	// Decides is false for a criterion that is only recorded.
 	Decides  bool             `json:"decides"`
 	Reasons  []verdict.Reason `json:"reasons,omitempty"`
 	Compared []argument       `json:"comparisons"`
-	// Missing are the inputs that were not there, with why.
+	// Missing are the missing inputs, with the reasons.
 	Missing []verdict.Reason `json:"missing,omitempty"`
-	// Read are the inputs that stand in no comparison.
+	// Read are the inputs outside of comparisons.
 	Read []verdict.Input `json:"read,omitempty"`
 	Open []string        `json:"open,omitempty"`
-	// Ended is why no more launches are made for what is open.
+	// Ended is why no more launches are made for an open rule.
 	Ended verdict.Reason `json:"ended,omitzero"`
 }
 
 // argument is one comparison in facts and numbers.
 type argument struct {
 	Text string `json:"text"`
-	// Negated is set where the rule wants that it does not hold.
+	// Negated is set if the rule requires it not to hold.
 	Negated bool   `json:"negated,omitempty"`
 	Verdict string `json:"verdict,omitempty"`
-	// Claim is what is tested, How by which test.
+	// Claim is what is tested, How the test.
 	Claim verdict.Reason `json:"claim,omitzero"`
 	How   verdict.Reason `json:"how,omitzero"`
 	// Unit is that of Data, and OwnUnit that of the rule's own number: of thresholds and
@@ -48,7 +48,7 @@ type argument struct {
 	OwnUnit string  `json:"own_unit,omitempty"`
 	Data    []datum `json:"data,omitempty"`
 	Looks   []look  `json:"looks,omitempty"`
-	// Said is what stands below the looks: levels, what decided, the interval.
+	// Said is what follows the looks: levels, what decided, the interval.
 	Said []verdict.Reason `json:"said,omitempty"`
 	// Change is what would have changed it, More how many more launches would.
 	Change verdict.Reason `json:"what_would_change_it,omitzero"`
@@ -59,7 +59,7 @@ type argument struct {
 
 // datum is one launch's value.
 type datum struct {
-	// Number is the launch's as the progress had it, and Order counts every start.
+	// Number is the launch's in the progress output, and Order counts every start.
 	Number int     `json:"number"`
 	Order  int     `json:"order"`
 	Round  int     `json:"round"`
@@ -68,13 +68,13 @@ type datum struct {
 	Value  float64 `json:"value"`
 }
 
-// look is one look at the data, and what followed from it.
+// look is one look at the data, and its consequence.
 type look struct {
 	verdict.Look
 	Came verdict.Reason `json:"came"`
 }
 
-// rulesOf argues rules that were decided together.
+// rulesOf explains rules that were decided together.
 func rulesOf(st *store.Store, rules []verdict.Rule, of string) (out []rule) {
 	for i, r := range rules {
 		out = append(out, ruleOf(st, r, of, noMore(rules, i)))
@@ -82,8 +82,8 @@ func rulesOf(st *store.Store, rules []verdict.Rule, of string) (out []rule) {
 	return out
 }
 
-// ruleOf argues a rule. ended is why no more launches are made for what stayed
-// open; no fact where more are.
+// ruleOf explains a rule. ended is why no more launches are made for what is open; no
+// fact if more are.
 func ruleOf(st *store.Store, r verdict.Rule, of string, ended verdict.Reason) rule {
 	out := rule{
 		Name: r.Name, Role: r.Role, Of: of, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
@@ -112,8 +112,8 @@ func ruleOf(st *store.Store, r verdict.Rule, of string, ended verdict.Reason) ru
 	return out
 }
 
-// noMore is why no more launches are made for what a rule left open, of the set of
-// which it is the one at i; no fact where more are.
+// noMore is why no more launches are made for what the rule at i left open; no fact if
+// more are.
 func noMore(rules []verdict.Rule, i int) verdict.Reason {
 	if !rules[i].Decides {
 		return verdict.New(code.RecordedOnly)
@@ -129,7 +129,7 @@ func noMore(rules []verdict.Rule, i int) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// argue argues one comparison.
+// argue explains one comparison.
 func argue(st *store.Store, c verdict.Comparison, ended verdict.Reason) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
 	t := c.Test
@@ -147,7 +147,7 @@ func argue(st *store.Store, c verdict.Comparison, ended verdict.Reason) argument
 	return out
 }
 
-// say adds facts; what is none is left out.
+// say adds facts, skipping zero ones.
 func (a *argument) say(facts ...verdict.Reason) {
 	for _, r := range facts {
 		if !r.IsZero() {
@@ -156,7 +156,7 @@ func (a *argument) say(facts ...verdict.Reason) {
 	}
 }
 
-// exact argues a comparison on the values themselves, or of what each launch counts.
+// exact explains a comparison on the values themselves, or on per-launch counts.
 func (a *argument) exact(c verdict.Comparison) {
 	left, right, op := c.Left, c.Right, c.Op
 	if c.Turned && c.Test.Each != "" {
@@ -194,7 +194,7 @@ func (a *argument) exact(c verdict.Comparison) {
 	a.say(c.Test.Beside...)
 }
 
-// test argues a comparison that launches were tested for.
+// test explains a comparison decided by a test of launches.
 func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) {
 	a.Unit, a.OwnUnit, a.series = t.Unit, ownUnit(t), t.Metric+" "+t.Stat+" "+t.Unit
 	a.Claim, a.How, a.Data = claim(t), how(t), dataOf(st, t)
@@ -296,7 +296,7 @@ func dataOf(st *store.Store, t *verdict.Test) (data []datum) {
 	return data
 }
 
-// came is what followed from the look at i; a test ends with its last one.
+// came is the consequence of the look at i; a test ends with its last one.
 func came(t *verdict.Test, i int, ended verdict.Reason) verdict.Reason {
 	last := i == len(t.Looks)-1
 	switch {
@@ -326,7 +326,7 @@ func level(name string, p float64) verdict.Arg { return verdict.Num(name, p, "le
 
 func chance(name string, p float64) verdict.Arg { return verdict.Num(name, p, "p") }
 
-// levels says at which levels looks decide, and how the budget was shared.
+// levels is the levels of looks, and how the budget was shared.
 func levels(t *verdict.Test) verdict.Reason {
 	if t.Pass == 0 && t.Fail == 0 {
 		return verdict.Reason{}
@@ -342,8 +342,8 @@ func levels(t *verdict.Test) verdict.Reason {
 	return verdict.New(code.Levels, level("pass", t.Pass), level("fail", t.Fail), verdict.List("plan", looks)).From(shares...)
 }
 
-// stopped says why the test ended; of one that stayed open, what follows: ended is why
-// no more launches are made.
+// stopped is why the test ended; for an open one, what follows: ended is why no more
+// launches are made.
 func stopped(t *verdict.Test, ended verdict.Reason) verdict.Reason {
 	if len(t.Looks) == 0 {
 		return verdict.New(code.NoLook, verdict.Int("launches", len(t.Values)), verdict.Int("base", len(t.Base)))
@@ -379,7 +379,7 @@ func interval(t *verdict.Test) verdict.Reason {
 	return verdict.New(code.Estimated, own("estimate", t, *t.Estimate), own("low", t, *t.Low), own("high", t, *t.High))
 }
 
-// ranges argues a comparison of ranges.
+// ranges explains a comparison of ranges.
 func ranges(t *verdict.Test) []verdict.Reason {
 	span := func(name string, values []float64) verdict.Arg {
 		return verdict.Span(name, slices.Min(values), slices.Max(values), t.Unit)
@@ -397,8 +397,8 @@ func ranges(t *verdict.Test) []verdict.Reason {
 	return []verdict.Reason{verdict.New(code.Ranged, has...), verdict.New(code.RangeBetween, so...)}
 }
 
-// change is what would have changed the verdict: other thresholds on the same
-// launches, or another estimate with the same spread.
+// change is what would have changed the verdict: other thresholds on the same launches,
+// or another estimate with the same spread.
 func change(t *verdict.Test) verdict.Reason {
 	if t.Low == nil || t.High == nil {
 		return verdict.Reason{}
@@ -410,7 +410,7 @@ func change(t *verdict.Test) verdict.Reason {
 	if math.Abs(*t.Low-*t.High) <= 1e-6*size {
 		return verdict.Reason{} // nothing varied by more than rounding
 	}
-	// The claim that would just pass and the one that would just fail.
+	// The threshold that would just pass and the one that would just fail.
 	args := []verdict.Arg{own("pass", t, *t.Low), own("fail", t, *t.High)}
 	if !t.More {
 		args = []verdict.Arg{own("pass", t, *t.High), own("fail", t, *t.Low), verdict.Text("less", "less")}
@@ -439,7 +439,8 @@ func ownUnit(t *verdict.Test) string {
 	return t.Unit
 }
 
-// hypothesis argues what became of a claim: first that, then each test of it.
+// hypothesis explains the outcome of a hypothesis: first the outcome, then each test of
+// it.
 func hypothesis(h *ledger.Hypothesis) (said []verdict.Reason) {
 	came := []verdict.Arg{verdict.Text("expect", h.Expect), verdict.Text("outcome", h.Outcome)}
 	if h.PostHoc {

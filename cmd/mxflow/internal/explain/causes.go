@@ -13,11 +13,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// mostCauses bounds a chain of causes.
+// mostCauses limits a chain of causes.
 const mostCauses = 20
 
-// causesOf leads from a decision that its own evidence did not make to what did:
-// the nodes it rests on that did not pass, as they stood then.
+// causesOf leads from a decision not made by its own evidence to what made it: the nodes
+// it rests on that did not pass, as of then.
 func causesOf(st *store.Store, d store.Decided) (causes []verdict.Reason) {
 	seen := map[string]bool{d.Node: true}
 	var add func(d store.Decided)
@@ -41,7 +41,7 @@ func causesOf(st *store.Store, d store.Decided) (causes []verdict.Reason) {
 	return causes
 }
 
-// restsOn are the nodes that a decision of that kind rests on directly.
+// restsOn are the nodes that a decision of that kind directly rests on.
 func restsOn(d store.Decided) (nodes []string) {
 	switch runtime.Kind(d.Kind) {
 	case runtime.KindGate, runtime.KindPhase:
@@ -65,7 +65,7 @@ func restsOn(d store.Decided) (nodes []string) {
 	return nodes
 }
 
-// asOf is the newest decision about a node that stands before a record.
+// asOf is the newest decision about a node before a record.
 func asOf(st *store.Store, node string, record int) (found store.Decided, ok bool) {
 	for _, d := range st.History(node) {
 		if d.Record < record {
@@ -75,7 +75,7 @@ func asOf(st *store.Store, node string, record int) (found store.Decided, ok boo
 	return found, ok
 }
 
-// reasonsOf are why a node came out as it did: of its first level that did not
+// reasonsOf are why a node came out as it did: those of its first level that did not
 // pass, else its own.
 func reasonsOf(d *ledger.Decision) []verdict.Reason {
 	for _, l := range d.Levels {
@@ -86,7 +86,7 @@ func reasonsOf(d *ledger.Decision) []verdict.Reason {
 	return d.Reasons
 }
 
-// lockCauses lead from a lock to why its root came out as it did.
+// lockCauses lead from a lock to the reasons for its root's outcome.
 func lockCauses(st *store.Store, cause verdict.Reason) []verdict.Reason {
 	d, _, known := st.Latest(cause.Subject)
 	if cause.Code != code.Outcome || len(cause.Causes) > 0 || !known || d.Verdict != cause.Verdict {
@@ -100,14 +100,14 @@ func lockCauses(st *store.Store, cause verdict.Reason) []verdict.Reason {
 	return append(causes, causesOf(st, history[len(history)-1])...)
 }
 
-// marksOf are what people said of a decision: that it was withdrawn, and waivers.
+// marksOf are people's acts on a decision: that it was withdrawn, and waivers.
 func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
 	if r := d.Retraction; r != nil {
 		was := r.Was()
 		was.Code = code.WasWithdrawn
 		marks = append(marks, was.From(r.Of(d.Node)))
 	}
-	decidedBy := map[int]int{} // by attempt: what only got another hypothesis is one decision
+	decidedBy := map[int]int{} // by attempt: one that only got another hypothesis is the same decision
 	for _, other := range st.History(d.Node) {
 		decidedBy[other.Attempt] = other.DecidedBy()
 		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && decidedBy[r.Attempt] == d.DecidedBy() {
@@ -127,7 +127,7 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.R
 	return marks
 }
 
-// unmarked are the reasons of a decision that its marks do not say.
+// unmarked are the reasons of a decision that its marks do not contain.
 func unmarked(d *ledger.Decision) []verdict.Reason {
 	r := d.Retraction
 	if r == nil {

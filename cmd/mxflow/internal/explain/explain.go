@@ -1,7 +1,7 @@
 // Package explain explains recorded decisions, to people and to programs. It shows what
-// the decision and its launches carry, in the order in which an engineer would argue:
-// claim, data, test, what decided, what would have changed it. It knows the ledger and
-// derives nothing that was decided.
+// the decision and its launches contain, in the order of an engineer's argument: claim,
+// data, test, what decided, what would have changed it. It knows the ledger and derives
+// nothing that was decided.
 package explain
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Explanation is a decision with everything that argues it.
+// Explanation is a decision with everything that explains it.
 type Explanation struct {
 	Node string `json:"node"`
-	// Alternative is the one that was asked for, of a feature that chooses.
+	// Alternative is the requested one, for a feature that chooses.
 	Alternative string `json:"alternative,omitempty"`
-	// Decision is nil where the node was never decided.
+	// Decision is nil if the node was never decided.
 	Decision *store.Decided `json:"decision,omitempty"`
-	// Locked is why the newest run could not decide it; what was decided before
-	// no longer stands then.
+	// Locked is why the newest run could not decide it; then an earlier decision no
+	// longer stands.
 	Locked verdict.Reason `json:"locked,omitzero"`
 	// Attempts are all decisions about the node, oldest first.
 	Attempts []attempt `json:"attempts,omitempty"`
@@ -38,8 +38,7 @@ type Explanation struct {
 	// Sessions are the orders in which launches were started.
 	Sessions []sessionOrder `json:"orders,omitempty"`
 	Rules    []rule         `json:"rules,omitempty"`
-	// Causes lead from what was decided to the root, where it was not decided by
-	// its own evidence.
+	// Causes lead from the decision to the root, if it was not made by its own evidence.
 	Causes []verdict.Reason `json:"causes,omitempty"`
 	Marks  []verdict.Reason `json:"marks,omitempty"`
 	// Moved are the metrics of workloads that the candidate demonstrably changed.
@@ -47,7 +46,7 @@ type Explanation struct {
 	Notes []verdict.Reason `json:"notes,omitempty"`
 }
 
-// attempt is one decision about a node in a line.
+// attempt is one decision about a node on a line.
 type attempt struct {
 	Attempt int            `json:"attempt"`
 	Verdict string         `json:"verdict"`
@@ -55,12 +54,12 @@ type attempt struct {
 	Session string         `json:"session,omitempty"`
 	Run     string         `json:"run"`
 	Time    time.Time      `json:"time"`
-	// Explained is set for the one that is explained.
+	// Explained is set for the explained one.
 	Explained bool `json:"explained,omitempty"`
 }
 
-// Of gathers what there is to say about a node; attempt 0 is the newest. Of a feature
-// that chooses, an alternative that is named is argued alone.
+// Of collects the explanation of a node; attempt 0 is the newest. For a feature that
+// chooses, a named alternative is explained alone.
 func Of(st *store.Store, node, alternative string, number int) (*Explanation, error) {
 	e := &Explanation{Node: node, Alternative: alternative}
 	history := st.History(node)
@@ -90,13 +89,13 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	d := history[at]
 	e.Decision = &d
 	if d.Retraction == nil {
-		// A decision that was withdrawn reads no launch.
+		// A withdrawn decision reads no launch.
 		e.Sessions, e.Notes = ordersOf(st, d)
 	}
 	e.Engines = EnginesOf(st, d.Decision)
 	e.Moved = Moved(st, d.Decision)
 	// The rules of a feature that chooses are those of one alternative, which are
-	// argued with the others.
+	// explained with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
 	if !ofAlternative && alternative == "" {
 		e.Rules = rulesOf(st, d.Rules, "")
@@ -117,8 +116,8 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	return e, nil
 }
 
-// Moved are the metrics that a feature demonstrably changed, by the launches that it was
-// decided from.
+// Moved are the metrics that a feature demonstrably changed, by the launches that decided
+// it.
 func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	i := slices.IndexFunc(d.Evidence, func(ev ledger.Evidence) bool { return ev.Feature == d.Feature })
 	if d.Kind != ledger.KindFeature || d.Retraction != nil || d.Statistics == nil || i < 0 {
@@ -126,7 +125,7 @@ func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	}
 	ev, err := decide.Assemble(d.Evidence[i:i+1], st.LaunchByID)
 	if err != nil {
-		return nil // of launches that are gone nothing is known
+		return nil // nothing is known of missing launches
 	}
 	return gates.Moved(d.Feature, ev.Features[d.Feature], decide.RecordedSettings(d.Statistics))
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// sessionOrder is how the launches of one session were started.
+// sessionOrder is the order in which a session's launches were started.
 type sessionOrder struct {
 	Session string `json:"session"`
-	// Order has a letter for each launch, a group for each round: "AB BA"; where rounds
-	// stood side by side, one such for each place: "gpu 0: AB BA, gpu 1: BA AB".
+	// Order has a letter per launch, a group per round: "AB BA"; if rounds ran side by
+	// side, one such per place: "gpu 0: AB BA, gpu 1: BA AB".
 	Order string `json:"order"`
 	// Arms are the letters' variants: "A baseline".
 	Arms     []string     `json:"arms"`
@@ -24,22 +24,22 @@ type sessionOrder struct {
 
 // sessionRow is one launch in the order of a session.
 type sessionRow struct {
-	// Number is the launch's as the progress had it, and Order counts every start.
+	// Number is the launch's in the progress output, and Order counts every start.
 	Number  int    `json:"number"`
 	Order   int    `json:"order"`
 	Round   int    `json:"round"`
 	Arm     string `json:"arm"`
 	Launch  string `json:"launch"`
 	Started string `json:"started"`
-	// Aside says why the launch counts for nothing; no fact where it counts.
+	// Aside is why the launch does not count; no fact if it does.
 	Aside verdict.Reason `json:"aside,omitzero"`
 }
 
 // letters name the arms of a session.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// ordersOf are the sessions that a decision's launches belong to, with every
-// launch that was recorded before it, and what is odd about them.
+// ordersOf are the sessions of a decision's launches, with every launch recorded before
+// it, and their anomalies.
 func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []verdict.Reason) {
 	used := map[string]bool{}
 	var sessions []string
@@ -62,8 +62,7 @@ func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []
 	return orders, notes
 }
 
-// before are the launches of a session that stand before a record, in the order
-// in which they were started.
+// before are the launches of a session before a record, in starting order.
 func before(st *store.Store, record int, session string) (launches []*ledger.Launch) {
 	for i, r := range st.Records() {
 		if i >= record {
@@ -90,7 +89,7 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 			out.Arms = append(out.Arms, letter[l.Variant]+" "+l.Variant)
 		}
 		row := sessionRow{numbers[l.ID], l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format(time.TimeOnly), asideOf(l)}
-		counts := row.Aside.IsZero() // else another stands in its place
+		counts := row.Aside.IsZero() // else another replaces it
 		if counts && !used[l.ID] {
 			row.Aside = verdict.New(code.NotRead)
 		}
@@ -120,7 +119,7 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 	return out
 }
 
-// asideOf is why what a launch measured does not count.
+// asideOf is why a launch's measurement does not count.
 func asideOf(l *ledger.Launch) verdict.Reason {
 	switch {
 	case !l.OK:
@@ -131,9 +130,9 @@ func asideOf(l *ledger.Launch) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// clockNotes say where the clock went back between two launches: what is decided
-// goes by the order of the starts, and durations by a clock that does not. Launches
-// side by side start at once, in whichever order: only those on one place tell.
+// clockNotes report where the clock went back between two launches: decisions use the
+// order of the starts, and durations a monotonic clock. Launches side by side start at
+// once, in any order: only those on one place tell.
 func clockNotes(launches []*ledger.Launch) (notes []verdict.Reason) {
 	before := map[string]*ledger.Launch{}
 	for _, next := range launches {

@@ -16,47 +16,45 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// page is where an explanation is printed, and what it has said so far. Rules of a gate
-// mostly read the same launches: they are printed once, and referred to where they are
-// read again.
+// page is where an explanation is printed, and what it has printed so far. Rules of a
+// gate mostly read the same launches: they are printed once, and then referred to.
 type page struct {
 	io.Writer
-	// width is how wide sentences may be, and fits tables: 0 for as wide as they are.
+	// width limits sentences, and fits tables: 0 is unlimited.
 	width, fits int
 	tables      []printed
 	said        []said
 	told        tell.Page
 }
 
-// said is what an explanation says once, and where it stands.
+// said is what an explanation prints once, and where.
 type said struct {
 	fact verdict.Reason
 	at   place
 }
 
-// once are the facts that are said once, with what they are about where that is called
-// to mind where they would stand again.
+// once are the facts printed once, with the reminder used where they would be repeated.
 var once = map[code.Code]string{
 	code.Replicates: "", code.Flatters: "", code.Levels: "Levels and looks",
 	code.Ranks: "", code.RanksLacking: "", code.TiedRounded: "", code.TiedFloored: "", code.Floored: "",
 }
 
-// place is where an explanation argues something: the number and name of the rule,
-// and the comparison.
+// place is a position in an explanation: the number and name of the rule, and the
+// comparison.
 type place struct {
 	number     int
 	rule, text string
 }
 
-// printed is a table of launches and where it stands.
+// printed is a table of launches and its position.
 type printed struct {
 	at     place
 	series string
 	data   []datum
 }
 
-// Print writes an explanation as text, sentences in lines of at most width, and tables
-// of at most fits, where that is not 0.
+// Print writes an explanation as text, sentences in lines of at most width, and tables of
+// at most fits, if not 0.
 func (e *Explanation) Print(w io.Writer, width, fits int) {
 	p := &page{Writer: w, width: width, fits: fits}
 	if !e.Locked.IsZero() {
@@ -77,21 +75,21 @@ func (e *Explanation) Print(w io.Writer, width, fits int) {
 
 func (p *page) linef(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
-// entry prints a text behind its name, its later lines below its first.
+// entry prints a text after its name, with later lines below its first.
 func (p *page) entry(name, format string, args ...any) {
 	const indent = 12
 	text := table.Wrap(fmt.Sprintf(format, args...), p.width-indent)
 	p.linef("  %-*s%s", indent-len("  "), name, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)))
 }
 
-// paragraphs prints texts between words, their later lines a little further in.
+// paragraphs prints texts, with later lines indented further.
 func (p *page) paragraphs(indent string, texts ...string) {
 	for _, t := range texts {
 		table.Paragraph(p, indent, t, p.width)
 	}
 }
 
-// head prints what stands above the rules.
+// head prints what precedes the rules.
 func (p *page) head(e *Explanation) {
 	d := e.Decision
 	accepted := ""
@@ -142,8 +140,8 @@ func (p *page) head(e *Explanation) {
 	}
 }
 
-// launchRange is how many launches an arm the tests may take: what the benchmark
-// makes at most, where the decision records it.
+// launchRange is how many launches per arm the tests may use: the benchmark's maximum, if
+// the decision records it.
 func launchRange(d *ledger.Decision) string {
 	most := 0
 	for _, ev := range d.Evidence {
@@ -176,13 +174,13 @@ func (p *page) order(s sessionOrder) {
 	}
 }
 
-// firstLine is where a reason is cut for one line: engines break with whole logs.
+// firstLine cuts a reason to one line: engine failures contain whole logs.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
 }
 
-// spans writes ascending numbers briefly: "3, 4, 7 and 12 to 16".
+// spans formats ascending numbers briefly: "3, 4, 7 and 12 to 16".
 func spans(numbers []int) string {
 	var words []string
 	for i, j := 0, 0; i < len(numbers); i = j {
@@ -282,7 +280,7 @@ func (p *page) argument(here place, a argument) {
 	}
 }
 
-// from is where what was said stands, as it is called further below.
+// from names a place as referred to from another.
 func (at place) from(here place) string {
 	if at.number == here.number {
 		return "as for " + at.text + " above"
@@ -290,7 +288,7 @@ func (at place) from(here place) string {
 	return fmt.Sprintf("as in rule %d above (%s)", at.number, at.rule)
 }
 
-// data prints the launches of an argument, or where they stand already.
+// data prints the launches of an argument, or refers to where they are.
 func (p *page) data(here place, a argument) {
 	var arms []string
 	for _, d := range a.Data {
@@ -331,7 +329,7 @@ func (p *page) looks(a argument) {
 		}
 		row := []string{fmt.Sprint(l.N), estimate, "–", "–", "–", "–", "–", came}
 		if l.DF > 0 {
-			// Of launches that tie, T may be of any size.
+			// If launches tie, T may have any size.
 			row = []string{fmt.Sprint(l.N), estimate, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail), came}
 		}
 		rows = append(rows, row)
@@ -349,8 +347,8 @@ func (p *page) table(head []string, rows [][]string) {
 	}
 }
 
-// beside prints what stands beside the rules: alternatives, the hypothesis,
-// how the stack compares with its parts, earlier attempts, and notes.
+// beside prints what accompanies the rules: alternatives, the hypothesis, how the stack
+// compares with its parts, earlier attempts, and notes.
 func (p *page) beside(e *Explanation) {
 	d := e.Decision
 	for i, alt := range d.Alternatives {
@@ -383,8 +381,8 @@ func (p *page) beside(e *Explanation) {
 		for _, r := range said[1:] {
 			p.paragraphs("  ", tell.Sentence(r))
 		}
-		// What was measured has a plain interval of 95%, which would stand beside that of
-		// the test and say something else.
+		// What was measured has a plain 95% interval, which would contradict the test's
+		// bounds beside it.
 		if len(said) == 1 && !h.Measured.IsZero() {
 			p.paragraphs("  ", "Measured: "+tell.Line(h.Measured))
 		}
@@ -393,7 +391,7 @@ func (p *page) beside(e *Explanation) {
 		if i == 0 {
 			p.linef("\nThe stack against the product of its parts:")
 		}
-		// It begins with a feature's name, which keeps its small letter.
+		// It starts with a feature's name, which is not capitalized.
 		p.paragraphs("  ", fmt.Sprintf("%s. Measured: %s; product: %s.", tell.Line(f.Reason()), tell.Percent(f.Stack, 1), tell.Percent(f.Product, 1)))
 	}
 	if len(e.Attempts) > 1 {
@@ -408,7 +406,7 @@ func (p *page) beside(e *Explanation) {
 	}
 }
 
-// moved prints what changed beyond doubt.
+// moved prints what demonstrably changed.
 func (p *page) moved(all []gates.Movement) {
 	if len(all) > 0 {
 		t := report.Movements(all)

@@ -1,5 +1,5 @@
-// Package files reads files that people name and writes those that they ask for: bounded,
-// whole or not at all, and never over somebody else's file. It knows no format.
+// Package files reads files that people name and writes those that they request: bounded,
+// completely or not at all, and never over somebody else's file. It knows no format.
 package files
 
 import (
@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// ReadBounded reads a little more than a plan may have, which is then refused,
-// and no more: the path may name something without an end.
+// ReadBounded reads slightly more than a plan may have, which is then rejected, and no
+// more: the path may name something endless.
 func ReadBounded(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -23,8 +23,8 @@ func ReadBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, 2<<20))
 }
 
-// ReadResult reads a result file that a person names, of at most so many bytes and one
-// more: opening a pipe may wait for ever, and reading one may never end.
+// ReadResult reads a result file that a person names, up to a limit plus one byte:
+// opening a pipe may block forever, and reading one may never end.
 func ReadResult(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -43,8 +43,8 @@ func ReadResult(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, most+1))
 }
 
-// Create writes a file that must not exist yet, so that nothing is overwritten
-// whatever else happens meanwhile.
+// Create writes a file that must not exist yet, so nothing is ever overwritten, whatever
+// happens concurrently.
 func Create(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -54,8 +54,8 @@ func Create(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// WriteOnce writes the file that a flag names; one that is there already and holds
-// something else is left alone.
+// WriteOnce writes the file that a flag names; an existing one with other contents is
+// left alone.
 func WriteOnce(flag, path string, text []byte) error {
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
 		return nil
@@ -67,7 +67,7 @@ func WriteOnce(flag, path string, text []byte) error {
 	return err
 }
 
-// Replace writes a file whole or not at all.
+// Replace writes a file completely or not at all.
 func Replace(path string, content []byte) error {
 	out, err := Open(path)
 	if err != nil {
@@ -76,21 +76,21 @@ func Replace(path string, content []byte) error {
 	return out.Write(content)
 }
 
-// Out is a file that is opened before something long begins and written
-// after it: whole or not at all, and an older one stays until then.
+// Out is a file that is opened before something long starts and written after it:
+// completely or not at all, and an older one stays until then.
 type Out struct {
-	// path is where it belongs, with mode; file is what is written to: a file beside it
-	// that takes its name, or it itself where it is no regular one, such as /dev/stdout.
+	// path is the destination, with mode; file is what is written to: a temporary file
+	// beside it, or the file itself if it is not regular, such as /dev/stdout.
 	path   string
 	mode   fs.FileMode
 	file   *os.File
 	beside bool
 }
 
-// Open sees that path can be written and does not change it yet.
+// Open checks that path can be written and does not change it yet.
 func Open(path string) (*Out, error) {
 	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		path = whole // a link stays one
+		path = whole // a link stays a link
 	}
 	o := &Out{path: path, mode: 0o644, beside: true}
 	switch info, err := os.Stat(path); {
@@ -98,7 +98,7 @@ func Open(path string) (*Out, error) {
 	case err != nil:
 		return nil, err
 	default:
-		// What may not be written is not replaced either.
+		// A file without write permission is not replaced either.
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
@@ -116,8 +116,7 @@ func Open(path string) (*Out, error) {
 	return o, err
 }
 
-// Write puts the content in its place. It is called once, and Close after it does
-// nothing.
+// Write writes the content. It is called once, and Close after it does nothing.
 func (o *Out) Write(content []byte) error {
 	f := o.file
 	o.file = nil
@@ -134,7 +133,7 @@ func (o *Out) Write(content []byte) error {
 	return err
 }
 
-// Close gives up what was not written. Of a nil Out it does nothing.
+// Close discards what was not written. On a nil Out it does nothing.
 func (o *Out) Close() {
 	if o == nil || o.file == nil {
 		return

@@ -20,14 +20,14 @@ type jsonNode struct {
 	ID    string `json:"id"`
 	Kind  string `json:"kind"`
 	Phase string `json:"phase,omitempty"`
-	// State is its verdict or "locked"; empty where it has none.
+	// State is its verdict or "locked"; empty if it has none.
 	State string     `json:"state,omitempty"`
 	Needs []jsonEdge `json:"needs"`
 }
 
 var modeNames = map[runtime.Mode]string{runtime.Passed: "passed", runtime.Decided: "decided", runtime.Ended: "ended", runtime.Settled: "settled"}
 
-// JSON is the graph with every edge. states are how nodes stand, by ID.
+// JSON is the graph with every edge. states are the nodes' states, by ID.
 func JSON(g *runtime.Graph, states map[string]string) map[string]any {
 	nodes := []jsonNode{}
 	for _, n := range g.Nodes {
@@ -40,7 +40,7 @@ func JSON(g *runtime.Graph, states map[string]string) map[string]any {
 	return map[string]any{"nodes": nodes}
 }
 
-// unique drops edges that stand twice.
+// unique drops duplicate edges.
 func unique(needs []runtime.Need) []runtime.Need {
 	seen := map[runtime.Need]bool{}
 	var out []runtime.Need
@@ -53,13 +53,13 @@ func unique(needs []runtime.Need) []runtime.Need {
 	return out
 }
 
-// dialect is how a language of graphs writes one: what stands around phases, nodes and
-// edges. A node is its number and its ID; an edge has both of each end.
+// dialect is the syntax of a graph language: what surrounds phases, nodes and edges. A
+// node is its number and its ID; an edge has both for each end.
 type dialect struct {
 	begin, end      string
 	phase, phaseEnd string
-	// state is what an ID has behind it in a node, and coloured what gives a node its
-	// colour, a line each.
+	// state is what follows an ID in a node, and coloured what gives a node its colour,
+	// one line each.
 	state, coloured      string
 	node, gate           string
 	needsPass, needsLess string
@@ -91,7 +91,7 @@ func Write(w io.Writer, g *runtime.Graph, language, direction string, states map
 	return nil
 }
 
-// write writes a graph, a phase at a time, those nodes first that have none.
+// write writes a graph, phase by phase, starting with the nodes outside of phases.
 func (d dialect) write(w io.Writer, g *runtime.Graph, direction string, states map[string]string) {
 	fmt.Fprintf(w, d.begin, direction)
 	index, nodes := map[string]int{}, map[string][]*runtime.Node{}
@@ -141,13 +141,13 @@ func (d dialect) write(w io.Writer, g *runtime.Graph, direction string, states m
 	fmt.Fprint(w, d.end)
 }
 
-// stateColours are pale, so that black text can be read on them in both themes.
+// stateColours are pale, so black text is readable in both themes.
 var stateColours = map[string]string{
 	"pass": "#b7e4c7", "fail": "#f4b6b6", "invalid": "#e0c3fc", "error": "#f4b6b6", "inconclusive": "#ffe8a3", "locked": "#d9d9d9",
 	"fail, waived": "#bde0fe", "inconclusive, waived": "#bde0fe", "invalid, waived": "#bde0fe",
 }
 
-// Text prints a line for each node: how it stands and what it waits for.
+// Text prints a line per node: its state and what it waits for.
 func Text(on table.Screen, g *runtime.Graph, states map[string]string) {
 	var rows [][]string
 	for _, n := range g.Nodes {

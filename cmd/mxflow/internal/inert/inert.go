@@ -1,6 +1,6 @@
-// Package inert keeps somebody else's text (an engine's, a plan's, a file's) from
-// controlling the terminal that it is printed on. It is the last place to do so, for
-// text that was not cleaned at its source.
+// Package inert keeps foreign text (an engine's, a plan's, a file's) from controlling the
+// terminal that it is printed on. It is the last place to do so, for text that was not
+// cleaned at its source.
 package inert
 
 import (
@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// harmless is what moves nothing but to the next line or column: control characters,
-// and marks that turn the direction of a line, are not.
+// harmless reports whether a rune is visible or only moves to the next line or column:
+// control characters and bidirectional marks are not.
 func harmless(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) }
 
 // Text is text with U+FFFD in place of each character that is not harmless.
@@ -27,7 +27,7 @@ func Text(text string) string {
 	}, text)
 }
 
-// JSON escapes such characters in the strings of a document, which says the same then.
+// JSON escapes such characters in the strings of a document, which keeps its meaning.
 func JSON(document []byte) []byte {
 	if plain(document) {
 		return document
@@ -47,15 +47,15 @@ func JSON(document []byte) []byte {
 	return out
 }
 
-// Writer writes text so, each piece by itself. A line may end as on other systems.
+// Writer writes text that way, each piece by itself. CRLF line ends are allowed.
 type Writer struct {
 	To io.Writer
-	// Colours lets through those that mxflow itself prints in.
+	// Colours lets mxflow's own colours through.
 	Colours bool
 }
 
-// colour is bold, dim, underlined, red to cyan or grey, and the end of it: no text is
-// hidden by these.
+// colour is bold, dim, underlined, red to cyan or grey, and their end: these hide no
+// text.
 var colour = regexp.MustCompile(`^\x1b\[((0|[124]|3[1-6]|90)(;(0|[124]|3[1-6]|90))*)?m`)
 
 func (w Writer) Write(p []byte) (int, error) {
@@ -88,7 +88,7 @@ func (w Writer) cleaned(p []byte) []byte {
 	return out
 }
 
-// plain is text of ASCII that is harmless, which nearly all is.
+// plain reports whether text is harmless ASCII, which nearly all is.
 func plain(p []byte) bool {
 	for _, c := range p {
 		if c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {

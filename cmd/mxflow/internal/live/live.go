@@ -28,26 +28,26 @@ import (
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
-// look is how often an open page is brought up to date, and how often a page is made anew
-// at most.
+// look is how often an open page is updated, and the minimum time between rebuilds of a
+// page.
 const look = time.Second
 
-// mostStreams is how many open pages are kept up to date.
+// mostStreams limits the open pages that are updated.
 const mostStreams = 16
 
 // Onlooker shows one state directory. It only reads.
 type Onlooker struct {
 	dir, host, token string
-	// vars are what the plan is compiled with, beside what it was applied with.
+	// vars are the plan's inputs besides those it was applied with.
 	vars    []load.Given
 	streams chan struct{}
 
 	mu sync.Mutex
-	// text is the page of a revision of the ledger, made at a time.
+	// text is the page for a revision of the ledger, made at a time.
 	text     []byte
 	revision string
 	made     time.Time
-	// took is what launches took until then, by node and variant.
+	// took is how long launches took until then, by node and variant.
 	took map[string]took
 }
 
@@ -56,16 +56,16 @@ type took struct {
 	seconds  float64
 }
 
-// New shows a state directory at an address. vars are what its plan is compiled with, beside
-// what it was applied with.
+// New shows a state directory at an address. vars are the plan's inputs besides those it
+// was applied with.
 func New(dir, host string, vars []load.Given) *Onlooker {
 	return &Onlooker{dir: dir, host: host, vars: vars, token: rand.Text(), streams: make(chan struct{}, mostStreams)}
 }
 
-// URL is where a person looks.
+// URL is the address for a person's browser.
 func (s *Onlooker) URL() string { return "http://" + s.host + "/" + s.token + "/" }
 
-// Serve answers until ctx ends, which is no error.
+// Serve answers until ctx ends, which is not an error.
 func (s *Onlooker) Serve(ctx context.Context, listener net.Listener) error {
 	web := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stop := context.AfterFunc(ctx, func() { _ = web.Close() })
@@ -76,8 +76,8 @@ func (s *Onlooker) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// ServeHTTP answers who names this host and knows the token. A page of another site that
-// had its own name point here (DNS rebinding) names another host.
+// ServeHTTP answers requests that name this host and have the token. Another site's page
+// whose name was pointed here (DNS rebinding) names another host.
 func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, what, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	_, port, _ := net.SplitHostPort(s.host)
@@ -116,8 +116,8 @@ func (s *Onlooker) page(w http.ResponseWriter) {
 	_, _ = w.Write(text)
 }
 
-// revisionNow tells one state of the ledger, and of the looks at a session, from another
-// without reading the ledger.
+// revisionNow identifies the state of the ledger, and of the looks at a session, without
+// reading the ledger.
 func (s *Onlooker) revisionNow() string {
 	info, err := os.Stat(store.LedgerPath(s.dir))
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Onlooker) revisionNow() string {
 	return revision
 }
 
-// current is the page as the ledger has it now, made at most once a second however many
-// ask for it.
+// current is the page of the ledger as it is now, rebuilt at most once a second however
+// many ask for it.
 func (s *Onlooker) current() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,22 +163,22 @@ func (s *Onlooker) current() ([]byte, error) {
 	return s.text, nil
 }
 
-// shown is what an open page is told.
+// shown is what an open page receives.
 type shown struct {
 	Revision string `json:"revision"`
-	// Line is what goes on now, empty where nothing does; Log the last line of an engine
-	// that starts.
+	// Line is the current activity, empty if there is none; Log the last line of a
+	// starting engine.
 	Line string `json:"line"`
 	Log  string `json:"log,omitempty"`
 	Made int    `json:"made"`
 	Left int    `json:"left"`
-	// Gone is how long the launch in hand goes on, Takes what launches of its variant took
-	// on average; 0 where none was made.
+	// Gone is how long the current launch has run, Takes the average of its variant's
+	// launches; 0 if none was made.
 	Gone  int `json:"gone,omitempty"`
 	Takes int `json:"takes,omitempty"`
 }
 
-// events tells an open page what goes on, whenever that changes.
+// events sends an open page the current activity, whenever it changes.
 func (s *Onlooker) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.streams <- struct{}{}:
@@ -213,7 +213,7 @@ func (s *Onlooker) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// now is how the run stands. A page that is older than the ledger is due anew.
+// now is the state of the run. A page older than the ledger is due for a rebuild.
 func (s *Onlooker) now() shown {
 	state := shown{Revision: s.revisionNow()}
 	at, underWay := progress.AtWork(s.dir)
@@ -240,8 +240,8 @@ func (s *Onlooker) now() shown {
 	return state
 }
 
-// Page writes the page for a browser, with the phases drawn as the newest run's plan
-// has them where that can be compiled yet.
+// Page writes the page for a browser, with the phases as in the newest run's plan if that
+// still compiles.
 func Page(w io.Writer, st *store.Store, vars []load.Given) error {
 	m, err := model(st, vars)
 	if err != nil {
@@ -250,7 +250,7 @@ func Page(w io.Writer, st *store.Store, vars []load.Given) error {
 	return page.Write(w, m)
 }
 
-// Check sees that the plan can be compiled with vars.
+// Check checks that the plan compiles with vars.
 func Check(st *store.Store, vars []load.Given) error {
 	_, err := edgesOf(st, vars)
 	return err
@@ -265,8 +265,8 @@ func model(st *store.Store, vars []load.Given) (*page.Model, error) {
 	return page.Of(st, edges, at.Looks)
 }
 
-// edgesOf are those of the phases of the newest run's plan, compiled with what it was
-// given then and with vars. Without vars there are none where it cannot be compiled any more.
+// edgesOf are those of the phases in the newest run's plan, compiled with its recorded
+// inputs and with vars. Without vars there are none if it no longer compiles.
 func edgesOf(st *store.Store, vars []load.Given) (edges []page.Edge, err error) {
 	runs := st.Runs()
 	if len(runs) == 0 {

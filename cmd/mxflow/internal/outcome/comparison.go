@@ -10,7 +10,7 @@ import (
 )
 
 // Comparison prints the table of a decision that compares engines or cells of a matrix;
-// nothing where it has none.
+// nothing if it has none.
 func Comparison(on table.Screen, d *ledger.Decision) {
 	if len(d.Rows) == 0 {
 		return

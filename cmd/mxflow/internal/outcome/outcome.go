@@ -38,15 +38,15 @@ const (
 	brief
 )
 
-// rungs are how much is shown, from most to least: the first that fits is taken. Of each
-// verdict so many rows are shown; 0 is all.
+// rungs are the levels of detail, from most to least: the first that fits is used. rows
+// limits the rows per verdict; 0 is all.
 var rungs = []struct {
 	detail
 	rows int
 }{{everything, 0}, {reasons, 0}, {decisive, 0}, {brief, 0}, {brief, 8}, {brief, 4}, {brief, 3}, {brief, 2}, {brief, 1}}
 
-// Print shows a run within as many lines as a screen has. The commands that it names are
-// for the plan as it was named, which may be empty.
+// Print prints a run within the lines of a screen. Its commands name the plan as the user
+// did, which may be empty.
 func Print(to table.Screen, res *apply.Result, took, plan string) {
 	v := view{res: res, took: took, plan: plan}
 	for i, r := range rungs {
@@ -95,13 +95,13 @@ func (v *view) print() {
 	v.next()
 }
 
-// row is one line of the table, with the node that it is of.
+// row is one line of the table, with its node.
 type row struct {
 	runtime.Row
 	word, name, why string
 }
 
-// rows are grouped by verdict, what was accepted first.
+// rows are grouped by verdict, accepted ones first.
 func (v *view) rows() (cells [][]string) {
 	var shown []row
 	for _, r := range v.res.Summary.Rows {
@@ -133,8 +133,8 @@ func (v *view) rows() (cells [][]string) {
 	return cells
 }
 
-// shows reports whether a node has a row: measurements below a feature show up in its
-// reasons, and of much only what did not pass is shown beside features.
+// shows reports whether a node has a row: measurements below a feature appear in its
+// reasons, and of many nodes only those that did not pass are shown beside features.
 func (v *view) shows(r runtime.Row) bool {
 	n := r.Node
 	switch {
@@ -162,7 +162,7 @@ func place(word string) int {
 	return slices.Index(order, word)
 }
 
-// word is what became of a node.
+// word is the outcome of a node.
 func word(r runtime.Row) string {
 	switch d := r.Decision; {
 	case d != nil:
@@ -183,7 +183,7 @@ func word(r runtime.Row) string {
 	return "not run"
 }
 
-// Locked is what became of a node that has no outcome.
+// Locked is the state of a node without an outcome.
 func Locked(why verdict.Reason) string {
 	if why.Code == code.NotTargeted {
 		return "not run"
@@ -210,7 +210,7 @@ func label(n *runtime.Node) string {
 	return n.ID
 }
 
-// why is what stands beside a node.
+// why is the explanation beside a node.
 func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 	d := r.Decision
 	switch {
@@ -248,11 +248,11 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 	return lines
 }
 
-// briefly is how long a reason is where little room is.
+// briefly is the length of a reason if there is little room.
 const briefly = 96
 
-// decidedBy is a decision with the one rule that says most of it: of one that passed the
-// first that was tested, else the first that came out as it did.
+// decidedBy is a decision with its most telling rule: for one that passed the first that
+// was tested, else the first with the decision's verdict.
 func decidedBy(d *ledger.Decision) *ledger.Decision {
 	of := -1
 	for i, r := range d.Rules {
@@ -280,7 +280,7 @@ func decidedBy(d *ledger.Decision) *ledger.Decision {
 	return &one
 }
 
-// whyHere leaves out of a confirmed feature what the row of the first engine says.
+// whyHere leaves out of a confirmed feature what the first engine's row shows.
 func whyHere(d *ledger.Decision) []verdict.Reason {
 	if len(d.Confirmations) == 0 {
 		return Why(d)
@@ -292,7 +292,7 @@ func whyHere(d *ledger.Decision) []verdict.Reason {
 	return append(reasons, verdict.New(code.FirstAbove))
 }
 
-// keptOf says which launches of a feature that was not decided are on record.
+// keptOf reports which launches of an undecided feature are on record.
 func keptOf(left []runtime.Planned, n *runtime.Node) string {
 	for _, p := range left {
 		if n.Kind == runtime.KindFeature && p.Node.ID == runtime.BenchmarkID(n.Feature) {
@@ -306,7 +306,7 @@ func keptOf(left []runtime.Planned, n *runtime.Node) string {
 	return ""
 }
 
-// launchesOf are the launches that the decisions of a run rest on, each once.
+// launchesOf are the launches that a run's decisions rest on, each once.
 func launchesOf(res *apply.Result) (launches []*ledger.Launch) {
 	seen := map[string]bool{}
 	for _, r := range res.Summary.Rows {
@@ -322,7 +322,7 @@ func launchesOf(res *apply.Result) (launches []*ledger.Launch) {
 	return launches
 }
 
-// logs are the ends of the logs of what broke in this run.
+// logs prints the end of the log of everything that broke in this run.
 func (v *view) logs() { Logs(v, v.res.Summary) }
 
 // Logs prints the end of the log of everything that broke in a run, once, below the node
@@ -341,8 +341,8 @@ func Logs(w io.Writer, s runtime.Summary) {
 	}
 }
 
-// stack is what was accepted so far, by the metric of its first part: where it
-// was launched in turn with the baseline, since sessions differ in more than that.
+// stack prints what was accepted so far, by the metric of its first part: from a session
+// that also launched the baseline, as sessions differ in more than that.
 func (v *view) stack() {
 	stack := report.AcceptedStack(v.res.Store)
 	if len(stack.Features) == 0 {
@@ -355,7 +355,7 @@ func (v *view) stack() {
 		}
 	}
 	peaks := report.Peaks(v.res.Store)
-	if gains := stack.Features[0].Gains; len(gains) > 0 { // what it was accepted by, if that is there
+	if gains := stack.Features[0].Gains; len(gains) > 0 { // the metric that accepted it, if it exists
 		by := func(p report.Peak) bool { return strings.HasPrefix(gains[0].What, p.Address+".") }
 		slices.SortStableFunc(peaks, func(a, b report.Peak) int {
 			if by(a) == by(b) {
@@ -376,12 +376,12 @@ func (v *view) stack() {
 	}
 }
 
-// exits is what a status of apply means beyond what its line says.
+// exits is the meaning of apply's exit statuses beyond their line.
 var exits = map[int]string{
 	verdict.ExitFail: ": failed or invalid", verdict.ExitInconclusive: ": not decided", verdict.ExitBroken: ": an engine or mxflow failed",
 }
 
-// closing is how the whole came out, what it took, and what the exit status says.
+// closing is the overall outcome, the time taken, and the meaning of the exit status.
 func (v *view) closing() {
 	end, took := v.res.End, "after "+v.took
 	made := 0
@@ -404,7 +404,8 @@ func (v *view) closing() {
 	}
 }
 
-// gates says what came of the gates, what counts first: "1 of 9 gates failed, 1 locked".
+// gates is the outcome of the gates, most important first: "1 of 9 gates failed, 1
+// locked".
 func gates(worst verdict.Verdict, rows []runtime.Row) string {
 	switch worst {
 	case verdict.Pass:
@@ -456,8 +457,8 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 	return tell.Capital(string(worst))
 }
 
-// next says what to do: what would decide what is open, and the commands that argue what
-// did not pass.
+// next prints what to do: what would decide what is open, and the commands that explain
+// what did not pass.
 func (v *view) next() {
 	rows := v.res.Summary.Rows
 	if v.most == 0 {
@@ -501,7 +502,7 @@ func (v *view) next() {
 	}
 }
 
-// named is a node as commands take it.
+// named is a node in the form that commands take.
 func named(n *runtime.Node) string {
 	if runtime.Waivable(n.Kind) {
 		return n.Phase
@@ -509,11 +510,11 @@ func named(n *runtime.Node) string {
 	return cmp.Or(n.Feature, n.ID)
 }
 
-// mostAdvice is how many open decisions are advised of where little room is.
+// mostAdvice limits the open decisions with advice if there is little room.
 const mostAdvice = 2
 
-// undecided says what would decide what is inconclusive: features, and gates of which
-// the features say nothing.
+// undecided prints what would decide what is inconclusive: features, and gates that the
+// features do not explain.
 func (v *view) undecided() {
 	said := map[string]bool{}
 	for _, r := range v.res.Summary.Rows {

@@ -18,7 +18,7 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
 		for _, r := range d.Reasons {
 			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
-			// What its rules say stands in rules already.
+			// The reasons of its rules are in rules already.
 			if r.Code != code.Rule && !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
 				reasons = append(reasons, r)
 			}
@@ -39,7 +39,7 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	return reasons
 }
 
-// saysExit reports whether reasons say with which status something ended.
+// saysExit reports whether reasons contain an exit status.
 func saysExit(reasons []verdict.Reason) bool {
 	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
 		_, says := r.Args["exit"]
@@ -47,8 +47,8 @@ func saysExit(reasons []verdict.Reason) bool {
 	})
 }
 
-// BrokenBy is what of a decision is in error: what passed below it, or failed, is
-// nothing to mend.
+// BrokenBy is the part of a decision that is in error: what passed below it, or failed,
+// needs no fix.
 func BrokenBy(d *ledger.Decision) []verdict.Reason {
 	var broken []verdict.Reason
 	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
@@ -76,8 +76,8 @@ func BrokenBy(d *ledger.Decision) []verdict.Reason {
 	return broken
 }
 
-// headline is what a decision says before its levels, criteria and rules: what was
-// chosen, where it was confirmed, and that its rules were moved to where the data lie.
+// headline is what precedes a decision's levels, criteria and rules: the choice, where it
+// was confirmed, and that its rules were fitted to the data.
 func headline(d *ledger.Decision) []verdict.Reason {
 	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria && k != runtime.KindGate {
 		return nil
@@ -89,8 +89,8 @@ func headline(d *ledger.Decision) []verdict.Reason {
 	return slices.Clone(d.Reasons[:at])
 }
 
-// rulesSay are the reasons of the rules. What could not be measured is said once,
-// for all rules that read it, and unmeasured is true then.
+// rulesSay are the reasons of the rules. What could not be measured is reported once, for
+// all rules that read it, and unmeasured is true then.
 func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 	var names [][]string // of the rules that each reason is of
 	for _, r := range d.Rules {
@@ -115,7 +115,7 @@ func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 	return reasons, unmeasured
 }
 
-// levelBelow is the level that did not pass from which alone a reason follows.
+// levelBelow is the level that did not pass and that alone causes a reason.
 func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
 	for len(r.Causes) == 1 {
 		if r = r.Causes[0]; r.Code == code.Level {

@@ -1,5 +1,5 @@
-// Package overruling reads what a person decides about an outcome (until when, in one
-// line), works out what is withdrawn with it, and says so. It records nothing.
+// Package overruling reads a person's override of an outcome (until when, in one line),
+// determines what is withdrawn with it, and reports that. It records nothing.
 package overruling
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// OneLine is a text that can stand in one line of a table.
+// OneLine checks that a text fits on one line of a table.
 func OneLine(flag, text string, most int, what string) (string, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	switch {
@@ -35,7 +35,7 @@ func OneLine(flag, text string, most int, what string) (string, error) {
 	return text, nil
 }
 
-// Standing is the decision about a node that stands now, or why there is none.
+// Standing is the standing decision about a node, or an error why there is none.
 func Standing(st *store.Store, node string) (store.Decided, error) {
 	for _, l := range report.Locked(st) {
 		if l.Node == node {
@@ -50,12 +50,12 @@ func Standing(st *store.Store, node string) (store.Decided, error) {
 	return store.Decided{}, fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
 }
 
-// longestWaiver is how long a waiver lasts at most: one for ever would be a
-// changed rule that the plan does not show.
+// longestWaiver is the maximum duration of a waiver: a permanent one would be a changed
+// rule that the plan does not show.
 const longestWaiver = 366 * 24 * time.Hour
 
-// Expiry reads when a waiver ends: a time from now, a day (its end, UTC), or an
-// instant as in RFC 3339.
+// Expiry parses the end of a waiver: a time from now, a day (its end, UTC), or an RFC
+// 3339 instant.
 func Expiry(text string, now time.Time) (time.Time, error) {
 	const forms = "give a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an instant (2026-12-24T18:00:00+01:00)"
 	text = strings.TrimSpace(text)
@@ -83,19 +83,19 @@ func Expiry(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// fromNow reads a duration; beyond Go's units, whole days and weeks.
+// fromNow parses a duration, including whole days and weeks.
 func fromNow(text string) (time.Duration, error) {
 	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
 		if digits, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseUint(digits, 10, 16)
-			// Cut far beyond longestWaiver and far from overflow.
+			// Clamped far beyond longestWaiver and far from overflow.
 			return time.Duration(min(n, 4000)) * time.Duration(hours) * time.Hour, err
 		}
 	}
 	return time.ParseDuration(text)
 }
 
-// JSON is what was withdrawn, and what is locked by it, for programs.
+// JSON is what was withdrawn, and what that locks, for programs.
 func JSON(records []*ledger.Record, locked []string) any {
 	out := struct {
 		Retracted *ledger.Decision   `json:"retracted"`
@@ -108,7 +108,7 @@ func JSON(records []*ledger.Record, locked []string) any {
 	return out
 }
 
-// Print says what was withdrawn and what is locked by it.
+// Print prints what was withdrawn and what that locks.
 func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []string) {
 	root := records[0].Decision
 	fmt.Fprintf(w, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, tell.Line(root.Retraction.Of(d.Node)))
@@ -127,7 +127,7 @@ func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []stri
 	fmt.Fprintf(w, "apply leaves it so unless something that it measures changes; apply --rerun %s decides it again.\n", RerunName(d.Decision))
 }
 
-// RerunName is what --rerun takes to measure again what a decision rests on.
+// RerunName is the argument of --rerun that measures what a decision rests on again.
 func RerunName(d *ledger.Decision) string {
 	switch runtime.Kind(d.Kind) {
 	case runtime.KindFeature:
@@ -138,10 +138,10 @@ func RerunName(d *ledger.Decision) string {
 	return d.Node
 }
 
-// Resting are the standing decisions that are withdrawn with one, in the order in
-// which they were made, and the addresses of steps and measurements that it locks.
-// g is the graph of the plan, and err why there is none. rough says why more than what
-// rests on it is withdrawn; empty where it is not.
+// Resting are the standing decisions withdrawn with root, in the order in which they were
+// made, and the addresses of steps and measurements that this locks. g is the plan's
+// graph, and err why there is none. rough is why more than what rests on it is withdrawn;
+// empty if it is not.
 func Resting(st *store.Store, root store.Decided, g *runtime.Graph, err error) (out []store.Decided, locked []string, rough string) {
 	rests := map[string]bool{}
 	if err == nil && g.Node(root.Node) == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// Changes lists what changed: with how it was, and that launches are made for it.
+// Changes lists what changed, with the previous value, and that it causes launches.
 func Changes(on table.Screen, changes []plans.Difference, measures bool) {
 	if len(changes) == 0 {
 		return
@@ -44,19 +44,18 @@ type Planned struct {
 	Node    string         `json:"node"`
 	Action  string         `json:"action"`
 	Because verdict.Reason `json:"because,omitzero"`
-	// Verdict is the recorded one where it is reused, else what is certain to come
-	// out where that is no pass.
+	// Verdict is the recorded one if it is reused, else the certain outcome if that is
+	// not a pass.
 	Verdict string         `json:"verdict,omitempty"`
 	If      string         `json:"if,omitempty"`
 	Locked  verdict.Reason `json:"locked,omitzero"`
-	// Overruled is what a waiver means for the recorded verdict.
+	// Overruled is the effect of a waiver on the recorded verdict.
 	Overruled verdict.Reason          `json:"overruled,omitzero"`
 	Launches  []runtime.PlannedLaunch `json:"launches,omitempty"`
-	// Least is how many of the launches are made in any case, and Notes what they
-	// can show.
+	// Least is the minimum of launches, and Notes what they can show.
 	Least int              `json:"least_launches,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
-	// Sends is what each of the launches sends.
+	// Sends is what each launch sends.
 	Sends *apply.Sent `json:"sends,omitempty"`
 }
 
@@ -81,8 +80,8 @@ func All(p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []p
 	return map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "side_by_side": sideBySideJSON(e), "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0}
 }
 
-// Print prints a preview. Of one with more nodes than half a screen has lines, those that
-// are kept are counted.
+// Print prints a preview. If it has more nodes than half a screen has lines, the kept
+// ones are only counted.
 func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []plans.Difference) {
 	Changes(on, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Because.Code == code.MeasurementChanged }))
 	var rows [][]string
@@ -113,7 +112,7 @@ func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Es
 	}
 }
 
-// takes is how long the launches of an estimate take, as the end of a sentence.
+// takes is how long an estimate's launches take, as the end of a sentence.
 func takes(e apply.Estimate) string {
 	switch {
 	case e.High > 0:
@@ -124,11 +123,11 @@ func takes(e apply.Estimate) string {
 	return "; time unknown until the first launch."
 }
 
-// worthPlaces is how many seconds a run takes for which places are worth a word.
+// worthPlaces is the run time in seconds above which more places are worth mentioning.
 const worthPlaces = 600
 
-// sideBySide is how long they take on several places, where the plan has those or the
-// run is long.
+// sideBySide is how long they take on several places, if the plan has those or the run is
+// long.
 func sideBySide(p *plans.Plan, e apply.Estimate) string {
 	if len(e.SideBySide) == 0 || p.Executor == nil && e.High < worthPlaces {
 		return ""
@@ -148,7 +147,7 @@ func sideBySideJSON(e apply.Estimate) []map[string]any {
 	return out
 }
 
-// sure is how many launches are made in any case.
+// sure is the minimum of launches.
 func sure(launches []runtime.PlannedLaunch) (n int) {
 	for _, l := range launches {
 		if l.Sure {
@@ -187,7 +186,7 @@ func previewRow(p runtime.Planned) []string {
 	return row
 }
 
-// launchCount is how many launches, "8 to 16 launches" where rules decide over some.
+// launchCount is the number of launches, "8 to 16 launches" if rules decide over some.
 func launchCount(e apply.Estimate) string {
 	if e.Least < e.Launches {
 		return fmt.Sprintf("%d to %s", e.Least, tell.Count(e.Launches, "launch"))
@@ -195,8 +194,7 @@ func launchCount(e apply.Estimate) string {
 	return tell.Count(e.Launches, "launch")
 }
 
-// sendingWords are what to know of what a launch sends; empty for a single cell without
-// a clock.
+// sendingWords describe what a launch sends; empty for a single cell without a pace.
 func sendingWords(s apply.Sent) string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 )
 
-// PrintDiff shows what differs between two profiles, with so many kernels of each part, 0
-// for all.
+// PrintDiff prints how two profiles differ, with so many kernels of each part, 0 for all.
 func PrintDiff(on table.Screen, d *profile.Diff, before, after string, most int) {
 	fmt.Fprintf(on, "A: %s\nB: %s\n", before, after)
 	for i := range d.Parts {
@@ -75,7 +74,7 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 	}
 }
 
-// changed is a row: both sides, the difference, and what of the change it explains.
+// changed is a row: both sides, the difference, and how much of the change it explains.
 func changed(name string, c profile.Change, scale float64) []string {
 	explains := ""
 	if c.Share != nil {

@@ -18,21 +18,21 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Served is what an engine served while it was profiled, and on what: what its kernels are
-// held against.
+// Served is what an engine served while it was profiled, and on what: the basis for its
+// kernels' limits.
 type Served struct {
 	// Config is the file of the model's config.
 	Config string
 	GPUs   []string
 	// Context is in tokens, Bandwidth in GB/s of all GPUs together; 0 is unknown.
 	Context, Bandwidth float64
-	// Recorded is what a launch was held against, in place of all that.
+	// Recorded is the basis recorded by a launch, which replaces all that.
 	Recorded *roofline.Basis
 
 	model *limit.Model
 }
 
-// Read reads the model's config. It is not asked where neither model nor GPU is named.
+// Read reads the model's config. asked is false if neither model nor GPU is named.
 func (s *Served) Read() (asked bool, err error) {
 	switch {
 	case s.Config == "" && len(s.GPUs) == 0 && s.Context == 0 && s.Bandwidth == 0:
@@ -57,7 +57,7 @@ func (s *Served) Read() (asked bool, err error) {
 	return true, nil
 }
 
-// against lays a part out. One name stands for all GPUs of the part.
+// against computes the roofline of a part. One name stands for all GPUs of the part.
 func (s *Served) against(p *profile.Part) (*roofline.Roofline, error) {
 	if s.Recorded != nil {
 		return roofline.Of(p, *s.Recorded)
@@ -74,13 +74,14 @@ func (s *Served) against(p *profile.Part) (*roofline.Roofline, error) {
 	return roofline.Of(p, roofline.Basis{Model: s.model, Machine: on, Context: s.Context})
 }
 
-// Limited is an analysis and what the machine allows each part that can be laid out, as JSON.
+// Limited is an analysis with the machine's limits for each part where they can be
+// computed, as JSON.
 type Limited struct {
 	Analysis *profile.Analysis    `json:"analysis"`
 	Limits   []*roofline.Roofline `json:"limits"`
 }
 
-// Limited holds each part of an analysis against what the machine allows.
+// Limited compares each part of an analysis with the machine's limits.
 func (s *Served) Limited(analysis *profile.Analysis) Limited {
 	out := Limited{Analysis: analysis, Limits: []*roofline.Roofline{}}
 	for i := range analysis.Parts {
@@ -91,7 +92,7 @@ func (s *Served) Limited(analysis *profile.Analysis) Limited {
 	return out
 }
 
-// print shows where the time of a step goes, and how short it could be.
+// print prints where a step's time goes, and how short it could be.
 func (s *Served) print(on table.Screen, p *profile.Part) {
 	r, err := s.against(p)
 	switch {
@@ -144,7 +145,7 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 	}
 }
 
-// spanned is a span, or one number where both ends read the same.
+// spanned is a span, or one number if both ends read the same.
 func spanned(low, high float64, text func(float64) string) string {
 	if x, y := text(low), text(high); x != y {
 		return x + "–" + y
@@ -152,7 +153,7 @@ func spanned(low, high float64, text func(float64) string) string {
 	return text(low)
 }
 
-// factsOf are what bounds a part of a profile, and what to know of its limits.
+// factsOf are what bounds a part of a profile, and notes on its limits.
 func factsOf(r *roofline.Roofline) []verdict.Reason {
 	facts := []verdict.Reason{boundBy(r)}
 	var above []string

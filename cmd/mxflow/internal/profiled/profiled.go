@@ -1,6 +1,5 @@
-// Package profiled prints what a profile of an engine says: where the time goes, what
-// differs between two, and how far it is from what the machine allows. It reads no file
-// and judges nothing.
+// Package profiled prints an engine's profile: where the time goes, how two differ, and
+// how far it is from the machine's limits. It reads no file and judges nothing.
 package profiled
 
 import (
@@ -22,8 +21,8 @@ import (
 // mostThreads is how many threads of the host are listed.
 const mostThreads = 8
 
-// Print shows an analysis with so many kernels of each part, 0 for all, and held against
-// what the machine allows where that is known.
+// Print prints an analysis with so many kernels of each part, 0 for all, compared with
+// the machine's limits if known.
 func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Served) {
 	hidden, unnamed := 0, 0
 	for _, f := range analysis.Files {
@@ -44,7 +43,7 @@ func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Se
 	if unnamed > 0 {
 		fmt.Fprintf(on, "note: %s exceeded the number of names kept, and are listed as one.\n", tell.Count(unnamed, "kernel"))
 	}
-	// Engines that batch continuously pass through many numbers of requests.
+	// Engines with continuous batching pass through many numbers of requests.
 	const most = 4
 	parts := slices.Clone(analysis.Parts)
 	slices.SortStableFunc(parts, func(x, y profile.Part) int { return cmp.Compare(y.GPU, x.GPU) })
@@ -82,7 +81,7 @@ func partName(phase string, requests int) string {
 	return phase
 }
 
-// unit is what times of a part are divided by, and its name.
+// unit is what a part's times are divided by, and its name.
 func unit(p *profile.Part) (name string, per func(float64) float64) {
 	in := func(us float64) float64 { x, _ := p.Per(us); return x }
 	switch _, known := p.Per(1); {
@@ -146,8 +145,8 @@ func printPart(on table.Screen, p *profile.Part, most int) {
 	}
 }
 
-// times prints a table of times, which are in the second column, with their points below
-// each other. Counts are in the fourth, where there is one.
+// times prints a table of times, which are in the second column, aligned at their decimal
+// points. Counts are in the fourth, if there is one.
 func times(on table.Screen, head []string, rows [][]string) {
 	flushRight(rows, 1, lipgloss.Width)
 	if len(head) > 3 {
@@ -157,7 +156,7 @@ func times(on table.Screen, head []string, rows [][]string) {
 	on.Table(head, rows)
 }
 
-// flushRight lets the cells of a column end below each other, or what width counts of them.
+// flushRight right-aligns a column, by what width counts of each cell.
 func flushRight(rows [][]string, col int, width func(string) int) {
 	widest := 0
 	for _, r := range rows {
@@ -168,7 +167,7 @@ func flushRight(rows [][]string, col int, width func(string) int) {
 	}
 }
 
-// first divides a list behind so many; 0 is all of it.
+// first splits a list after so many; 0 is all of it.
 func first[T any](all []T, most int) (shown, rest []T) {
 	if most <= 0 || most > len(all) {
 		most = len(all)
@@ -178,7 +177,7 @@ func first[T any](all []T, most int) (shown, rest []T) {
 
 func moreKernels(n int) string { return strings.Replace(tell.Count(n, "kernel"), " ", " more ", 1) }
 
-// each is how many times something ran in a step or token; in all where neither is known.
+// each is how many times something ran per step or token; in total if neither is known.
 func each(p *profile.Part, n int) string {
 	if per, ok := p.Per(float64(n)); ok {
 		return strings.TrimSuffix(tenths(per), ".0")
@@ -186,7 +185,7 @@ func each(p *profile.Part, n int) string {
 	return strconv.Itoa(n)
 }
 
-// tenths is a time with a digit behind the point.
+// tenths is a time with one decimal.
 func tenths(x float64) string {
 	if math.Abs(x) < 0.05 {
 		x = 0 // no -0.0
@@ -194,7 +193,7 @@ func tenths(x float64) string {
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
-// share is how much of all something is.
+// share is a part as a percentage of all.
 func share(part, all float64) string {
 	if all <= 0 {
 		return ""

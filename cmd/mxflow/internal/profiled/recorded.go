@@ -15,11 +15,11 @@ import (
 	"github.com/mxflow/mxflow/steps/levels"
 )
 
-// Recorded is a profile that a qualification launch left.
+// Recorded is a qualification launch's profile.
 type Recorded struct {
 	Launch *ledger.Launch
 	Is     *profile.Analysis
-	// On is what it is held against; without a Model nothing is on record.
+	// On is what it is compared with; without a Model nothing is on record.
 	On roofline.Basis
 }
 
@@ -27,8 +27,8 @@ func (r *Recorded) String() string {
 	return fmt.Sprintf("%s (launch %s of %s)", r.Launch.Variant, r.Launch.ID, tell.Second(r.Launch.Started))
 }
 
-// Find is the profile on record of the baseline, or of a feature and, where there
-// is one, of what it was measured against.
+// Find is the recorded profile of the baseline, or of a feature and, if there is one, of
+// its parent.
 func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 	node := runtime.BaselineID
 	if feature != "" {
@@ -70,8 +70,8 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 	return own, parent, err
 }
 
-// ofParent is the newest profile of the variant that a feature was measured against;
-// where it was not measured, of the baseline.
+// ofParent is the newest profile of a feature's parent or, if the feature was not
+// measured, of the baseline.
 func ofParent(st *store.Store, feature string, own *ledger.Launch) (*Recorded, error) {
 	keys := map[string]bool{}
 	if d, _, known := st.Latest(runtime.BenchmarkID(feature)); known {

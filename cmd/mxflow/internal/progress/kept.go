@@ -12,16 +12,16 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// Kept is what a run under way says of itself.
+// Kept is the reported state of a run in progress.
 type Kept struct {
 	runtime.Event
-	// Began is when the launch in hand did; absent while there is none.
+	// Began is when the current launch started; absent if there is none.
 	Began time.Time `json:"began,omitzero"`
-	// Looks are where the tests of the sessions under way stand, one a feature.
+	// Looks are the states of the tests of the sessions in progress, one per feature.
 	Looks []runtime.Event `json:"looks,omitempty"`
 }
 
-// AtWork is what the run under way on a state directory said of itself last.
+// AtWork is the last reported state of the run in progress on a state directory.
 func AtWork(dir string) (at Kept, underWay bool) {
 	held, by, err := store.AtWork(dir)
 	if err != nil || !held || by == nil || by.Run == nil {
@@ -34,22 +34,23 @@ func AtWork(dir string) (at Kept, underWay bool) {
 	return at, true
 }
 
-// Recorder keeps where a run is for mxflow serve to read. It writes when a node, a launch
-// or a stage begins or ends, for each new line of an engine that starts, and after a
-// round of a session; nothing while a launch is measured.
+// Recorder records the state of a run for mxflow serve. It writes when a node, a launch
+// or a stage starts or ends, for each new line of a starting engine, and after a round of
+// a session; nothing while a launch is measured.
 type Recorder struct {
 	apply.Observer
 	// Dir is the state directory.
 	Dir string
-	// Secrets are taken out of what is kept; loading a plan finds them.
+	// Secrets are removed from what is kept; loading a plan finds them.
 	Secrets func() *redact.Redactor
-	// Serve, where set, shows the run from its begin to its end; done ends that.
+	// Serve, if set, shows the run from start to end; done ends that.
 	Serve func() (done func())
 	done  func()
 
 	mu  sync.Mutex
 	run string
-	// launch is the newest event with the place in the plan that later ones of it lack.
+	// launch is the newest event with the position in the plan that later ones of it
+	// lack.
 	launch runtime.Event
 	began  time.Time
 	looks  []runtime.Event
@@ -86,7 +87,7 @@ func (r *Recorder) keep(ev runtime.Event) {
 	case "level_started":
 		r.launch = ev
 	case "launch_ready", "stage_started", "launch_loading":
-		// These say less of where they belong.
+		// These events lack their position.
 		launch := r.launch
 		launch.Seconds, launch.ETALeast, launch.ETA = ev.Seconds, ev.ETALeast, ev.ETA
 		if ev.Type != "launch_ready" && ev.Loading != nil {
@@ -107,7 +108,8 @@ func (r *Recorder) keep(ev runtime.Event) {
 	default:
 		return
 	}
-	// Reasons and messages may hold what nobody should keep, and the ledger has them.
+	// Reasons and messages may contain what must not be kept here, and the ledger has
+	// them.
 	kept := Kept{Began: r.began, Looks: r.looks, Event: runtime.Event{
 		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant, Loading: ev.Loading,
 		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds, ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
@@ -116,5 +118,5 @@ func (r *Recorder) keep(ev runtime.Event) {
 	if err == nil {
 		err = store.KeepProgress(r.Dir, r.run, said)
 	}
-	_ = err // it is for onlookers: a run does not end for want of them
+	_ = err // it is for onlookers: failing to write it does not end a run
 }

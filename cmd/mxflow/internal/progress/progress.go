@@ -24,21 +24,21 @@ import (
 type Screen struct {
 	// Version is mxflow's.
 	Version string
-	// Out is asked for each time: loading a plan puts a net for its secrets before it.
+	// Out is called each time: loading a plan adds the redaction of its secrets.
 	Out func() io.Writer
-	// Terminal is what a live display steers; nil where there is none.
+	// Terminal is for a live display's control codes; nil if there is none.
 	Terminal io.Writer
 	// Width is that of the terminal, in columns.
 	Width func() int
-	// JSON prints an object on a line of its own; nil where people read.
+	// JSON prints an object on its own line; nil for people.
 	JSON func(any)
-	// Safe is text without secrets, and by which nobody steers a terminal.
+	// Safe is text without secrets or terminal control codes.
 	Safe func(string) string
-	// Note prints what a person should know besides.
+	// Note prints other facts for a person.
 	Note func(verdict.Reason)
 }
 
-// New shows how an apply goes on: as a stream of objects, as a line at the bottom of a
+// New shows an apply's progress: as a stream of objects, as a line at the bottom of a
 // terminal, or as lines.
 func New(on Screen) apply.Observer {
 	if on.JSON == nil && on.Terminal != nil {
@@ -47,7 +47,7 @@ func New(on Screen) apply.Observer {
 	return &plain{on: on}
 }
 
-// plain shows each event by itself as it comes.
+// plain prints each event separately as it comes.
 type plain struct {
 	on Screen
 	mu sync.Mutex
@@ -59,7 +59,7 @@ func (p *plain) Begin(s apply.Start) {
 	}
 }
 
-// Event prints one object, or a line where there is something to say: for logs and pipes.
+// Event prints one object, or a line if there is something to report: for logs and pipes.
 func (p *plain) Event(ev runtime.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,8 +74,8 @@ func (p *plain) End(*apply.Result) {}
 
 func (p *plain) Note(r verdict.Reason) { p.on.Note(r) }
 
-// live keeps one line at the bottom of a terminal: how much of the whole is done, how
-// long it will take, and where it is. What has happened scrolls above it.
+// live keeps one line at the bottom of a terminal: how much is done, how long it will
+// take, and the current activity. Past events scroll above it.
 type live struct {
 	on    Screen
 	began time.Time
@@ -84,10 +84,10 @@ type live struct {
 
 	mu   sync.Mutex
 	line string
-	// loading is how a start comes along that began at since; nil while none does.
+	// loading is the progress of a start that began at since; nil if none is in progress.
 	loading *runtime.Loading
 	since   time.Time
-	// least and most are the seconds that were left at a time.
+	// least and most are the remaining seconds as of a time.
 	least, most float64
 	at          time.Time
 	// over is set when no launch is left.
@@ -108,7 +108,7 @@ func (l *live) Begin(s apply.Start) {
 // scroll prints a line above the live one.
 func (l *live) scroll(line string) { fmt.Fprintln(l.bars, l.on.Safe(line)) }
 
-// text has first what people look for, since a narrow terminal cuts the end.
+// text has the most important part first, as a narrow terminal cuts the end.
 func (l *live) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +125,7 @@ func (l *live) text() string {
 	return table.Fit(l.on.Safe(s), l.on.Width()-barWidth-3)
 }
 
-// logLine is the last line of an engine that loads, below the live one.
+// logLine is the last log line of a loading engine, below the live one.
 func (l *live) logLine(w io.Writer, _ decor.Statistics) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,17 +152,17 @@ func (l *live) Event(ev runtime.Event) {
 		l.loading = nil
 	}
 	l.mu.Unlock()
-	// Completing it would take it away.
+	// Completing it would remove it.
 	l.bar.SetTotal(int64(ev.Made+max(1, ev.Left)), false)
 	l.bar.SetCurrent(int64(ev.Made))
 	// A launch's start and its stages are on the live line; what scrolls is what ended,
-	// and why something is made again.
+	// and why something is repeated.
 	if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
 		l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.on.Width()-len(indent))))
 	}
 }
 
-// folded breaks the lines of an event between words, to stand behind its time.
+// folded breaks the lines of an event between words, to follow its time.
 func folded(text string, width int) string {
 	var out []string
 	for line := range strings.Lines(text) {

@@ -18,22 +18,21 @@ func eta(ev runtime.Event) string {
 	return " · " + Left(ev.ETALeast, ev.ETA)
 }
 
-// Left is how long a run goes on, of what is known of that.
+// Left is the remaining time of a run, as far as known.
 func Left(least, most float64) string {
 	switch {
 	case most > 0:
 		return "ETA " + tell.Between(least, most)
-	case least >= 0.5: // which is printed as a second
+	case least >= 0.5: // which prints as a second
 		return "ETA at least " + tell.Lasting(least)
 	}
 	return "ETA unknown until the first launch"
 }
 
-// indent is before what belongs to an event, which stands behind its time.
+// indent precedes the details of an event, which are below its text.
 const indent = "           "
 
-// describe is an event as a line; empty for those that only a live display
-// shows.
+// describe is an event as a line; empty for those that only a live display shows.
 func describe(ev runtime.Event) string {
 	where := place(ev)
 	switch ev.Type {
@@ -64,7 +63,7 @@ func describe(ev runtime.Event) string {
 		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, tell.Behind(", ", tell.Line(ev.Why)), below(saying(ev)))
 	case "node_locked":
 		if ev.Why.Code == code.NotTargeted {
-			return "" // the table says it
+			return "" // the table has it
 		}
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, tell.Line(ev.Why))
 	case "note":
@@ -73,7 +72,7 @@ func describe(ev runtime.Event) string {
 	return ""
 }
 
-// Loading is how a start comes along: "loading weights, 41 s, GPU 61.3 of 151 GB".
+// Loading is the progress of a start: "loading weights, 41 s, GPU 61.3 of 151 GB".
 func Loading(l *runtime.Loading, seconds float64) string {
 	words, known := tell.Stage(l.Stage)
 	if !known {
@@ -82,9 +81,8 @@ func Loading(l *runtime.Loading, seconds float64) string {
 	return words + ", " + tell.Rough(seconds) + tell.Behind(", ", tell.GPUMemory(l.GPUMemory, l.GPUMemoryTotal))
 }
 
-// launchWord names a launch: "launch 5 of 8–16 (gemm)" where 8 are made in any case,
-// and "launch 5 of 16 again (gemm)" where it stands in the place of one that does not
-// count.
+// launchWord names a launch: "launch 5 of 8–16 (gemm)" if 8 is the minimum, and "launch 5
+// of 16 again (gemm)" if it replaces one that does not count.
 func launchWord(ev runtime.Event) string {
 	again := ""
 	if ev.Again > 0 {
@@ -97,13 +95,13 @@ func launchWord(ev runtime.Event) string {
 	return fmt.Sprintf("launch %d of %s%s (%s)", ev.Launch, of, again, ev.Variant)
 }
 
-// saying are the reasons of a decision for its line: in brief, since a level that
-// did not pass has a line of its own, and without what the table at the end says too.
+// saying are a decision's reasons for its line: briefly, as a level that did not pass has
+// its own line, and without what the table at the end repeats.
 func saying(ev runtime.Event) []string {
 	said, left := false, 0
 	var kept []verdict.Reason
 	for _, r := range confirmed(ev.Reasons) {
-		// Of what holds only the first is kept, and that where all of it holds.
+		// Of reasons that hold only the first is kept, and only if all hold.
 		if r.Verdict == verdict.Pass && !ofConfirmation(r) {
 			if said || !verdict.Verdict(ev.Verdict).Unlocks() {
 				left++
@@ -123,8 +121,8 @@ func saying(ev runtime.Event) []string {
 	return lines
 }
 
-// confirmed are what other engines say of a feature, where they are among its
-// reasons: the others are those of the first engine, whose line stands above.
+// confirmed are the results of other engines, if they are among a feature's reasons: the
+// rest are the first engine's, whose line is above.
 func confirmed(reasons []verdict.Reason) []verdict.Reason {
 	first := slices.IndexFunc(reasons, func(r verdict.Reason) bool { return !ofConfirmation(r) })
 	if first <= 0 {
@@ -141,9 +139,8 @@ func ofConfirmation(r verdict.Reason) bool {
 	return false
 }
 
-// brief is a reason without why a level did not pass that it follows from, which the
-// level says itself. What passed on another engine is nothing that it was not
-// confirmed for.
+// brief is a reason without the causes of a level that did not pass, which the level's
+// own line has. What passed on another engine is not a reason against confirmation.
 func brief(r verdict.Reason) verdict.Reason {
 	var causes []verdict.Reason
 	for _, c := range r.Causes {
@@ -155,7 +152,7 @@ func brief(r verdict.Reason) verdict.Reason {
 	return r.From(causes...)
 }
 
-// place is where in the plan an event belongs.
+// place is an event's position in the plan.
 func place(ev runtime.Event) string {
 	switch {
 	case ev.Feature != "":
@@ -179,7 +176,7 @@ func below(reasons []string) string {
 	return b.String()
 }
 
-// Status is an event as the one line that a live display rewrites, what changes most
+// Status is an event as the one line that a live display rewrites, most variable part
 // first.
 func Status(ev runtime.Event) string {
 	var parts []string

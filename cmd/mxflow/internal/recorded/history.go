@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// History draws each series down the page, a line for each session.
+// History plots each series downwards, a line per session.
 func History(on table.Screen, h *report.History) {
 	better := ""
 	if h.Better != "" {
@@ -51,7 +51,7 @@ func History(on table.Screen, h *report.History) {
 	}
 }
 
-// span heads the plot: both of its ends, once where they are one.
+// span heads the plot: both of its ends, or one if they are equal.
 func span(low, high float64, unit string) string {
 	if low == high {
 		return tell.Number(low, unit)
@@ -70,7 +70,7 @@ func seriesTitle(s report.Series) string {
 	return fmt.Sprintf("%s: %s", title, tell.Count(len(s.Points), "session"))
 }
 
-// changeText is by how much a metric changed; of one that was nothing, what it is.
+// changeText is how much a metric changed; for one that was zero, its new value.
 func changeText(c report.Change) string {
 	if c.Before > 0 {
 		return tell.Percent(c.After/c.Before-1, 1)
@@ -78,7 +78,7 @@ func changeText(c report.Change) string {
 	return fmt.Sprintf("%s → %s", tell.Number(c.Before, ""), tell.Number(c.After, ""))
 }
 
-// plotted is how many characters a plot has on a screen, beside columns that take so many.
+// plotted is a plot's width in characters, beside columns of a width.
 func plotted(width, beside int) int {
 	if width > 0 {
 		return max(10, min(80, width-beside))
@@ -86,7 +86,7 @@ func plotted(width, beside int) int {
 	return 31
 }
 
-// dot is a place between two ends, of so many characters.
+// dot is a position between two ends, in so many characters.
 func dot(x, low, high float64, plotWidth int) string {
 	at := 0.0
 	if high > low {

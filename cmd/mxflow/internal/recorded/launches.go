@@ -1,6 +1,6 @@
-// Package recorded finds records by the names that people use for them, and prints them: a
-// run with its decisions and launches, a launch alone, a metric over all runs. It decides
-// nothing and leaves nothing out without saying so.
+// Package recorded finds records by people's names for them, and prints them: a run with
+// its decisions and launches, a launch alone, a metric over all runs. It decides nothing
+// and leaves nothing out silently.
 package recorded
 
 import (
@@ -54,12 +54,11 @@ func Launch(on table.Screen, l *ledger.Launch) {
 
 var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", "max"}
 
-// lacking begins what stands for a statistic that takes more values.
+// lacking is the prefix shown for a statistic that needs more values.
 const lacking = "n "
 
-// statistic is a number of a summary, or how many of the values that it takes
-// there are: a p99 of eight values is no maximum. What a launch has once has no
-// spread.
+// statistic is a number of a summary, or how many of the required values there are: a p99
+// of eight values is not a maximum. A value that a launch has once has no spread.
 func statistic(s measure.Summary, stat string) string {
 	if v, known := s.Stats[stat]; known {
 		return tell.Number(v, "")
@@ -70,15 +69,15 @@ func statistic(s measure.Summary, stat string) string {
 	return "–"
 }
 
-// printLacking explains what stands for statistics in rows that take more values.
+// printLacking explains the entries for statistics that need more values.
 func printLacking(on table.Screen, rows [][]string) {
 	if slices.ContainsFunc(slices.Concat(rows...), func(cell string) bool { return strings.HasPrefix(cell, lacking) }) {
 		fmt.Fprintln(on, "\nn 8/299: only 8 values; this percentile needs 299.")
 	}
 }
 
-// Launches prints what the launches of a run came to, and a table of the
-// headline metrics for each workload; with all, every metric of each.
+// Launches prints the results of a run's launches, and a table of the headline metrics
+// per workload; with all, every metric of each.
 func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
 	if len(launches) == 0 {
 		return
@@ -110,7 +109,7 @@ func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
 	}
 }
 
-// limits says how much of what the machine allows launches came to.
+// limits prints the share of the machine's limits that launches reached.
 func limits(on table.Screen, launches []*ledger.Launch) {
 	for i, share := range report.Limits(launches) {
 		if i == 0 {
@@ -120,8 +119,8 @@ func limits(on table.Screen, launches []*ledger.Launch) {
 	}
 }
 
-// launchOK is how a launch ended: one that is invalid was complete, and what it
-// measured does not count.
+// launchOK is how a launch ended: an invalid one was complete, but its measurement does
+// not count.
 func launchOK(l *ledger.Launch) string {
 	switch {
 	case !l.OK:
@@ -132,7 +131,7 @@ func launchOK(l *ledger.Launch) string {
 	return "yes"
 }
 
-// launchWords are what is to be known of a launch beside its numbers.
+// launchWords are notes on a launch beside its numbers.
 func launchWords(l *ledger.Launch) (words []string) {
 	if !l.Error.IsZero() {
 		words = append(words, tell.Line(l.Error))
@@ -144,7 +143,7 @@ func launchWords(l *ledger.Launch) (words []string) {
 	return append(words, tell.Lines(l.Notes)...)
 }
 
-// groupTable has a row for each cell of a workload and launch.
+// groupTable has a row per cell of a workload and launch.
 func groupTable(g report.Group, launches []*ledger.Launch) (head []string, rows [][]string) {
 	workload := g.ByCell()
 	head = []string{"launch", "variant"}
@@ -172,15 +171,15 @@ func groupTable(g report.Group, launches []*ledger.Launch) (head []string, rows 
 			}
 			if measured {
 				rows = append(rows, row)
-				name, sent = "", "" // said once
+				name, sent = "", "" // printed once
 			}
 		}
 	}
 	return head, rows
 }
 
-// Observed prints what the engines said of themselves, one row a variant. Where
-// its launches differ, each value is shown.
+// Observed prints what the engines reported about themselves, one row per variant. If its
+// launches differ, each value is shown.
 func Observed(on table.Screen, launches []*ledger.Launch) {
 	var variants []string
 	byVariant := map[string][]*ledger.Launch{}

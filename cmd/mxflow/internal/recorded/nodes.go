@@ -13,9 +13,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Node is the address of the node that a person means: the address itself, a
-// phase for its gate, or the name of a phase or a feature. Only what was decided
-// or locked here can be meant.
+// Node is the address of the node that a person names: the address itself, a phase for
+// its gate, or the name of a phase or a feature. Only decided or locked nodes match.
 func Node(st *store.Store, name string) (string, error) {
 	nodes := Nodes(st)
 	if slices.Contains(nodes, name) {
@@ -43,8 +42,8 @@ func Node(st *store.Store, name string) (string, error) {
 	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
 }
 
-// Argued is the node to explain. An alternative, "spec[short]", was decided with
-// the others: it leads to the feature that chooses, of which it is the one to argue.
+// Argued is the node to explain. An alternative, "spec[short]", was decided with the
+// others: it leads to the feature that chooses, of which it is explained alone.
 func Argued(st *store.Store, name string) (node, alternative string, err error) {
 	short := strings.TrimPrefix(name, "feature.")
 	for _, d := range st.Decisions() {
@@ -71,8 +70,8 @@ func Nodes(st *store.Store) (nodes []string) {
 	return slices.Compact(nodes)
 }
 
-// Near is what stands behind a name that is not known, which may be meant for
-// the whole of an address or for its short form.
+// Near is the suggestion for an unknown name, which may be meant as a full address or as
+// its short form.
 func Near(name string, nodes []string) string {
 	byName := map[string]string{}
 	for _, n := range nodes {
@@ -84,7 +83,7 @@ func Near(name string, nodes []string) string {
 	return "." + lang.Suggest(name, nodes)
 }
 
-// Short is what people call a node: the phase of a gate, the feature's name.
+// Short is a node's short name: the phase of a gate, the feature's name.
 func Short(node string) string {
 	if short, ok := strings.CutPrefix(node, "phase."); ok {
 		return short

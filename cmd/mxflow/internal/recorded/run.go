@@ -19,9 +19,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Run prints a run: its decisions, and its launches with their headline metrics; with all,
-// every metric of each. Of one with more launches than half a screen has lines, what only
-// measures and passed is left out, and said to be.
+// Run prints a run: its decisions, and its launches with their headline metrics; with
+// all, every metric of each. If it has more launches than half a screen has lines, nodes
+// that only measure and passed are left out, which is noted.
 func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, tell.Second(v.Started))
 	if v.Done {

@@ -1,5 +1,5 @@
 // Package reviewed is the file of plan --out: what was shown for review and what that
-// rested on, so an apply of it runs what was reviewed. It starts nothing.
+// rested on, so applying it runs what was reviewed. It starts nothing.
 package reviewed
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// format names the files of plan --out.
+// format identifies the files of plan --out.
 const format = "mxflow.plan/1"
 
-// File is what plan --out writes and apply takes in place of a plan: what was asked
-// for, and what it rested on, so that what was reviewed is what runs.
+// File is what plan --out writes and apply takes in place of a plan: the request, and
+// what it rested on, so what was reviewed is what runs.
 type File struct {
 	Format string `json:"format"`
 	Tool   string `json:"tool"`
@@ -40,13 +40,13 @@ type File struct {
 	Plan   string       `json:"plan"`
 	State  string       `json:"state"`
 	Inputs []load.Given `json:"inputs,omitempty"`
-	// Ask are the sensitive variables that were given, which apply is given anew.
+	// Ask are the sensitive variables that were given, which apply needs again.
 	Ask    []string `json:"ask,omitempty"`
 	Suite  string   `json:"suite,omitempty"`
 	Rerun  []string `json:"rerun,omitempty"`
 	Target []string `json:"target,omitempty"`
 	OnSeen bool     `json:"on_seen_data,omitempty"`
-	// Digest is that of the plan, Files those of the texts that it is made of and reads,
+	// Digest is the plan's, Files those of the texts that it is made of and reads,
 	// Machine the part of the machine that measurements depend on, Recorded the state.
 	Digest   string            `json:"digest"`
 	Files    map[string]string `json:"files"`
@@ -70,7 +70,7 @@ func (r *File) restsOn(loaded *load.Result, st *store.Store) {
 	r.Recorded = recordedNow(st)
 }
 
-// name is a file's as seen from the folder that the plan was reviewed in.
+// name is a file's name relative to the folder that the plan was reviewed in.
 func (r *File) name(path string) string {
 	whole, err := filepath.Abs(filepath.FromSlash(path))
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *File) name(path string) string {
 	return filepath.ToSlash(whole)
 }
 
-// recordedNow changes with every record of a state directory; empty where there is none.
+// recordedNow changes with every record of a state directory; empty if there is none.
 func recordedNow(st *store.Store) string {
 	if st == nil {
 		return ""
@@ -97,7 +97,7 @@ func recordedNow(st *store.Store) string {
 	return runtime.Digest(n, last)
 }
 
-// moved names what is other now than it was when r was written.
+// moved names what changed since r was written.
 func (r *File) moved(now *File) (what []string) {
 	all := maps.Clone(r.Files)
 	maps.Copy(all, now.Files)
@@ -123,7 +123,7 @@ func (r *File) moved(now *File) (what []string) {
 	return what
 }
 
-// Read reads a file of plan --out; nil for what is none.
+// Read reads a file of plan --out; nil for any other file.
 func Read(path string) (*File, error) {
 	if lang.IsSource(path) {
 		return nil, nil
@@ -145,7 +145,7 @@ func Read(path string) (*File, error) {
 	return r, nil
 }
 
-// Given are the inputs of an apply: those of the file, and again what is not in it.
+// Given are the inputs of an apply: the file's, and in again those that it omits.
 func (r *File) Given(path string, again []load.Given) ([]load.Given, error) {
 	inputs := slices.Clone(r.Inputs)
 	ask := slices.Clone(r.Ask)
@@ -163,7 +163,7 @@ func (r *File) Given(path string, again []load.Given) ([]load.Given, error) {
 	return inputs, nil
 }
 
-// Where are the plan and its state directory, from the folder that mxflow runs in.
+// Where are the plan and its state directory, relative to mxflow's working folder.
 func (r *File) Where() (plan, state string) {
 	if dir, err := os.Getwd(); err == nil && dir == r.Dir {
 		return r.Plan, r.State
@@ -171,7 +171,7 @@ func (r *File) Where() (plan, state string) {
 	return absolute(r.Dir, r.Plan), absolute(r.Dir, r.State)
 }
 
-// Check refuses what is not what was reviewed; path is the file.
+// Check rejects anything that differs from what was reviewed; path is the file.
 func (r *File) Check(path string, loaded *load.Result, st *store.Store) error {
 	now := &File{Dir: r.Dir}
 	now.restsOn(loaded, st)

@@ -22,8 +22,8 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// Agent writes what tells a coding agent how to work with a plan that lies in a folder.
-// Neither file is written where one of them is there.
+// Agent writes a coding agent's instructions for working with a plan into a folder. If
+// one of the files exists, neither is written.
 func Agent(dir string) (names []string, err error) {
 	names = []string{"AGENTS.md", "SKILL.md"}
 	for _, name := range names {
@@ -46,7 +46,7 @@ func Agent(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// Kinds are those of engines that have a starter plan.
+// Kinds are the engine kinds with a starter plan.
 func Kinds() (names []string) {
 	for _, k := range kinds.All() {
 		if scaffolded(k) {
@@ -56,7 +56,7 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Plan writes the starter plan for a kind of engine into a folder, and says where.
+// Plan writes the starter plan for a kind of engine into a folder, and returns its path.
 func Plan(kind, dir string, yaml bool) (path string, err error) {
 	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
@@ -117,7 +117,7 @@ func text(k kinds.Kind) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// RunsAsIs tells a kind whose starter plan needs nothing filled in.
+// RunsAsIs reports whether a kind's starter plan needs nothing filled in.
 func RunsAsIs(kind string) bool {
 	_, err := texts.ReadFile("texts/" + kind + ".hcl")
 	return err == nil
@@ -125,10 +125,10 @@ func RunsAsIs(kind string) bool {
 
 var zeroUnits = regexp.MustCompile(`([hm])0[ms].*$`)
 
-// shortDuration is 15m where Go says 15m0s.
+// shortDuration formats 15m0s as 15m.
 func shortDuration(d time.Duration) string { return zeroUnits.ReplaceAllString(d.String(), "$1") }
 
-// comment breaks a paragraph into lines that begin with #.
+// comment breaks a paragraph into lines that start with #.
 func comment(text string) string {
 	const most = 80
 	var lines []string
@@ -143,25 +143,25 @@ func comment(text string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// server is what a scaffold says of a kind of engine: a first model, settings
-// that most plans want, and a knob whose evidence is known.
+// server is the scaffold's data for a kind of engine: a first model, settings that most
+// plans want, and a knob with known evidence.
 type server struct {
-	// Model is the default of var.model. Process is the argument vector as HCL
-	// where the kind has no command of its own, or needs a folder to be started in.
+	// Model is the default of var.model. Process is the argument vector as HCL if the
+	// kind has no command of its own, or must be started in a folder.
 	Model, Process string
 	// Settings are lines of HCL.
 	Settings []string
-	// Knob and its two values; empty where the evidence is for the user to find.
+	// Knob and its two values; empty if the evidence is up to the user.
 	Knob, Old, New string
 	// OldSet and NewSet are lines of HCL in the settings of the values, OldLog and
 	// NewLog globs.
 	OldSet, NewSet, OldLog, NewLog string
 }
 
-// servers by kind. Settings and log lines are those of the versions that the
-// kinds name: vLLM 0.21 (the line that names the chosen back end goes on to list
-// all of them, so the glob holds the words around the name), SGLang 0.5.15,
-// llama.cpp b10472, TensorRT-LLM 1.2, Ollama 0.33.
+// servers by kind. Settings and log lines are those of the versions that the kinds name:
+// vLLM 0.21 (the line that names the chosen back end then lists all of them, so the glob
+// includes the words around the name), SGLang 0.5.15, llama.cpp b10472, TensorRT-LLM 1.2,
+// Ollama 0.33.
 var servers = map[string]server{
 	"vllm": {
 		Model:    "openai/gpt-oss-20b",

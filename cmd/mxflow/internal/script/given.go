@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// GivenThen says which variables, and which values of the environment that the plan
-// reads, were others when the plan was applied last, as far as its record tells.
+// GivenThen reports which variables, and which environment values that the plan reads,
+// differed when the plan was last applied, as far as its record shows.
 func GivenThen(st *store.Store, loaded *load.Result) []string {
 	if st == nil || len(st.Runs()) == 0 {
 		return nil
@@ -37,15 +37,15 @@ func GivenThen(st *store.Store, loaded *load.Result) []string {
 	return append(notes, c.sealed(st)...)
 }
 
-// givenChange is what a plan was given when it was applied, and what it is given now.
+// givenChange compares a plan's inputs when it was applied with those given now.
 type givenChange struct {
 	then   *ledger.Inputs
 	loaded *load.Result
 	now    plans.Inputs
 }
 
-// comesTo is what an input, "var.x" or "env.X", comes to now, be it given or a default.
-// The plan may not ask for it any more.
+// comesTo is the present value of an input, "var.x" or "env.X", whether given or a
+// default. The plan may no longer ask for it.
 func (c *givenChange) comesTo(id string) (text string, asked bool) {
 	if name, ok := strings.CutPrefix(id, "var."); ok {
 		return c.loaded.VariableText(name)
@@ -55,7 +55,7 @@ func (c *givenChange) comesTo(id string) (text string, asked bool) {
 	return text, set || c.reads(name)
 }
 
-// changed are inputs of the record that come to something else now.
+// changed are recorded inputs with another value now.
 func (c *givenChange) changed(prefix string, then map[string]string) (changed []string) {
 	for _, name := range slices.Sorted(maps.Keys(then)) {
 		if text, asked := c.comesTo(prefix + name); asked && text != then[name] {
@@ -65,9 +65,9 @@ func (c *givenChange) changed(prefix string, then map[string]string) (changed []
 	return changed
 }
 
-// onlyNow is what was not given then, so that the plan's own values counted.
+// onlyNow is what was not given then, so the plan's own values applied.
 func (c *givenChange) onlyNow() []string {
-	// What may be secret is named and not shown.
+	// Values that may be secret are named but not shown.
 	shown, err := steps.InputsOf(c.loaded, func(string) (string, error) { return "", nil })
 	if err != nil {
 		return nil
@@ -92,7 +92,7 @@ func (c *givenChange) onlyNow() []string {
 	return noteOf(only, "Given now, but not when it was applied: %s. Leave that out to get the measured variant.")
 }
 
-// sealed are the sensitive inputs that are not known to be what they were.
+// sealed are the sensitive inputs that may have changed.
 func (c *givenChange) sealed(st *store.Store) []string {
 	key, err := store.KnownSecretKey(st.Dir())
 	var others []string
@@ -104,7 +104,7 @@ func (c *givenChange) sealed(st *store.Store) []string {
 	return noteOf(others, "Perhaps not what it was applied with: %s, which is never recorded because it may be secret. Give it again to get the measured variant.")
 }
 
-// reads reports whether the text of the plan has the name of an environment variable.
+// reads reports whether the plan's text contains the name of an environment variable.
 func (c *givenChange) reads(name string) bool {
 	for _, text := range c.loaded.Sources {
 		if bytes.Contains(text, []byte(name)) {

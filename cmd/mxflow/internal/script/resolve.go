@@ -49,7 +49,7 @@ func Resolve(r *Recipe, p *plans.Plan, st *store.Store) error {
 	return resolveFeature(r, p, f, st, stack)
 }
 
-// resolveStack lays the accepted features over the plan's baseline.
+// resolveStack overlays the accepted features on the plan's baseline.
 func resolveStack(r *Recipe, p *plans.Plan, stack report.Stack) error {
 	if len(stack.Features) == 0 {
 		r.Notes = append(r.Notes, "Nothing was accepted: this is the baseline.")
@@ -66,7 +66,7 @@ func resolveStack(r *Recipe, p *plans.Plan, stack report.Stack) error {
 	return nil
 }
 
-// resolveFeature takes what was measured; before that, what the plan says.
+// resolveFeature uses what was measured; before that, what the plan says.
 func resolveFeature(r *Recipe, p *plans.Plan, f *plans.Feature, st *store.Store, stack report.Stack) error {
 	says := "Not decided yet: this is the variant as the plan has it now."
 	if st != nil {
@@ -93,8 +93,8 @@ func resolveFeature(r *Recipe, p *plans.Plan, f *plans.Feature, st *store.Store,
 	return nil
 }
 
-// decidedAs says what was decided about a candidate, and with which knob values it was
-// measured; empty where nothing was decided.
+// decidedAs is the decision about a candidate, and the knob values that it was measured
+// with; empty if nothing was decided.
 func decidedAs(st *store.Store, f *plans.Feature) (says string, knobs map[string]string) {
 	if f.Of != "" && f.Engine == "" {
 		return alternativeAs(st, f)
@@ -109,13 +109,13 @@ func decidedAs(st *store.Store, f *plans.Feature) (says string, knobs map[string
 	return fmt.Sprintf("Decided: %s, %s.", d.Verdict, acceptedWord(st, f.Name)), d.Variant
 }
 
-// alternativeAs is of a candidate of a feature that chooses: the feature's decision
-// has what became of it.
+// alternativeAs is the same for a candidate of a feature that chooses: the feature's
+// decision has its outcome.
 func alternativeAs(st *store.Store, f *plans.Feature) (says string, knobs map[string]string) {
 	for _, d := range slices.Backward(st.History(runtime.FeatureID(f.Of))) {
 		i := slices.IndexFunc(d.Alternatives, func(alt ledger.Alternative) bool { return alt.Name == f.Name })
 		if i < 0 {
-			continue // an outcome that was withdrawn does not name them
+			continue // a withdrawn outcome does not name them
 		}
 		for _, ev := range d.Evidence {
 			if ev.Feature == f.Name && len(ev.Candidate.Launches) > 0 {
@@ -132,7 +132,7 @@ func alternativeAs(st *store.Store, f *plans.Feature) (says string, knobs map[st
 	return "", nil
 }
 
-// acceptedWord is whether a feature stands in the stack.
+// acceptedWord is whether a feature is in the stack.
 func acceptedWord(st *store.Store, feature string) string {
 	if d, _, ok := st.Latest(runtime.FeatureID(feature)); ok && d.Accepted {
 		return "accepted"

@@ -1,6 +1,6 @@
 // Package script finds the knob values of a variant, and writes its start as a script, a
-// file of variables, a docker command or data, so it can be started again without
-// mxflow. It starts nothing.
+// file of variables, a docker command or data, so it can be started again without mxflow.
+// It starts nothing.
 package script
 
 import (
@@ -21,25 +21,25 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Recipe is a variant and how it came to be.
+// Recipe is a variant and its origin.
 type Recipe struct {
 	Plan, Variant, Engine string
 	// Stack are the features in it, in order; Knobs the value of every knob.
 	Stack []string
 	Knobs map[string]string
-	// Notes are what to know of it.
+	// Notes are caveats.
 	Notes []string
 	Spec  engine.Spec
 	Kind  kinds.Kind
-	// Shows says that sensitive values are written out.
+	// Shows writes sensitive values out.
 	Shows bool
 }
 
-// formats are those that a recipe can be written in; "" is the first.
+// formats are the supported ones; "" is the first.
 var formats = []string{"shell", "dotenv", "json", "docker"}
 
-// Write writes it in one of the formats, without what is sensitive unless it shows
-// that; a shell script with envOnly starts nothing.
+// Write writes it in one of the formats, without sensitive values unless it shows them; a
+// shell script with envOnly starts nothing.
 func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (string, error) {
 	if r.Shows {
 		secrets = nil
@@ -58,26 +58,26 @@ func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (s
 	return "", fmt.Errorf("unknown format %q: use shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
 }
 
-// script is a shell script that reproduces a variant, while it is written.
+// script is a shell script that reproduces a variant, while being written.
 type script struct {
 	*Recipe
-	// secrets takes out what is sensitive; nil where it is written out.
+	// secrets redacts sensitive values; nil if they are written out.
 	secrets *redact.Redactor
-	// fixed is what stands for a placeholder where that is no variable.
+	// fixed replaces placeholders that are not variables.
 	fixed map[string]string
-	// setup and then exports come before the command. direct are variables whose
-	// names a shell cannot export, as words of env.
+	// setup and then exports come before the command. direct are variables whose names a
+	// shell cannot export, as words of env.
 	setup, exports []string
 	direct         []word
 	used           map[string]bool
 	hidden         int
 }
 
-// shellName is what a shell takes for the name of a variable.
+// shellName matches a valid shell variable name.
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// setting is a text of the plan as a word. Where it is sensitive it becomes a
-// variable, without which the script ends: better than a start with a wrong key.
+// setting is a text of the plan as a word. If it is sensitive it becomes a variable,
+// without which the script ends: better than a start with a wrong key.
 func (s *script) setting(text, variable, what string) word {
 	if !s.hides(text) {
 		return s.noted(filled(text, s.fixed))
@@ -90,7 +90,7 @@ func (s *script) setting(text, variable, what string) word {
 	return word{{variable: variable}}
 }
 
-// noted puts in front what the variables of a word need.
+// noted adds what the variables of a word need to the script.
 func (s *script) noted(w word) word {
 	for _, p := range w {
 		if p.variable != "" && !s.used[p.variable] {
@@ -104,7 +104,7 @@ func (s *script) noted(w word) word {
 func (s *script) require(variable, why string) {
 	if !s.used[variable] {
 		s.used[variable] = true
-		// The text stands within double quotes and a parameter expansion.
+		// The text is within double quotes and a parameter expansion.
 		why = strings.Map(func(r rune) rune {
 			if strings.ContainsRune("\"\\$`{}'\n", r) {
 				return ' '
@@ -115,7 +115,7 @@ func (s *script) require(variable, why string) {
 	}
 }
 
-// provide makes the variable that stands for a placeholder.
+// provide defines the variable for a placeholder.
 func (s *script) provide(variable string) {
 	switch variable {
 	case "MXFLOW_PORT":
@@ -128,7 +128,7 @@ func (s *script) provide(variable string) {
 			s.require(variable, "the configuration file "+s.Spec.ConfigName+" holds sensitive values and is not written here; name a file, or write this script with --show-secrets")
 			return
 		}
-		// A launch puts nothing into it but the working tree's path.
+		// A launch fills in only the working tree's path.
 		as := map[string]string{"{port}": "{port}", "{config}": "{config}", "{mxflow}": "{mxflow}"}
 		for _, src := range s.Spec.Sources {
 			if dir, ok := s.fixed[engine.SourceMark(src.Name)]; ok {
@@ -148,10 +148,10 @@ func (s *script) provide(variable string) {
 // sourceVariable stands for the working tree of a source.
 func sourceVariable(name string) string { return "MXFLOW_SOURCE_" + strings.ToUpper(name) }
 
-// hides reports whether a text has something sensitive in it.
+// hides reports whether a text contains anything sensitive.
 func (s *script) hides(text string) bool { return s.secrets.Text(text) != text }
 
-// port is where the engine listens if nobody says otherwise.
+// port is where the engine listens by default.
 func (s *script) port() int {
 	if s.Kind.Port != 0 {
 		return s.Kind.Port
@@ -159,13 +159,13 @@ func (s *script) port() int {
 	return 8000
 }
 
-// unset are the variables that are taken away and not set anew.
+// unset are the variables that are removed and not set again.
 func (s *script) unset() []string {
 	return slices.DeleteFunc(slices.Clone(s.Spec.Unset), func(name string) bool { _, set := s.Spec.Env[name]; return set })
 }
 
-// assigned are the variables that the plan sets as NAME=value, by name. One whose value
-// is sensitive is the name alone, and has to be set already.
+// assigned are the variables that the plan sets as NAME=value, by name. One with a
+// sensitive value is the name alone, and must be set already.
 func (s *script) assigned() (words []word) {
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
 		value, variable := s.Spec.Env[name], ""
@@ -200,7 +200,7 @@ func (s *script) environment() {
 	}
 }
 
-// write is the whole script.
+// write returns the whole script.
 func (s *script) write(envOnly bool) string {
 	s.used = map[string]bool{}
 	command := s.command()
@@ -218,8 +218,8 @@ func (s *script) write(envOnly bool) string {
 	return b.String()
 }
 
-// commandText puts each flag of a long command on a line of its own, and what
-// comes behind the flags.
+// commandText puts each flag of a long command on its own line, and what follows the
+// flags.
 func commandText(words []word) string {
 	var line strings.Builder
 	long, behind := 0, 0
@@ -247,8 +247,8 @@ func commandText(words []word) string {
 	return line.String()
 }
 
-// command is how the variant is started, with what has to be set before in
-// s.setup; empty where somebody else starts it.
+// command is how the variant is started, with its preparation in s.setup; empty if
+// somebody else starts it.
 func (s *script) command() string {
 	switch s.Spec.How() {
 	case engine.HowDocker:
@@ -267,8 +267,8 @@ func (s *script) command() string {
 	return s.process()
 }
 
-// inSubshell runs a command in the folder, so that whoever sources the script
-// stays where they are.
+// inSubshell runs a command in the folder, so sourcing the script does not change the
+// caller's folder.
 func inSubshell(dir word, argv []word) string {
 	if len(argv) == 0 {
 		return ""
@@ -295,8 +295,7 @@ func (s *script) process() string {
 	return inSubshell(dir, s.withDirect(s.words(s.Spec.Command, "argument")))
 }
 
-// withDirect puts env in front of a command for the variables that a shell cannot
-// export.
+// withDirect prefixes a command with env for the variables that a shell cannot export.
 func (s *script) withDirect(argv []word) []word {
 	if len(argv) == 0 || len(s.direct) == 0 {
 		return argv
@@ -320,8 +319,8 @@ func dockerWords(host, context string) []word {
 	return words
 }
 
-// listens is where an engine listens in its container: 0 where it shares its
-// machine's network and takes the port from a variable, or is no server.
+// listens is the port of an engine in its container: 0 if it shares its machine's network
+// and takes the port from a variable, or is not a server.
 func (s *script) listens(declared int) int {
 	switch {
 	case declared != 0:
@@ -339,7 +338,7 @@ func (s *script) asksPort() bool {
 	return strings.Contains(strings.Join(texts, "\x00"), "{port}")
 }
 
-// flagged are the words of a docker command while it is written.
+// flagged are the words of a docker command being written.
 type flagged []word
 
 func (f *flagged) add(flag string, value word) { *f = append(*f, literal(flag), value) }
@@ -351,7 +350,7 @@ func (f *flagged) text(flag, value string) {
 	}
 }
 
-// dockerRun is the docker run that a launch amounts to.
+// dockerRun is the docker run equivalent of a launch.
 func (s *script) dockerRun() []word {
 	d := s.Spec.Docker
 	argv := flagged(append(dockerWords(d.Host, d.Context), literals("run", "--rm", "--init")...))
@@ -397,8 +396,8 @@ func (s *script) dockerRun() []word {
 	return slices.Concat(argv, entry, s.words(s.Spec.Command, "argument"))
 }
 
-// publish has a container of its own listen on this machine, unless the port in it is
-// 0, and says where the configuration file lies in it.
+// publish publishes a container's port on this machine, unless that is 0, and says where
+// the configuration file is in it.
 func (s *script) publish(argv *flagged, inside int) {
 	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.Spec.ConfigName}
 	if inside != 0 {
@@ -414,7 +413,7 @@ func (s *script) mountConfig(argv *flagged) {
 	}
 }
 
-// sourceMount is where a container of its own sees the working tree.
+// sourceMount is where mxflow's container sees the working tree.
 func sourceMount(src *engine.Source) string {
 	if src.Mount != "" {
 		return src.Mount
@@ -422,11 +421,11 @@ func sourceMount(src *engine.Source) string {
 	return "/workspace/" + src.Repo[1+strings.LastIndexByte(src.Repo, '/'):]
 }
 
-// configFile is the configuration file on this machine, where {config} within it
-// and the command are the container's.
+// configFile is the configuration file on this machine; {config} within it and the
+// command are the container's.
 func (s *script) configFile() word { return s.noted(word{{variable: "MXFLOW_CONFIG"}}) }
 
-// gpusValue is the value of --gpus, empty where it is left out.
+// gpusValue is the value of --gpus, empty if it is left out.
 func gpusValue(gpus any) string {
 	switch v := gpus.(type) {
 	case nil:
@@ -439,7 +438,7 @@ func gpusValue(gpus any) string {
 		if len(ids) == 0 {
 			return ""
 		}
-		// The value is a line of CSV, so that a list needs quotes of its own.
+		// The value is a line of CSV, so a list needs its own quotes.
 		return `"device=` + strings.Join(ids, ",") + `"`
 	}
 	if value := fmt.Sprint(gpus); value != "0" {
@@ -448,9 +447,9 @@ func gpusValue(gpus any) string {
 	return ""
 }
 
-// containerEnv are the --env flags. A name without a value takes the shell's, and
-// without that takes away what the image sets: so sensitive values stay out of
-// the command line, and unset ones are unset.
+// containerEnv are the --env flags. A name without a value takes the shell's, and without
+// that removes the image's: so sensitive values stay out of the command line, and unset
+// ones are unset.
 func (s *script) containerEnv(unset []string) (argv flagged) {
 	for _, name := range unset {
 		if shellName.MatchString(name) {
@@ -467,8 +466,8 @@ func (s *script) containerEnv(unset []string) (argv flagged) {
 	return argv
 }
 
-// dockerExec is the engine as a command in a container that runs already. The
-// container's own variables are taken away by env, which docker exec cannot.
+// dockerExec is the engine as a command in a running container. env removes the
+// container's own variables, which docker exec cannot.
 func (s *script) dockerExec() []word {
 	x := s.Spec.Exec
 	argv := flagged(append(dockerWords(x.Host, x.Context), literal("exec")))
@@ -509,8 +508,8 @@ func (s *script) dockerExec() []word {
 	return append(argv, s.words(s.Spec.Command, "argument")...)
 }
 
-// composeRun is the service as compose runs it once. What flags of compose run
-// cannot say stands in a file that is laid over the plan's.
+// composeRun is the service as compose runs it once. What compose run has no flags for is
+// in a file that overrides the plan's.
 func (s *script) composeRun() []word {
 	c := s.Spec.Compose
 	argv := flagged(append(dockerWords(c.Host, c.Context), literals("compose", "--file", c.File)...))
@@ -528,15 +527,15 @@ func (s *script) composeRun() []word {
 	argv = append(argv, literal(c.Service))
 	words := s.words(s.Spec.Command, "argument")
 	if len(words) > 0 && len(c.Command) == 0 {
-		// Flags go behind the service's own command, which only compose knows.
+		// Flags follow the service's own command, which only compose knows.
 		s.require("MXFLOW_SERVICE_COMMAND", "set it to the command that the service "+c.Service+" has in the compose file or its image; the flags of the plan follow it")
 		argv = append(argv, word{{variable: "MXFLOW_SERVICE_COMMAND", splits: true}})
 	}
 	return slices.Concat(argv, words)
 }
 
-// override is what is laid over the compose file: the image, and the variables
-// that are taken away. JSON texts are YAML too; compose reads $$ as $.
+// override is the overriding compose file: the image, and the removed variables. JSON
+// texts are valid YAML; compose reads $$ as $.
 func (s *script) override() string {
 	c := s.Spec.Compose
 	text := func(v string) string { return strconv.Quote(strings.ReplaceAll(v, "$", "$$")) }
@@ -557,7 +556,7 @@ func (s *script) override() string {
 	return fmt.Sprintf("services:\n  %s:\n%s", text(c.Service), b.String())
 }
 
-// comments say what the script is, and what it rests on that no script can hold.
+// comments are what the script is, and what it rests on that no script can contain.
 func (s *script) comments() (lines []string) {
 	what := s.Variant + " of plan " + s.Plan
 	if len(s.Stack) > 0 {
@@ -595,7 +594,7 @@ func (s *script) comments() (lines []string) {
 	return s.commentLines(lines)
 }
 
-// commentLines keeps what is sensitive out of comments, and each on its line.
+// commentLines redacts comments, and keeps each on one line.
 func (s *script) commentLines(lines []string) (out []string) {
 	for _, line := range lines {
 		out = append(out, strings.FieldsFunc(s.secrets.Text(line), func(r rune) bool { return r == '\n' || r == '\r' })...)
@@ -603,8 +602,8 @@ func (s *script) commentLines(lines []string) (out []string) {
 	return out
 }
 
-// dotenv is the variables alone, as compose and its like read them: what stands in
-// single quotes is taken as it is.
+// dotenv is only the variables, in the format of compose and similar tools: single-quoted
+// text is literal.
 func (s *script) dotenv() (string, error) {
 	var b strings.Builder
 	for _, line := range s.comments() {
@@ -638,7 +637,7 @@ func dotenvValue(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
 }
 
-// docker is the docker run command alone.
+// docker is only the docker run command.
 func (s *script) docker() (string, error) {
 	if s.Spec.Docker == nil {
 		return "", fmt.Errorf("engine %s is launched by %s: --format docker is for engines with a docker block. Name one with --engine, or use --format shell", s.Engine, s.Spec.How())
@@ -660,7 +659,7 @@ func (s *script) docker() (string, error) {
 	return commandText(argv), nil
 }
 
-// json is all of it as data.
+// json is everything as data.
 func (s *script) json() (string, error) {
 	env, sensitive := map[string]string{}, []string{}
 	for name, value := range s.Spec.Env {
@@ -689,7 +688,7 @@ func (s *script) json() (string, error) {
 	}
 	launched := map[engine.How]any{engine.HowDocker: s.Spec.Docker, engine.HowCompose: s.Spec.Compose, engine.HowExec: s.Spec.Exec}
 	if e := s.Spec.Endpoint; e != nil {
-		// Its keys are none of what reproduces the engine.
+		// Its API keys are not needed to reproduce the engine.
 		launched[engine.HowEndpoint] = map[string]any{"url": e.URL, "restart": e.Restart}
 	}
 	if by := launched[s.Spec.How()]; by != nil {
@@ -703,8 +702,8 @@ func (s *script) json() (string, error) {
 	return text.String(), err
 }
 
-// word is one word of a shell command: text that stands for itself, and variables
-// that the shell puts in.
+// word is one word of a shell command: literal text, and variables that the shell
+// expands.
 type word []piece
 
 // piece is text, or the variable of that name; one that splits is several words.
@@ -746,14 +745,14 @@ func (w word) String() string {
 	return b.String()
 }
 
-// placeholders are parts of an argument that a launch fills in, and the variables
-// that a script has for them.
+// placeholders are parts of an argument that a launch fills in, and the script's
+// variables for them.
 var placeholders = []struct{ mark, variable string }{
 	{"{port}", "MXFLOW_PORT"}, {"{config}", "MXFLOW_CONFIG"}, {"{mxflow}", "MXFLOW_PROGRAM"},
 }
 
-// filled cuts text where placeholders stand. as is what stands for them where
-// that is no variable of the script.
+// filled splits text at placeholders. as is what replaces those that are not variables of
+// the script.
 func filled(text string, as map[string]string) (w word) {
 	for text != "" {
 		at, mark, variable := len(text), "", ""
@@ -784,7 +783,7 @@ func filled(text string, as map[string]string) (w word) {
 	return w
 }
 
-// fixed reports whether a word is text alone, which no launch fills in.
+// fixed reports whether a word is only text, which no launch fills in.
 func (w word) fixed() bool {
 	return !slices.ContainsFunc(w, func(p piece) bool { return p.variable != "" })
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// helpers are the programs that mxflow asks what a machine and a source tree are.
+// helpers are the programs that mxflow asks about machine and source trees.
 var helpers = []string{"git", "nvidia-smi"}
 
-// systemFolders are where a system keeps programs: who may write there is its own judge.
+// systemFolders are a system's program folders: an account that may write there is
+// trusted anyway.
 var systemFolders = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
 // Shadowed are those helpers that PATH finds where this account could have put them: they
-// may say of the machine what a proposer likes. Of a helper that is not there nothing is
-// asked.
+// may report what a proposer likes. A missing helper is not used.
 func Shadowed() (why []verdict.Reason) {
 	for _, name := range helpers {
 		path, err := exec.LookPath(name)

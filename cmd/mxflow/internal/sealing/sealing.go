@@ -1,5 +1,5 @@
-// Package sealing reads the seal beside a plan, reports what changed since as facts and as
-// lines, and ends a run when the launches or hours that it allows are used up. It signs
+// Package sealing reads the seal beside a plan, reports what changed since as facts and
+// as lines, and ends a run when its limit of launches or hours is used up. It signs
 // nothing.
 package sealing
 
@@ -27,17 +27,17 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// AllTries is the chance that a feature that gains nothing passes in any of its tries.
+// AllTries is the chance that a feature without a gain passes in any of its tries.
 func AllTries(s *seal.Seal) float64 {
 	bound, _ := stats.Bound(s.FalsePass)
 	return bound
 }
 
-// FileOf is the seal of a plan.
+// FileOf is the seal's file of a plan.
 func FileOf(plan string) string { return filepath.Join(lang.FolderOf(plan), "plan.seal") }
 
 // Read is the seal beside a plan, signed by the holder of a public key: as text, in a
-// file, or where none is named that of this user.
+// file, or by default this user's.
 func Read(plan, key string) (*seal.Seal, error) {
 	file := FileOf(plan)
 	signed, err := os.ReadFile(file)
@@ -59,7 +59,7 @@ func Read(plan, key string) (*seal.Seal, error) {
 	return s, nil
 }
 
-// Lines are what moved, for people.
+// Lines are the changes, for people.
 func Lines(moved []seal.Moved) string {
 	var lines []string
 	for _, m := range moved {
@@ -72,7 +72,7 @@ func Lines(moved []seal.Moved) string {
 	return strings.Join(lines, "\n")
 }
 
-// Budget ends an apply where the launches or hours that a seal allows are used up.
+// Budget ends an apply when a seal's launches or hours are used up.
 type Budget struct {
 	apply.Observer
 	Limits seal.Limits
@@ -85,7 +85,7 @@ type Budget struct {
 
 var errSpent = errors.New("the budget of the seal is used up; a person must seal again with more --launches or --hours")
 
-// Start counts what was spent before; it is an error where nothing is left.
+// Start counts what was spent before; it returns an error if nothing is left.
 func (b *Budget) Start(s report.Spending) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +99,7 @@ func (b *Budget) Start(s report.Spending) error {
 	return nil
 }
 
-// Event counts launches: the one beyond the limit ends the run, and counts for nothing.
+// Event counts launches: the one beyond the limit ends the run, and does not count.
 func (b *Budget) Event(ev runtime.Event) {
 	if ev.Type == "launch_started" {
 		b.mu.Lock()
@@ -113,7 +113,7 @@ func (b *Budget) Event(ev runtime.Event) {
 	b.Observer.Event(ev)
 }
 
-// Watch is ctx until the budget is used up, and an observer that counts.
+// Watch returns a ctx that ends when the budget is used up, and an observer that counts.
 func (b *Budget) Watch(ctx context.Context, watch apply.Observer) (context.Context, apply.Observer, func()) {
 	ctx, b.end = context.WithCancelCause(ctx)
 	b.Observer = watch
@@ -127,7 +127,7 @@ func (b *Budget) Watch(ctx context.Context, watch apply.Observer) (context.Conte
 	}
 }
 
-// Reasons are what moved, as facts.
+// Reasons are the changes, as facts.
 func Reasons(moved []seal.Moved) (why []verdict.Reason) {
 	for _, m := range moved {
 		args := []verdict.Arg{verdict.Text("at", fmt.Sprintf("%s:%d", m.File, m.Line))}
@@ -145,10 +145,10 @@ func Reasons(moved []seal.Moved) (why []verdict.Reason) {
 	return why
 }
 
-// mostOfValue is how much of a text a refusal keeps: who proposes chooses how long it is.
+// mostOfValue limits the text that a refusal keeps: its length is up to the proposer.
 const mostOfValue = 200
 
-// Cut is a text as a refusal keeps it.
+// Cut shortens a text for a refusal.
 func Cut(text string) string {
 	if len(text) <= mostOfValue {
 		return text

@@ -17,11 +17,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Plan is the plan that a state directory belongs to, as it lies there now.
+// Plan is a state directory's plan, as its files are now.
 type Plan struct {
 	// File is where it was looked for.
 	File string `json:"file"`
-	// State is "as applied", "changed" or "missing"; empty where that is not known.
+	// State is "as applied", "changed" or "missing"; empty if unknown.
 	State string `json:"state,omitempty"`
 }
 
@@ -32,8 +32,9 @@ const (
 	Missing   = "missing"
 )
 
-// Compare compares the plan's files with the text that the newest run kept of them.
-// state is the directory that was named, if any. It does not load the plan: variables, and files that were added, are not seen.
+// Compare compares the plan's files with the text that the newest run kept of them. state
+// is the named directory, if any. It does not load the plan: variables, and added files,
+// are not seen.
 func Compare(st *store.Store, state string, args []string) Plan {
 	runs := st.Runs()
 	if len(runs) == 0 {
@@ -46,12 +47,12 @@ func Compare(st *store.Store, state string, args []string) Plan {
 	if len(args) == 0 && state != "" {
 		return Plan{File: view.PlanFile} // which may be the path of another plan, seen from here
 	}
-	// Without a plan the state directory is that of this folder, and so is the plan.
+	// Without a plan the state directory is this folder's, and so is the plan.
 	dir := "."
 	if len(args) > 0 {
 		dir = lang.FolderOf(args[0])
 	}
-	file := "" // where the plan is a folder
+	file := "" // if the plan is a folder
 	if lang.IsSource(view.PlanFile) {
 		file = filepath.Join(dir, filepath.Base(view.PlanFile))
 		if len(args) > 0 && dir != args[0] {
@@ -64,8 +65,8 @@ func Compare(st *store.Store, state string, args []string) Plan {
 	return Plan{cmp.Or(file, dir), sourcesNow(st, view.Start, file, dir)}
 }
 
-// sourcesNow compares each file of a plan, which lies in a folder; empty where one
-// cannot be compared and none differs, as where a plan is a folder with one file.
+// sourcesNow compares each file of a plan, which is in a folder; empty if one cannot be
+// compared and none differs, as when a plan is a folder with one file.
 func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) string {
 	sums, state := map[string]string{}, AsApplied
 	from := start.PlanFile
@@ -84,7 +85,7 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 	for path, sum := range sums {
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return Changed // what includes it is another plan, or none
+			return Changed // its including plan is another one, or none
 		}
 		if err != nil {
 			state = ""
@@ -93,7 +94,7 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 		if now := sha256.Sum256(text); hex.EncodeToString(now[:]) == sum {
 			continue
 		}
-		// What was kept has no secrets in it, so that it may differ for that alone.
+		// The kept text has no secrets, so it may differ for that alone.
 		if kept, err := st.Get(sum); err != nil || bytes.Contains(kept, []byte(redact.Mark)) {
 			state = ""
 			continue
@@ -103,8 +104,8 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 	return state
 }
 
-// Says is what a reader of the decisions has to know of the plan; empty where it is
-// as it was.
+// Says is what a reader of the decisions must know about the plan; empty if it is
+// unchanged.
 func (p Plan) Says(run string) string {
 	switch p.State {
 	case Changed:

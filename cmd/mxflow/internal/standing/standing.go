@@ -20,8 +20,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Again says what was decided by rules that were moved after the launches were
-// seen, or from more than one start.
+// Again prints what was decided by rules changed after the launches were seen, or from
+// more than one start.
 func Again(on table.Screen, st *store.Store) {
 	said := false
 	for _, d := range report.Standing(st) {
@@ -35,8 +35,8 @@ func Again(on table.Screen, st *store.Store) {
 	}
 }
 
-// Rows is what people decide by: baseline, steps, features and gates. Of a plan that
-// has more nodes than a screen has lines, steps that passed are counted.
+// Rows is what people decide by: baseline, steps, features and gates. If a plan has more
+// nodes than a screen has lines, passed steps are only counted.
 func Rows(st *store.Store, most int) [][]string {
 	var rows [][]string
 	now := time.Now()
@@ -80,7 +80,7 @@ func Rows(st *store.Store, most int) [][]string {
 	return rows
 }
 
-// chosenWord names the alternative that stands for a feature that chooses.
+// chosenWord names the alternative chosen by a feature.
 func chosenWord(d *ledger.Decision) string {
 	for _, alt := range d.Alternatives {
 		if alt.Chosen {
@@ -96,7 +96,7 @@ func Measures(node string) bool {
 	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
 }
 
-// JSON is what status and report say in JSON.
+// JSON is the JSON of status and report.
 func JSON(st *store.Store) map[string]any {
 	return map[string]any{
 		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
@@ -105,14 +105,14 @@ func JSON(st *store.Store) map[string]any {
 	}
 }
 
-// Stack shows what was accepted, whom it beats, and what became of claims.
+// Stack prints what was accepted, the targets it beats, and the outcomes of hypotheses.
 func Stack(on table.Screen, st *store.Store) {
 	s := report.AcceptedStack(st)
 	if len(s.Features) == 0 {
 		fmt.Fprintln(on, "\naccepted stack: empty (the baseline)")
 	} else {
 		fmt.Fprintf(on, "\naccepted stack: %s\n\n", s.Sum())
-		for i, f := range s.Features { // the criteria that it met beside are in the report
+		for i, f := range s.Features { // the other criteria that it met are in the report
 			s.Features[i].Reasons = f.Reasons[:min(1, len(f.Reasons))]
 		}
 		reportTable(on, report.StackTable(s, tell.Minute))
@@ -134,7 +134,7 @@ func Stack(on table.Screen, st *store.Store) {
 	}
 }
 
-// reportTable prints a table of the report with heads as terminals have them, and notes.
+// reportTable prints a table of the report with a terminal's heads, and notes.
 func reportTable(on table.Screen, t report.Table, notes ...string) {
 	heads := make([]string, len(t.Head))
 	for i, h := range t.Head {
@@ -146,7 +146,7 @@ func reportTable(on table.Screen, t report.Table, notes ...string) {
 	}
 }
 
-// Work is how the newest run stands, behind its plan's name.
+// Work is the state of the newest run, for after its plan's name.
 func Work(w report.Work, last store.RunInfo) string {
 	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, tell.Line(last.Reason), last.Exit)
 	switch w.State {
@@ -173,8 +173,7 @@ func workWho(w report.Work) string {
 	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, tell.Second(w.Holder.Started))
 }
 
-// Overruled prints what people decided about outcomes, below the table that
-// marks them.
+// Overruled prints people's overrides, below the table that marks them.
 func Overruled(on table.Screen, all []report.Overruled) {
 	said := false
 	for _, o := range all {

@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
-// Folding is a writer for what people read: it breaks the lines that are too long between
-// words, and has the rest stand below the text of the first. A command that can be copied,
-// a line of a log and what is coloured stay as they are.
+// Folding is a writer for people: it breaks long lines between words, and aligns the rest
+// below the text of the first. A command to copy, a log line and coloured text stay
+// unchanged.
 type Folding struct {
 	To    io.Writer
 	Width int
@@ -35,11 +35,11 @@ func (f *Folding) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// named is a name with its text behind a gap, the time of an event, or what begins an
-// element of a list.
+// named matches a name followed by a gap and its text, the time of an event, or the start
+// of a list item.
 var named = regexp.MustCompile(`^ *(?:\[ *[0-9.]+s\] |\S+(?: \S+){0,3}  +|- )`)
 
-// copied is what somebody may copy, or what somebody else wrote.
+// copied matches what somebody may copy, or what somebody else wrote.
 var copied = regexp.MustCompile(`^ *(\| |\$ |# |mxflow [a-z]|[A-Z]  )|[:;] mxflow [a-z]`)
 
 func fold(text string, width int) string {

@@ -8,11 +8,11 @@ import (
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
-// Screen is what tables and sentences are printed on.
+// Screen is where tables and sentences are printed.
 type Screen struct {
 	io.Writer
-	// Width is that of its lines; 0 where nobody's terminal would break them. Lines is how
-	// many it shows at once.
+	// Width is its line width; 0 if there is no terminal to wrap for. Lines is how many
+	// it shows at once.
 	Width, Lines int
 	Colour       bool
 }
@@ -23,13 +23,13 @@ func (s Screen) On(w io.Writer) Screen {
 	return s
 }
 
-// Table prints columns, without those that may be spared where not all have room.
+// Table prints columns, dropping those that may be spared if there is no room for all.
 func (s Screen) Table(head []string, rows [][]string, spare ...string) {
 	Draw(s, head, rows, s.Colour, s.Width, spare...)
 }
 
-// Sentence prints text in lines that break between words, the later ones a little further
-// in, and as it is where nobody's terminal would break it.
+// Sentence prints text in lines broken between words, the later ones indented further,
+// and unchanged if there is no terminal to wrap for.
 func (s Screen) Sentence(text string) {
 	if s.Width == 0 {
 		fmt.Fprintln(s, text)
@@ -44,7 +44,7 @@ func (s Screen) Sentence(text string) {
 	}
 }
 
-// Section prints pairs of a name and what stands there under a title, without the empty ones.
+// Section prints pairs of a name and its text under a title, without the empty ones.
 func (s Screen) Section(title string, pairs [][2]string) {
 	width := 0
 	for _, p := range pairs {

@@ -1,5 +1,5 @@
-// Package table draws tables and paragraphs for a terminal of some width. It knows how
-// wide text is and what colour a verdict has, and nothing about what it shows.
+// Package table draws tables and paragraphs for a terminal of some width. It knows the
+// width of text and the colours of verdicts, and nothing about the contents.
 package table
 
 import (
@@ -18,19 +18,18 @@ import (
 const (
 	// MaxColumn keeps sentences readable; longer ones wrap.
 	MaxColumn = 96
-	// LeastColumn is what a column keeps however narrow the terminal: below it,
+	// LeastColumn is the minimum width of a column however narrow the terminal: below it,
 	// sentences become towers of words.
 	LeastColumn = 24
-	// tightColumn is what it keeps where it would have no room beside the others
-	// otherwise.
+	// tightColumn is the minimum if there would otherwise be no room beside the others.
 	tightColumn = 16
-	// columnGap is between columns.
+	// columnGap is the space between columns.
 	columnGap = 2
 )
 
-// Draw prints columns within a width, or, with a width of 0, as wide as they
-// are. Lines break between words only, so that a number is never cut and keeps its
-// sign, and nothing is left out but columns that may be spared, the last first.
+// Draw prints columns within a width, or at their full width if that is 0. Lines break
+// only between words, so a number is never cut and keeps its sign, and nothing is left
+// out but columns that may be spared, the last first.
 func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int, spare ...string) {
 	d := drawing{out: w, renderer: lipgloss.NewRenderer(w), colour: colour}
 	// Whoever calls knows whether w is a terminal in the end. The colours are those that
