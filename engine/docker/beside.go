@@ -45,7 +45,7 @@ type guest struct {
 	files string
 }
 
-// beside starts a guest in a container, whose engine listens at the given ports.
+// beside starts a guest in a container whose engine listens at the given ports.
 func (d *Daemon) beside(ctx context.Context, block engine.Exec, at *ports, g engine.Guest, l engine.Launch) (engine.Inside, error) {
 	inside, err := d.letIn(ctx, block, at, g, l)
 	if err == nil {
@@ -78,7 +78,7 @@ func (d *Daemon) letIn(ctx context.Context, block engine.Exec, at *ports, g engi
 		block.WorkDir = g.Dir
 	}
 	inst, err := ExecLauncher{}.Launch(ctx, engine.Spec{
-		Profile: &kinds.Kind{Name: "program"}, // no server: nothing waits for it
+		Profile: &kinds.Kind{Name: "program"}, // not a server: nothing waits for it
 		Command: g.Command, Env: g.Env(in.url(ctx, at), files), StopGrace: g.StopGrace, Exec: &block,
 	}, l)
 	if err != nil {
@@ -88,13 +88,14 @@ func (d *Daemon) letIn(ctx context.Context, block engine.Exec, at *ports, g engi
 	return &guest{inst.(*execInstance), files}, nil
 }
 
-// url is an engine's API as programs in its container reach it.
+// url is an engine's API as reached by programs in its container.
 func (s *shell) url(ctx context.Context, at *ports) string {
 	if at.inside == 0 {
 		return ""
 	}
 	host := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	// What listens on loopback or everywhere is there; else where it listens.
+	// A listener on loopback or on all addresses is reached at loopback; else at its own
+	// address.
 	if busy, err := s.listening(ctx); err == nil {
 		if on := busy[at.inside]; len(on) > 0 && !slices.ContainsFunc(on, func(ip netip.Addr) bool { return ip == host || ip.IsUnspecified() }) {
 			host = on[0]
@@ -103,8 +104,8 @@ func (s *shell) url(ctx context.Context, at *ports) string {
 	return "http://" + net.JoinHostPort(host.String(), strconv.Itoa(at.inside))
 }
 
-// put copies files and folders of this machine into a new folder of the container,
-// where every user may read them and write to the folders.
+// put copies files and folders of this machine into a new folder of the container, where
+// every user may read them and write to the folders.
 func (s *shell) put(ctx context.Context, folder string, files map[string]string) error {
 	if _, err := s.run(ctx, `mkdir -p /tmp`); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (s *shell) put(ctx context.Context, folder string, files map[string]string)
 	return nil
 }
 
-// tarTree writes a file, or a folder with all in it, under a name.
+// tarTree writes a file, or a folder with its contents, under a name.
 func tarTree(w *tar.Writer, name, from string) error {
 	return filepath.WalkDir(from, func(file string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -186,8 +187,9 @@ func (g *guest) Fetch(ctx context.Context, name, to string, most int64) error {
 	return untar(stream, to, most)
 }
 
-// untar unpacks the one folder of an archive into a folder of this machine: files and
-// folders alone, and nothing outside of it. Files larger than most get their size alone.
+// untar unpacks the one folder of an archive into a folder of this machine: only files
+// and folders, and nothing outside of it. Of files larger than most only the size is
+// kept.
 func untar(from io.Reader, to string, most int64) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/mxflow/mxflow/engine/process"
 )
 
-// Build is an image to be built. Paths are those of this machine.
+// Build is an image to build. Paths are those of this machine.
 type Build struct {
 	Host, DaemonContext string
 	Folder, Dockerfile  string
@@ -35,14 +35,13 @@ type Build struct {
 	NoCache, Pull       bool
 }
 
-// buildGrace is how long the docker command may take to tell the daemon that a
-// build is not wanted any more.
+// buildGrace is how long the docker command may take to cancel a build on the daemon.
 const buildGrace = 10 * time.Second
 
-// StartBuild starts `docker build`. The command is used, and not the daemon's own
-// API, because only it speaks BuildKit, which RUN --mount, secrets and caches in
-// today's Dockerfiles need, and because it alone decides what .dockerignore
-// means. The image's ID is written to idFile.
+// StartBuild starts `docker build`. It uses the command rather than the daemon's API,
+// because only the command speaks BuildKit, which RUN --mount, secrets and caches in
+// today's Dockerfiles need, and because only it decides what .dockerignore means. The
+// image's ID is written to idFile.
 func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (engine.Command, error) {
 	d, err := Connect(ctx, b.Host, b.DaemonContext)
 	if err != nil {
@@ -82,8 +81,8 @@ func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (e
 	}, l)
 }
 
-// readByDocker reports whether the docker command itself, or what it starts,
-// would take a variable of that name for its own.
+// readByDocker reports whether the docker command itself, or what it starts, would
+// interpret a variable of that name.
 func readByDocker(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, prefix := range []string{"DOCKER_", "BUILDKIT_", "BUILDX_", "MXFLOW_", "SSH_", "LD_", "GODEBUG", "OTEL_"} {
@@ -94,8 +93,8 @@ func readByDocker(name string) bool {
 	return strings.HasSuffix(upper, "_PROXY") || slices.Contains([]string{"PATH", "HOME", "TMPDIR", "LANG", "TERM"}, upper)
 }
 
-// commandEnv is the environment by which the docker command and docker-compose
-// talk to the same daemon.
+// commandEnv is the environment that makes the docker command and docker-compose use the
+// same daemon.
 func (d *Daemon) commandEnv() (set map[string]string, unset []string) {
 	if d.end.context != "" {
 		return map[string]string{"DOCKER_CONTEXT": d.end.context}, []string{"DOCKER_HOST"}
@@ -116,7 +115,7 @@ func BuiltID(idFile string) (string, error) {
 	return id, nil
 }
 
-// ImageID is the ID of the image that a tag names now, empty where there is none.
+// ImageID is the ID of the image that a tag names now, empty if there is none.
 func ImageID(ctx context.Context, host, daemonContext, tag string) (string, error) {
 	d, err := Connect(ctx, host, daemonContext)
 	if err != nil {
@@ -129,14 +128,14 @@ func ImageID(ctx context.Context, host, daemonContext, tag string) (string, erro
 	return image.ID, err
 }
 
-// BuildInputs is the digest of all that `docker build` can read of a context:
-// names, kinds, permissions and contents, but not times and owners, which a COPY
-// does not keep. What .dockerignore leaves out is left out; the Dockerfile and
-// the ignore files themselves always count.
+// BuildInputs is the digest of everything that `docker build` can read of a context:
+// names, kinds, permissions and contents, but not times and owners, which COPY does not
+// keep. Files excluded by .dockerignore are left out; the Dockerfile and the ignore files
+// themselves always count.
 //
-// BuildKit prefers <Dockerfile>.dockerignore and the classic builder does not
-// know it. Which one builds is not known here, so that a file counts unless both
-// ignore it: too much is hashed rather than too little.
+// BuildKit prefers <Dockerfile>.dockerignore and the classic builder does not know it.
+// Which one builds is unknown here, so a file counts unless both ignore it: too much is
+// hashed rather than too little.
 func BuildInputs(context, dockerfile string) (string, error) {
 	if info, err := os.Stat(context); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("the build context %s does not exist: correct context, which is relative to the plan's folder", context)
@@ -177,7 +176,7 @@ func BuildInputs(context, dockerfile string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// ignoreLists are the ignore files of a build, as docker build reads them.
+// ignoreLists are the ignore files of a build, as docker build interprets them.
 type ignoreLists []*patternmatcher.PatternMatcher
 
 func readIgnoreLists(context, dockerfile string) (lists ignoreLists, err error) {
@@ -216,8 +215,8 @@ func readIgnored(file string) (*patternmatcher.PatternMatcher, error) {
 	return list, nil
 }
 
-// cover reports whether all lists ignore a path (slashes, relative to the
-// context), by itself or with a folder that it is in.
+// cover reports whether all lists ignore a path (slashes, relative to the context),
+// directly or through a parent folder.
 func (all ignoreLists) cover(name string) (bool, error) {
 	for _, list := range all {
 		if covered, err := list.MatchesOrParentMatches(name); err != nil || !covered {
@@ -227,14 +226,14 @@ func (all ignoreLists) cover(name string) (bool, error) {
 	return true, nil
 }
 
-// exceptions reports whether some pattern takes back what another one ignores,
-// so that no folder can be passed over as a whole.
+// exceptions reports whether a pattern re-includes what another ignores, so no folder can
+// be skipped as a whole.
 func (all ignoreLists) exceptions() bool {
 	return slices.ContainsFunc(all, (*patternmatcher.PatternMatcher).Exclusions)
 }
 
-// hashFile adds one file, link or folder. Lengths stand before texts, so that no
-// two trees give the same bytes.
+// hashFile adds one file, link or folder. Texts are preceded by their lengths, so no two
+// trees give the same bytes.
 func hashFile(h hash.Hash, name, path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

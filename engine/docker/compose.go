@@ -22,13 +22,13 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 )
 
-// ComposeLauncher starts engines that are a service of a compose file, with
-// docker compose or docker-compose. The zero value is ready to use.
+// ComposeLauncher starts engines that are a service of a compose file, with docker
+// compose or docker-compose. The zero value is ready to use.
 //
-// Every launch is a project of its own, so that it neither meets nor ends what
-// runs of the same file already. What mxflow needs beside the file (labels,
-// environment, flags, a published port) is in a second file that is laid
-// over it. Once the service's container runs it is followed as every container.
+// Every launch is its own project, so it neither collides with nor ends what already runs
+// from the same file. What mxflow needs besides the file (labels, environment, flags, a
+// published port) is in a second file that overrides it. Once the service's container
+// runs it is followed like any container.
 type ComposeLauncher Launcher
 
 var _ interface {
@@ -71,15 +71,14 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kind
 			return nil, fmt.Errorf("cannot record that daemon %s is in use: %w", d.Name, err)
 		}
 	}
-	// Its image is pulled here, and not by compose, which would do so unseen and,
-	// where the file says always, at every launch.
+	// Its image is pulled here, not by compose, which would do so invisibly and, if the
+	// file says always, at every launch.
 	if image, pull := p.image(); image != "" && pull != "never" {
 		if _, err := l.Fetched.image(ctx, d, image, pull, l.Progress); err != nil {
 			return nil, err
 		}
 	}
-	// The service in the words of the docker launcher, which knows about ports and
-	// environments.
+	// The service in terms of the docker launcher, which handles ports and environments.
 	box := spec
 	box.Docker = &engine.Docker{Port: spec.Compose.Port, Network: p.service().NetworkMode}
 	if spec.Compose.Port == 0 && kind.Port == 0 && len(kind.Ready) > 0 && !takesPort(box) {
@@ -98,7 +97,7 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kind
 	return inst, nil
 }
 
-// start brings the service up and begins to follow it.
+// start brings the service up and starts following it.
 func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports) (*composeInstance, error) {
 	if err := p.override(ctx, spec, at); err != nil {
 		return nil, err
@@ -150,8 +149,8 @@ func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec
 	}}, nil
 }
 
-// startOf is when the container began, after the services that it depends on.
-// The daemon's clock counts where it is this machine's.
+// startOf is when the container started, after the services that it depends on. The
+// daemon's clock is used if it is this machine's.
 func startOf(d *Daemon, running container.InspectResponse, began time.Time) time.Time {
 	if !d.Local() || running.State == nil {
 		return began
@@ -197,8 +196,8 @@ func (c *composeInstance) Stop(ctx context.Context) error {
 	})
 }
 
-// Identify implements engine.Identifier: the file as compose reads it, with its
-// variables and included files, and the image that the service names.
+// Identify implements engine.Identifier: the file as compose reads it, with its variables
+// and included files, and the image of the service.
 func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
 	if spec.Compose == nil {
 		return "missing", errors.New("the plan has no compose block for it")
@@ -222,11 +221,11 @@ func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, 
 	return is + elsewhere(spec.Compose.Host, spec.Compose.Context), err
 }
 
-// keepService is how long what was read of a service is good for: compose takes
-// about a second to read a file, and every node of a plan asks.
+// keepService is how long the reading of a service stays valid: compose takes about a
+// second to read a file, and every node of a plan asks.
 const keepService = 5 * time.Second
 
-// serviceRead is what compose makes of a file, and the image of the service.
+// serviceRead is compose's reading of a file, and the image of the service.
 type serviceRead struct {
 	file, image, pull string
 	err               error
@@ -238,7 +237,7 @@ var servicesRead = struct {
 	by map[string]serviceRead
 }{by: map[string]serviceRead{}}
 
-// readService lets compose read the file of a service, unless it did just now.
+// readService has compose read the file of a service, unless it just did.
 func readService(ctx context.Context, d *Daemon, spec engine.Spec) serviceRead {
 	key := fmt.Sprintf("%s %+v", d.Name, *spec.Compose)
 	servicesRead.Lock()
@@ -260,7 +259,7 @@ func (r *serviceRead) from(ctx context.Context, d *Daemon, spec engine.Spec) err
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// The ID is of this reading alone: what carries it ends with the reading.
+	// The ID is for this reading only: what carries it ends with the reading.
 	p, err := readProject(ctx, d, spec, engine.Launch{ID: "identify-" + rand.Text(), Owner: "mxflow", LogPath: filepath.Join(dir, "log")})
 	if err != nil {
 		return err
@@ -271,7 +270,7 @@ func (r *serviceRead) from(ctx context.Context, d *Daemon, spec engine.Spec) err
 	return nil
 }
 
-// anonymous matches the names that the daemon gives to volumes without one.
+// anonymous matches the daemon's names for volumes without one.
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // removeProject removes the containers and networks with a label.
@@ -289,8 +288,8 @@ func (d *Daemon) removeProject(ctx context.Context, with filters.Args) error {
 	return errors.Join(wrong...)
 }
 
-// sweepNetworks removes the networks that compose projects of a dead mxflow left,
-// by the same labels as Sweep, which removes their containers before.
+// sweepNetworks removes the networks that compose projects of a dead mxflow left, by the
+// same labels as Sweep, which removes their containers first.
 func sweepNetworks(ctx context.Context, d *Daemon, owner string, before time.Time) error {
 	nets, err := d.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", LabelOwner+"="+owner))})
 	wrong := []error{err}

@@ -28,44 +28,42 @@ import (
 )
 
 const (
-	// callLimit bounds one question to the daemon: a daemon that hangs must not
-	// hang mxflow.
+	// callLimit bounds one call to the daemon: a hanging daemon must not hang mxflow.
 	callLimit = 30 * time.Second
-	// drainLimit is how long the end of a container waits for the rest of its
-	// output.
+	// drainLimit is how long the end of a container waits for the rest of its output.
 	drainLimit = 10 * time.Second
 	// killWait is how long a container may take to end after SIGKILL.
 	killWait = 30 * time.Second
 )
 
-// Container is one container that runs: its output is followed into a bounded
-// file, its memory is watched, and its end is waited for. It does everything of
-// an engine.Instance that has to do with the container alone.
+// Container is one running container: its output is followed into a bounded file, its
+// memory is watched, and its end is waited for. It implements the parts of
+// engine.Instance that concern only the container.
 type Container struct {
 	Daemon *Daemon
 	ID     string
 	// Name is for people.
 	Name string
-	// Keep says that the container stays where it is when it is stopped.
+	// Keep leaves the container in place when it is stopped.
 	Keep bool
 
 	run
 	tty bool
-	// attached is its output from the first byte on, nil where it was started
-	// before anybody could listen.
+	// attached is its output from the first byte on, nil if it was started before anybody
+	// could listen.
 	attached *types.HijackedResponse
 	read     bool        // some of a terminal's log was read
-	cached   engine.Peak // the most that cached files took, see resident
-	unread   atomic.Bool // there is output that is not in the log, as far as is known
+	cached   engine.Peak // the maximum that cached files took, see resident
+	unread   atomic.Bool // some output is not in the log, as far as known
 }
 
 // run is something that runs in a container, or the container itself.
 type run struct {
-	// Started is when it was asked for.
+	// Started is when it was requested.
 	Started time.Time
 
 	output
-	life    context.Context // ends when nothing is to be followed any more
+	life    context.Context // ends when there is nothing left to follow
 	end     context.CancelFunc
 	drained chan struct{} // closed when its output has ended
 	exited  chan struct{}
@@ -94,9 +92,8 @@ func (r *run) Exit() *engine.Exit {
 	}
 }
 
-// watch follows a container that was started just now or runs. Its output is
-// closed by Stop. Of a container that does not exist it tells as of one that was
-// removed.
+// watch follows a container that was just started or is running. Stop closes its output.
+// A container that does not exist is treated as removed.
 func watch(d *Daemon, id, name string, tty bool, to output, attached *types.HijackedResponse) *Container {
 	c := &Container{Daemon: d, ID: id, Name: name, tty: tty, attached: attached}
 	c.begin(to)
@@ -117,7 +114,7 @@ func watch(d *Daemon, id, name string, tty bool, to output, attached *types.Hija
 	return c
 }
 
-// Failure describes what broke together with how the container is doing.
+// Failure describes what broke together with the state of the container.
 func (c *Container) Failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
@@ -135,14 +132,14 @@ func (c *Container) Failure(op string, cause error, format string, args ...any) 
 	return f
 }
 
-// openTries is how often in a row the log of a running container is asked for
-// without success.
+// openTries is how many consecutive attempts to open the log of a running container may
+// fail.
 const openTries = 5
 
-// follow copies the container's output until it ends: from the attached stream,
-// where there is one, and else, or once that broke off, from the log that the
-// daemon keeps. Following that log is slow, and daemons lose lines of it when they
-// rotate it (Docker 20.10 does), so that it is the second choice.
+// follow copies the container's output until it ends: from the attached stream, if there
+// is one, and otherwise, or once that breaks off, from the daemon's log. Following that
+// log is slow, and daemons lose lines when they rotate it (Docker 20.10 does), so it is
+// the second choice.
 func (c *Container) follow() {
 	defer close(c.drained)
 	d := &demux{log: c.log, out: c.stdout()}
@@ -151,7 +148,7 @@ func (c *Container) follow() {
 		release := context.AfterFunc(c.life, c.attached.Close)
 		_ = d.read(c.attached.Reader)
 		c.unread.Store(true)
-		d.lost() // first of all: what comes from now on is in the daemon's log
+		d.lost() // first of all: later output is in the daemon's log
 		release()
 		c.attached.Close()
 		if c.ended() {
@@ -189,12 +186,12 @@ func (c *Container) follow() {
 	}
 }
 
-// LogBroken reports whether the container's output is not followed now, or
-// some of it was missed, so that what its log lacks proves nothing.
+// LogBroken reports whether the container's output is not followed now, or some of it was
+// missed, so what its log lacks proves nothing.
 func (c *Container) LogBroken() bool { return c.unread.Load() }
 
-// ended reports whether a stream that broke off did so because the container has
-// ended. The daemon closes it a moment before it says so.
+// ended reports whether a stream broke off because the container ended. The daemon closes
+// it a moment before reporting that.
 func (c *Container) ended() bool {
 	ctx, cancel := context.WithTimeout(c.life, 2*time.Second)
 	defer cancel()
@@ -207,7 +204,7 @@ func (c *Container) ended() bool {
 	}
 }
 
-// copyLog copies until the stream ends; opened is false where there was none.
+// copyLog copies until the stream ends; opened is false if there was none.
 func (c *Container) copyLog(d *demux) (opened bool, err error) {
 	options := container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: !c.tty, Since: d.since()}
 	if c.tty && c.read { // a terminal's log has no frames to count
@@ -218,7 +215,7 @@ func (c *Container) copyLog(d *demux) (opened bool, err error) {
 		return false, err
 	}
 	defer stream.Close()
-	c.unread.Store(c.tty && c.read) // what a terminal said meanwhile is not asked for again
+	c.unread.Store(c.tty && c.read) // a terminal's output meanwhile is not requested again
 	if !c.tty {
 		return true, d.read(stream)
 	}
@@ -230,26 +227,25 @@ func (c *Container) copyLog(d *demux) (opened bool, err error) {
 	return true, err
 }
 
-// PeakMemory implements engine.Instance. It is what the daemon counts for the
-// container once a second, less the file pages that the kernel can take back at
-// any time, as `docker stats` shows it; and what resident says of a peak between
-// two counts.
+// PeakMemory implements engine.Instance. It is the daemon's count for the container once
+// a second, less the file pages that the kernel can reclaim at any time, as in `docker
+// stats`; and resident's value for a peak between two counts.
 func (c *Container) PeakMemory() int64 { return c.peak.Load() }
 
 // sampleMemory raises the peak until the container ends.
 func (c *Container) sampleMemory() {
 	stats, err := c.Daemon.ContainerStats(c.life, c.ID, true)
 	if err != nil {
-		return // memory that cannot be seen is unknown, and that is no failure
+		return // memory that cannot be read is unknown, which is not a failure
 	}
 	defer stats.Body.Close()
 	c.readStats(stats.Body)
 }
 
-// lookAtMemory takes one sample. It returns when that is there, or done is closed,
-// or after a tenth of a second where there is a sample already, and looks on
-// meanwhile: daemons up to Docker 20.10 keep who asks waiting for their next count,
-// for up to a second.
+// lookAtMemory takes one sample. It returns when it has one, when done is closed, or, if
+// there is already a sample, after a tenth of a second, while it continues in the
+// background: daemons up to Docker 20.10 make callers wait up to a second for their next
+// count.
 func (c *Container) lookAtMemory(done <-chan struct{}) {
 	const limit = 3 * time.Second
 	looked := make(chan struct{})
@@ -286,16 +282,15 @@ func (c *Container) readStats(from io.Reader) {
 	}
 }
 
-// resident is the memory in use without cached files, or the most that was ever
-// in use, less the most that such files ever took, where that is more: a spike
-// between two counts. Only cgroup v1 gives that mark; it counts files as well, and
-// what they took at the time is not known.
+// resident is the memory in use without cached files, or, if larger, the maximum ever in
+// use less the maximum that such files ever took: a spike between two counts. Only cgroup
+// v1 has that mark; it includes files, whose size at the time is unknown.
 func resident(m container.MemoryStats, mostCached int64) int64 {
 	return max(int64(m.Usage)-cachedFiles(m), int64(m.MaxUsage)-mostCached)
 }
 
-// cachedFiles are the file pages that can be taken back: inactive_file is cgroup
-// v2's name, total_inactive_file v1's.
+// cachedFiles are the reclaimable file pages: inactive_file in cgroup v2,
+// total_inactive_file in v1.
 func cachedFiles(m container.MemoryStats) int64 {
 	cached, ok := m.Stats["total_inactive_file"]
 	if !ok {
@@ -304,37 +299,34 @@ func cachedFiles(m container.MemoryStats) int64 {
 	return int64(min(cached, m.Usage))
 }
 
-// demux takes a container's log apart. The daemon sends frames: a byte for the
-// stream (1 is stdout, 2 stderr, 3 an error of its own), three zeros, the length
-// as four bytes, big end first, and then a timestamp, a space, and a line or a
-// piece of one. The timestamps are how a log that broke off is taken up again
-// without a gap: the daemon gives all from an instant on, and what was already
-// had at that very instant is counted.
+// demux splits a container's log. The daemon sends frames: a byte for the stream (1 is
+// stdout, 2 stderr, 3 an error of its own), three zeros, the length as four big-endian
+// bytes, then a timestamp, a space, and a line or a piece of one. The timestamps allow
+// resuming a broken log without a gap: the daemon sends everything from an instant on,
+// and what was already received at that very instant is counted.
 type demux struct {
 	out, log io.Writer
-	// live frames are those of a container that one is attached to: they carry no
-	// timestamp.
+	// live frames are those of an attached container: they have no timestamp.
 	live bool
-	// last is the newest timestamp, at how many frames carried it.
+	// last is the newest timestamp, at how many frames had it.
 	last string
 	at   int
-	// skip is how many frames of last are still to come again, resumed says that
-	// the next frame is the first since the log was taken up again.
+	// skip is how many frames of last are still to be repeated, resumed is set if the
+	// next frame is the first since the log was resumed.
 	skip    int
 	resumed bool
 }
 
 const (
 	frameHeader = 8
-	// frameLimit is more than a daemon ever sends: it cuts lines at 16 KiB.
+	// frameLimit is more than a daemon ever sends: it splits lines at 16 KiB.
 	frameLimit = 16 << 20
 	logBuffer  = 64 << 10
 )
 
 var errFrame = errors.New("the daemon sent something other than a log")
 
-// since is where to take the log up again, as the daemon reads it; empty takes
-// all.
+// since is where to resume the log, in the daemon's format; empty for all.
 func (d *demux) since() string {
 	at, err := time.Parse(time.RFC3339Nano, d.last)
 	if err != nil {
@@ -344,8 +336,8 @@ func (d *demux) since() string {
 	return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond())
 }
 
-// read copies until the stream ends. Frames are gathered while more of them lie
-// ready, so that a flood costs few writes.
+// read copies until the stream ends. Frames are batched while more are available, so a
+// flood costs few writes.
 func (d *demux) read(stream io.Reader) error {
 	from := bufio.NewReaderSize(stream, logBuffer)
 	out := bufio.NewWriterSize(d.out, logBuffer)
@@ -389,12 +381,12 @@ func (d *demux) read(stream io.Reader) error {
 	}
 }
 
-// lost goes over from live frames to the log that the daemon keeps, from now on.
+// lost switches from live frames to the daemon's log, from now on.
 func (d *demux) lost() {
 	d.live, d.last, d.at = false, time.Now().UTC().Format(time.RFC3339Nano), 0
 }
 
-// put writes one frame without its timestamp, unless it came before.
+// put writes one frame without its timestamp, unless it was received before.
 func (d *demux) put(to, log io.Writer, frame []byte) {
 	stamp, text, ok := bytes.Cut(frame, []byte{' '})
 	if !ok {
@@ -404,7 +396,7 @@ func (d *demux) put(to, log io.Writer, frame []byte) {
 	switch {
 	case string(stamp) != d.last:
 		if d.resumed {
-			// What came before is not there any more.
+			// What came before is gone.
 			_, _ = io.WriteString(log, "\n[mxflow] the log was interrupted here: lines may be missing\n")
 		}
 		d.last, d.at, d.skip = string(stamp), 1, 0
@@ -418,12 +410,12 @@ func (d *demux) put(to, log io.Writer, frame []byte) {
 	_, _ = to.Write(text)
 }
 
-// outputLimit bounds what a command in a container may print.
+// outputLimit limits the output of a command in a container.
 const outputLimit = 64 << 20
 
-// Output implements engine.Instance: it runs a command in the container, with
-// the container's environment, and returns its standard output. A status other
-// than 0 is an error with what the command wrote to its standard error.
+// Output implements engine.Instance: it runs a command in the container, with the
+// container's environment, and returns its standard output. A nonzero status is an error
+// with the command's standard error.
 func (c *Container) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	return c.Daemon.exec(ctx, c.ID, container.ExecOptions{Cmd: argv})
 }
@@ -463,7 +455,7 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 		return nil, fmt.Errorf("the output of %s in the container was cut off: it is still running", name)
 	case state.ExitCode != 0:
 		said := stderr.String()
-		if said == "" { // the daemon reports a missing program in place of its output
+		if said == "" { // the daemon reports a missing program in its output
 			said = strings.Join(strings.Fields(stdout.buf.String()), " ")
 		}
 		return nil, &execError{program: name, code: state.ExitCode, said: said}
@@ -471,11 +463,10 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 	return stdout.buf.Bytes(), nil
 }
 
-// errNoProgram says that the container lacks the program that was to be run.
+// errNoProgram is the error for a program missing from the container.
 var errNoProgram = errors.New("the container does not have this program")
 
-// execError is a program that ended with a status other than 0 in a container,
-// or that the container lacks.
+// execError is a program in a container that ended with a nonzero status, or is missing.
 type execError struct {
 	program, said string
 	code          int
@@ -485,8 +476,8 @@ func (e *execError) Error() string {
 	return fmt.Sprintf("%s ended with %s in the container: %s", e.program, exitOf(e.code), e.said)
 }
 
-// Is knows a program that is not there by the status of a shell that looked for
-// it, or by what runtimes write that have none of their own for that.
+// Is recognizes a missing program by the status of a shell that looked for it, or by the
+// message of runtimes without a status for that.
 func (e *execError) Is(target error) bool {
 	return target == errNoProgram && (e.code == 127 || noSuchProgram.MatchString(e.said))
 }
@@ -517,9 +508,9 @@ func (l *boundedBuffer) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// PIDs implements engine.Resident: the container's processes as this machine
-// numbers them. There are none where the daemon is on another machine, or where
-// its processes live in another namespace than ours.
+// PIDs implements engine.Resident: the container's processes by this machine's PIDs.
+// There are none if the daemon is on another machine, or its processes are in another PID
+// namespace.
 func (c *Container) PIDs() []int {
 	if !c.Daemon.Local() {
 		return nil
@@ -533,20 +524,19 @@ func (c *Container) PIDs() []int {
 	return process.Descendants(info.State.Pid)
 }
 
-// returnLimit is how long a daemon that went away may take to come back, as one
-// that is restarted does. Tests shorten it.
+// returnLimit is how long a vanished daemon may take to come back, as after a restart.
+// Tests shorten it.
 var returnLimit = 10 * time.Second
 
 // ending is how a container ended.
 type ending struct {
 	exit engine.Exit
-	// why adds to the exit what it does not say, empty where there is nothing.
+	// why adds to the exit what it does not show, empty if nothing.
 	why string
 	err error
 }
 
-// await waits until the container has ended, across a daemon that goes away for
-// a moment.
+// await waits until the container has ended, surviving a brief absence of the daemon.
 func (c *Container) await() ending {
 	for {
 		ended, failed := c.Daemon.ContainerWait(c.life, c.ID, container.WaitConditionNotRunning)
@@ -563,8 +553,8 @@ func (c *Container) await() ending {
 	}
 }
 
-// perhapsRemoved looks again at a container that was killed, and not by us: who
-// removes a running container kills it first.
+// perhapsRemoved checks a container that was killed by somebody else: removing a running
+// container kills it first.
 func (c *Container) perhapsRemoved(how ending) ending {
 	for range 10 {
 		if how.exit.Signal != "SIGKILL" || how.why != "" || c.killed.Load() {
@@ -578,8 +568,8 @@ func (c *Container) perhapsRemoved(how ending) ending {
 	return how
 }
 
-// inspectEnd asks how the container ended; false where it runs, or where the
-// daemon gave no answer.
+// inspectEnd asks how the container ended; false if it runs, or the daemon did not
+// answer.
 func (c *Container) inspectEnd() (ending, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
@@ -600,7 +590,7 @@ func (c *Container) inspectEnd() (ending, bool) {
 	return how, true
 }
 
-// returns waits for a daemon that went away.
+// returns waits for a vanished daemon.
 func (d *Daemon) returns(life context.Context) bool {
 	waiting, cancel := context.WithTimeout(life, returnLimit)
 	defer cancel()
@@ -616,7 +606,7 @@ func (d *Daemon) returns(life context.Context) bool {
 	return false
 }
 
-// wentAway is how something ended whose daemon does not come back.
+// wentAway is the end of something whose daemon does not come back.
 func (d *Daemon) wentAway(err error) ending {
 	return ending{
 		exit: engine.Exit{Code: -1, Signal: "unknown"}, err: errors.Join(ErrUnreachable, err),
@@ -624,8 +614,8 @@ func (d *Daemon) wentAway(err error) ending {
 	}
 }
 
-// exitOf reads docker's exit status: 128 and a signal's number is how the init
-// process of the container, like a shell, says that a signal ended the program.
+// exitOf interprets docker's exit status: 128 plus a signal's number is how the
+// container's init process, like a shell, reports a program ended by a signal.
 func exitOf(code int) engine.Exit {
 	if code > 128 && code <= 128+64 {
 		if name := unix.SignalName(syscall.Signal(code - 128)); name != "" {
@@ -635,12 +625,12 @@ func exitOf(code int) engine.Exit {
 	return engine.Exit{Code: code}
 }
 
-// initFailed is what the init process of a container (tini) prints when the
-// program that it is to start cannot be.
+// initFailed matches the message of a container's init process (tini) if it cannot start
+// the program.
 var initFailed = regexp.MustCompile(`\[FATAL tini \(\d+\)\] exec (.*) failed: (.*)`)
 
-// missingProgram explains an end with status 126 or 127 that the container's
-// init process reports; empty where it was something else.
+// missingProgram explains a status of 126 or 127 reported by the container's init
+// process; empty for anything else.
 func missingProgram(f *engine.Failure) string {
 	if f.Exit.Code != 126 && f.Exit.Code != 127 {
 		return ""
@@ -653,9 +643,9 @@ func missingProgram(f *engine.Failure) string {
 	return ""
 }
 
-// Stop ends the container and removes it: SIGTERM, after the grace SIGKILL, or
-// at once when ctx is done. It may be called again, from several goroutines. The
-// error is a *engine.Failure.
+// Stop ends the container and removes it: SIGTERM, then SIGKILL after the grace period,
+// or at once when ctx is done. It is idempotent and safe for concurrent use. The error is
+// an *engine.Failure.
 func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
 	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
 		if failure := c.finish(grace, hurry); failure != nil {
@@ -671,7 +661,7 @@ func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.F
 		c.lookAtMemory(hurry) // the last chance
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
-		// A signal that does not arrive shows in that nothing ends.
+		// A lost signal is noticed because nothing ends.
 		_ = c.signal("SIGTERM")
 		select {
 		case <-c.exited:
@@ -682,7 +672,7 @@ func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.F
 	if c.Exit() == nil {
 		c.killed.Store(true)
 		if err := c.signal("SIGKILL"); cerrdefs.IsConflict(err) {
-			// A paused container hears nothing.
+			// A paused container receives nothing.
 			_ = c.call(func(ctx context.Context) error { return c.Daemon.ContainerUnpause(ctx, c.ID) })
 			_ = c.signal("SIGKILL")
 		}
@@ -705,7 +695,7 @@ func (c *Container) signal(name string) error {
 	return c.call(func(ctx context.Context) error { return c.Daemon.ContainerKill(ctx, c.ID, name) })
 }
 
-// call asks the daemon something with a limit of its own.
+// call makes a request to the daemon with its own time limit.
 func (c *Container) call(ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
@@ -722,9 +712,8 @@ func (c *Container) remove() error {
 	return c.call(func(ctx context.Context) error { return c.Daemon.removeContainer(ctx, c.ID) })
 }
 
-// removeContainer removes a container, running or not, and returns when it is
-// gone. One that is gone already, or that somebody else removes just now, is no
-// error.
+// removeContainer removes a container, running or not, and returns when it is gone. One
+// that is already gone, or being removed by somebody else, is not an error.
 func (d *Daemon) removeContainer(ctx context.Context, id string) error {
 	for {
 		err := d.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})

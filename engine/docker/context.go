@@ -14,13 +14,12 @@ import (
 	"strings"
 )
 
-// defaultHost is where a daemon listens that nobody configured.
+// defaultHost is where a daemon listens by default.
 const defaultHost = "unix:///var/run/docker.sock"
 
-// endpoint is where a daemon is and how to get there.
+// endpoint is the location of a daemon and how to connect.
 type endpoint struct {
-	// context is the name of the docker context it was taken from, empty where
-	// an address was given.
+	// context is the docker context that it came from, empty if an address was given.
 	context string
 	host    string
 	tls     *tls.Config // nil means that the connection is not encrypted
@@ -38,9 +37,8 @@ func (e endpoint) scheme() string {
 	return scheme
 }
 
-// findEndpoint chooses as the docker command does: what is given, then
-// DOCKER_HOST, DOCKER_CONTEXT, the current context of its configuration, and
-// last the default socket.
+// findEndpoint chooses as the docker command does: the given values, then DOCKER_HOST,
+// DOCKER_CONTEXT, the current context of its configuration, and last the default socket.
 func findEndpoint(host, name string) (endpoint, error) {
 	switch {
 	case host != "" && name != "":
@@ -68,10 +66,10 @@ func findEndpoint(host, name string) (endpoint, error) {
 	return storedContext(name)
 }
 
-// schemes are the addresses that can be used.
+// schemes are the supported address schemes.
 var schemes = []string{"unix", "tcp", "ssh"}
 
-// CheckHost says what is wrong with the address of a daemon; empty is right.
+// CheckHost is what is wrong with a daemon's address; empty if nothing.
 func CheckHost(host string) error {
 	if scheme, _, ok := strings.Cut(host, "://"); host != "" && (!ok || !slices.Contains(schemes, scheme)) {
 		return fmt.Errorf("%q is not the address of a docker daemon: write unix:///path, tcp://host:port or ssh://user@host", host)
@@ -90,8 +88,8 @@ func givenHost(host, from string) (endpoint, error) {
 	if e.scheme() != "tcp" {
 		return e, nil
 	}
-	// As the docker command does: the folder says which certificates, the other
-	// variable whether the server's is checked; either turns encryption on.
+	// As the docker command does: the folder determines the certificates, the other
+	// variable whether the server's is verified; either enables encryption.
 	folder, verify := os.Getenv("DOCKER_CERT_PATH"), os.Getenv("DOCKER_TLS_VERIFY") != ""
 	if folder == "" && !verify {
 		return e, nil
@@ -115,7 +113,7 @@ func configDir() string {
 	return filepath.Join(home, ".docker")
 }
 
-// currentContext is the one that `docker context use` chose; empty is none.
+// currentContext is the one chosen by `docker context use`; empty if none.
 func currentContext() (string, error) {
 	path := filepath.Join(configDir(), "config.json")
 	text, err := os.ReadFile(path)

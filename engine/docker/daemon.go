@@ -1,8 +1,7 @@
-// Package docker launches engines in containers: it finds the daemon as the
-// docker command would, starts a container, follows its output into the
-// launch's log and removes it. Everything it starts has labels, by which Sweep
-// finds what a killed mxflow left behind. It does not know plans, nor what an
-// engine answers once it is ready.
+// Package docker launches engines in containers: it finds the daemon as the docker
+// command would, starts a container, follows its output into the launch's log and removes
+// it. Everything it starts has labels, by which Sweep finds what a killed mxflow left
+// behind. It knows neither plans nor an engine's answers once it is ready.
 package docker
 
 import (
@@ -27,39 +26,38 @@ import (
 )
 
 const (
-	// answerLimit is how long a daemon may take to answer a ping; sshLimit is
-	// longer, since a connection must be made and a key agreed on first.
+	// answerLimit is how long a daemon may take to answer a ping; sshLimit is longer, as
+	// a connection must be made and a key exchanged first.
 	answerLimit = 10 * time.Second
 	sshLimit    = 40 * time.Second
-	// oldest is the API of Docker 19.03, the first that gives GPUs to containers.
+	// oldest is the API of Docker 19.03, the first to support GPUs in containers.
 	oldestMajor, oldestMinor = 1, 40
 )
 
-// ErrUnreachable is inside every error that says that no daemon answers.
+// ErrUnreachable is wrapped by every error that means no daemon answers.
 var ErrUnreachable = errors.New("cannot reach the docker daemon")
 
-// Daemon is a docker daemon that was found. It may be used from several
-// goroutines.
+// Daemon is a connected docker daemon. It is safe for concurrent use.
 type Daemon struct {
 	*client.Client
-	// Name is what messages call it: "unix:///var/run/docker.sock", or
-	// `context "gb10" (ssh://me@gb10)`.
+	// Name is for messages: "unix:///var/run/docker.sock", or `context "gb10"
+	// (ssh://me@gb10)`.
 	Name string
 
 	end endpoint
 }
 
-// daemons are those that Connect has made a client for, by endpoint: each keeps
-// its connections, and a process talks to few.
+// daemons caches the clients made by Connect, by endpoint: each keeps its connections,
+// and a process uses few.
 var daemons = struct {
 	sync.Mutex
 	by map[string]*Daemon
 }{by: map[string]*Daemon{}}
 
 // Connect finds the daemon that the docker command would use with --host host or
-// --context name, and asks whether it answers. Both empty take DOCKER_HOST,
-// DOCKER_CONTEXT and the current context, in this order. The same daemon gives
-// the same *Daemon, which is never closed.
+// --context name, and checks that it answers. If both are empty it uses DOCKER_HOST,
+// DOCKER_CONTEXT and the current context, in this order. The same daemon gives the same
+// *Daemon, which is never closed.
 func Connect(ctx context.Context, host, name string) (*Daemon, error) {
 	end, err := findEndpoint(host, name)
 	if err != nil {
@@ -86,7 +84,7 @@ func daemonAt(end endpoint) (*Daemon, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The name is in the Host header alone: the dialer knows where to go.
+		// The name only appears in the Host header: the dialer knows the target.
 		opts[0] = client.WithHost("http://docker.invalid")
 		opts = append(opts, client.WithDialContext(dial))
 	case end.tls != nil:
@@ -102,7 +100,7 @@ func daemonAt(end endpoint) (*Daemon, error) {
 	return d, nil
 }
 
-// check asks the daemon for a sign of life, and whether it is new enough.
+// check checks that the daemon answers and is recent enough.
 func (d *Daemon) check(ctx context.Context) error {
 	limit := answerLimit
 	if d.end.scheme() == "ssh" {
@@ -130,8 +128,7 @@ func (d *Daemon) check(ctx context.Context) error {
 	return nil
 }
 
-// plainRefused is how a server that expects TLS looks to a client that does not
-// speak it.
+// plainRefused matches how a TLS server appears to a client without TLS.
 var plainRefused = regexp.MustCompile(`EOF|malformed HTTP|HTTPS|reset by peer`)
 
 func newEnough(version string) bool {
@@ -168,21 +165,20 @@ type quiet struct{ error }
 func (quiet) Error() string   { return "" }
 func (q quiet) Unwrap() error { return q.error }
 
-// Local reports whether the daemon's paths and loopback are those of this
-// machine, as far as its address tells.
+// Local reports whether the daemon's paths and loopback are this machine's, judging by
+// its address.
 func (d *Daemon) Local() bool { return d.end.scheme() == "unix" }
 
-// Host is the daemon's address, as DOCKER_HOST would have it.
+// Host is the daemon's address in DOCKER_HOST format.
 func (d *Daemon) Host() string { return d.end.host }
 
-// Context is the docker context that it was taken from, empty where its address
-// was given.
+// Context is the docker context that it came from, empty if its address was given.
 func (d *Daemon) Context() string { return d.end.context }
 
-// publishAt is where the daemon's machine binds a port that mxflow must reach:
-// loopback where mxflow is on the same one or comes through a tunnel, else the one
-// address by which the daemon itself is reached. An engine without a key is not to
-// be opened to every network.
+// publishAt is the address where the daemon's machine binds a port that mxflow must
+// reach: loopback if mxflow is on the same machine or uses a tunnel, else the one address
+// by which the daemon itself is reached. An engine without an API key must not be open to
+// every network.
 func (d *Daemon) publishAt(ctx context.Context) (string, error) {
 	const loopback = "127.0.0.1"
 	u, err := url.Parse(d.end.host)
@@ -199,8 +195,7 @@ func (d *Daemon) publishAt(ctx context.Context) (string, error) {
 	return addrs[0].IP.String(), nil
 }
 
-// certificates reads ca.pem, cert.pem and key.pem of a folder, each where it is
-// there.
+// certificates reads those of ca.pem, cert.pem and key.pem that a folder has.
 func certificates(folder string, skipVerify bool) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify}
 	ca, err := os.ReadFile(filepath.Join(folder, "ca.pem"))

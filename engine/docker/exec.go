@@ -19,15 +19,15 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// ExecLauncher starts engines as commands inside a container that already runs,
-// and stops them, with everything that they started, without stopping it. The
-// zero value is ready to use. The container needs sh and grep, and the daemon
-// may be on another machine: everything is done from inside the container.
+// ExecLauncher starts engines as commands inside a running container, and stops them,
+// with everything that they started, without stopping the container. The zero value is
+// ready to use. The container needs sh and grep, and the daemon may be on another
+// machine: everything is done inside the container.
 type ExecLauncher struct {
-	// LogLimit bounds the log file, in bytes; zero is the limit of every log.
+	// LogLimit limits the log file, in bytes; zero is the default of every log.
 	LogLimit int64
-	// Remember is told of a container before anything is started in it, so that
-	// SweepExec can be called for it; nil where nobody does.
+	// Remember is called with a container before anything is started in it, so SweepExec
+	// can be called for it; may be nil.
 	Remember func(d *Daemon, id string) error
 }
 
@@ -36,7 +36,7 @@ var (
 	_ engine.Identifier = ExecLauncher{}
 )
 
-// execInstance is an Instance. Its processes are those that carry its mark in their
+// execInstance is an Instance. Its processes are those with its mark in their
 // environment, and those of the session that the daemon opened for it.
 type execInstance struct {
 	run
@@ -46,8 +46,8 @@ type execInstance struct {
 	env  []string
 	// folder in the container holds the configuration file; empty is none.
 	folder string
-	// session is the process ID of the command inside the container, which leads
-	// a session and a group of its own.
+	// session is the process ID of the command inside the container, which leads its own
+	// session and group.
 	session string
 	execID  string
 	stream  types.HijackedResponse
@@ -76,7 +76,7 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 	return e, nil
 }
 
-// launch returns when the command runs, or says why it does not.
+// launch returns when the command runs, or why it does not.
 func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLauncher) error {
 	if e.spec.Exec == nil || e.spec.Exec.Container == "" {
 		return errors.New("the container is missing: set container in the exec block")
@@ -118,7 +118,7 @@ func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLaunch
 	return e.start(ctx)
 }
 
-// start runs the command and waits until it has begun.
+// start runs the command and waits until it has started.
 func (e *execInstance) start(ctx context.Context) error {
 	cmd, err := wrapped(e.in.mark, e.spec.Exec.WorkDir, e.spec.Unset, e.argv)
 	if err != nil {
@@ -131,7 +131,7 @@ func (e *execInstance) start(ctx context.Context) error {
 		return fmt.Errorf("the daemon refused the command: %w", err)
 	}
 	e.execID = created.ID
-	// Its stream lives on when ctx, which bounds the start alone, has ended.
+	// Its stream outlives ctx, which only bounds the start.
 	if e.stream, err = e.in.d.ContainerExecAttach(e.life, e.execID, container.ExecAttachOptions{}); err != nil {
 		return fmt.Errorf("cannot start the command in %s: %w", e.in.name, err)
 	}
@@ -146,7 +146,7 @@ func (e *execInstance) start(ctx context.Context) error {
 	}
 }
 
-// abandon takes back what a start that failed has done.
+// abandon undoes a failed start.
 func (e *execInstance) abandon() {
 	if e.stream.Conn != nil {
 		e.stream.Close()
@@ -160,8 +160,8 @@ func (e *execInstance) abandon() {
 	e.end()
 }
 
-// Identify implements engine.Identifier: the image that the container was made
-// of. What was changed in the container since is not seen by it.
+// Identify implements engine.Identifier: the image of the container. Later changes in the
+// container are not seen.
 func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
 	d, err := Connect(ctx, spec.Exec.Host, spec.Exec.Context)
 	if err != nil {
@@ -174,7 +174,7 @@ func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, err
 	return info.Image + elsewhere(spec.Exec.Host, spec.Exec.Context), nil
 }
 
-// resolve makes the command line and the environment.
+// resolve builds the command line and the environment.
 func (e *execInstance) resolve() error {
 	command := e.spec.Command
 	if len(command) == 0 {
@@ -204,8 +204,8 @@ func (e *execInstance) resolve() error {
 	return nil
 }
 
-// copyConfig puts the configuration file into a folder of the launch's own, in
-// the container's /tmp.
+// copyConfig copies the configuration file into a folder for this launch, in the
+// container's /tmp.
 func (e *execInstance) copyConfig(ctx context.Context) error {
 	if len(e.spec.Config) == 0 {
 		return nil
@@ -222,7 +222,7 @@ func (e *execInstance) copyConfig(ctx context.Context) error {
 	return nil
 }
 
-// removeFolder takes the configuration file away again, as far as it can.
+// removeFolder removes the configuration file, as far as possible.
 func (e *execInstance) removeFolder() {
 	if e.folder == "" {
 		return
@@ -234,9 +234,9 @@ func (e *execInstance) removeFolder() {
 }
 
 const (
-	// execEvery is how often the daemon is asked whether a command runs: it tells
-	// nobody of its end by itself. lastWords is how long its output is waited for
-	// after that; children of it may hold it open for good.
+	// execEvery is how often the daemon is asked whether a command runs: it does not
+	// report its end by itself. lastWords is how long its output is waited for after
+	// that; its children may hold it open indefinitely.
 	execEvery = 200 * time.Millisecond
 	lastWords = time.Second
 )
@@ -278,8 +278,8 @@ func (e *execInstance) await() {
 	}
 }
 
-// state asks how the command does; false where it runs, or where the daemon
-// gave no answer and may come back.
+// state asks for the state of the command; false if it runs, or the daemon did not answer
+// and may come back.
 func (e *execInstance) state() (ending, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
@@ -288,7 +288,7 @@ func (e *execInstance) state() (ending, bool) {
 		return ending{}, false
 	}
 	lost := ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err}
-	// A container is seen to have died a moment after what ran in it.
+	// A container's death is seen a moment after that of what ran in it.
 	doubt := time.Now().Add(lastWords)
 	for lost.why = e.in.lost(); lost.why == "" && err == nil && exitOf(info.ExitCode).Signal == "SIGKILL" &&
 		!e.killed.Load() && time.Now().Before(doubt); lost.why = e.in.lost() {
@@ -303,7 +303,7 @@ func (e *execInstance) state() (ending, bool) {
 	case cerrdefs.IsNotFound(err):
 		lost.why = fmt.Sprintf("the daemon %s no longer knows the command in %s: it was restarted", e.in.d.Name, e.in.name)
 		return lost, true
-	case cerrdefs.IsConflict(err): // the container is on its way to stop
+	case cerrdefs.IsConflict(err): // the container is stopping
 		return ending{}, false
 	}
 	if !e.in.d.returns(context.Background()) {
@@ -321,7 +321,7 @@ func (e *execInstance) Ready(ctx context.Context) error {
 	return err
 }
 
-// failure describes what broke together with how the command is doing.
+// failure describes what broke together with the state of the command.
 func (e *execInstance) failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause, Exit: e.Exit(),
@@ -342,9 +342,8 @@ func (e *execInstance) failure(op string, cause error, format string, args ...an
 	return f
 }
 
-// Output implements engine.Instance: in the container, with the environment,
-// the folder and the user of the engine. What it starts carries the marks of the
-// launch, so that Stop ends it too.
+// Output implements engine.Instance: in the container, with the engine's environment,
+// folder and user. What it starts carries the launch's marks, so Stop ends it too.
 func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if len(argv) == 0 {
 		return nil, fmt.Errorf("no command to run")
@@ -364,14 +363,14 @@ func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, erro
 	return []byte(rest), nil
 }
 
-// PeakMemory implements engine.Instance: the resident sets of all processes of
-// the launch, as they are when the engine is ready and before it is stopped, or
-// the most that one of them ever held where that is more.
+// PeakMemory implements engine.Instance: the resident sets of all processes of the
+// launch, when the engine is ready and before it is stopped, or, if larger, the maximum
+// that one of them ever held.
 func (e *execInstance) PeakMemory() int64 { return e.peak.Load() }
 
-// sampleMemory raises the peak. Each look starts a shell in the container, which
-// must not disturb what is measured: so there is one when the engine is ready,
-// and one before it is stopped.
+// sampleMemory raises the peak. Each sample starts a shell in the container, which must
+// not disturb the measurement: so there is one when the engine is ready, and one before
+// it is stopped.
 func (e *execInstance) sampleMemory() {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
@@ -388,10 +387,10 @@ func (e *execInstance) Stop(ctx context.Context) error {
 	})
 }
 
-// finish asks everything of the launch to end, once each, and kills what is left
-// after the grace; it returns when nothing of the launch runs any more. What left
-// the command's group is not waited with until the command has ended: a daemon may
-// not say so before the last process that holds its output has ended as well.
+// finish asks every process of the launch to end, once each, and kills the rest after the
+// grace period; it returns when none is left. Processes that left the command's group are
+// not waited for until the command has ended: a daemon may not report that before the
+// last process that holds its output has ended as well.
 func (e *execInstance) finish(hurry <-chan struct{}) error {
 	grace := time.NewTimer(e.spec.StopGrace)
 	defer grace.Stop()
@@ -403,7 +402,7 @@ func (e *execInstance) finish(hurry <-chan struct{}) error {
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		ended := e.Exit() != nil
 		if ended && (e.how.err != nil || e.how.why != "") {
-			return e.kill() // nothing of it can be asked
+			return e.kill() // none of it can be asked
 		}
 		if left := e.ask(&asked); ended && !left {
 			return e.close()
@@ -422,10 +421,9 @@ func (e *execInstance) finish(hurry <-chan struct{}) error {
 	}
 }
 
-// ask sends SIGTERM to what runs of the launch, but for those that were asked
-// already, and reports whether there is anything. A signal that does not arrive
-// shows in that nothing ends. In a container that does not run any more there is
-// nothing.
+// ask sends SIGTERM to the launch's running processes, except those already asked, and
+// reports whether there are any. A lost signal is noticed because nothing ends. A stopped
+// container has none.
 func (e *execInstance) ask(asked *[]string) bool {
 	left, err := e.in.signal(e.sessionNow(), "TERM", *asked...)
 	if err != nil {
@@ -448,8 +446,7 @@ func (e *execInstance) kill() error {
 	return e.close()
 }
 
-// close gives everything back. Nothing of the launch runs any more, so what it has
-// printed comes to an end.
+// close releases everything. No process of the launch is left, so its output ends.
 func (e *execInstance) close() error {
 	e.removeFolder()
 	if e.how.err == nil {
@@ -466,7 +463,7 @@ func (e *execInstance) close() error {
 	return nil
 }
 
-// sessionNow is the session as scriptFamily takes it.
+// sessionNow is the session in the form of scriptFamily.
 func (e *execInstance) sessionNow() string {
 	if e.Exit() != nil {
 		return "x" + e.session

@@ -23,17 +23,17 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// Progress is how far the pull of an image is.
+// Progress is the progress of an image pull.
 type Progress struct {
 	Image string
-	// Status is the daemon's word for what it does now.
+	// Status is the daemon's word for its present activity.
 	Status string
 	// Done and Total are the bytes of all layers whose size is known so far.
 	Done, Total int64
 }
 
-// Image finds an image on the daemon, and pulls it as pull says: "missing" (or
-// empty), "always" or "never". progress may be nil. The errors teach.
+// Image finds an image on the daemon, and pulls it according to pull: "missing" (or
+// empty), "always" or "never". progress may be nil.
 func (d *Daemon) Image(ctx context.Context, ref, pull string, progress func(Progress)) (image.InspectResponse, error) {
 	if pull == "always" {
 		if err := d.pull(ctx, ref, progress); err != nil {
@@ -59,7 +59,7 @@ func (d *Daemon) Image(ctx context.Context, ref, pull string, progress func(Prog
 	return info, nil
 }
 
-// pullMessage is one line of what the daemon says while it pulls.
+// pullMessage is one line of the daemon's output during a pull.
 type pullMessage struct {
 	ID             string `json:"id"`
 	Status         string `json:"status"`
@@ -110,8 +110,8 @@ func sum(by map[string]int64) (total int64) {
 	return total
 }
 
-// pullRefusals are what daemons say when an image cannot be pulled, and what to
-// do about it. The first that matches counts.
+// pullRefusals are daemons' messages for failed pulls, and what to do. The first match
+// counts.
 var pullRefusals = []struct {
 	says *regexp.Regexp
 	hint string
@@ -126,7 +126,7 @@ var pullRefusals = []struct {
 	{regexp.MustCompile(``), "see the daemon's message"},
 }
 
-// explainPull says what a daemon's refusal to pull usually means.
+// explainPull explains a daemon's refusal to pull.
 func explainPull(d *Daemon, ref string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the pull of image %q was cancelled: %w", ref, err)
@@ -139,7 +139,7 @@ func explainPull(d *Daemon, ref string, err error) error {
 	return err
 }
 
-// alsoThere adds to a failed pull that the daemon has the image, where it has.
+// alsoThere adds to a failed pull that the daemon has the image, if it does.
 func (d *Daemon) alsoThere(ctx context.Context, ref string, failed error) error {
 	if _, err := d.ImageInspect(ctx, ref); err != nil {
 		return failed
@@ -147,8 +147,8 @@ func (d *Daemon) alsoThere(ctx context.Context, ref string, failed error) error 
 	return fmt.Errorf(`%w; the daemon has an image of that name, and pull = "always" asks for a newer one: set pull = "missing" to use it`, failed)
 }
 
-// digestOf is the digest by which a registry knows an image of that name, empty
-// for one that was built on the daemon and never pushed.
+// digestOf is a registry's digest of an image with that name, empty for one that was
+// built on the daemon and never pushed.
 func digestOf(ref string, info image.InspectResponse) string {
 	want := repository(ref)
 	for _, known := range info.RepoDigests {
@@ -176,12 +176,12 @@ func repository(ref string) string {
 	return strings.Replace(ref, "index.docker.io/", "docker.io/", 1)
 }
 
-// FetchMemo is what one apply has asked registries for: each image once, so that
-// all its launches have the same one, and a registry that is away is waited for
-// once. The zero value is ready to use; nil asks as often as an image is used.
+// FetchMemo caches one apply's requests to registries: each image is requested once, so
+// all its launches use the same one, and an unreachable registry is waited for once. The
+// zero value is ready to use; nil requests on every use.
 type FetchMemo struct {
 	mu sync.Mutex
-	// by has how it went, by daemon, image and policy.
+	// by has the results, by daemon, image and policy.
 	by map[string]error
 }
 
@@ -194,7 +194,7 @@ var (
 func (l Launcher) Fetch(ctx context.Context, spec engine.Spec, made func(image string) string) error {
 	kind, failure := spec.Prepare()
 	if failure != nil || spec.Docker == nil {
-		return nil // Launch says what is wrong
+		return nil // Launch reports the error
 	}
 	d, err := Connect(ctx, spec.Docker.Host, spec.Docker.Context)
 	if err != nil {
@@ -203,8 +203,8 @@ func (l Launcher) Fetch(ctx context.Context, spec engine.Spec, made func(image s
 	return l.Fetched.fetch(ctx, d, imageOf(spec, kind), spec.Docker.Pull, l.Progress, made)
 }
 
-// Fetch implements engine.Fetcher: it brings the image of the service, where
-// compose does not build it.
+// Fetch implements engine.Fetcher: it pulls the service's image, unless compose builds
+// it.
 func (l ComposeLauncher) Fetch(ctx context.Context, spec engine.Spec, made func(image string) string) error {
 	if spec.Compose == nil {
 		return nil
@@ -220,7 +220,8 @@ func (l ComposeLauncher) Fetch(ctx context.Context, spec engine.Spec, made func(
 	return l.Fetched.fetch(ctx, d, service.image, service.pull, l.Progress, made)
 }
 
-// fetch brings an image to the daemon as pull says, unless a step of the plan builds it.
+// fetch brings an image to the daemon according to pull, unless a step of the plan builds
+// it.
 func (f *FetchMemo) fetch(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress), made func(string) string) error {
 	if ref == "" || pull == "never" {
 		return nil
@@ -238,7 +239,7 @@ func (f *FetchMemo) fetch(ctx context.Context, d *Daemon, ref, pull string, prog
 	return f.keep(ctx, d, ref, pull, err)
 }
 
-// image is Daemon.Image without a second question to the registry.
+// image is Daemon.Image without a second request to the registry.
 func (f *FetchMemo) image(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress)) (image.InspectResponse, error) {
 	if f == nil || pull == "never" {
 		return d.Image(ctx, ref, pull, progress)
@@ -266,7 +267,7 @@ func (f *FetchMemo) image(ctx context.Context, d *Daemon, ref, pull string, prog
 	return info, f.keep(ctx, d, ref, pull, err)
 }
 
-// keep remembers how a fetch went, unless it was cancelled.
+// keep caches the result of a fetch, unless it was cancelled.
 func (f *FetchMemo) keep(ctx context.Context, d *Daemon, ref, pull string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -287,8 +288,7 @@ func (*FetchMemo) key(d *Daemon, ref, pull string) string {
 	return strings.Join([]string{d.Name, ref, pull}, " ")
 }
 
-// SameImage reports whether two names stand for one image: a tag that is left out
-// is latest.
+// SameImage reports whether two names refer to one image: a missing tag is latest.
 func SameImage(a, b string) bool { return fullName(a) == fullName(b) }
 
 func fullName(ref string) string {
@@ -303,12 +303,12 @@ func fullName(ref string) string {
 }
 
 const (
-	// identifyLimit bounds the question which image a name stands for: whoever
-	// only looks at a plan must not wait for a daemon that is away.
+	// identifyLimit bounds the query which image a name refers to: viewing a plan must
+	// not wait for an unreachable daemon.
 	identifyLimit = 3 * time.Second
-	// keepIdentity and keepAbsence are how long an answer is good for. An image
-	// may be built again at any time; a daemon that does not answer is asked again
-	// only by the next command.
+	// keepIdentity and keepAbsence are how long an answer is valid. An image may be
+	// rebuilt at any time; a daemon that does not answer is asked again only by the next
+	// command.
 	keepIdentity = time.Second
 	keepAbsence  = time.Minute
 )
@@ -325,9 +325,9 @@ var identities = struct {
 	by map[string]identity
 }{by: map[string]identity{}}
 
-// Identify implements engine.Identifier: the digest of the image, or its ID where
-// it was built on the daemon and no registry knows it. Where it is not there, or
-// no daemon answers, it is "missing", and the error says why.
+// Identify implements engine.Identifier: the digest of the image, or its ID if it was
+// built on the daemon and no registry knows it. If it does not exist, or no daemon
+// answers, it is "missing", and the error is why.
 func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
 	kind, failure := spec.Prepare()
 	if failure != nil {
@@ -342,9 +342,9 @@ func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error
 	return is + elsewhere(spec.Docker.Host, spec.Docker.Context), err
 }
 
-// elsewhere names a daemon that is reached over a network, since the same image
-// on another machine is measured again, whether the plan or the environment leads
-// there. It is empty for one of this machine.
+// elsewhere names a daemon reached over a network, as the same image on another machine
+// is measured again, whether the plan or the environment selects it. It is empty for this
+// machine's.
 func elsewhere(host, name string) string {
 	end, err := findEndpoint(host, name)
 	if err != nil || end.scheme() == "unix" {
@@ -353,8 +353,8 @@ func elsewhere(host, name string) string {
 	return " on " + end.host
 }
 
-// ImageIdentity is what the name of an image stands for now on a daemon: its
-// digest, else its ID, or "missing" and why.
+// ImageIdentity is what an image name refers to now on a daemon: its digest, else its ID,
+// or "missing" and why.
 func ImageIdentity(ctx context.Context, host, name, ref string) (string, error) {
 	end, err := findEndpoint(host, name)
 	if err != nil {
@@ -387,8 +387,8 @@ func ImageIdentity(ctx context.Context, host, name, ref string) (string, error) 
 	return is, nil
 }
 
-// forget drops what is known of a daemon that answered and of an image that may
-// be another one now.
+// forget drops cached facts about a daemon that answered and an image that may have
+// changed.
 func forget(d *Daemon, ref string) {
 	identities.Lock()
 	defer identities.Unlock()
@@ -409,8 +409,8 @@ type logins struct {
 	CredHelpers map[string]string
 }
 
-// registryAuth is the login that `docker login` left for the registry of an
-// image, in the form of the X-Registry-Auth header; empty where there is none.
+// registryAuth is the `docker login` for an image's registry, in the form of the
+// X-Registry-Auth header; empty if there is none.
 func registryAuth(ctx context.Context, ref string) (string, error) {
 	path := filepath.Join(configDir(), "config.json")
 	text, err := os.ReadFile(path)
@@ -455,8 +455,8 @@ func registryAuth(ctx context.Context, ref string) (string, error) {
 	return base64.URLEncoding.EncodeToString(header), err
 }
 
-// askHelper asks the program that keeps the logins. One that knows none leaves
-// login as it is: the image may be public.
+// askHelper asks the credential helper. If it has none, login stays unchanged: the image
+// may be public.
 func askHelper(ctx context.Context, helper, registry string, login map[string]string) error {
 	cmd := exec.CommandContext(ctx, "docker-credential-"+helper, "get")
 	cmd.Stdin = strings.NewReader(registry)

@@ -26,23 +26,21 @@ import (
 	"github.com/mxflow/mxflow/engine/ready"
 )
 
-// Launcher starts engines in containers of their own. The zero value is ready
-// to use.
+// Launcher starts engines in their own containers. The zero value is ready to use.
 //
-// The engine listens inside the container on a port of its own, which the daemon
-// publishes where mxflow alone can reach it. An init process reaps what the
-// engine leaves behind, and the container is never restarted: an engine that
-// ended has ended.
+// The engine listens inside the container on its own port, which the daemon publishes
+// where only mxflow can reach it. An init process reaps what the engine leaves behind,
+// and the container is never restarted: an engine that ended has ended.
 type Launcher struct {
-	// LogLimit bounds the log file, in bytes; zero means 256 MiB.
+	// LogLimit limits the log file, in bytes; zero means 256 MiB.
 	LogLimit int64
-	// Progress hears of the pull of an image; nil is nobody.
+	// Progress receives the progress of image pulls; may be nil.
 	Progress func(Progress)
-	// Fetched keeps the launches of one apply from asking a registry again; nil
-	// lets each of them ask.
+	// Fetched keeps the launches of one apply from requesting an image repeatedly; nil
+	// lets each request it.
 	Fetched *FetchMemo
-	// Remember is told of a daemon before anything is started there, so that
-	// leftovers can be looked for; nil where nobody does.
+	// Remember is called with a daemon before anything is started there, so leftovers can
+	// be found; may be nil.
 	Remember func(*Daemon) error
 }
 
@@ -103,8 +101,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 	return inst, failure
 }
 
-// start makes the container and lets it run; what it made is gone again where it
-// fails.
+// start creates and starts the container; on an error it removes what it created.
 func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch,
 	info image.InspectResponse, at *ports,
 ) (*instance, *engine.Failure) {
@@ -134,7 +131,7 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind k
 	return inst, nil
 }
 
-// run starts a created container and begins to follow it.
+// run starts a created container and starts following it.
 func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
 	if err := d.putConfig(ctx, id, spec, "/", configFolder); err != nil {
 		return nil, engine.StartFailure(err, "cannot copy its configuration file into the container: %v", err)
@@ -163,7 +160,7 @@ func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kin
 	}, nil
 }
 
-// letRun starts a container and finds the way to it.
+// letRun starts a container and determines how to reach it.
 func (d *Daemon) letRun(ctx context.Context, id string, launch engine.Launch, at *ports) (container.InspectResponse, *engine.Failure) {
 	err := d.ContainerStart(ctx, id, container.StartOptions{})
 	var running container.InspectResponse
@@ -182,7 +179,7 @@ func (d *Daemon) letRun(ctx context.Context, id string, launch engine.Launch, at
 	return running, nil
 }
 
-// output is where what an engine prints goes.
+// output is where an engine's output goes.
 type output struct {
 	log *logscan.Sink
 	out *logscan.Sink // nil where standard output goes into log
@@ -219,8 +216,8 @@ func (o output) close() {
 	}
 }
 
-// serving is what was asked of an engine in a container, whoever made that, and
-// the way to it.
+// serving is the request for an engine in a container, whoever created that, and how to
+// reach it.
 type serving struct {
 	spec    engine.Spec
 	kind    kinds.Kind
@@ -258,7 +255,7 @@ func (s *serving) ready(ctx context.Context, of *run, failure func(op string, ca
 	return err
 }
 
-// instance is an engine in a container that was made for it.
+// instance is an engine in a container created for it.
 type instance struct {
 	*Container
 	serving
@@ -296,7 +293,7 @@ func (i *instance) Stop(ctx context.Context) error {
 // configFolder is where a configuration file is in the container.
 const configFolder = "etc/mxflow"
 
-// containerOf says in docker's terms what a Spec asks for.
+// containerOf translates a Spec into docker's terms.
 func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) (*container.Config, *container.HostConfig, error) {
 	d := spec.Docker
 	var wrong []error
@@ -336,7 +333,7 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 		IpcMode:       container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), ShmSize: shm, Mounts: mounts,
 		Resources: container.Resources{Ulimits: limits, DeviceRequests: gpus, CpusetCpus: engine.CPUList(launch.CPUs)},
 		// The daemon's own copy of the log, from which ours is followed. This driver
-		// keeps bytes as they are, where json-file replaces what is not UTF-8.
+		// keeps bytes unchanged, where json-file replaces invalid UTF-8.
 		LogConfig: container.LogConfig{Type: "local", Config: map[string]string{
 			"max-size": "64m", "max-file": "3", "compress": "false",
 		}},
@@ -349,7 +346,7 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 	return config, host, nil
 }
 
-// inContainer fills in placeholders with what is so in a container of its own.
+// inContainer replaces placeholders by their values in the engine's own container.
 func inContainer(spec engine.Spec, at *ports) func(string) string {
 	return engine.Placeholders(at.inside, "/"+configFolder+"/"+spec.ConfigName)
 }
@@ -365,8 +362,8 @@ func expanded(argv []string, expand func(string) string) ([]string, error) {
 	return out, nil
 }
 
-// containerEnv is what the container gets beside what its image sets. A name
-// without a value takes away what the image sets.
+// containerEnv is the container's environment beyond its image's. A name without a value
+// removes the image's.
 func containerEnv(spec engine.Spec, launch engine.Launch, at *ports, expand func(string) string) ([]string, error) {
 	var env []string
 	for _, name := range spec.Unset {
@@ -379,8 +376,8 @@ func containerEnv(spec engine.Spec, launch engine.Launch, at *ports, expand func
 		return nil, err
 	}
 	env = append(env, own...)
-	// The owner's mark is left out: by it engine.Sweep ends processes one by one,
-	// and a container goes as a whole, by its labels.
+	// The owner's mark is left out: engine.Sweep uses it to end single processes, but a
+	// container is removed as a whole, by its labels.
 	env = append(env, "MXFLOW_LAUNCH="+launch.ID)
 	if at.inside != 0 {
 		env = append(env, "MXFLOW_PORT="+strconv.Itoa(at.inside))
@@ -388,8 +385,8 @@ func containerEnv(spec engine.Spec, launch engine.Launch, at *ports, expand func
 	return env, nil
 }
 
-// putConfig copies the configuration file, where there is one, into a new folder
-// of a container. Any user in there may read it.
+// putConfig copies the configuration file, if there is one, into a new folder of a
+// container, readable by any user.
 func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec, parent, folder string) error {
 	if len(spec.Config) == 0 {
 		return nil
@@ -415,7 +412,7 @@ func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec, par
 	return d.CopyToContainer(ctx, id, parent, &buf, container.CopyToContainerOptions{})
 }
 
-// imageOf is the image that a Spec asks for, or else its kind.
+// imageOf is the image of a Spec, or else of its kind.
 func imageOf(spec engine.Spec, kind kinds.Kind) string {
 	if spec.Docker.Image != "" {
 		return spec.Docker.Image
@@ -423,8 +420,7 @@ func imageOf(spec engine.Spec, kind kinds.Kind) string {
 	return kind.Image
 }
 
-// containerName is what `docker ps` shows: the launch, and something that is
-// never given twice.
+// containerName is the name in `docker ps`: the launch, and a unique suffix.
 func containerName(launch string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r < 128 && (r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
@@ -435,17 +431,17 @@ func containerName(launch string) string {
 	return "mxflow-" + safe[:min(len(safe), 80)] + "-" + strings.ToLower(rand.Text()[:6])
 }
 
-// The labels on everything that mxflow starts in docker. All four together say
-// that a container is ours: one that lacks any was made by somebody else.
+// The labels on everything that mxflow starts in docker. Only with all four is a
+// container mxflow's.
 const (
 	// LabelOwner is engine.Launch.Owner.
 	LabelOwner = "mxflow.owner"
 	// LabelLaunch is engine.Launch.ID.
 	LabelLaunch = "mxflow.launch"
-	// LabelStarted is when mxflow asked for it, by mxflow's own clock.
+	// LabelStarted is when mxflow requested it, by mxflow's own clock.
 	LabelStarted = "mxflow.started"
-	// LabelHost is the machine that mxflow runs on, hashed: several may use one
-	// daemon, with state directories of the same path and so the same owner.
+	// LabelHost is mxflow's machine, hashed: several may use one daemon, with state
+	// directories of the same path and so the same owner.
 	LabelHost = "mxflow.host"
 )
 
@@ -459,8 +455,8 @@ func Labels(l engine.Launch) map[string]string {
 
 var thisHost = sync.OnceValue(func() string { return machine.Environment()["host"] })
 
-// refusals are what daemons say when a container cannot be made or started, and
-// what to do about it. The first that matches counts; $1 is what its group caught.
+// refusals are daemons' messages for containers that cannot be created or started, and
+// what to do. The first match counts; $1 is its group.
 var refusals = []struct {
 	says *regexp.Regexp
 	hint string
@@ -486,7 +482,7 @@ var refusals = []struct {
 	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows what uses it"},
 }
 
-// startFailed explains why a container was not made or did not start.
+// startFailed explains why a container was not created or did not start.
 func (d *Daemon) startFailed(err error) *engine.Failure {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return engine.StartFailure(err, "it was cancelled while its container started")

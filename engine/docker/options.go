@@ -71,7 +71,7 @@ func gpuID(text string) bool {
 	return err == nil || strings.HasPrefix(text, "GPU-") || strings.HasPrefix(text, "MIG-")
 }
 
-// Size reads a size such as "32g", in bytes; empty is 0.
+// Size parses a size such as "32g" into bytes; empty is 0.
 func Size(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -83,8 +83,7 @@ func Size(text string) (int64, error) {
 	return n, nil
 }
 
-// Ulimits reads limits such as memlock = "-1" or nofile = "1024:4096", soft and
-// hard.
+// Ulimits parses limits such as memlock = "-1" or nofile = "1024:4096", soft and hard.
 func Ulimits(by map[string]string) ([]*container.Ulimit, error) {
 	var limits []*container.Ulimit
 	var wrong []error
@@ -99,10 +98,10 @@ func Ulimits(by map[string]string) ([]*container.Ulimit, error) {
 	return limits, errors.Join(wrong...)
 }
 
-// Volumes reads volumes: a path of the daemon's machine or the name of a volume,
-// and the path in the container, with ":ro" after it. A path becomes a mount
-// that the daemon refuses where there is nothing: as a bind it would make a
-// folder, and the engine would find its model missing.
+// Volumes parses volumes: a path of the daemon's machine or the name of a volume, and the
+// path in the container, followed by ":ro" or not. A path becomes a mount, which the
+// daemon rejects if the path does not exist: a bind would create a folder, and the engine
+// would find its model missing.
 func Volumes(by map[string]string) ([]mount.Mount, error) {
 	var mounts []mount.Mount
 	var wrong []error

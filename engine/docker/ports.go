@@ -17,21 +17,20 @@ import (
 	"github.com/mxflow/mxflow/engine/process"
 )
 
-// anyPort is where an engine listens in its container when its command takes the
-// port and nobody cares which.
+// anyPort is where an engine listens in its container if its command takes the port and
+// the choice does not matter.
 const anyPort = 8000
 
-// ports says where an engine listens and how requests get there.
+// ports is where an engine listens and how requests reach it.
 type ports struct {
-	// inside is the port in the container, or on its machine where it shares the
-	// network; 0 where the engine is not a server.
+	// inside is the port in the container, or on its machine if it shares the network; 0
+	// if the engine is not a server.
 	inside int
-	// publish is the address on which the daemon publishes it, empty where it
-	// needs not be.
+	// publish is the address on which the daemon publishes it, empty if unnecessary.
 	publish string
 	// reach is where requests go: host:port.
 	reach string
-	// shared says that the container has the network of its machine.
+	// shared is set if the container uses its machine's network.
 	shared bool
 	tunnel *tunnel
 	give   func()
@@ -73,7 +72,7 @@ func (d *Daemon) portsFor(ctx context.Context, spec engine.Spec, kind kinds.Kind
 	return p, err
 }
 
-// takesPort reports whether the engine is told where to listen.
+// takesPort reports whether the engine's command takes the port.
 func takesPort(spec engine.Spec) bool {
 	words := slices.Concat(spec.Command, spec.Docker.Entrypoint)
 	for _, value := range spec.Env {
@@ -109,7 +108,7 @@ func (d *Daemon) hostPort(ctx context.Context, spec engine.Spec, p *ports, asks 
 	return l.Close()
 }
 
-// published reads from a running container where the daemon put its port.
+// published reads the daemon's port from a running container.
 func (p *ports) published(running container.InspectResponse) error {
 	if p.publish == "" {
 		return nil
@@ -123,13 +122,13 @@ func (p *ports) published(running container.InspectResponse) error {
 		}
 	}
 	if running.State != nil && !running.State.Running {
-		p.reach = net.JoinHostPort(p.publish, "1") // it has ended: nothing is asked there
+		p.reach = net.JoinHostPort(p.publish, "1") // it has ended: no request is sent there
 		return nil
 	}
 	return fmt.Errorf("the daemon published no port for %d/tcp", p.inside)
 }
 
-// open builds the tunnel that an engine behind ssh needs.
+// open creates the tunnel that an engine behind ssh needs.
 func (p *ports) open(d *Daemon, launch engine.Launch) (err error) {
 	if p.reach != "" && d.end.scheme() == "ssh" {
 		if p.tunnel, err = openTunnel(d, p.reach, launch); err == nil {

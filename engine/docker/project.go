@@ -24,7 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/process"
 )
 
-// project is one compose project: that of one launch.
+// project is the compose project of one launch.
 type project struct {
 	d      *Daemon
 	argv   []string // the compose command
@@ -33,12 +33,12 @@ type project struct {
 	unset  []string
 	file   composeFile
 	text   string // what `config` printed
-	// name is the project's; over the file laid over the user's. Both are empty
-	// while the file is only looked at.
+	// name is the project's; over the overriding file. Both are empty while the file is
+	// only read.
 	name, over string
 }
 
-// readProject asks compose what the file says.
+// readProject has compose read the file.
 func readProject(ctx context.Context, d *Daemon, spec engine.Spec, launch engine.Launch) (*project, error) {
 	argv, err := composeCommand()
 	if err != nil {
@@ -80,8 +80,8 @@ func newProject(ctx context.Context, d *Daemon, spec engine.Spec, launch engine.
 
 func (p *project) service() composeService { return p.file.Services[p.spec.Service] }
 
-// image is the service's image and when it is pulled, in the words of a docker
-// block: never where compose builds it. Without a name there is one to be built.
+// image is the service's image and when it is pulled, in terms of a docker block: never
+// if compose builds it. An unnamed image is one to be built.
 func (p *project) image() (name, pull string) {
 	s := p.service()
 	if name = s.Image; p.spec.Image != "" {
@@ -112,8 +112,8 @@ func (p *project) container(ctx context.Context) (container.Summary, error) {
 	return list[0], nil
 }
 
-// putConfig copies the configuration file into the service's container, which has
-// to be made for it before it is started.
+// putConfig copies the configuration file into the service's container, which must be
+// created but not started.
 func (p *project) putConfig(ctx context.Context, spec engine.Spec) error {
 	if len(spec.Config) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func (p *project) putConfig(ctx context.Context, spec engine.Spec) error {
 	return nil
 }
 
-// forget removes the overlay: a project that runs is known by its name.
+// forget removes the override file: a running project is identified by its name.
 func (p *project) forget() {
 	if p.over != "" {
 		_ = os.Remove(p.over)
@@ -139,8 +139,8 @@ func (p *project) forget() {
 	}
 }
 
-// down removes what the project has made, but no volume that has a name. Where
-// compose cannot (the file was changed), it is done by label.
+// down removes what the project created, except named volumes. If compose cannot (the
+// file was changed), it is done by label.
 func (p *project) down(grace time.Duration) error {
 	p.forget()
 	ctx, cancel := context.WithTimeout(context.Background(), grace+2*callLimit)
@@ -168,7 +168,7 @@ func (p *project) down(grace time.Duration) error {
 	return err
 }
 
-// override writes the file that is laid over the user's.
+// override writes the file that overrides the user's.
 func (p *project) override(ctx context.Context, spec engine.Spec, at *ports) error {
 	separator := "-"
 	if p.argv[0] == "docker-compose" {
@@ -228,7 +228,7 @@ func (p *project) write(over overlay) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
-		// It holds what the plan puts into the environment, secrets included.
+		// It contains the plan's environment, secrets included.
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
@@ -238,8 +238,8 @@ func (p *project) write(over overlay) error {
 	return nil
 }
 
-// ownCommand is the service's command, which flags are appended to: the file's,
-// or the image's, which only a container of it shows. Each $ in it is doubled.
+// ownCommand is the service's command, which flags are appended to: the file's, or the
+// image's, which only its container shows. Each $ in it is doubled.
 func (p *project) ownCommand(ctx context.Context) ([]string, error) {
 	if list, ok := p.service().Command.([]any); ok {
 		var own []string
@@ -262,11 +262,11 @@ func (p *project) ownCommand(ctx context.Context) ([]string, error) {
 	return literals(info.Config.Cmd), nil
 }
 
-// composeLimit bounds a compose command: images are built and pulled by it.
+// composeLimit bounds a compose command: it may build and pull images.
 const composeLimit = 2 * time.Hour
 
-// composeCommand is how compose is called on this machine: as a plugin of the
-// docker command, or as the older program of its own.
+// composeCommand is how compose is called on this machine: as a plugin of the docker
+// command, or as the older separate program.
 var composeCommand = sync.OnceValues(func() ([]string, error) {
 	if _, err := exec.LookPath("docker"); err == nil && exec.Command("docker", "compose", "version").Run() == nil {
 		return []string{"docker", "compose"}, nil
@@ -278,8 +278,8 @@ var composeCommand = sync.OnceValues(func() ([]string, error) {
 		"(package docker-compose-plugin or docker-compose-v2), or docker-compose")
 })
 
-// compose runs compose for the project and returns its standard output. An error
-// carries the last lines of what it said.
+// compose runs compose for the project and returns its standard output. An error has the
+// last lines of its output.
 func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	set, unset := p.d.commandEnv()
 	argv := append([]string{}, p.argv...)
@@ -300,7 +300,7 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	log := p.launch.LogPath + ".compose"
 	run, err := process.StartCommand(engine.Spec{
 		Command: append(argv, args...), Dir: filepath.Dir(p.spec.File), Env: set,
-		// What the engine is not to have must not come from here either.
+		// What the engine must not have must not come from here either.
 		Unset: append(unset, p.unset...), StopGrace: buildGrace,
 	}, engine.Launch{ID: p.launch.ID, Owner: p.launch.Owner, LogPath: log, OutPath: log + ".out"})
 	if err != nil {
@@ -331,7 +331,7 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// explain makes a failure of what compose said.
+// explain turns compose's output into a failure.
 func (p *project) explain(what string, exit *engine.Exit, said []string) *engine.Failure {
 	f := p.d.startFailed(errors.New(strings.Join(said, " ")))
 	why := "; its last lines say why"
@@ -346,7 +346,7 @@ func (p *project) explain(what string, exit *engine.Exit, said []string) *engine
 	return f
 }
 
-// removeFiles deletes what nobody needs any more: all whose path begins so.
+// removeFiles deletes all files whose path has a prefix.
 func removeFiles(prefix string) {
 	paths, _ := filepath.Glob(prefix + "*")
 	for _, path := range paths {
@@ -354,11 +354,10 @@ func removeFiles(prefix string) {
 	}
 }
 
-// composeFile is what mxflow reads of a compose file, in the form that `config`
-// prints: variables are filled in, and a $ is written as $$.
+// composeFile is the part of a compose file that mxflow reads, as `config` prints it:
+// variables are expanded, and a $ is written as $$.
 type composeFile struct {
-	// Name is the project that the file itself would be; version 1 of compose
-	// does not print it.
+	// Name is the file's own project name; version 1 of compose does not print it.
 	Name     string                     `yaml:"name"`
 	Version  string                     `yaml:"version"`
 	Services map[string]composeService  `yaml:"services"`
@@ -372,7 +371,7 @@ type composeService struct {
 	Build       any    `yaml:"build"`
 	// PullPolicy is always, never, build, missing or if_not_present, or how often.
 	PullPolicy string `yaml:"pull_policy"`
-	// Command is a list, or a text that is split as a shell would.
+	// Command is a list, or a text that is split like a shell's.
 	Command any `yaml:"command"`
 }
 
@@ -385,14 +384,14 @@ type composeResource struct {
 
 func (r composeResource) external() bool { return r.External != nil && r.External != false }
 
-// parseCompose reads what `config` prints.
+// parseCompose parses the output of `config`.
 func parseCompose(text, path string) (composeFile, error) {
 	var f composeFile
 	if err := yaml.Unmarshal([]byte(text), &f); err != nil {
 		return f, fmt.Errorf("cannot read compose's resolved %s: %w", path, err)
 	}
-	// Files that are laid over each other must be of one version, as version 1 of
-	// compose has it; `config` may print another one than it read.
+	// Overriding files must have the same version in compose version 1; `config` may
+	// print another than it read.
 	var raw struct {
 		Version string `yaml:"version"`
 	}
@@ -407,7 +406,7 @@ func parseCompose(text, path string) (composeFile, error) {
 
 var notInProject = regexp.MustCompile(`[^-_a-z0-9]`)
 
-// projectName is what compose calls the project of a file that nobody names.
+// projectName is compose's default project name for a file.
 func projectName(path string) string {
 	name := os.Getenv("COMPOSE_PROJECT_NAME")
 	if abs, err := filepath.Abs(path); name == "" && err == nil {
@@ -416,7 +415,7 @@ func projectName(path string) string {
 	return notInProject.ReplaceAllString(strings.ToLower(name), "")
 }
 
-// overlay is the second file, laid over the user's.
+// overlay is the overriding file.
 type overlay struct {
 	Version  string                     `yaml:"version,omitempty"`
 	Services map[string]*overlayService `yaml:"services"`
@@ -441,9 +440,9 @@ type overlayResource struct {
 	Labels map[string]string `yaml:"labels,omitempty"`
 }
 
-// newOverlay labels all that a project makes, so that a later start finds what
-// this one could not remove, and lets volumes be those that the file itself
-// would use: a cache that is empty at every launch would be none.
+// newOverlay labels everything that a project creates, so a later start finds what this
+// one could not remove, and uses the volumes that the file itself would use: a cache that
+// is empty at every launch would be useless.
 func newOverlay(f composeFile, labels map[string]string, separator string) overlay {
 	marks := map[string]string{}
 	for name, value := range labels {
@@ -456,7 +455,7 @@ func newOverlay(f composeFile, labels map[string]string, separator string) overl
 	for name, service := range f.Services {
 		s := &overlayService{Labels: marks}
 		if service.Build != nil && service.Image == "" {
-			s.Image = f.Name + separator + name // not an image for every launch
+			s.Image = f.Name + separator + name // not an image per launch
 		}
 		over.Services[name] = s
 	}
@@ -479,7 +478,7 @@ func newOverlay(f composeFile, labels map[string]string, separator string) overl
 	return over
 }
 
-// literal keeps compose from filling in variables.
+// literal keeps compose from expanding variables.
 func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 func literals(texts []string) []string {

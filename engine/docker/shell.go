@@ -26,24 +26,24 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 )
 
-// execMark tells the processes of one launch in a container, in an environment
-// variable of its own: a container may be shared by several machines whose
-// mxflow have state directories of the same path, and so the same owner.
+// execMark identifies the processes of one launch in a container, in a dedicated
+// environment variable: a container may be shared by several machines whose mxflow have
+// state directories of the same path, and so the same owner.
 type execMark struct{ host, owner, launch string }
 
 const envExec = "MXFLOW_EXEC"
 
 func markOf(l engine.Launch) execMark { return execMark{thisHost(), l.Owner, l.ID} }
 
-// String is the value of the variable. Nothing of it has a slash inside.
+// String is the value of the variable. Its parts contain no slashes.
 func (m execMark) String() string {
 	clean := strings.NewReplacer("/", "-", "\n", "-", "\x00", "-").Replace
 	return clean(m.host) + "/" + clean(m.owner) + "/" + clean(m.launch)
 }
 
-// env are the variables that processes of the launch get. The owner's own is left
-// out: by it engine.Sweep ends processes of this machine, before SweepExec could
-// say what was in which container.
+// env are the variables that the launch's processes get. The owner's own is left out:
+// engine.Sweep uses it to end processes of this machine, before SweepExec could report
+// what was in which container.
 func (m execMark) env() []string {
 	return []string{"MXFLOW_LAUNCH=" + m.launch, envExec + "=" + m.String()}
 }
@@ -55,13 +55,13 @@ type shell struct {
 	name string
 	info container.InspectResponse
 	mark execMark
-	// privileged scripts see the processes of every user. Without it they run as
-	// user, and see those of that user alone.
+	// privileged scripts see the processes of every user. Otherwise they run as user, and
+	// see only that user's.
 	privileged bool
 	user       string
 }
 
-// running inspects a container that must run.
+// running inspects a container that must be running.
 func (d *Daemon) running(ctx context.Context, name string) (container.InspectResponse, error) {
 	info, err := d.ContainerInspect(ctx, name)
 	switch {
@@ -87,7 +87,7 @@ func status(info container.InspectResponse) string {
 	return string(info.State.Status)
 }
 
-// others says which containers there are instead.
+// others lists the existing containers.
 func (d *Daemon) others(ctx context.Context) string {
 	list, err := d.ContainerList(ctx, container.ListOptions{})
 	if err != nil || len(list) == 0 {
@@ -107,7 +107,7 @@ func (d *Daemon) others(ctx context.Context) string {
 	return "running: " + strings.Join(names, ", ")
 }
 
-// enter looks into a container: whether it runs, and has what is needed.
+// enter checks a container: that it runs, and has what is needed.
 func enter(ctx context.Context, d *Daemon, name string, mark execMark) (*shell, error) {
 	info, err := d.running(ctx, name)
 	if err != nil {
@@ -116,8 +116,8 @@ func enter(ctx context.Context, d *Daemon, name string, mark execMark) (*shell, 
 	s := &shell{d: d, id: info.ID, name: strings.TrimPrefix(info.Name, "/"), info: info, mark: mark, privileged: true}
 	_, err = s.run(ctx, scriptTools)
 	if err != nil && !errors.Is(err, errNoProgram) && !lacksGrep(err) {
-		// A daemon with user namespaces, or one that is told to, gives no
-		// privileges to a command.
+		// A daemon with user namespaces, or configured that way, grants commands no
+		// privileges.
 		s.privileged = false
 		_, err = s.run(ctx, scriptTools)
 	}
@@ -149,8 +149,8 @@ func (s *shell) run(ctx context.Context, script string, args ...string) (string,
 	return string(out), err
 }
 
-// lost says why the container no longer runs, or is another
-// run of it; empty while it is the one that was entered, as far as is known.
+// lost is why the container no longer runs, or has been restarted; empty while it is the
+// one that was entered, as far as known.
 func (s *shell) lost() string {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
@@ -170,21 +170,19 @@ func (s *shell) lost() string {
 
 var errUnset = errors.New("in a container, only names of letters, digits and underscores can be unset")
 
-// scriptTools fails where something is missing, and lists the sockets that are
-// listened on.
+// scriptTools fails if a tool is missing, and lists the listening sockets.
 const scriptTools = `command -v grep >/dev/null || exit 78
 cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; exit 0`
 
-// statusNoGrep is scriptTools' status where there is no grep.
+// statusNoGrep is scriptTools' status without grep.
 const statusNoGrep = 78
 
-// scriptFamily goes over the processes of a launch: those that carry the mark $1
-// and those of session $2, but no zombies, which an init that is none leaves
-// for good. An x before the session says that its leader has ended: while there
-// is a process of that number, another one has got it. 0 is not a session. $3 is
-// "memory", or a signal that each is sent, after it was listed, and then SIGCONT,
-// since a stopped process hears nothing. With "prefix" as $4 the mark is the
-// beginning of one; those in $5 are listed and sent nothing.
+// scriptFamily iterates over the processes of a launch: those with the mark $1 and those
+// of session $2, except zombies, which a container without a real init keeps forever. An
+// x before the session means that its leader has ended: a process with that PID is
+// another one then. 0 is not a session. $3 is "memory", or a signal that each is sent
+// after it was listed, followed by SIGCONT, as a stopped process receives nothing. With
+// "prefix" as $4 the mark is a prefix; those in $5 are listed and sent nothing.
 const scriptFamily = `mark=$1 session=$2 what=$3 whole=-x
 [ "$4" != prefix ] || whole=
 case $session in
@@ -206,9 +204,9 @@ esac
 done
 exit 0`
 
-// scriptStart becomes the command: $1 is the mark for those who list what runs in
-// a container, $2 the folder, $3 how many names to unset follow. Its first line
-// says that it came so far, and its process ID, which exec keeps.
+// scriptStart becomes the command: $1 is the mark for people who list the container's
+// processes, $2 the folder, $3 how many names to unset follow. Its first line confirms
+// the start, with its process ID, which exec keeps.
 const scriptStart = `shift
 [ -z "$1" ] || cd "$1" 2>/dev/null || { echo "mxflow: no folder"; exit 126; }
 shift; n=$1; shift
@@ -217,7 +215,7 @@ command -v "$1" >/dev/null 2>&1 || { echo "mxflow: no program"; exit 127; }
 echo "mxflow: $$"
 exec "$@"`
 
-// execName is $0 of scriptStart, by which the sweep knows what mxflow started.
+// execName is $0 of scriptStart, by which the sweep recognizes what mxflow started.
 const execName = "mxflow-exec"
 
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -233,16 +231,16 @@ func wrapped(mark execMark, folder string, unset, argv []string) ([]string, erro
 	return append(append(cmd, unset...), argv...), nil
 }
 
-// greeting is the writer of a command's standard output: it takes off the first
-// line and hands on what follows.
+// greeting is the writer for a command's standard output: it removes the first line and
+// passes on the rest.
 type greeting struct {
-	line chan string // gets the first line, or what there was of it at the end
+	line chan string // receives the first line, or whatever there was of it at the end
 	text []byte
 	done bool
 	rest io.Writer
 }
 
-// greetingLimit is how long the first line of a start may be.
+// greetingLimit is the maximum length of a start's first line.
 const greetingLimit = 4 << 10
 
 func newGreeting(rest io.Writer) *greeting { return &greeting{line: make(chan string, 1), rest: rest} }
@@ -266,7 +264,7 @@ func (g *greeting) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// close gives what there is of a first line. It may be called again.
+// close delivers what there is of a first line. It may be called again.
 func (g *greeting) close() {
 	if !g.done {
 		g.done = true
@@ -274,7 +272,7 @@ func (g *greeting) close() {
 	}
 }
 
-// sessionOf reads the first line of scriptStart.
+// sessionOf parses the first line of scriptStart.
 func sessionOf(line, program, folder, where string) (string, error) {
 	said, ok := strings.CutPrefix(line, "mxflow: ")
 	switch {
@@ -291,14 +289,14 @@ func sessionOf(line, program, folder, where string) (string, error) {
 	return said, nil
 }
 
-// family sends each process of the launch a signal, but for some, and lists all.
+// family sends each process of the launch a signal, except some, and lists all.
 func (s *shell) family(ctx context.Context, session, signal string, but ...string) ([]string, error) {
 	out, err := s.run(ctx, scriptFamily, envExec+"="+s.mark.String(), session, signal, "", strings.Join(but, " "))
 	return strings.Fields(out), err
 }
 
-// memory is what the processes of the launch hold now, or the most that one of
-// them ever held where that is more; bytes.
+// memory is what the launch's processes hold now or, if larger, the maximum that one of
+// them ever held; bytes.
 func (s *shell) memory(ctx context.Context, session string) int64 {
 	out, err := s.run(ctx, scriptFamily, envExec+"="+s.mark.String(), session, "memory")
 	if err != nil {
@@ -319,16 +317,16 @@ func (s *shell) memory(ctx context.Context, session string) int64 {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// listening are the TCP ports that something in the container's network listens
-// on, with the addresses.
+// listening are the TCP ports with listeners in the container's network, with their
+// addresses.
 func (s *shell) listening(ctx context.Context) (map[int][]netip.Addr, error) {
 	text, err := s.run(ctx, scriptTools)
 	return parseListening(text), err
 }
 
-// parseListening reads /proc/net/tcp and tcp6: "sl local_address rem_address st",
-// addresses as hexadecimal words in the machine's byte order (taken as little
-// endian, which amd64 and arm64 are), state 0A for listening.
+// parseListening parses /proc/net/tcp and tcp6: "sl local_address rem_address st",
+// addresses as hexadecimal words in the machine's byte order (assumed little endian,
+// which amd64 and arm64 are), state 0A for listening.
 func parseListening(text string) map[int][]netip.Addr {
 	out := map[int][]netip.Addr{}
 	for line := range strings.Lines(text) {
@@ -352,8 +350,8 @@ func parseListening(text string) map[int][]netip.Addr {
 	return out
 }
 
-// deaf explains why an engine that runs cannot be asked: it listens where nobody
-// outside the container gets to. Empty where that is not so.
+// deaf explains why a running engine cannot be reached: it listens where nothing outside
+// the container connects. Empty if that is not so.
 func (s *shell) deaf(ctx context.Context, p *ports) string {
 	if p.inside == 0 || p.shared {
 		return ""
@@ -382,8 +380,8 @@ func (s *shell) deaf(ctx context.Context, p *ports) string {
 		p.inside, strings.Join(others, ", "))
 }
 
-// execPorts are the ports of containers that launches hold, as "id:port": an
-// engine that still loads does not listen yet.
+// execPorts are the containers' ports held by launches, as "id:port": an engine that
+// still loads does not listen yet.
 var execPorts = struct {
 	sync.Mutex
 	taken map[string]bool
@@ -404,13 +402,13 @@ func holdPort(id string, port int) (release func(), ok bool) {
 	}, true
 }
 
-// reach chooses the port and the way to it: a port that the plan names, else one
-// that the container publishes, else any free one where the container's network
-// can be reached from here.
+// reach chooses the port and how to reach it: a port that the plan names, else one that
+// the container publishes, else any free one if the container's network is reachable from
+// here.
 func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.Launch) (*ports, error) {
 	none := &ports{}
 	if len(kind.Ready) == 0 && port == 0 {
-		return none, nil // no server
+		return none, nil // not a server
 	}
 	home, err := s.network(ctx)
 	if err != nil {
@@ -458,7 +456,7 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 	return none, errors.New(taken)
 }
 
-// network is the container whose network this one uses, mostly itself.
+// network is the container whose network this one uses, usually itself.
 func (s *shell) network(ctx context.Context) (container.InspectResponse, error) {
 	home := s.info
 	for range 5 {
@@ -481,8 +479,8 @@ func networkMode(info container.InspectResponse) string {
 	return string(info.HostConfig.NetworkMode)
 }
 
-// way is the address of a port in a container, as seen from here, or from the
-// daemon's machine where ssh leads there.
+// way is the address of a port in a container, as seen from here, or from the daemon's
+// machine if ssh connects there.
 func (s *shell) way(ctx context.Context, home container.InspectResponse, port int) (string, error) {
 	at := func(host string, port any) string { return net.JoinHostPort(host, fmt.Sprint(port)) }
 	machine, err := s.d.publishAt(ctx)
@@ -490,7 +488,7 @@ func (s *shell) way(ctx context.Context, home container.InspectResponse, port in
 		return "", err
 	}
 	ip, _ := netip.ParseAddr(machine)
-	near := ip.IsLoopback() // the daemon's addresses are good to use
+	near := ip.IsLoopback() // the daemon's addresses are usable
 	if b, ok := binding(home, port); ok {
 		bound, err := netip.ParseAddr(b.HostIP)
 		switch {
@@ -517,15 +515,14 @@ func (s *shell) way(ctx context.Context, home container.InspectResponse, port in
 		"start the container with -p %d:%d, or with --network host", port, s.name, s.d.Name, port, port)
 }
 
-// signal is family with a limit of its own.
+// signal is family with its own time limit.
 func (s *shell) signal(session, what string, but ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	return s.family(ctx, session, what, but...)
 }
 
-// killAll kills the processes of the launch until none is left. A container that
-// does not run any more has none.
+// killAll kills the launch's processes until none is left. A stopped container has none.
 func (s *shell) killAll(session string, limit time.Duration) error {
 	end := time.Now().Add(limit)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -575,7 +572,7 @@ func binding(home container.InspectResponse, port int) (nat.PortBinding, bool) {
 	return nat.PortBinding{}, false
 }
 
-// publishedPorts are the container's own numbers of them.
+// publishedPorts are their numbers inside the container.
 func publishedPorts(home container.InspectResponse) []int {
 	var out []int
 	if home.NetworkSettings != nil {

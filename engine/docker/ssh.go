@@ -21,8 +21,8 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// sshTarget is an ssh:// address in the words of the ssh command: the options
-// for user and port, then the host.
+// sshTarget converts an ssh:// address to ssh arguments: the options for user and port,
+// then the host.
 func sshTarget(address string) (args []string, socket string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
@@ -40,11 +40,11 @@ func sshTarget(address string) (args []string, socket string, err error) {
 	return append(args, "--", u.Hostname()), strings.TrimSuffix(u.Path, "/"), nil
 }
 
-// sshOptions make ssh fail rather than ask for a password where nobody types.
+// sshOptions make ssh fail rather than prompt for a password.
 var sshOptions = []string{"-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-T"}
 
-// sshDialer reaches a daemon as the docker command does: on the other machine
-// `docker system dial-stdio` joins its standard streams to the daemon's socket.
+// sshDialer reaches a daemon as the docker command does: on the other machine `docker
+// system dial-stdio` connects its standard streams to the daemon's socket.
 func sshDialer(address string) (func(ctx context.Context, network, addr string) (net.Conn, error), error) {
 	target, socket, err := sshTarget(address)
 	if err != nil {
@@ -84,11 +84,11 @@ func dialCommand(name string, args ...string) (net.Conn, error) {
 	return c, nil
 }
 
-// Read turns the end of the stream into what the command said.
+// Read returns the command's error output at the end of the stream.
 func (c *commandConn) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if n == 0 && errors.Is(err, io.EOF) {
-		c.wait() // for the rest of what it has to say
+		c.wait() // for the rest of its error output
 		if said := c.stderr.String(); said != "" {
 			return 0, fmt.Errorf("%s: %s: %w", c.cmd.Args[0], said, io.ErrUnexpectedEOF)
 		}
@@ -98,10 +98,10 @@ func (c *commandConn) Read(p []byte) (int, error) {
 
 func (c *commandConn) Write(p []byte) (int, error) { return c.in.Write(p) }
 
-// CloseWrite ends the input alone.
+// CloseWrite closes only the input.
 func (c *commandConn) CloseWrite() error { return c.in.Close() }
 
-// Close ends the command too.
+// Close also ends the command.
 func (c *commandConn) Close() error {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
@@ -122,7 +122,7 @@ type commandAddr string
 func (commandAddr) Network() string  { return "command" }
 func (a commandAddr) String() string { return string(a) }
 
-// tailBuffer keeps the last bytes that a command wrote.
+// tailBuffer keeps the end of a command's output.
 type tailBuffer struct {
 	mu   sync.Mutex
 	text []byte
@@ -137,7 +137,7 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was written, in one line.
+// String is its contents on one line.
 func (b *tailBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,17 +145,16 @@ func (b *tailBuffer) String() string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// tunnel is an ssh command that forwards a loopback port of this machine to one
-// of the daemon's.
+// tunnel is an ssh command that forwards a loopback port of this machine to one of the
+// daemon's.
 type tunnel struct {
 	local   string // host:port
 	command engine.Command
 	release func()
 }
 
-// openTunnel starts the ssh command. Its output is beside the engine's log. It
-// ends with mxflow, and Sweep finds it where it does not. Whether it works shows
-// when the engine is asked.
+// openTunnel starts the ssh command. Its output is beside the engine's log. It ends with
+// mxflow, or Sweep finds it. Whether it works shows when the engine is queried.
 func openTunnel(d *Daemon, remote string, launch engine.Launch) (*tunnel, error) {
 	target, _, err := sshTarget(d.end.host)
 	if err != nil {
@@ -178,7 +177,7 @@ func openTunnel(d *Daemon, remote string, launch engine.Launch) (*tunnel, error)
 	return t, nil
 }
 
-// broken says how the tunnel ended; empty while it stands.
+// broken is how the tunnel ended; empty while it works.
 func (t *tunnel) broken() string {
 	if t == nil || t.command.Exit() == nil {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// Leftover is a container that a dead mxflow had left behind and Sweep removed.
+// Leftover is a container left behind by a dead mxflow and removed by Sweep.
 type Leftover struct {
 	// Name is the container's, Image what it ran, Launch the engine.Launch.ID.
 	Name, Image, Launch string
@@ -21,11 +21,10 @@ type Leftover struct {
 	Daemon string
 }
 
-// Sweep removes the containers that an earlier mxflow started on a daemon on
-// behalf of owner (see engine.Launch.Owner) and did not live to remove, and says
-// what they were. Only what carries all of mxflow's labels, this owner's, this
-// machine's and a start before the given time is touched. It must be called by
-// the one that holds the lock on the state directory.
+// Sweep removes the containers that an earlier mxflow started on a daemon on behalf of
+// owner (see engine.Launch.Owner) and did not live to remove, and returns them. It only
+// touches containers with all of mxflow's labels, this owner's, this machine's and a
+// start before the given time. The caller must hold the lock on the state directory.
 func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Leftover, error) {
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
@@ -60,16 +59,16 @@ func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Le
 	return swept, errors.Join(wrong...)
 }
 
-// ours reports whether labels say that this owner's mxflow on this machine
-// started a container before a time, and when.
+// ours reports whether labels show that this owner's mxflow on this machine started a
+// container before a time, and when.
 func ours(labels map[string]string, owner string, before time.Time) (time.Time, bool) {
 	started, err := time.Parse(time.RFC3339Nano, labels[LabelStarted])
 	return started, err == nil && labels[LabelOwner] == owner && labels[LabelHost] == thisHost() &&
 		labels[LabelLaunch] != "" && started.Before(before)
 }
 
-// ExecLeftover is what a dead mxflow had left running inside a container that goes
-// on running, and SweepExec ended.
+// ExecLeftover is what a dead mxflow left running inside a container that keeps running,
+// and SweepExec ended.
 type ExecLeftover struct {
 	// Container is the container's name, Daemon Daemon.Name.
 	Container, Daemon string
@@ -77,10 +76,10 @@ type ExecLeftover struct {
 	Processes int
 }
 
-// SweepExec ends the processes that an earlier mxflow of this machine started in
-// a container on behalf of owner and did not live to stop, and nothing else in
-// it. A container that is gone or does not run has none. As Sweep, it must be
-// called by the one that holds the lock on the state directory.
+// SweepExec ends the processes that an earlier mxflow of this machine started in a
+// container on behalf of owner and did not live to stop, and nothing else in it. A
+// container that is gone or stopped has none. As for Sweep, the caller must hold the lock
+// on the state directory.
 func SweepExec(ctx context.Context, d *Daemon, id, owner string) (ExecLeftover, error) {
 	swept := ExecLeftover{Container: id, Daemon: d.Name}
 	if owner == "" {

@@ -9,14 +9,14 @@ import (
 
 // alarm wakes one goroutine at given times.
 type alarm interface {
-	// until returns true at t, or at once if that has passed, and false when the
-	// alarm's context has ended before.
+	// until returns true at t, or at once if that has passed, and false if the alarm's
+	// context ended first.
 	until(t time.Time) bool
 	close()
 }
 
-// timerAlarm is an alarm of Go's timers, which on Linux wake up to a millisecond
-// late: the runtime waits for them in whole milliseconds.
+// timerAlarm is an alarm of Go's timers, which on Linux wake up to a millisecond late:
+// the runtime waits for them in whole milliseconds.
 type timerAlarm struct {
 	ctx   context.Context
 	timer *time.Timer
@@ -41,14 +41,13 @@ func (a *timerAlarm) until(t time.Time) bool {
 
 func (a *timerAlarm) close() { a.timer.Stop() }
 
-// delayEvery is how often the client looks at itself: a hundred wake-ups a
-// second, which cost about a thousandth of a core.
+// delayEvery is how often the client checks its own delay: a hundred wake-ups a second,
+// which cost about a thousandth of a core.
 const delayEvery = 10 * time.Millisecond
 
-// watchDelay asks to be woken again and again, and records how much later it
-// was, in ms since zero, until the alarm ends. That is as late as the client would
-// have seen an event that arrived then: garbage collection, too few cores, or a
-// machine that was suspended show.
+// watchDelay asks to be woken repeatedly, and records how late it was, in ms since zero,
+// until the alarm ends. The client would have seen an event at that time as late: garbage
+// collection, too few cores, or a suspended machine show.
 func watchDelay(wake alarm, zero time.Time) measure.Series {
 	s := measure.Series{Name: measure.ClientDelay, Unit: "ms"}
 	for next := time.Now().Add(delayEvery); wake.until(next); {
@@ -56,7 +55,7 @@ func watchDelay(wake alarm, zero time.Time) measure.Series {
 		late := now.Sub(next)
 		s.At = append(s.At, now.Sub(zero))
 		s.Value = append(s.Value, float64(late)/float64(time.Millisecond))
-		// Wake-ups that were missed altogether are one delay, not many.
+		// Consecutive missed wake-ups are one delay, not many.
 		if next = next.Add(delayEvery); !next.After(now) {
 			next = now.Add(delayEvery)
 		}

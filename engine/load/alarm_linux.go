@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelAlarm is a kernel timer that is read through the runtime's network
-// poller. It wakes within about 0.1 ms where Go's own timers take up to one
-// (medians of 0.06 and 0.6 ms, 99th percentiles of 0.14 and 1.1 ms, on two
-// cores), costs no more than they do and burns no processor, as spinning for the
-// rest of the time would. It wakes the way in which an event of a stream does,
-// so that how late it is says how late the client would have seen one.
+// kernelAlarm is a kernel timer read through the runtime's network poller. It wakes
+// within about 0.1 ms where Go's own timers take up to one (medians of 0.06 and 0.6 ms,
+// 99th percentiles of 0.14 and 1.1 ms, on two cores), costs no more and burns no
+// processor, as spinning would. It wakes the same way as an event of a stream does, so
+// its lateness is how late the client would have seen one.
 type kernelAlarm struct {
 	ctx   context.Context
 	fd    int
@@ -21,7 +20,7 @@ type kernelAlarm struct {
 	stop  func() bool
 }
 
-// newAlarm falls back to Go's timers where the kernel has none to give.
+// newAlarm falls back to Go's timers if the kernel provides none.
 func newAlarm(ctx context.Context) alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Shortage is output that was asked for and did not come.
+// Shortage is requested output that did not come.
 type Shortage struct {
-	// Requests fell short, Of so many that were measured.
+	// Requests is how many fell short, Of how many were measured.
 	Requests, Of int
-	// Tokens are missing in all.
+	// Tokens is the total missing.
 	Tokens int
 }
 
-// Shortfall finds measured answers with fewer tokens than asked for. With
-// ignore_eos there should be none: an engine that stops early has done less
-// work than the one it is compared with.
+// Shortfall finds measured answers with fewer tokens than requested. With ignore_eos
+// there should be none: an engine that stops early did less work than the one it is
+// compared with.
 func Shortfall(samples []measure.Sample) Shortage {
 	var found Shortage
 	for s := range measure.Answered(samples) {
@@ -30,30 +30,29 @@ func Shortfall(samples []measure.Sample) Shortage {
 	return found
 }
 
-// Deviation is prompts that were not of the length asked for.
+// Deviation is prompts that did not have the requested length.
 type Deviation struct {
-	// Requests deviated, Of so many that were measured, Far of them by more than the
-	// seams of words in a vocabulary that no probe met.
+	// Requests is how many of Of measured ones deviated, Far how many of them by more
+	// than the seams of words explain in a vocabulary that no probe met.
 	Requests, Of, Far int
-	// Unknown is the number of requests of which the engine did not say.
+	// Unknown is the number of requests for which the engine did not report it.
 	Unknown int
-	// Least and Most are the shortest and the longest prompt, in tokens as the
-	// engine counted them, without context; 0 when it counted none.
+	// Least and Most are the shortest and the longest prompt, in tokens by the engine's
+	// count, without context; 0 if it counted none.
 	Least, Most int
 }
 
 const (
-	// lengthRoom tokens, and lengthShare of a prompt, may an engine count otherwise
-	// than a prompt was fitted to.
+	// lengthRoom tokens, and lengthShare of a prompt, is how far an engine's count may
+	// differ from the fitted length.
 	lengthRoom  = 2
 	lengthShare = 0.01
 )
 
-// Deviating compares the engine's own counts of prompt tokens with the number
-// asked for; where that is 0, as where lengths differ, with each request's own
-// (RequestedPrompt). It is how prompts that were not built with the engine's
-// tokenizer are checked after the fact. Of later turns of a conversation it can
-// say nothing: their context is known from the same count.
+// Deviating compares the engine's own counts of prompt tokens with the requested number;
+// if that is 0, as where lengths differ, with each request's own (RequestedPrompt). It
+// checks prompts after the fact that were not built with the engine's tokenizer. It
+// cannot check later turns of a conversation: their context is known from the same count.
 func Deviating(samples []measure.Sample, asked int) Deviation {
 	var found Deviation
 	for s := range measure.Answered(samples) {
@@ -84,24 +83,23 @@ func Deviating(samples []measure.Sample, asked int) Deviation {
 	return found
 }
 
-// Lateness is how much later the measuring client did things than it meant to.
+// Lateness is how much later than intended the measuring client acted.
 type Lateness struct {
-	// Over so many of Of were later than the limit.
+	// Over is how many of Of were later than the limit.
 	Over, Of int
-	// P99 is the 99th percentile by the estimator of all other percentiles, which
-	// among fewer than about 70 values is the largest; Max the largest.
+	// P99 is the 99th percentile by the estimator of all other percentiles, which for
+	// fewer than about 70 values is the largest; Max the largest.
 	P99, Max time.Duration
-	// Late says that P99 is beyond the limit, and not by a single value: the
-	// machine hiccups once in a while, and a client that cannot keep up is late
-	// again and again. It is false for no values at all: then nothing is known, and
-	// Of is 0.
+	// Late is set if P99 exceeds the limit, and not by a single value: the machine
+	// hiccups occasionally, and a client that cannot keep up is late repeatedly. It is
+	// false without values: then nothing is known, and Of is 0.
 	Late bool
 }
 
-// Lag is how late the client sent the measured requests of an open loop, failed
-// ones included, after they were due: the schedule and the cap on concurrency
-// would have let them go, and the client did not. A closed loop has no
-// schedule to lag behind; there Delayed tells a client that cannot keep up.
+// Lag is how late the client sent the measured requests of an open loop, failed ones
+// included, after they were due: schedule and concurrency cap would have allowed them,
+// and the client did not send. A closed loop has no schedule; there Delayed detects a
+// client that cannot keep up.
 func Lag(samples []measure.Sample, limit time.Duration) Lateness {
 	var late []float64
 	for _, s := range samples {
@@ -112,8 +110,8 @@ func Lag(samples []measure.Sample, limit time.Duration) Lateness {
 	return lateness(late, limit)
 }
 
-// Delayed is how much later the client was woken than it asked to be, between
-// two times on the recording's clock, by the series measure.ClientDelay.
+// Delayed is how much later than requested the client was woken, between two times on the
+// recording's clock, by the series measure.ClientDelay.
 func Delayed(delay measure.Series, from, to, limit time.Duration) Lateness {
 	var late []float64
 	for i, at := range delay.At {
@@ -142,35 +140,32 @@ func lateness(late []float64, limit time.Duration) Lateness {
 }
 
 const (
-	// fewestEvents is how many text events an answer must have before it says
-	// anything that they came together.
+	// fewestEvents is how many text events an answer needs to show whether they came
+	// together.
 	fewestEvents = 8
-	// together is the most time between two events that came together: no engine
-	// makes 10,000 steps a second for one request, and a client that reads what has
-	// piled up is faster.
+	// together is the maximum time between two events that came together: no engine makes
+	// 10,000 steps a second for one request, and a client that reads a backlog is faster.
 	together = 100 * time.Microsecond
 )
 
-// Held is answers that were kept back on their way.
+// Held is answers that were held back on their way.
 type Held struct {
-	// Requests were, Of so many whose answers have enough events to tell.
+	// Requests is how many were, Of how many have enough events to tell.
 	Requests, Of int
-	// Longest is the longest that a client waited for such an answer's first event.
+	// Longest is the longest wait for such an answer's first event.
 	Longest time.Duration
 }
 
-// HeldBack finds measured answers that came in one piece: the first text event
-// and, with it, most of the others. No engine computes so, as the first token
-// comes out of the prompt and each of the others out of a step of its own, many
-// tokens though a step of speculative decoding may have. What came so was kept
-// back by a server process that had no time to send, or by a proxy that buffers;
-// then the time to the first token, the time between tokens and the speed of
-// decoding are about that, and only the whole time is the engine's.
+// HeldBack finds measured answers that came in one piece: the first text event together
+// with most of the others. No engine computes that way: the first token comes from the
+// prompt and each other one from its own step, even if a speculative step yields many. So
+// they were held back by a server process too busy to send, or by a buffering proxy; then
+// TTFT, ITL and decode speed measure that, and only the total time is the engine's.
 //
-// Answers whose first event came within limit do not count: as long as they can
-// have been kept, so little can the times be off. Nor do those that were made in
-// less time than that, by the pace of the answers that came in pieces: a client
-// that is read to a few milliseconds late finds all of them at once.
+// Answers whose first event came within limit do not count: they can have been held back,
+// and the times off, by that little at most. Nor do those generated in less time than
+// that, by the pace of the answers that came in pieces: a client scheduled a few
+// milliseconds late finds all of their events at once.
 func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	var found Held
 	var whole []piece
@@ -198,9 +193,9 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	return found
 }
 
-// piece is how the text events of an answer came.
+// piece is how the text events of an answer arrived.
 type piece struct {
-	// events with text, of which so many came together with the first.
+	// events with text, of which together came with the first.
 	events, together int
 	began, ended     time.Duration
 }
@@ -224,25 +219,25 @@ func pieceOf(s measure.Sample) (p piece) {
 	return p
 }
 
-// Contamination is prompt tokens that were not computed but found in a cache.
+// Contamination is prompt tokens that were found in a cache instead of computed.
 type Contamination struct {
-	// Requests had cached tokens beyond those expected, Of so many measured.
+	// Requests is how many of Of measured ones had unexpected cached tokens.
 	Requests, Of int
-	// Unknown is the number of requests of which the engine did not say. Only
-	// with Unknown at 0 do no Requests prove that nothing was cached.
+	// Unknown is the number of requests for which the engine did not report it. Zero
+	// Requests prove that nothing was cached only if Unknown is 0.
 	Unknown int
-	// Tokens were cached in all, beyond those expected.
+	// Tokens is the total of unexpected cached tokens.
 	Tokens int
-	// Worst is the largest share of what a prompt should have had computed that
-	// was cached, from 0 to 1. A chat template with a fixed beginning shows as a
-	// small share in every request.
+	// Worst is the largest cached share of what should have been computed of a prompt,
+	// from 0 to 1. A chat template with a fixed start shows as a small share in every
+	// request.
 	Worst float64
 }
 
-// Contaminated finds measured requests of which more was cached than was put into
-// the cache on purpose: a context that was sent alone before, and the earlier
-// turns of a conversation. What all prompts start with may be cached as well:
-// template tokens of a chat template, and a system prompt of so many tokens.
+// Contaminated finds measured requests with more in the cache than was put there on
+// purpose: a context sent alone before, and the earlier turns of a conversation. What all
+// prompts start with may be cached as well: template tokens of a chat template, and a
+// system prompt of so many tokens.
 func Contaminated(samples []measure.Sample, template, system int) Contamination {
 	var found Contamination
 	put := onPurpose(samples)
@@ -271,10 +266,10 @@ func Contaminated(samples []measure.Sample, template, system int) Contamination 
 	return found
 }
 
-// Recomputed finds the opposite: requests whose context was put into the cache
-// before and was not found there, wholly or in part. Tokens counts those that
-// were missing, Worst is the largest share of a context. The last block of a
-// context is hardly ever cached, since caches hold whole blocks.
+// Recomputed finds the opposite: requests whose context was cached before but not found,
+// entirely or in part. Tokens counts the missing ones, Worst is the largest share of a
+// context. The last block of a context is hardly ever cached, since caches hold whole
+// blocks.
 func Recomputed(samples []measure.Sample) Contamination {
 	var found Contamination
 	put := onPurpose(samples)
@@ -296,7 +291,7 @@ func Recomputed(samples []measure.Sample) Contamination {
 	return found
 }
 
-// onPurpose tells whether the engine has computed a request's context before.
+// onPurpose reports whether the engine has computed a request's context before.
 func onPurpose(samples []measure.Sample) func(measure.Sample) bool {
 	type request struct {
 		cell   string

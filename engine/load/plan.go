@@ -1,9 +1,8 @@
-// Package load knows when and in which order prompts are sent to an engine, and
-// what must be true of their answers' counts and times for the measurement to
-// count. It does not know what prompts are made of (engine/load/prompt), how a
-// request is sent (engine/openai), what its times mean (engine/measure), whether
-// answers read as text (engine/load/coherence), or what follows from a finding:
-// it reports, and gates judge.
+// Package load knows when and in which order prompts are sent to an engine, and what must
+// be true of their answers' counts and times for the measurement to count. It does not
+// know what prompts are made of (engine/load/prompt), how a request is sent
+// (engine/openai), what its times mean (engine/measure), whether answers read as text
+// (engine/load/coherence), or what follows from a finding: it reports, and gates judge.
 package load
 
 import (
@@ -24,57 +23,56 @@ type Streamer interface {
 	Stream(ctx context.Context, r openai.Request) (measure.Sample, error)
 }
 
-// Plan is one cell of a workload as it is sent during one launch.
+// Plan is one cell of a workload as sent during one launch.
 type Plan struct {
 	// Cell is the cell's address and marks its samples: "chat", "chat.o32".
 	Cell string
 	// Prompts are what is sent. Every arm of a comparison gets the same.
 	Prompts prompt.Prompts
-	// Warmup conversations go first, then Requests that are measured; most have
-	// one turn and are one request each. Warm-ups of an open loop go at a closed
-	// one's pace, a few at a time.
+	// Warmup conversations go first, then Requests that are measured; most have one turn
+	// and are one request each. Warm-ups of an open loop go at a closed loop's pace, a
+	// few at a time.
 	Requests, Warmup int
-	// Pace says when they are sent; the zero value sends one at a time.
+	// Pace is when they are sent; the zero value sends one at a time.
 	Pace Pace
-	// CacheContext sends each prompt's context alone, for one token, before the
-	// prompt, so that the engine finds it in its prefix cache. No context is
-	// computed while a prompt is measured: a closed loop goes in rounds, first the
-	// contexts of as many as it keeps in flight, then their prompts; an open loop
-	// begins when all its contexts are cached.
+	// CacheContext sends each prompt's context alone, for one token, before the prompt,
+	// so the engine finds it in its prefix cache. No context is computed while a prompt
+	// is measured: a closed loop goes in rounds, first the contexts of as many as it
+	// keeps in flight, then their prompts; an open loop starts when all its contexts are
+	// cached.
 	CacheContext bool
-	// Zero is the zero of the recording's monotonic clock, in which samples say
-	// when they were sent; the zero Time takes the beginning of the run.
+	// Zero is the start of the recording's monotonic clock, to which samples' times
+	// refer; the zero Time means the start of the run.
 	Zero time.Time
-	// Retries is how often a request that the engine puts off (429 or 503 with
-	// Retry-After) is sent again, MaxErrors how many requests may fail before the
-	// run ends with the error of the last, warm-ups included. A turn that failed
-	// ends its conversation.
+	// Retries is how often a request that the engine defers (429 or 503 with Retry-After)
+	// is sent again, MaxErrors how many requests may fail before the run ends with the
+	// error of the last, warm-ups included. A failed turn ends its conversation.
 	Retries, MaxErrors int
-	// OutputTokens is how many tokens each answer may have, and with IgnoreEOS
-	// shall have.
+	// OutputTokens is the maximum of tokens per answer, and with IgnoreEOS the exact
+	// number.
 	OutputTokens int
 	API          openai.API
 	Temperature  float64
-	// TopP, TopK, MinP and RepetitionPenalty are sent where they are not zero.
+	// TopP, TopK, MinP and RepetitionPenalty are sent unless zero.
 	TopP, MinP, RepetitionPenalty float64
 	TopK                          int
 	// Seed of the sampling; nil sends none.
 	Seed      *int64
 	IgnoreEOS bool
 	// RequestTimeout limits a request, StallTimeout the wait between its events.
-	// FirstTimeout replaces both for the first request of a fresh engine, where
-	// it is longer: kernels may be compiled then. Zero is not a limit.
+	// FirstTimeout replaces both for the first request of a fresh engine, if it is
+	// longer: kernels may be compiled then. Zero is no limit.
 	RequestTimeout, FirstTimeout, StallTimeout time.Duration
-	// Fresh says that the engine has answered no request of a workload since its
-	// start. It has answered one for a single token, but the shapes of this one
-	// may have to be compiled still.
+	// Fresh is set if the engine has answered no request of a workload since its start.
+	// It has answered one for a single token, but the shapes of this one may still have
+	// to be compiled.
 	Fresh bool
-	// Begin, when set, is called once, after the warm-ups and before the first
-	// request that is measured; what it does takes none of the measured time.
+	// Begin, if set, is called once, after the warm-ups and before the first measured
+	// request; it takes none of the measured time.
 	Begin func()
-	// Progress, when set, is called after every request that was answered, one
-	// call at a time, with how many of Total are, warm-ups and contexts included. A
-	// Duration may end a run before all are.
+	// Progress, if set, is called after every answered request, one call at a time, with
+	// how many of Total are, warm-ups and contexts included. A Duration may end a run
+	// before all are.
 	Progress func(done int)
 }
 
@@ -153,8 +151,8 @@ func (p Plan) request(prompt *prompt.Prompt, first bool) openai.Request {
 	}
 }
 
-// arrivals are when the measured conversations of an open loop are scheduled,
-// of those within Duration.
+// arrivals are when the measured conversations of an open loop are scheduled, within
+// Duration.
 func (p Plan) arrivals() ([]time.Duration, error) {
 	var at []time.Duration
 	if p.Pace.Arrival != Trace {
@@ -201,32 +199,30 @@ const (
 	// Gamma: gaps of a gamma distribution with shape Burstiness; 1 is Poisson,
 	// less is burstier.
 	Gamma Arrival = "gamma"
-	// Trace: when the prompts' own times say (Prompt.At).
+	// Trace: by the prompts' own times (Prompt.At).
 	Trace Arrival = "trace"
 )
 
-// Pace says when the measured requests of a cell are sent.
+// Pace is when the measured requests of a cell are sent.
 type Pace struct {
-	// Concurrency is how many requests a closed loop keeps in flight: each
-	// answered one makes place for the next. 0 is 1.
+	// Concurrency is how many requests a closed loop keeps in flight: each answer makes
+	// room for the next. 0 is 1.
 	Concurrency int
-	// Arrival makes the loop open: requests are sent when they are scheduled,
-	// however slow the answers are, at Rate a second on average. Empty is a closed
-	// loop. RateTo, where set, is what Rate grows or falls to, linearly, over the
-	// run's requests or Duration.
+	// Arrival makes the loop open: requests are sent as scheduled, however slow the
+	// answers are, at Rate per second on average. Empty is a closed loop. RateTo, if set,
+	// is the rate that Rate changes to, linearly, over the run's requests or Duration.
 	Arrival      Arrival
 	Rate, RateTo float64
 	// Burstiness is the shape of Gamma.
 	Burstiness float64
-	// MaxConcurrency caps an open loop; what is scheduled beyond waits, and its
-	// latency counts from when it was scheduled. 0 is no cap.
+	// MaxConcurrency caps an open loop; requests scheduled beyond it wait, and their
+	// latency counts from the schedule. 0 is no cap.
 	MaxConcurrency int
-	// Duration ends sending, counted from the first measured request, or from the
-	// end of the first one of a fresh engine, which goes alone. What is in flight
-	// then is still answered and measured, and in an open loop what was scheduled
-	// before the end is still sent, however late: leaving out those that the
-	// engine kept waiting would leave out the worst. A conversation is not gone on
-	// with. 0 sends all requests.
+	// Duration ends sending, counted from the first measured request, or from the end of
+	// the first one of a fresh engine, which goes alone. Requests in flight then are
+	// still answered and measured, and in an open loop those scheduled before the end are
+	// still sent, however late: leaving out those that the engine kept waiting would
+	// leave out the worst. Conversations are not continued. 0 sends all requests.
 	Duration time.Duration
 	// Seed fixes the arrivals.
 	Seed int64
@@ -235,8 +231,8 @@ type Pace struct {
 // Open reports whether requests are sent by schedule.
 func (p Pace) Open() bool { return p.Arrival != "" }
 
-// maxRate bounds the requests a second of an open loop, and minBurstiness the
-// shape of its gaps from below, where nearly all of them are zero.
+// maxRate limits the requests per second of an open loop, and minBurstiness the shape of
+// its gaps, below which nearly all are zero.
 const maxRate, minBurstiness = 1e6, 1e-3
 
 func (p Pace) check() error {
@@ -260,17 +256,16 @@ func (p Pace) check() error {
 	return nil
 }
 
-// arrivals says when each of n requests of an open loop is scheduled, since the
-// first of them, which is scheduled at once. It has no clock and no state: the
-// same pace gives the same arrivals, so that every arm of a comparison meets
-// the same crowd.
+// arrivals returns when each of n requests of an open loop is scheduled, since the first,
+// which is scheduled at once. It has no clock and no state: the same pace gives the same
+// arrivals, so every arm of a comparison meets the same crowd.
 //
 // A trace is not drawn: its times are those of the prompts (Prompt.At).
 //
-// The gaps are drawn for a rate of one a second and then laid along the time in
-// which the rate asked for has let as many pass (a time change), so that a ramp
-// keeps the shape of its process: a Poisson process stays one, with a rate that
-// moves, and gamma keeps its burstiness at every rate.
+// The gaps are drawn for a rate of one per second and then mapped to the time in which
+// the requested rate has let as many pass (a time change), so a ramp keeps the shape of
+// its process: a Poisson process stays one, with a changing rate, and gamma keeps its
+// burstiness at every rate.
 func (p Pace) arrivals(n int) ([]time.Duration, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -289,19 +284,19 @@ func (p Pace) arrivals(n int) ([]time.Duration, error) {
 		if !(seconds < maxArrival.Seconds()) {
 			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer", i, n, maxArrival)
 		}
-		// Whole microseconds: finer than any engine, and the same wherever the last
-		// bits of floating point differ.
+		// Whole microseconds: finer than any engine, and identical wherever the last bits
+		// of floating point differ.
 		at[i] = time.Duration(math.Round(seconds*1e6)) * time.Microsecond
 	}
 	return at, nil
 }
 
-// maxArrival bounds how long a schedule may be.
+// maxArrival limits the length of a schedule.
 const maxArrival = 30 * 24 * time.Hour
 
 // gaps draws the time between two arrivals in units of their mean.
 func (p Pace) gaps() func() float64 {
-	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a stream of its own: "mxflow"
+	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a separate stream: "mxflow"
 	switch p.Arrival {
 	case Poisson:
 		return func() float64 { return exponential(r) }
@@ -311,11 +306,11 @@ func (p Pace) gaps() func() float64 {
 	return func() float64 { return 1 }
 }
 
-// when is the time in seconds at which the rate has let so many requests pass.
-// A ramp's rate is linear in time from Rate to RateTo, over Duration or, without
-// one, over the time that n requests take on average, and RateTo after it. The
-// number passed by t is then Rate·t + slope·t²/2, which is solved for t in the
-// form that does not cancel where the slope is small or falls.
+// when is the time in seconds at which the rate has let so many requests pass. A ramp's
+// rate is linear in time from Rate to RateTo, over Duration or, without one, over the
+// time that n requests take on average, and RateTo after it. The number passed by t is
+// then Rate·t + slope·t²/2, solved for t in the form that does not cancel if the slope is
+// small or falls.
 func (p Pace) when(passed float64, n int) float64 {
 	if p.RateTo == 0 || p.RateTo == p.Rate {
 		return passed / p.Rate
@@ -335,10 +330,10 @@ func (p Pace) when(passed float64, n int) float64 {
 // exponential draws from the exponential distribution of mean 1 by inversion.
 func exponential(r *rand.Rand) float64 { return -math.Log1p(-r.Float64()) }
 
-// gamma draws from the gamma distribution of the given shape and scale 1, by
-// the method of Marsaglia and Tsang (ACM Transactions on Mathematical Software
-// 26, 2000): a cubed normal, accepted where it fits under the density. A shape
-// below 1 is drawn from the next one up and scaled by a power of a uniform.
+// gamma draws from the gamma distribution of the given shape and scale 1, by the method
+// of Marsaglia and Tsang (ACM Transactions on Mathematical Software 26, 2000): a cubed
+// normal, accepted if it fits under the density. A shape below 1 is drawn from the next
+// one up and scaled by a power of a uniform.
 func gamma(r *rand.Rand, shape float64) float64 {
 	if shape < 1 {
 		return gamma(r, shape+1) * math.Pow(1-r.Float64(), 1/shape)

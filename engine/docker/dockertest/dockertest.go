@@ -26,8 +26,8 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 )
 
-// Daemon is the docker daemon of this machine; without one the test is skipped,
-// or fails where docker is required.
+// Daemon is this machine's docker daemon; without one the test is skipped, or fails if
+// docker is required.
 func Daemon(t testing.TB) *docker.Daemon {
 	t.Helper()
 	d, err := docker.Connect(t.Context(), "", "")
@@ -35,9 +35,8 @@ func Daemon(t testing.TB) *docker.Daemon {
 	return d
 }
 
-// Self is a static build of the test binary of the package in the current
-// folder: the binary that runs, where it is one. It is built once, and removed by
-// Remove.
+// Self is a static build of the test binary of the package in the current folder: the
+// running binary, if it is static. It is built once, and removed by Remove.
 func Self(t testing.TB) string {
 	t.Helper()
 	path, err := self()
@@ -58,7 +57,7 @@ var self = sync.OnceValues(func() (string, error) {
 	}
 	atEnd(func() error { return os.RemoveAll(folder) })
 	path := filepath.Join(folder, "static.test")
-	// Without symbols: every container with it has less to be copied.
+	// Without symbols: each container with it has less to copy.
 	cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -82,9 +81,8 @@ func static(path string) bool {
 	return true
 }
 
-// Image is the name of an image FROM scratch that has the program as /program
-// and, with lines such as `ENV NAME=value`, more. All tests of a process share
-// it: see Once.
+// Image is the name of an image FROM scratch with the program as /program and, by lines
+// such as `ENV NAME=value`, more. All tests of a process share it: see Once.
 func Image(t testing.TB, d *docker.Daemon, program string, lines ...string) string {
 	t.Helper()
 	name, err := Once(d, program, lines...)
@@ -132,11 +130,11 @@ func build(ctx context.Context, d *docker.Daemon, name, program string, lines ..
 	}
 }
 
-// ErrNoBusybox says that there is no shell to put into an image.
+// ErrNoBusybox means that there is no shell to put into an image.
 var ErrNoBusybox = errors.New("images with a shell need a static busybox: install the package busybox-static")
 
-// DevImage is the name of an image like those that people develop in: see
-// DevOnce. Without busybox the test is skipped, or fails where docker is required.
+// DevImage is the name of an image like those for development: see DevOnce. Without
+// busybox the test is skipped, or fails if docker is required.
 func DevImage(t testing.TB, d *docker.Daemon, program string) string {
 	t.Helper()
 	name, err := DevOnce(d, program)
@@ -149,9 +147,9 @@ func DevImage(t testing.TB, d *docker.Daemon, program string) string {
 	return name
 }
 
-// DevOnce builds an image with a shell and tools (busybox) beside the program,
-// which is /program, the first time that it is asked for; a container of it does
-// nothing until it is ended. The image stays until Remove.
+// DevOnce builds an image with a shell and tools (busybox) beside the program, which is
+// /program, on first use; its container idles until it is ended. The image stays until
+// Remove.
 func DevOnce(d *docker.Daemon, program string) (name string, err error) {
 	box, err := exec.LookPath("busybox")
 	if err != nil || !static(box) {
@@ -168,16 +166,15 @@ func DevOnce(d *docker.Daemon, program string) (name string, err error) {
 	})
 }
 
-// shared is what the tests of this process have in common: images by what they
-// are made of, and how everything is removed, the last first.
+// shared is what this process's tests share: images by their ingredients, and cleanup
+// functions, run in reverse order.
 var shared struct {
 	sync.Mutex
 	images map[string]func() (string, error)
 	undo   []func() error
 }
 
-// Remove removes what the tests of this process shared; it is called after the
-// last one.
+// Remove removes what this process's tests shared; call it after the last one.
 func Remove() error {
 	shared.Lock()
 	undo := shared.undo
@@ -190,15 +187,14 @@ func Remove() error {
 	return all
 }
 
-// atEnd makes Remove do more.
+// atEnd adds a cleanup to Remove.
 func atEnd(undo func() error) {
 	shared.Lock()
 	defer shared.Unlock()
 	shared.undo = append(shared.undo, undo)
 }
 
-// Once builds an image as Image does, the first time that it is asked for. It
-// stays until Remove.
+// Once builds an image as Image does, on first use. It stays until Remove.
 func Once(d *docker.Daemon, program string, lines ...string) (name string, err error) {
 	return once(d, program+"\n"+strings.Join(lines, "\n"), func(name string) error {
 		return build(context.Background(), d, name, program, lines...)

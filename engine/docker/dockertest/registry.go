@@ -20,14 +20,14 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 )
 
-// RegistryProgram is the registry of tests, in Debian's package of that name.
+// RegistryProgram is the tests' registry, in Debian's package of that name.
 const RegistryProgram = "docker-registry"
 
-// listening is how the registry says on which port it is.
+// listening matches the registry's message with its port.
 var listening = regexp.MustCompile(`listening on 127\.0\.0\.1:([0-9]+)`)
 
-// Registry starts a registry on a free port, which keeps what it is given in
-// folder until stop. Its address is one with which docker speaks plain HTTP.
+// Registry starts a registry on a free port, which keeps its data in folder until stop.
+// Docker uses plain HTTP for its address.
 func Registry(folder string) (address string, stop func(), err error) {
 	config := filepath.Join(folder, "registry.yml")
 	text := "version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: " + filepath.Join(folder, "images") + "\nhttp:\n  addr: 127.0.0.1:0\n"
@@ -62,14 +62,14 @@ func Registry(folder string) (address string, stop func(), err error) {
 	return "", nil, fmt.Errorf("the registry ended: %w\n%s", cmd.Wait(), said)
 }
 
-// Push gives an image to a registry under the name of it that starts with the
-// registry's address. On the daemon the name stands for what it did before.
+// Push pushes an image to a registry under a name that starts with the registry's
+// address. Afterwards the name refers to the same image on the daemon as before.
 func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
 	was, missing := d.ImageInspect(ctx, name)
 	if err := d.ImageTag(ctx, from, name); err != nil {
 		return err
 	}
-	// Nobody asks for a login, and the daemon for an empty one.
+	// No login is required, but the daemon requires an empty one.
 	stream, err := d.ImagePush(ctx, name, image.PushOptions{RegistryAuth: "e30="})
 	if err != nil {
 		return err
@@ -91,13 +91,13 @@ func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
 	}
 }
 
-// Forget takes a name of an image, and what a registry said of it, off the daemon.
+// Forget removes a name of an image, and its registry digest, from the daemon.
 func Forget(ctx context.Context, d *docker.Daemon, name string) error {
 	_, err := d.ImageRemove(ctx, name, image.RemoveOptions{})
 	return err
 }
 
-// ForgetAll takes all that came from a registry off the daemon.
+// ForgetAll removes everything that came from a registry from the daemon.
 func ForgetAll(d *docker.Daemon, address string) error {
 	all, err := d.ImageList(context.Background(), image.ListOptions{})
 	for _, it := range all {

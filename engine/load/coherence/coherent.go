@@ -1,7 +1,7 @@
-// Package coherence tells text from garbage: which answers no sound engine gives,
-// and whether a candidate's answers are worse text than its parent's. It does not
-// know whether an answer is right, how fast it came or what follows from a
-// finding: gates judge.
+// Package coherence tells text from garbage: which answers no sound engine gives, and
+// whether a candidate's answers are worse text than its parent's. It does not know
+// whether an answer is right, how fast it came or what follows from a finding: gates
+// judge.
 package coherence
 
 import (
@@ -14,39 +14,38 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Limits of Coherent. They are wide on purpose: a check that calls a strange
-// but sound answer garbage would make measurements invalid at random. Subtle
-// damage is for the comparison with a baseline to find.
+// Limits of Coherent. They are deliberately wide: a check that calls a strange but sound
+// answer garbage would invalidate measurements at random. Subtle damage is for the
+// comparison with a baseline to find.
 const (
-	// minRepeats is how many words, and minRunes how many characters, a text must
-	// have before repetition and entropy mean anything.
+	// minRepeats is how many words, and minRunes how many characters, a text needs for
+	// repetition and entropy to be meaningful.
 	minRepeats, minRunes = 12, 64
-	// minSame is how long a text of one character alone must be: less than the
-	// shortest answers that are measured, since "!!!!!!!!" is what NaNs look like.
+	// minSame is the minimum length of a text of a single character: less than the
+	// shortest measured answers, since "!!!!!!!!" is what NaNs look like.
 	minSame = 8
 	// maxShare is the largest share that one word or one character may have.
 	maxShare = 0.9
 	// maxBroken is the largest share of replacement and control characters.
 	maxBroken = 0.02
-	// minBits and maxBits bound the entropy of characters, in bits a character.
-	// A number in binary has 1, English 4.1 to 4.6, source code and JSON up to
-	// 5.3, base64 nearly 6; printable ASCII at random has 6.6.
+	// minBits and maxBits bound the entropy of characters, in bits per character. A
+	// binary number has 1, English 4.1 to 4.6, source code and JSON up to 5.3, base64
+	// nearly 6; random printable ASCII 6.6.
 	minBits, maxBits = 0.8, 6.2
-	// maxWideBits is the upper bound for scripts of thousands of characters:
-	// Chinese text has up to 9.5.
+	// maxWideBits is the upper bound for scripts with thousands of characters: Chinese
+	// text has up to 9.5.
 	maxWideBits = 10.5
-	// truncated is how many replacement characters a character that was cut at
-	// the token limit may leave at the end.
+	// truncated is how many replacement characters a character cut at the token limit may
+	// leave at the end.
 	truncated = 3
 )
 
-// Coherent is an absolute check of a generated text against garbage: whether it
-// is empty, made of replacement or control characters, of NaNs, of one token
-// again and again, or has too few or too many different characters for any
-// language. If not, why is the sign it shows. It knows no language and judges
-// no meaning: a wrong answer in good English is coherent. It is meant for
-// answers that end by themselves; a text that was forced on past its end may
-// repeat itself rightly.
+// Coherent is an absolute check of a generated text against garbage: whether it is empty,
+// consists of replacement or control characters, of NaNs, of one repeated token, or has
+// too few or too many different characters for any language. If so, why is the sign it
+// shows. It knows no language and judges no meaning: a wrong answer in good English is
+// coherent. It is for answers that end by themselves; a text forced past its end may
+// repeat itself legitimately.
 func Coherent(text string) (ok bool, why Sign) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -60,7 +59,7 @@ func Coherent(text string) (ok bool, why Sign) {
 	return true, Sign{}
 }
 
-// broken finds characters that stand for bytes that were none.
+// broken finds characters that stand for invalid bytes.
 func broken(text string) Sign {
 	for range truncated {
 		text = strings.TrimSuffix(text, "\uFFFD")
@@ -75,8 +74,7 @@ func broken(text string) Sign {
 	return Sign{}
 }
 
-// brokenRunes counts characters that are replacement, control or private ones,
-// of n.
+// brokenRunes counts replacement, control and private characters, of n.
 func brokenRunes(text string) (bad, n int) {
 	for i, r := range text {
 		n++
@@ -91,7 +89,7 @@ func brokenRunes(text string) (bad, n int) {
 	return bad, n
 }
 
-// notNumbers finds numerics that broke and were printed.
+// notNumbers finds broken numerics that were printed.
 func notNumbers(text string) Sign {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(",;[]()", r)
@@ -109,8 +107,8 @@ func notNumbers(text string) Sign {
 	return Sign{}
 }
 
-// repeated finds one word, or one short piece without spaces, said over and
-// over: a token id 0 for every NaN shows as "!!!!!!".
+// repeated finds one word, or one short piece without spaces, over and over: a token id 0
+// for every NaN shows as "!!!!!!".
 func repeated(text string) Sign {
 	words := strings.Fields(text)
 	if len(words) >= minRepeats {
@@ -143,8 +141,7 @@ func repeated(text string) Sign {
 	return Sign{}
 }
 
-// entropy compares how evenly characters are used with what texts of any kind
-// show.
+// entropy compares how evenly characters are used with the range of real texts.
 func entropy(text string) Sign {
 	bits, most, n := characterBits(text)
 	switch {
@@ -158,9 +155,8 @@ func entropy(text string) Sign {
 	return Sign{}
 }
 
-// characterBits is the entropy of a text's n characters in bits by Shannon, the
-// sum of −p log₂ p over the characters' shares p, and the most that a text in
-// its kind of script has.
+// characterBits is the Shannon entropy of a text's n characters in bits, the sum of −p
+// log₂ p over the characters' shares p, and the maximum for a text in its kind of script.
 func characterBits(text string) (bits, most float64, n int) {
 	counts, wide := map[rune]int{}, 0
 	for _, r := range text {
@@ -174,7 +170,7 @@ func characterBits(text string) (bits, most float64, n int) {
 	for _, c := range counts {
 		shares = append(shares, c)
 	}
-	slices.Sort(shares) // so that the last bit does not depend on the map's order
+	slices.Sort(shares) // so the last bit does not depend on the map's order
 	for _, c := range shares {
 		p := float64(c) / float64(n)
 		bits -= p * math.Log2(p)
@@ -186,19 +182,18 @@ func characterBits(text string) (bits, most float64, n int) {
 }
 
 const (
-	// surelyBroken is how many broken characters are more than an emoji or two
-	// that a tokenizer's boundary cut.
+	// surelyBroken is more broken characters than an emoji or two cut at a tokenizer's
+	// boundary.
 	surelyBroken = 8
-	// windows is the length in characters of the pieces whose repetition is
-	// counted, and maxLooped the share of them that may have come before. Prose
-	// of thousands of characters has a tenth, lists and tables up to a third.
+	// windows is the length in characters of the pieces whose repetition is counted, and
+	// maxLooped the share of them that may be repeated. Prose of thousands of characters
+	// has a tenth, lists and tables up to a third.
 	windows, maxLooped = 8, 0.5
 )
 
-// hard are signs of garbage that no sound engine shows, however far it is forced
-// on past the end of its answer: bytes that are no text, broken numerics, more
-// different characters than any script uses, one token from the very first.
-// There may be none.
+// hard returns signs of garbage that no sound engine shows, however far it is forced past
+// the end of its answer: invalid bytes, broken numerics, more different characters than
+// any script uses, one token from the very start. There may be none.
 func hard(text string) Sign {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -225,11 +220,10 @@ func hard(text string) Sign {
 	return Sign{}
 }
 
-// soft are signs that a sound engine shows as well when it is forced on: a text
-// that turns in a circle, or no text at all since the tokens after the end of an
-// answer are often invisible. How often is the model's and the prompts' doing,
-// so only the parent's answers say how much of it is too much. There may be
-// none.
+// soft returns signs that a sound engine shows as well when forced on: a text that loops,
+// or no text at all, since tokens after the end of an answer are often invisible. How
+// often depends on model and prompts, so only the parent's answers tell how much is too
+// much. There may be none.
 func soft(text string) Sign {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -244,8 +238,8 @@ func soft(text string) Sign {
 	return entropy(text)
 }
 
-// looped is the share of a text's pieces of 8 characters that it had before; 0
-// for a text that is too short to say.
+// looped is the share of a text's pieces of 8 characters that occurred before; 0 for a
+// text too short to tell.
 func looped(text string) float64 {
 	runes := []rune(text)
 	if len(runes) < minRunes {
@@ -264,9 +258,9 @@ func looped(text string) float64 {
 	return float64(again) / float64(pieces)
 }
 
-// Incoherent is Coherent for all measured answers: of each that does not read as
-// text, which request it is of, what is wrong with it and how it begins. It is
-// for answers that end by themselves; Relative is for those that are forced on.
+// Incoherent is Coherent for all measured answers: for each that does not read as text,
+// its request, the sign and its start. It is for answers that end by themselves; Relative
+// is for those forced on.
 func Incoherent(samples []measure.Sample) (found []Finding) {
 	for s := range measure.Answered(samples) {
 		text := generatedText(s)
@@ -277,5 +271,5 @@ func Incoherent(samples []measure.Sample) (found []Finding) {
 	return found
 }
 
-// generatedText is all that an engine generated for a request.
+// generatedText is everything that an engine generated for a request.
 func generatedText(s measure.Sample) string { return s.Reasoning + s.Text + s.Tools }

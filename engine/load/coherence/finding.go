@@ -22,21 +22,21 @@ const (
 const (
 	// Garbage is one answer that shows Sign.
 	Garbage Code = "garbage"
-	// Circles are Count of Of answers that show a sign such as Sign where the
-	// parent's do not, and Reverse the other way round.
+	// Circles are Count of Of answers that show a sign such as Sign where the parent's do
+	// not, and Reverse the other way round.
 	Circles Code = "circles"
 	// Random is wording more surprising than the parent's by Bits over Of prompts,
-	// ParentRandom the same where it is the parent that is like words at random.
+	// ParentRandom the same if it is the parent's that is like random words.
 	Random       Code = "random"
 	ParentRandom Code = "parent-random"
 	// Unlike are Count of Of answers that are worded unlike the parent's.
 	Unlike Code = "unlike"
 )
 
-// Sign is what a text shows that sound text does not; without a code, nothing.
+// Sign is a feature of a text that sound text does not have; without a code, none.
 type Sign struct {
 	Code Code
-	// Text is the beginning of what is repeated.
+	// Text is the start of what is repeated.
 	Text      string
 	Count     int
 	Of        int
@@ -50,9 +50,8 @@ type Request struct {
 	Turn  int
 }
 
-// Finding is something found in the answers to a cell's prompts. Request, Sign
-// and Excerpt, the beginning of the answer, are of the answer that it is about
-// or that is an example of it.
+// Finding is a finding in the answers to a cell's prompts. Request, Sign and Excerpt, the
+// start of the answer, belong to the answer concerned or to an example.
 type Finding struct {
 	Code    Code
 	Cell    string
@@ -65,11 +64,11 @@ type Finding struct {
 	Bits    float64
 }
 
-// excerpt is the beginning of an answer.
+// excerpt is the start of an answer.
 func excerpt(text string) string { return firstRunes(strings.TrimSpace(text), 40) }
 
-// firstRunes is the beginning of a text as valid UTF-8, so that it is the same
-// when it was written down and read again.
+// firstRunes is the start of a text as valid UTF-8, so it survives being written and read
+// again.
 func firstRunes(text string, n int) string {
 	runes := []rune(text)
 	return string(runes[:min(len(runes), n)])

@@ -17,27 +17,25 @@ type Coherence struct {
 	Cell string
 	// Of answers the candidate gave, Parents the parent.
 	Of, Parents int
-	// Garbage is the number of the candidate's answers that are garbage beyond what
-	// the parent's are: one makes its speed worthless. Doubtful are those that are
-	// worse in a way that so few cannot show to be more than chance.
+	// Garbage is the number of the candidate's answers that are garbage beyond the
+	// parent's: one makes its speed worthless. Doubtful are those that are worse in a way
+	// that so few cannot show to be more than chance.
 	Garbage, Doubtful int
-	// Compared is the number of answers that were long enough to compare their
-	// wording.
+	// Compared is the number of answers long enough to compare their wording.
 	Compared int
-	// Why is what was found, with examples: the first five.
+	// Why are the findings, with examples: the first five.
 	Why []Finding
 }
 
 const (
-	// sure and doubted are chances at which a sign that is more frequent counts, and
-	// is worth a word.
+	// sure is the chance below which a more frequent sign counts, doubted that below
+	// which it is noted.
 	sure, doubted = 1.0 / 64, 0.1
-	// minShare is the share of answers by which soft signs must be more frequent to
-	// be called garbage: what a change of numerics does to how often a model turns in
-	// circles is less.
+	// minShare is the share of answers by which soft signs must be more frequent to be
+	// called garbage: a change of numerics affects how often a model loops by less.
 	minShare = 0.25
-	// longRun is how many bytes of one character over and over are more than a number or
-	// a line that is drawn.
+	// longRun is how many bytes of one repeated character are more than a number or a
+	// drawn line.
 	longRun = 48
 )
 
@@ -60,10 +58,10 @@ func Relative(parent, candidate []measure.Sample) []Coherence {
 	})
 }
 
-// Signs is Relative for engines or models that are compared as a whole, which are sent
-// the same prompts in every launch. How they word things, and what they say after the end
-// of an answer, is each one's own: some continue past it, some keep from ending. So wording
-// and circles are left out, and the soft signs are those of Coherent.
+// Signs is Relative for engines or models compared as a whole, which are sent the same
+// prompts in every launch. Their wording, and what they say after the end of an answer,
+// are their own: some continue past it, some avoid ending. So wording and circles are
+// left out, and the soft signs are those of Coherent.
 func Signs(parent, candidate []measure.Sample) []Coherence {
 	return byCell(parent, candidate, func(c *Coherence, parent, candidate []answer) {
 		c.signs(parent, candidate, func(text string) Sign {
@@ -79,8 +77,8 @@ func byCell(parent, candidate []measure.Sample, judge func(c *Coherence, parent,
 	for side, samples := range [][]measure.Sample{parent, candidate} {
 		seen := map[string]bool{}
 		for s := range measure.Answered(samples) {
-			// Where a prompt is sent again, as those of a file are in every launch, the
-			// same answer is no further evidence: greedy decoding repeats itself.
+			// If a prompt is repeated, as those of a file are in every launch, the same
+			// answer is no further evidence: greedy decoding repeats itself.
 			prompt := cmp.Or(s.PromptSum, fmt.Sprint(s.Index))
 			key := fmt.Sprintf("%q %q %d %s", s.Workload, prompt, s.Turn, generatedText(s))
 			if seen[key] {
@@ -112,15 +110,15 @@ type answer struct {
 	text string
 }
 
-// signs judges hard signs and soft ones. What is left is worth reading: the parent's
+// signs judges hard signs and soft ones. It returns what is left to compare: the parent's
 // answers without a hard sign, and the candidate's without any.
 func (c *Coherence) signs(parent, candidate []answer, soft func(string) Sign) (theirSound, level []answer) {
 	bad, sound := split(candidate, hard)
 	theirBad, theirSound := split(parent, hard)
 	chance := work.Fisher(len(bad), c.Of, len(theirBad), c.Parents)
-	// A small model that is forced on says one word or character over and over now and
-	// then: of many answers, one is not a sign of broken numerics, and no more are where they
-	// are short. Numbers that are none come out as one token, for long and not once.
+	// A small model that is forced on occasionally repeats one word or character: among
+	// many answers, one is not a sign of broken numerics, nor are more if they are short.
+	// NaNs come out as one token, for long and repeatedly.
 	stuck := 0
 	for _, f := range bad {
 		if f.why.Code == Repeated && len(f.text) >= longRun {
@@ -181,7 +179,7 @@ func (s signed) is(c Code) Finding {
 	return Finding{Code: c, Request: s.to, Sign: s.why, Excerpt: excerpt(s.text)}
 }
 
-// split are the answers that show a sign, and those that do not.
+// split separates the answers that show a sign from those that do not.
 func split(all []answer, sign func(string) Sign) (with []signed, without []answer) {
 	for _, a := range all {
 		if why := sign(a.text); why.Code != "" {
@@ -194,38 +192,35 @@ func split(all []answer, sign func(string) Sign) (with []signed, without []answe
 }
 
 const (
-	// leastWords is how many characters a text must have for its wording to be
-	// compared, and leastLearned how many there must be to learn from.
+	// leastWords is how many characters a text needs for its wording to be compared, and
+	// leastLearned how many are needed to learn from.
 	leastWords, leastLearned = 40, 160
-	// mostWords and mostPrompts bound the work.
+	// mostWords and mostPrompts limit the work.
 	mostWords, mostPrompts = 2000, 100
-	// minExcess is by how many bits a character the candidate's wording must be
-	// more surprising, and minSigmas by how many standard errors: other sound
-	// answers differ by nothing on average, texts of random words by 0.5, of random
-	// tokens by 1 to 3.
+	// minExcess is by how many bits per character the candidate's wording must be more
+	// surprising, and minSigmas by how many standard errors: other sound answers differ
+	// by nothing on average, texts of random words by 0.5, of random tokens by 1 to 3.
 	minExcess, minSigmas = 0.3, 3.5
-	// doubtSigmas is what is worth a word.
+	// doubtSigmas is the threshold for a note.
 	doubtSigmas = 2
-	// Two sound texts of baseRunes characters differ by about baseSpread bits a
-	// character, and by less the longer they are, as the root of the length.
+	// Two sound texts of baseRunes characters differ by about baseSpread bits per
+	// character, and by less the longer they are, with the root of the length.
 	baseSpread, baseRunes = 0.65, 120
-	// plainExcess is more than a parent of words at random and a sound candidate
-	// differ by, and oneExcess is remarkable in a single answer.
+	// plainExcess is more than a parent of random words and a sound candidate differ by,
+	// and oneExcess is remarkable in a single answer.
 	plainExcess, oneExcess = 1, 2.5
 )
 
-// wording compares how surprising the answers of both arms are to one who has
-// read the parent's answers, but for the one that is read, and some English. An answer
-// in other words is as surprising as the parent's own, above or below it by chance;
-// tokens drawn at random are more surprising, every one. The spread is taken from the
-// answers, or from what sound texts show where that is more, so that neither two lucky
-// answers nor one in another language decide.
+// wording compares how surprising the answers of both arms are to a reader of the
+// parent's answers, except the one being read, and some English. An answer in other words
+// is as surprising as the parent's own, above or below it by chance; random tokens are
+// more surprising, every one. The spread is taken from the answers, or from that of sound
+// texts if larger, so neither two lucky answers nor one in another language decide.
 //
-// Sound text also surprises one who has only read garbage. So a difference that
-// is not large only counts if the candidate's answers are more surprising to
-// readers of each other, too, than the parent's are. Where the parent is the
-// garbage after all, a large difference says so under the candidate's name: the
-// comparison is as worthless.
+// Sound text also surprises a reader who has only read garbage. So a small difference
+// only counts if the candidate's answers are also more surprising to readers of each
+// other than the parent's are. If the parent is the garbage after all, a large difference
+// is reported under the candidate's name: the comparison is equally worthless.
 //
 // The answers have shown no sign of another kind.
 func (c *Coherence) wording(parent, candidate []answer) {
@@ -287,7 +282,7 @@ func spreadOf(bits []float64) (s spread) {
 	return s
 }
 
-// error is the variance of the mean, no less than that of sound texts so long.
+// error is the variance of the mean, no less than that of sound texts of this length.
 func (s spread) error(texts corpus) float64 {
 	length := 0.0
 	for _, t := range texts {
@@ -296,7 +291,7 @@ func (s spread) error(texts corpus) float64 {
 	return max(s.variance, baseSpread*baseSpread*baseRunes/max(length, 1)/2) / float64(s.n)
 }
 
-// corpus are texts without what they repeat.
+// corpus are texts without their repetitions.
 type corpus [][]rune
 
 func essences(all []answer) corpus {
@@ -307,9 +302,9 @@ func essences(all []answer) corpus {
 	return out
 }
 
-// essence is a text without what it says again: every character is left out at
-// which the text is as it was before for several characters. What is left is no
-// longer a matter of how often an answer turned in a circle.
+// essence is a text without its repetitions: every character is left out at which the
+// text equals an earlier stretch for several characters. The rest no longer depends on
+// how often an answer looped.
 func essence(text string) []rune {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	runes = runes[:min(len(runes), mostWords)]
@@ -328,12 +323,12 @@ func essence(text string) []rune {
 	return out
 }
 
-// surprises is how surprising each text of another corpus is to one who has read this
-// one, but for the text itself where it is the same, in bits a character; NaN where
-// there is too little to read or to say.
+// surprises is how surprising each text of another corpus is to a reader of this one,
+// except the text itself if it is the same, in bits per character; NaN if there is too
+// little text.
 func (c corpus) surprises(other corpus) []float64 {
-	// A few short answers teach little of a language. What prompts are made of
-	// helps with the commonest, and changes nothing between arms in any other.
+	// A few short answers teach little of a language. The texts that prompts are made of
+	// help with the commonest, and change nothing between arms in any other.
 	model, learned := newLikelihood(), 0
 	for _, sentence := range prompt.Prose() {
 		model.learn([]rune(sentence), 1)
@@ -347,8 +342,8 @@ func (c corpus) surprises(other corpus) []float64 {
 	}
 	out := make([]float64, len(other))
 	for i, text := range other {
-		// One of as many is left out of what is read of another's texts, too: who has
-		// read more is surprised less.
+		// As many are left out when reading another's texts, too: a reader of more is
+		// surprised less.
 		left := i % max(len(c), 1)
 		if len(c) > 0 {
 			learn(left, -1)
@@ -364,31 +359,30 @@ func (c corpus) surprises(other corpus) []float64 {
 	return out
 }
 
-// rarest is the smallest probability of a character: one of as many.
+// rarest is the smallest probability of a character.
 const rarest = 1.0 / 4096
 
-// likelihood predicts each character of a text from the two before it, by how
-// often they followed each other in texts that it has learned, in the way of
-// Witten and Bell (IEEE Transactions on Information Theory 37, 1991): the more
-// different characters a context was followed by, the more weight goes to the
-// shorter context.
+// likelihood predicts each character of a text from the two before it, by how often they
+// followed each other in learned texts, by the method of Witten and Bell (IEEE
+// Transactions on Information Theory 37, 1991): the more different characters followed a
+// context, the more weight the shorter context gets.
 type likelihood struct {
-	// counts has how often a character followed a context, which is up to two
-	// characters; totals how often a context was seen, kinds by how many different
-	// characters it was followed.
+	// counts is how often a character followed a context of up to two characters; totals
+	// how often a context was seen, kinds by how many different characters it was
+	// followed.
 	counts        map[gram]int
 	totals, kinds map[gram]int
 }
 
-// gram is up to two characters of context and, in counts, the one after them,
-// in 21 bits each, which is what Unicode needs; 0 stands for none.
+// gram is up to two characters of context and, in counts, the one after them, in 21 bits
+// each, which Unicode needs; 0 stands for none.
 type gram uint64
 
 func newLikelihood() *likelihood {
 	return &likelihood{counts: map[gram]int{}, totals: map[gram]int{}, kinds: map[gram]int{}}
 }
 
-// learn takes in a text, or with by = −1 forgets it again.
+// learn adds a text, or with by = −1 removes it again.
 func (l *likelihood) learn(text []rune, by int) {
 	for i := range text {
 		for n := 0; n <= 2 && n <= i; n++ {
@@ -414,7 +408,7 @@ func gramOf(text []rune) (g gram) {
 	return g
 }
 
-// bits is how surprising a text is, in bits a character.
+// bits is how surprising a text is, in bits per character.
 func (l *likelihood) bits(text []rune) float64 {
 	sum := 0.0
 	for i := range text {

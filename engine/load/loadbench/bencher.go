@@ -17,17 +17,17 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// row is one load: so many streams of so many events a second each.
+// row is one load: streams with a rate of events per second each.
 type row struct {
 	Streams int     `json:"streams"`
 	Rate    float64 `json:"rate"`
-	// Client and Floor are medians over the rounds, Ratio that of client to floor
-	// of each round: both of a round ran one right after the other.
+	// Client and Floor are medians over the rounds, Ratio that of client to floor within
+	// rounds, whose two parts ran one right after the other.
 	Client outcome `json:"client"`
 	Floor  outcome `json:"floor"`
 	Ratio  float64 `json:"cpu_ratio"`
-	// Clock is the floor with a clock: what its times are off by is the machine's
-	// doing and not the client's. Its CPU is not the floor's.
+	// Clock is the floor with a clock: its time errors are the machine's and not the
+	// client's. Its CPU is not the floor's.
 	Clock *outcome `json:"clock,omitempty"`
 	// Rounds is how often they took turns.
 	Rounds int `json:"rounds"`
@@ -35,12 +35,12 @@ type row struct {
 
 func (r row) planned() float64 { return float64(r.Streams) * r.Rate }
 
-// keepsUp reports whether client and floor received what was planned.
+// keepsUp reports whether client and floor received the planned load.
 func (r row) keepsUp() bool {
 	return min(r.Client.Received, r.Floor.Received) >= enough*r.planned()
 }
 
-// The rows of the whole table and of the short one.
+// The rows of the full table and of the short one.
 var (
 	grid = []row{
 		{Streams: 1, Rate: 10},
@@ -65,7 +65,7 @@ var (
 // bencher measures rows.
 type bencher struct {
 	rows      []row
-	saturates bool // the load is raised until nobody keeps up
+	saturates bool // the load is raised until neither keeps up
 	batched   bool
 	repeat    int
 	window    time.Duration
@@ -92,11 +92,11 @@ func (b *bencher) all(ctx context.Context) (result, error) {
 	return r, nil
 }
 
-// saturationStreams share the rising load, which has reached its end where less
-// than saturated of it arrives.
+// saturationStreams share the rising load, which ends when less than saturated of it
+// arrives.
 const saturationStreams, saturated = 400, 0.9
 
-// saturate raises the load by half until neither client nor floor receive it.
+// saturate raises the load by half until neither client nor floor keeps up.
 func (b *bencher) saturate(ctx context.Context, r *result) error {
 	for rate := 50.0; rate <= 2000; rate *= 1.5 {
 		fmt.Fprintf(b.stderr, "saturation: %d streams of %.0f events/s\n", saturationStreams, rate)
@@ -113,8 +113,8 @@ func (b *bencher) saturate(ctx context.Context, r *result) error {
 	return nil
 }
 
-// row runs client and floor in turn against one mock server, and where clocked
-// the floor with a clock as well.
+// row runs client and floor in turn against one mock server, and if clocked the floor
+// with a clock as well.
 func (b *bencher) row(ctx context.Context, r row, clocked bool) (row, error) {
 	server, err := mock.StartChild(ctx, []string{b.self, roleMock})
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *bencher) row(ctx context.Context, r row, clocked bool) (row, error) {
 	found := map[string][]outcome{}
 	for i := range b.repeat {
 		roles := []string{roleClient, roleFloor}
-		if i%2 == 1 { // so that neither always gets the quieter half
+		if i%2 == 1 { // so neither always gets the quieter half
 			slices.Reverse(roles)
 		}
 		if clocked {
@@ -155,7 +155,7 @@ func (b *bencher) row(ctx context.Context, r row, clocked bool) (row, error) {
 	return r, nil
 }
 
-// role runs this program under a role and returns what it says.
+// role runs this program in a role and returns its outcome.
 func (b *bencher) role(ctx context.Context, role string, j job) (o outcome, err error) {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -176,8 +176,8 @@ func (b *bencher) role(ctx context.Context, role string, j job) (o outcome, err 
 	return o, nil
 }
 
-// middle takes the median of each number. Errors are those of the rounds that
-// have them, and none when most have none.
+// middle takes the median of each number. Errors are from the rounds that have them, and
+// none if most have none.
 func middle(all []outcome) outcome {
 	m := medians(all, (*outcome).numbers)
 	var with []errors99
@@ -204,7 +204,7 @@ func medians[T any](all []T, numbers func(*T) []*float64) (m T) {
 	return m
 }
 
-// median is 0 of nothing, which no mark takes for a pass.
+// median is 0 for no values, which no mark takes for a pass.
 func median(values []float64) float64 {
 	if m := measure.Quantile(slices.Sorted(slices.Values(values)), 0.5); !math.IsNaN(m) {
 		return m

@@ -33,20 +33,20 @@ type job struct {
 	Window  time.Duration `json:"window_ns"`
 	// Batched sends the events of all streams at the same instants.
 	Batched bool `json:"batched,omitempty"`
-	// Clock has the floor note when it saw events.
+	// Clock has the floor record when it saw events.
 	Clock bool `json:"clock,omitempty"`
-	// Tag tells the requests of one job from those of others.
+	// Tag distinguishes the requests of one job from those of others.
 	Tag string `json:"tag"`
 }
 
 const (
 	firstToken = 100 * time.Millisecond
 	settle     = 300 * time.Millisecond
-	// perStart is the time from one request to the next while the load rises, and
-	// maxRamp how long that may take in all.
+	// perStart is the time between requests while the load rises, and maxRamp the maximum
+	// duration of that.
 	perStart, maxRamp = time.Millisecond, time.Second
-	// patience is how long after the window a client may still be behind before
-	// its streams are cut off.
+	// patience is how long after the window a client may lag before its streams are cut
+	// off.
 	patience = 3 * time.Second
 )
 
@@ -54,34 +54,33 @@ func newJob(url, tag string, streams int, rate float64, window time.Duration) jo
 	return job{URL: url, Streams: streams, Rate: rate, Window: window, Tag: tag, Ramp: min(time.Duration(streams)*perStart, maxRamp)}
 }
 
-// begin is when stream i begins, from and to are the window, all since the
-// beginning.
+// begin is when stream i starts; from and to are the window; all since the start.
 func (j job) begin(i int) time.Duration { return j.Ramp * time.Duration(i) / time.Duration(j.Streams) }
 func (j job) from() time.Duration       { return j.Ramp + firstToken + settle }
 func (j job) to() time.Duration         { return j.from() + j.Window }
 
-// tokens is the length of each stream: even the first one continues until after
-// the window.
+// tokens is the length of each stream: even the first one continues until after the
+// window.
 func (j job) tokens() int {
 	return int(math.Ceil((j.to()-firstToken+settle).Seconds()*j.Rate)) + 2
 }
 
 func (j job) prompt(series string, i int) string { return fmt.Sprintf("%s %s %d", j.Tag, series, i) }
 
-// outcome is what a client process has to say about itself.
+// outcome is a client process's report about itself.
 type outcome struct {
-	// Events came in the window, Received of them a second.
+	// Events is how many arrived in the window, Received how many per second.
 	Events   float64 `json:"events"`
 	Received float64 `json:"received_per_s"`
-	// Sent is how many events a second the server sent in the window; 0 where the
-	// role does not ask for it.
+	// Sent is how many events per second the server sent in the window; 0 if the role
+	// does not need it.
 	Sent float64 `json:"sent_per_s,omitempty"`
-	// CPU is processor time of this process in the window for each event, µs.
+	// CPU is this process's processor time in the window per event, µs.
 	CPU float64 `json:"cpu_us_per_event"`
-	// Memory is the most that this process has held resident, in MB.
+	// Memory is this process's peak resident memory, in MB.
 	Memory float64 `json:"rss_peak_mb"`
-	// Errors against the server's truth, in ms; nil where streams were cut off
-	// because the client was too far behind, or where the role has no times.
+	// Errors against the server's truth, in ms; nil if streams were cut off because the
+	// client lagged too far, or the role has no times.
 	Errors *errors99 `json:"errors,omitempty"`
 }
 
@@ -95,8 +94,8 @@ type errors99 struct {
 	TTFTp99 float64 `json:"ttft_p99_ms"`
 	ITLp50  float64 `json:"itl_p50_ms"`
 	ITLp99  float64 `json:"itl_p99_ms"`
-	// Delayp99 is how late events were seen after they were sent, on the clock
-	// that both processes share.
+	// Delayp99 is how late events were seen after they were sent, on the clock shared by
+	// both processes.
 	Delayp50 float64 `json:"delay_p50_ms"`
 	Delayp99 float64 `json:"delay_p99_ms"`
 }
@@ -105,8 +104,7 @@ func (e *errors99) numbers() []*float64 {
 	return []*float64{&e.TTFTp50, &e.TTFTp99, &e.ITLp50, &e.ITLp99, &e.Delayp50, &e.Delayp99}
 }
 
-// watch is the measuring client's role: the runner and the client that
-// benchmarks are sent with.
+// watch is the measuring client's role: the runner and client that benchmarks use.
 func watch(ctx context.Context, j job) (outcome, error) {
 	client := openai.New(j.URL, "mock")
 	defer client.Close()
@@ -147,8 +145,7 @@ func watch(ctx context.Context, j job) (outcome, error) {
 	return o, err
 }
 
-// plan is a job for the runner: an open loop, in which all streams begin within
-// the ramp.
+// plan is a job for the runner: an open loop in which all streams start within the ramp.
 func (j job) plan(series string, p mock.Pacing, zero time.Time) load.Plan {
 	prompts := make([]prompt.Prompt, j.Streams)
 	for i := range prompts {
@@ -161,8 +158,8 @@ func (j job) plan(series string, p mock.Pacing, zero time.Time) load.Plan {
 	}
 }
 
-// truths are those of the job's watched and warm requests. The server notices
-// streams that were cut off when it sends their next event.
+// truths are those of the job's watched and warm requests. The server notices cut streams
+// when it sends their next event.
 func (j job) truths(ctx context.Context) ([]mock.Truth, error) {
 	for try := 0; ; try++ {
 		truths, err := mock.Truths(ctx, j.URL, "")
@@ -173,7 +170,7 @@ func (j job) truths(ctx context.Context) ([]mock.Truth, error) {
 	}
 }
 
-// between counts the events of a sample that came in the window.
+// between counts the events of a sample within the window.
 func between(s measure.Sample, from, to time.Duration) int {
 	n := 0
 	for _, e := range s.Events {
@@ -184,8 +181,8 @@ func between(s measure.Sample, from, to time.Duration) int {
 	return n
 }
 
-// errorsOf compares what was seen with what was sent; zero is that of the
-// samples' times.
+// errorsOf compares what was seen with what was sent; zero is the start of the samples'
+// clock.
 func errorsOf(samples []measure.Sample, truths []mock.Truth, j job, zero int64) (*errors99, error) {
 	name := func(s measure.Sample) string { return j.prompt("watched", s.Index) }
 	found, err := mock.Compare(samples, truths, name)
@@ -214,8 +211,8 @@ func errorsOf(samples []measure.Sample, truths []mock.Truth, j job, zero int64) 
 	}, nil
 }
 
-// window takes the processor time of this process when its job's window begins
-// and when it ends.
+// window measures this process's processor time between the start and end of its job's
+// window.
 type window struct {
 	from, to time.Time
 	used     time.Duration
@@ -243,7 +240,7 @@ func openWindow(j job, count func() int64) *window {
 
 func (w *window) length() time.Duration { return w.to.Sub(w.from) }
 
-// outcome is what follows from the number of events.
+// outcome derives the result from the number of events.
 func (w *window) outcome(events float64) outcome {
 	o := outcome{Events: events, Received: events / w.length().Seconds(), Memory: peakMemory()}
 	if events > 0 {
@@ -261,9 +258,8 @@ func (j job) pacing() mock.Pacing {
 	return p
 }
 
-// peakMemory is the most that this process has held resident, in MB; 0 where
-// there is no /proc. VmHWM is not getrusage's maximum, which a process inherits
-// from the one that started it.
+// peakMemory is this process's peak resident memory, in MB; 0 without /proc. VmHWM is not
+// getrusage's maximum, which a process inherits from its parent.
 func peakMemory() float64 {
 	text, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(text)) {

@@ -16,11 +16,11 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// counter has a cache line of its own, so that counting costs no more with many
-// streams than with one.
+// counter has its own cache line, so counting costs the same with many streams as with
+// one.
 type counter struct {
 	n atomic.Int64
-	// clocked: note also when the request was sent and when events were read.
+	// clocked: also records when the request was sent and when events were read.
 	clocked bool
 	sent    time.Time
 	at      []time.Duration
@@ -38,9 +38,8 @@ func (c *counter) count(n int) {
 	}
 }
 
-// count is the floor's role: net/http as it comes, Body.Read, and a count of
-// events. It parses nothing, keeps nothing, and has no times but for a job with
-// Clock.
+// count is the floor's role: plain net/http, Body.Read, and a count of events. It parses
+// nothing, keeps nothing, and records no times except for a job with Clock.
 func count(ctx context.Context, j job) (outcome, error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1 << 16, DisableCompression: true}}
 	defer client.CloseIdleConnections()
@@ -92,8 +91,8 @@ func count(ctx context.Context, j job) (outcome, error) {
 	return o, err
 }
 
-// clockedSamples are what was noted, in the client's form; the last two events
-// of each stream are usage and end.
+// clockedSamples are the recorded times, in the client's form; the last two events of
+// each stream are usage and end.
 func clockedSamples(counts []counter, j job, zero time.Time) []measure.Sample {
 	samples := make([]measure.Sample, len(counts))
 	for i := range counts {

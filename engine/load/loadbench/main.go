@@ -39,12 +39,12 @@ func main() {
 	}
 }
 
-// Roles that this program plays when it runs itself again, as its first argument.
+// Roles of this program when it runs itself again, as its first argument.
 const (
 	roleMock   = "role-mock"
 	roleClient = "role-client"
 	roleFloor  = "role-floor"
-	// roleClock is roleFloor with a clock: what it is off by is the machine's doing.
+	// roleClock is roleFloor with a clock: its errors are the machine's.
 	roleClock = "role-clock"
 )
 
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return bench(ctx, args, stdout, stderr)
 }
 
-// play reads a job, does it, and writes what came of it.
+// play reads a job, runs it, and writes the outcome.
 func play(ctx context.Context, role func(context.Context, job) (outcome, error), stdin io.Reader, stdout io.Writer) error {
 	var j job
 	if err := json.NewDecoder(stdin).Decode(&j); err != nil {
@@ -119,7 +119,7 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return r.print(stdout)
 }
 
-// maxStreams is bounded by the ports of one address.
+// maxStreams is limited by the ports of one address.
 const maxStreams = 20000
 
 func parseGrid(text string) (rows []row, err error) {

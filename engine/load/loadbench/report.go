@@ -7,16 +7,16 @@ import (
 	"text/tabwriter"
 )
 
-// result is all that was found.
+// result is all results.
 type result struct {
 	Processors int    `json:"processors"`
 	System     string `json:"system"`
 	Go         string `json:"go"`
-	// Batched says that events of all streams were sent at the same instants.
+	// Batched is set if events of all streams were sent at the same instants.
 	Batched bool  `json:"batched,omitempty"`
 	Rows    []row `json:"rows"`
-	// Saturation are rows of rising load until neither keeps up; ClientMost and
-	// FloorMost are the most events a second that each received.
+	// Saturation are rows of rising load until neither keeps up; ClientMost and FloorMost
+	// are the maximum of events per second that each received.
 	Saturation []row   `json:"saturation"`
 	ClientMost float64 `json:"client_most_per_s"`
 	FloorMost  float64 `json:"floor_most_per_s"`
@@ -55,7 +55,7 @@ func (r result) print(w io.Writer) error {
 	return err
 }
 
-// mark is one thing to reach.
+// mark is one target.
 type mark struct {
 	What string `json:"what"`
 	Want string `json:"want"`
@@ -64,7 +64,7 @@ type mark struct {
 	Verdict string `json:"verdict"`
 }
 
-// judge says what was measured, and whether it is what was to be reached.
+// judge records the measured value, and whether it meets the target.
 func (m *mark) judge(ok bool, format string, args ...any) {
 	m.Got, m.Verdict = fmt.Sprintf(format, args...), "**missed**"
 	if ok {
@@ -72,7 +72,7 @@ func (m *mark) judge(ok bool, format string, args ...any) {
 	}
 }
 
-// What there is to reach.
+// The targets.
 const (
 	leastRate, mostCPU = 0.9, 1.2
 	mostITL            = 1.0   // ms
@@ -86,7 +86,7 @@ const (
 	sparseFrom, sparseTo = 100, 1000
 )
 
-// marks judges the saturation, and of the rows the worst that a mark is about.
+// marks judges the saturation, and the worst of the rows that a mark covers.
 func (r result) marks() []mark {
 	const unknown = "not measured"
 	rate := mark{What: "rate at saturation vs. the floor", Want: fmt.Sprintf("≥ %g%%", 100*leastRate), Verdict: unknown}

@@ -17,8 +17,8 @@ import (
 
 var errStopped = errors.New("the mock server stops")
 
-// answer is one stream as it is sent. Until it is handed to a wheel it belongs
-// to its connection's goroutine, then to the wheel until ended brings it back.
+// answer is one stream as it is sent. Until passed to a wheel it belongs to its
+// connection's goroutine, then to the wheel until ended returns it.
 type answer struct {
 	conn   net.Conn
 	frames *frames
@@ -60,8 +60,8 @@ func newAnswer(conn *net.TCPConn, f *frames, p Pacing, arrival int64) (*answer, 
 	return a, nil
 }
 
-// event appends the bytes of the next event, and after the last one those that
-// end the answer, to dst.
+// event appends the bytes of the next event, and after the last one those that end the
+// answer, to dst.
 func (a *answer) event(dst []byte) []byte {
 	f := a.frames
 	if a.sent == 0 && len(f.head.bytes) > 0 {
@@ -77,8 +77,8 @@ func (a *answer) event(dst []byte) []byte {
 	return append(dst, f.end...)
 }
 
-// sending notes that the event goes out now. The truth is kept before the last
-// one does: whoever has seen the end can ask for it.
+// sending records that the event goes out now. The truth is recorded before the last one
+// does: whoever has seen the end can ask for it.
 func (a *answer) sending(now int64) {
 	a.truth.Sent = append(a.truth.Sent, now)
 	a.truth.Lag = max(a.truth.Lag, now-a.due)
@@ -87,7 +87,7 @@ func (a *answer) sending(now int64) {
 	}
 }
 
-// write writes without waiting, and returns what did not fit.
+// write writes without blocking, and returns what did not fit.
 func (a *answer) write(b []byte) (rest []byte, err error) {
 	a.pending, a.wrote, a.failed = b, 0, nil
 	if err := a.raw.Write(a.try); err != nil {
@@ -99,7 +99,7 @@ func (a *answer) write(b []byte) (rest []byte, err error) {
 	return b[max(a.wrote, 0):], nil
 }
 
-// end gives the answer back to its connection.
+// end returns the answer to its connection.
 func (a *answer) end(err error) {
 	if a.sent < a.events {
 		a.truth.Broken = true
@@ -108,8 +108,8 @@ func (a *answer) end(err error) {
 	a.ended <- err
 }
 
-// Numbers in a frame have fixed places, filled up with spaces, which JSON
-// allows before a value: so a frame is made once and only its digits change.
+// Numbers in a frame have fixed places, padded with spaces, which JSON allows before a
+// value: so a frame is built once and only its digits change.
 const (
 	idDigits    = 16
 	countDigits = 8
@@ -118,8 +118,8 @@ const (
 // words are the text of events, in turn.
 var words = [8]string{" the", " quick", ",", " brown", "\\n", " fox\\u00e9", " jumps", " \\\"over\\\""}
 
-// frame is one HTTP chunk with one event in it, and where its numbers lie; an
-// offset of 0 is none.
+// frame is one HTTP chunk with one event in it, and the offsets of its numbers; an offset
+// of 0 is none.
 type frame struct {
 	bytes                         []byte
 	id, prompt, total, completion int
@@ -153,7 +153,7 @@ func putCount(b []byte, n int) {
 	}
 }
 
-// look is what decides how the frames of an answer read.
+// look is what determines the form of an answer's frames.
 type look struct {
 	model    string
 	chat     bool
@@ -162,15 +162,15 @@ type look struct {
 	usage, continuous bool
 }
 
-// frames are those of one look: head comes with the first event, last replaces
-// the last of text, tail ends the answer.
+// frames are those of one look: head goes with the first event, last replaces the last
+// one with text, tail ends the answer.
 type frames struct {
 	head, last, usage frame
 	text              [len(words)]frame
 	end               []byte
 }
 
-// frameCache keeps the frames of the looks that were asked for.
+// frameCache keeps the frames of the looks in use.
 type frameCache struct {
 	mu   sync.Mutex
 	made map[look]*frames
@@ -216,7 +216,7 @@ func (l look) choice(text, finish string) string {
 	return `{"index":0,"text":"` + text + `","logprobs":null,"finish_reason":` + finish + `,"stop_reason":null}`
 }
 
-// event makes a frame shaped like an event of vLLM.
+// event builds a frame in the form of vLLM's events.
 func (l look) event(choice string, counts bool) frame {
 	object, prefix := "text_completion", "cmpl-"
 	if l.chat {
@@ -241,8 +241,8 @@ func (l look) event(choice string, counts bool) frame {
 // chunk puts text into one chunk of HTTP/1.1's chunked coding (RFC 9112, 7.1).
 func chunk(text string) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(text), text) }
 
-// mark holds the place of a number until place finds it. Control characters
-// stand nowhere else in an event, since strings have them escaped.
+// mark reserves the place of a number until place finds it. Control characters do not
+// otherwise occur in an event, since strings escape them.
 func mark(c byte, n int) string { return "\x00" + string(c) + strings.Repeat(" ", n-2) }
 
 func place(b []byte, c byte, n int) int {
@@ -253,37 +253,37 @@ func place(b []byte, c byte, n int) int {
 	return at
 }
 
-// Pacing is how one answer is timed. A request carries it in its field "mock";
-// members that it leaves out are the server's defaults.
+// Pacing is the timing of one answer. A request has it in its field "mock"; omitted
+// members are the server's defaults.
 type Pacing struct {
-	// ID is the name of the answer in Truth. Without it, it is the text of the
-	// prompt where that has at most 64 bytes, otherwise the answer's own id.
+	// ID is the name of the answer in Truth. By default it is the text of the prompt if
+	// that has at most 64 bytes, otherwise the answer's own id.
 	ID string `json:"id,omitempty"`
-	// TTFT is the time from the arrival of the request to the first event with
-	// text, and ITL the time from one event to the next, both in µs. They are
-	// deadlines counted from the arrival: a late event makes no other one late.
+	// TTFT is the time from the arrival of the request to the first event with text, and
+	// ITL the time between events, both in µs. They are deadlines counted from the
+	// arrival: a late event makes no other one late.
 	TTFT int64 `json:"ttft_us"`
 	ITL  int64 `json:"itl_us"`
 	// Tokens is the length of the answer; 0 takes the request's max_tokens.
 	Tokens int `json:"tokens,omitempty"`
-	// PerEvent is how many tokens an event carries, as with speculative decoding.
+	// PerEvent is how many tokens an event has, as with speculative decoding.
 	PerEvent int `json:"tokens_per_event,omitempty"`
-	// Jitter delays each event by up to so many µs, evenly distributed and fixed
+	// Jitter delays each event by up to so many µs, uniformly distributed and determined
 	// by the ID.
 	Jitter int64 `json:"jitter_us,omitempty"`
-	// Align puts deadlines off to the next multiple of so many µs on the server's
-	// clock: an engine that computes a batch step by step sends the tokens of all
-	// requests of a step at once.
+	// Align rounds deadlines up to a multiple of so many µs on the server's clock: an
+	// engine that computes a batch step by step sends the tokens of all requests of a
+	// step at once.
 	Align int64 `json:"align_us,omitempty"`
 }
 
 const (
-	// defaultTokens is the length of answers to requests without max_tokens: as
-	// of the API.
+	// defaultTokens is the length of answers to requests without max_tokens, as in the
+	// API.
 	defaultTokens = 16
 	maxTokens     = 1 << 20
 	maxPerEvent   = 64
-	// maxWait bounds each time, in µs: an hour.
+	// maxWait limits each time, in µs: an hour.
 	maxWait = 3600 * 1000 * 1000
 )
 
@@ -305,7 +305,7 @@ func (p Pacing) check() error {
 // events is how many events with text the answer has.
 func (p Pacing) events() int { return (p.Tokens + p.PerEvent - 1) / p.PerEvent }
 
-// schedule says when events are due. It has no clock.
+// schedule is when events are due. It has no clock.
 type schedule struct {
 	first, gap, jitter, align int64 // ns
 	r                         *rand.Rand
@@ -322,7 +322,7 @@ func (p Pacing) schedule(arrival int64) schedule {
 	return s
 }
 
-// due is the deadline of event i, from 0. It is asked for each event once.
+// due is the deadline of event i, from 0. It must be called once per event.
 func (s *schedule) due(i int) int64 {
 	at := s.first + int64(i)*s.gap
 	if s.jitter > 0 {

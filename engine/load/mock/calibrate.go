@@ -14,35 +14,35 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// Spec is what a calibration is made with.
+// Spec is the parameters of a calibration.
 type Spec struct {
-	// Command runs the mock as a program (Main), Env beside this process's own
+	// Command runs the mock as a program (Main), with Env added to this process's
 	// environment.
 	Command, Env []string
 	// Streams at once, each with Rate events a second: those of the benchmark.
 	Streams int
 	Rate    float64
-	// Duration is how long the streams are watched; 0 is 1.2 s. Slow streams take
-	// longer, until each has had 3 events.
+	// Duration is how long the streams are watched; 0 is 1.2 s. Slow streams take longer,
+	// until each has had 3 events.
 	Duration time.Duration
 	// API is the endpoint; empty is completions.
 	API openai.API
-	// Client makes the client that is calibrated; nil is openai.New.
+	// Client makes the client under calibration; nil is openai.New.
 	Client func(baseURL string) load.Streamer
 }
 
 const (
-	// watched is the default of Spec.Duration, and leastEvents how many each
-	// stream has at least: gaps need two.
+	// watched is the default of Spec.Duration, and leastEvents the minimum of events per
+	// stream: gaps need two.
 	watched     = 1200 * time.Millisecond
 	leastEvents = 3
 	// firstToken is the TTFT of the streams.
 	firstToken = 50 * time.Millisecond
-	// perStart is the time from one request to the next, and maxRamp how long that
-	// takes in all: sent at one instant, requests would wait for each other in the
-	// client, and that is not an error of a load that continues.
+	// perStart is the time between requests, and maxRamp the maximum duration of that:
+	// sent at one instant, requests would wait for each other in the client, which is not
+	// an error of a continuous load.
 	perStart, maxRamp = 500 * time.Microsecond, time.Second
-	// limit bounds a whole calibration, however the machine is.
+	// limit bounds a whole calibration, whatever the machine.
 	limit = 30 * time.Second
 )
 
@@ -62,10 +62,10 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// Calibrate measures the measuring client: it starts a mock server in a process
-// of its own, sends it requests by load.Run through a client, and compares what
-// the client saw with what the server sent. An error means that there is no
-// calibration; whether one is good enough is for Verdict.
+// Calibrate measures the measuring client: it starts a mock server in its own process,
+// sends it requests by load.Run through a client, and compares what the client saw with
+// what the server sent. An error means that there is no calibration; Verdict decides
+// whether one is good enough.
 func Calibrate(ctx context.Context, spec Spec) (measure.Calibration, error) {
 	none := measure.Calibration{Streams: spec.Streams, Rate: spec.Rate}
 	if err := spec.check(); err != nil {
@@ -98,8 +98,8 @@ func (s Spec) against(ctx context.Context, url string) (measure.Calibration, err
 		defer client.Close()
 		engine = client
 	}
-	// Connections are opened and code is warm before what counts, as in a
-	// benchmark with warm-ups.
+	// Connections are opened and code is warm before what counts, as in a benchmark with
+	// warm-ups.
 	if _, err := s.send(ctx, engine, "warm", Pacing{TTFT: 1000, ITL: 1000}, 2); err != nil {
 		return measure.Calibration{}, err
 	}
@@ -130,7 +130,7 @@ func (s Spec) against(ctx context.Context, url string) (measure.Calibration, err
 // prompt is the text of a request, by which its truth is found.
 func (s Spec) prompt(series string, i int) string { return fmt.Sprintf("calibration %s %d", series, i) }
 
-// send sends a request for each stream, evenly spaced.
+// send sends a request per stream, evenly spaced.
 func (s Spec) send(ctx context.Context, engine load.Streamer, series string, pacing Pacing, tokens int) (load.Result, error) {
 	prompts := make([]prompt.Prompt, s.Streams)
 	for i := range prompts {
@@ -146,7 +146,7 @@ func (s Spec) send(ctx context.Context, engine load.Streamer, series string, pac
 // ramp is how long it takes until all requests are sent.
 func (s Spec) ramp() time.Duration { return min(time.Duration(s.Streams-1)*perStart, maxRamp) }
 
-// calibration puts what was found into words of the record.
+// calibration converts the result for the record.
 func (s Spec) calibration(found Errors, used time.Duration) measure.Calibration {
 	c := measure.Calibration{
 		Streams: s.Streams, Rate: s.Rate, Requests: found.Requests, Events: found.Events,
@@ -160,25 +160,25 @@ func (s Spec) calibration(found Errors, used time.Duration) measure.Calibration 
 	return c
 }
 
-// Errors are how far a client's times are from the server's, as absolute
-// differences in ms, in ascending order.
+// Errors are how far a client's times are from the server's, as absolute differences in
+// ms, ascending.
 type Errors struct {
-	// TTFT has a value a request: the client's time to the first text against the
-	// time from the arrival of the request to the send of that text. As in every
-	// metric, the client's time counts from the schedule in an open loop.
+	// TTFT has one value per request: the client's time to the first text against the
+	// time from the request's arrival to the sending of that text. As in every metric,
+	// the client's time counts from the schedule in an open loop.
 	TTFT []float64
-	// ITL has a value for each two events: the client's gap against the server's.
+	// ITL has one value per pair of events: the client's gap against the server's.
 	ITL []float64
-	// Requests and Events were compared. ClientSpan and ServerSpan are the times
-	// from the first to the last event, summed over requests, and Gaps how many
-	// gaps between events these hold.
+	// Requests and Events are how many were compared. ClientSpan and ServerSpan are the
+	// times from the first to the last event, summed over requests, and Gaps the number
+	// of gaps in them.
 	Requests, Events, Gaps int
 	ClientSpan, ServerSpan time.Duration
 }
 
-// Compare finds for each sample the truth whose ID name gives, and compares
-// them event by event. It is an error when a sample failed, has no truth, or
-// has other events than were sent: nothing is left out of the account.
+// Compare finds for each sample the truth whose ID name gives, and compares them event by
+// event. It returns an error if a sample failed, has no truth, or has other events than
+// were sent: nothing is left out.
 func Compare(samples []measure.Sample, truths []Truth, name func(measure.Sample) string) (Errors, error) {
 	byID := make(map[string]Truth, len(truths))
 	for _, t := range truths {
@@ -207,7 +207,7 @@ func Compare(samples []measure.Sample, truths []Truth, name func(measure.Sample)
 	return e, nil
 }
 
-// add compares one answer, whose request was sent lag after it should have been.
+// add compares one answer, whose request was sent lag too late.
 func (e *Errors) add(events []measure.Event, lag time.Duration, t Truth) error {
 	i := 0
 	var first, before time.Duration
@@ -240,12 +240,12 @@ func (e *Errors) add(events []measure.Event, lag time.Duration, t Truth) error {
 
 func off(d time.Duration) float64 { return math.Abs(float64(d)) / float64(time.Millisecond) }
 
-// leastDelivered is the share of the planned events a second below which the
-// client, or the machine, cannot keep up.
+// leastDelivered is the share of the planned events per second below which the client, or
+// the machine, cannot keep up.
 const leastDelivered = 0.95
 
-// Verdict says why a calibration is not good enough for measurements whose
-// times may be off by limit; empty when it is.
+// Verdict is why a calibration is not good enough for measurements whose times may be off
+// by limit; empty if it is.
 func Verdict(c measure.Calibration, limit time.Duration) (why string) {
 	most := float64(limit) / float64(time.Millisecond)
 	if limit <= 0 {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// childStart is how long a child may take to listen, childStop to end.
+	// childStart is how long a child may take to listen, childStop how long to end.
 	childStart, childStop = 10 * time.Second, 2 * time.Second
 	maxSaid               = 4 << 10
 )
@@ -29,7 +29,7 @@ const (
 // childEnv marks the process of a mock.
 const childEnv = "MXFLOW_MOCK_SERVER"
 
-// Child is a mock in a process of its own.
+// Child is a mock in its own process.
 type Child struct {
 	// URL is the server's address, without a path.
 	URL string
@@ -40,16 +40,15 @@ type Child struct {
 	once   sync.Once
 }
 
-// StartChild starts a command that runs Main, with the environment of this
-// process and env beside it, and waits until it listens. It ends with Stop, and
-// when this process ends however that happens. When ctx ends before it listens
-// it is stopped as well.
+// StartChild starts a command that runs Main, with this process's environment plus env,
+// and waits until it listens. It ends with Stop, and when this process ends for whatever
+// reason. If ctx ends before it listens it is stopped as well.
 func StartChild(ctx context.Context, command []string, env ...string) (*Child, error) {
 	if len(command) == 0 {
 		return nil, errors.New("no command to start the mock server")
 	}
-	// A program that starts itself for the role and does not know the role would
-	// do so for ever.
+	// A program that starts itself for the role but does not know the role would do so
+	// forever.
 	if os.Getenv(childEnv) != "" {
 		return nil, fmt.Errorf("this process is a mock server (%s is set) and cannot start another", childEnv)
 	}
@@ -92,8 +91,8 @@ func StartChild(ctx context.Context, command []string, env ...string) (*Child, e
 	return nil, err
 }
 
-// Stop ends the process and waits for it: first by closing its input, after two
-// seconds by force.
+// Stop ends the process and waits for it: first by closing its input, after two seconds
+// by force.
 func (c *Child) Stop() {
 	c.once.Do(func() {
 		_ = c.stdin.Close()
@@ -126,7 +125,7 @@ func Forget(ctx context.Context, base string) error {
 	return resp.Body.Close()
 }
 
-// ask uses a connection of its own and closes it.
+// ask uses its own connection and closes it.
 func ask(ctx context.Context, method, at string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
@@ -136,7 +135,7 @@ func ask(ctx context.Context, method, at string) (*http.Response, error) {
 	return (&http.Client{Transport: &http.Transport{}}).Do(r)
 }
 
-// boundedBuffer keeps the beginning of what is written to it.
+// boundedBuffer keeps the start of what is written to it.
 type boundedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -155,9 +154,9 @@ func (l *boundedBuffer) String() string {
 	return l.b.String()
 }
 
-// Main is the mock as a program: it serves until ctx ends or its input does.
-// The input is a pipe of whoever started it, so that it ends with its parent
-// even when that is killed. The first line on stdout is "listening URL".
+// Main is the mock as a program: it serves until ctx or its input ends. The input is a
+// pipe of its parent, so it ends with its parent even if that is killed. The first line
+// on stdout is "listening URL".
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	c := Config{}
 	flags := flag.NewFlagSet("mock", flag.ContinueOnError)
@@ -188,8 +187,8 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if err != nil {
 		return err
 	}
-	// A wheel that waits in the kernel keeps a processor of Go's scheduler for up
-	// to 10 ms; the connections must not wait for it.
+	// A wheel that waits in the kernel occupies a processor of Go's scheduler for up to
+	// 10 ms; the connections must not wait for it.
 	runtime.GOMAXPROCS(runtime.NumCPU() + len(s.wheels))
 	fmt.Fprintf(stdout, "%s%s\n", announcement, s.URL())
 	ctx, cancel := context.WithCancel(ctx)
@@ -201,11 +200,11 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return s.Close()
 }
 
-// announcement comes before the URL on the first line.
+// announcement precedes the URL on the first line.
 const announcement = "listening "
 
-// ProcessorTime is what this process has used of processors, in the kernel and
-// outside. It is 0 where the system does not say.
+// ProcessorTime is the processor time of this process, in the kernel and outside. It is 0
+// if the system does not report it.
 func ProcessorTime() time.Duration {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {

@@ -1,12 +1,12 @@
-// Package mock is a server of the OpenAI streaming API with known times: each
-// request says how its answer is paced, and the server records when it really
-// sent each event. The measuring client is measured against it. It knows no
-// model and no metrics; Calibrate compares what a client saw with what was
-// sent, and Verdict says whether that is good enough.
+// Package mock is a server of the OpenAI streaming API with known times: each request
+// says how its answer is paced, and the server records when it really sent each event.
+// The measuring client is measured against it. It knows no model and no metrics;
+// Calibrate compares what a client saw with what was sent, and Verdict decides whether
+// that is good enough.
 //
-// It serves HTTP/1.1 from its own loop over net/http's request parser. The
-// server of net/http costs more per event than the client under measurement,
-// and here both share the CPUs.
+// It serves HTTP/1.1 from its own loop over net/http's request parser. The server of
+// net/http costs more per event than the client under measurement, and here both share
+// the CPUs.
 package mock
 
 import (
@@ -25,15 +25,15 @@ import (
 	"time"
 )
 
-// Config is what a server is made with.
+// Config is a server's configuration.
 type Config struct {
 	// Address to listen on; empty is a free port of 127.0.0.1.
 	Address string
 	// Model is the name of the only model; empty is "mock".
 	Model string
-	// Pacing is used where requests do not say.
+	// Pacing is used if a request has none.
 	Pacing Pacing
-	// Wheels is how many goroutines send; 0 is one for each two processors.
+	// Wheels is how many goroutines send; 0 is one per two processors.
 	Wheels int
 }
 
@@ -101,7 +101,7 @@ func (s *Server) accept() {
 			return
 		}
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // out of descriptors, for a while
+			time.Sleep(10 * time.Millisecond) // temporarily out of descriptors
 			continue
 		}
 		if !s.keep(conn) {
@@ -156,7 +156,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// maxBody bounds a request.
+// maxBody limits a request.
 const maxBody = 64 << 20
 
 // serve answers the requests of one connection, one after the other.
@@ -179,8 +179,8 @@ func (s *Server) serve(conn *net.TCPConn) {
 			_ = plain(conn, http.StatusRequestEntityTooLarge, "text/plain", []byte(err.Error()+"\n"))
 			return
 		}
-		// The last byte counts: a client may take its time between the head and the
-		// body of a request.
+		// The last byte counts: a client may pause between the head and the body of a
+		// request.
 		if err := s.route(conn, r, body, s.clock.Now()); err != nil || r.Close {
 			return
 		}
@@ -289,7 +289,7 @@ func answerJSON(conn net.Conn, status int, v any) error {
 
 func plain(conn net.Conn, status int, kind string, body []byte) error {
 	head := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", status, http.StatusText(status), len(body))
-	if status == http.StatusNoContent { // RFC 9110, 8.6: no length where there can be no body
+	if status == http.StatusNoContent { // RFC 9110, 8.6: no length if there can be no body
 		head = fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	}
 	if kind != "" {
@@ -299,7 +299,7 @@ func plain(conn net.Conn, status int, kind string, body []byte) error {
 	return err
 }
 
-// question is what a request for text says, as far as the mock cares.
+// question is a request for text, as far as the mock needs it.
 type question struct {
 	Prompt   json.RawMessage `json:"prompt"`
 	Messages []struct {
@@ -320,10 +320,10 @@ type question struct {
 }
 
 const (
-	// longestName bounds the prompts that name their answer.
+	// longestName limits the prompts that name their answer.
 	longestName = 64
-	// bytesPerToken is a guess like that of engine/load: nobody measures the
-	// mock's prompts.
+	// bytesPerToken is an estimate like engine/load's: nobody measures the mock's
+	// prompts.
 	bytesPerToken = 4
 )
 
@@ -361,7 +361,7 @@ func (q *question) read(body []byte, chat bool) error {
 	return q.Mock.check()
 }
 
-// name is the answer's name in Truth where the request gives none.
+// name is the answer's name in Truth if the request has none.
 func (q *question) name(id uint64) string {
 	if q.text != "" && len(q.text) <= longestName {
 		return q.text

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Truth is how one answer was really sent, on CLOCK_MONOTONIC of the machine,
-// which client and server share.
+// Truth is how one answer was really sent, on the machine's CLOCK_MONOTONIC, which client
+// and server share.
 type Truth struct {
 	ID string `json:"id"`
-	// Arrival is when the whole request had come, in ns.
+	// Arrival is when the whole request had arrived, in ns.
 	Arrival int64 `json:"arrival_ns"`
-	// Sent are the times in ns right before the write of each event with text.
+	// Sent are the times in ns right before each event with text was written.
 	Sent []int64 `json:"sent_ns"`
 	// Tokens of the whole answer, PerEvent tokens in each event but the last.
 	Tokens   int `json:"tokens"`
 	PerEvent int `json:"tokens_per_event"`
-	// Lag is by how much, in ns, the latest event missed its deadline: what the
-	// server itself could not hold.
+	// Lag is by how much, in ns, the latest event missed its deadline: the server's own
+	// lateness.
 	Lag int64 `json:"lag_ns"`
-	// Broken says that the client went away before the last event was sent.
+	// Broken is set if the client disconnected before the last event was sent.
 	Broken bool `json:"broken,omitempty"`
 }
 
 // TTFT is the time from the arrival to the first event with text.
 func (t Truth) TTFT() time.Duration { return time.Duration(t.Sent[0] - t.Arrival) }
 
-// maxTruths bounds how many answers are remembered; the oldest go first.
+// maxTruths limits how many answers are kept; the oldest go first.
 const maxTruths = 1 << 16
 
 // truths are the answers that have ended.
@@ -52,8 +52,8 @@ func (t *truths) clear() {
 	t.list = nil
 }
 
-// find returns the answers with an id in the order in which they ended; all of
-// them for an empty id.
+// find returns the answers with an id in the order in which they ended; all for an empty
+// id.
 func (t *truths) find(id string) []Truth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *truths) find(id string) []Truth {
 	return found
 }
 
-// write writes one JSON object a line.
+// write writes one JSON object per line.
 func (t *truths) write(w io.Writer, id string) error {
 	enc := json.NewEncoder(w)
 	for _, one := range t.find(id) {
@@ -77,7 +77,7 @@ func (t *truths) write(w io.Writer, id string) error {
 	return nil
 }
 
-// readTruths is the reverse of write.
+// readTruths is the inverse of write.
 func readTruths(r io.Reader) ([]Truth, error) {
 	var all []Truth
 	for dec := json.NewDecoder(r); ; {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waiter sleeps until a time on the clock or until it is woken. Go's timers
-// are rounded to a millisecond when the process is idle (epoll_wait counts in
-// them), which is too coarse for a pace; ppoll counts in ns.
+// waiter sleeps until a time on the clock or until woken. Go's timers are rounded to a
+// millisecond when the process is idle (epoll_wait counts in them), which is too coarse
+// for pacing; ppoll counts in ns.
 type waiter struct {
 	fd     int
 	mu     sync.Mutex
@@ -21,8 +21,7 @@ func newWaiter() (*waiter, error) {
 	return &waiter{fd: fd}, err
 }
 
-// wait returns after d, or when wake was called; a negative d waits for wake
-// alone.
+// wait returns after d, or when wake was called; a negative d waits for wake only.
 func (w *waiter) wait(d time.Duration) {
 	fds := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
 	var limit *unix.Timespec
@@ -36,7 +35,7 @@ func (w *waiter) wait(d time.Duration) {
 	}
 }
 
-// wake ends the wait that is going on, or the next one.
+// wake ends the current wait, or the next one.
 func (w *waiter) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

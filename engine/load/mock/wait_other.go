@@ -4,13 +4,12 @@ package mock
 
 import "time"
 
-// waiter sleeps until a time on the clock or until it is woken.
+// waiter sleeps until a time on the clock or until woken.
 type waiter struct{ woken chan struct{} }
 
 func newWaiter() (*waiter, error) { return &waiter{woken: make(chan struct{}, 1)}, nil }
 
-// wait returns after d, or when wake was called; a negative d waits for wake
-// alone.
+// wait returns after d, or when wake was called; a negative d waits for wake only.
 func (w *waiter) wait(d time.Duration) {
 	if d < 0 {
 		<-w.woken
@@ -24,7 +23,7 @@ func (w *waiter) wait(d time.Duration) {
 	}
 }
 
-// wake ends the wait that is going on, or the next one.
+// wake ends the current wait, or the next one.
 func (w *waiter) wake() {
 	select {
 	case w.woken <- struct{}{}:

@@ -41,7 +41,7 @@ func newWheel(c Clock) (*wheel, error) {
 	return w, nil
 }
 
-// add hands an answer over. It comes back through its channel ended.
+// add passes an answer to the wheel. It comes back through its channel ended.
 func (w *wheel) add(a *answer) {
 	w.mu.Lock()
 	refused := w.closed
@@ -56,7 +56,7 @@ func (w *wheel) add(a *answer) {
 	w.wait.wake()
 }
 
-// close ends what is under way and returns when nothing is.
+// close ends what is in progress and returns when nothing is.
 func (w *wheel) close() {
 	w.mu.Lock()
 	again := w.closed
@@ -141,7 +141,7 @@ func (q *queue) push(a *answer) {
 	}
 }
 
-// fix puts the first one, whose deadline has changed, where it belongs.
+// fix restores the heap after the first one's deadline changed.
 func (q queue) fix() {
 	for i := 0; ; {
 		least := i
@@ -158,7 +158,7 @@ func (q queue) fix() {
 	}
 }
 
-// pop takes the first one out.
+// pop removes the first one.
 func (q *queue) pop() {
 	h := *q
 	n := len(h) - 1
@@ -167,16 +167,16 @@ func (q *queue) pop() {
 	q.fix()
 }
 
-// Clock reads CLOCK_MONOTONIC, which all processes of a machine share, at the
-// price of Go's own monotonic clock: that is the same clock from another zero,
-// and needs no system call.
+// Clock reads CLOCK_MONOTONIC, which all processes of a machine share, at the cost of
+// Go's own monotonic clock: that is the same clock with another zero, and needs no system
+// call.
 type Clock struct {
 	zero time.Time
 	at   int64
 }
 
-// NewClock finds the distance between the two. It is read a few times and the
-// closest pair taken, since the process may be interrupted in between.
+// NewClock finds the distance between the two. It is read several times and the closest
+// pair taken, since the process may be interrupted in between.
 func NewClock() (Clock, error) {
 	var best Clock
 	least := time.Duration(-1)

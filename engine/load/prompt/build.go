@@ -11,22 +11,20 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// atOnce is how many prompts are made at the same time.
+// atOnce is how many prompts are made concurrently.
 const atOnce = 4
 
 // maker makes the prompt with an index of a series, "warmup" or "measured".
 type maker func(ctx context.Context, series string, index int) (Prompt, error)
 
-// Build makes a cell's prompts: unique, with what makes them so at the
-// very beginning, so that a prefix cache finds nothing to reuse, and of the
-// length asked for as exactly as the engine allows (Method, Exact). The same
-// spec gives the same prompts, and a prompt does not depend on how many there
-// are. It sends the engine two short requests to compare its usage with what was
-// counted, and some hundred very short ones where it has no tokenizer, so that
-// the engine is no longer fresh; cells that share Learned share most of them.
+// Build makes a cell's prompts: unique, with the unique part at the very start, so a
+// prefix cache finds nothing to reuse, and of the requested length as exactly as the
+// engine allows (Method, Exact). The same spec gives the same prompts, and a prompt does
+// not depend on how many there are. It sends the engine two short requests to compare its
+// usage with what was counted, and some hundred very short ones if it has no tokenizer,
+// so the engine is no longer fresh; cells that share Learned share most of them.
 //
-// It fails when the engine does, and when the length leaves no room for unique
-// prompts.
+// It fails if the engine does, or if the length leaves no room for unique prompts.
 func Build(ctx context.Context, engine Engine, spec Spec) (Prompts, error) {
 	if err := spec.check(); err != nil {
 		return Prompts{}, fmt.Errorf("cell %s: %w", spec.Cell, err)
@@ -45,7 +43,7 @@ func Build(ctx context.Context, engine Engine, spec Spec) (Prompts, error) {
 	return p, nil
 }
 
-// newMaker is the way in which a spec's prompts are made.
+// newMaker selects how a spec's prompts are made.
 func newMaker(ctx context.Context, engine Engine, spec Spec) (Prompts, maker, error) {
 	if spec.Random {
 		m, err := newRandom(ctx, engine, spec)
@@ -71,8 +69,8 @@ func newMaker(ctx context.Context, engine Engine, spec Spec) (Prompts, maker, er
 	return p, f.conversation, nil
 }
 
-// series makes n prompts, a few at a time, since most of the time is spent waiting
-// for counts. seen are those that were made before.
+// series makes n prompts, a few at a time, since most of the time goes into waiting for
+// counts. seen are earlier ones.
 func (m maker) series(ctx context.Context, spec Spec, name string, n int, seen map[string]string) ([]Prompt, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
