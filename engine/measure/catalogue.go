@@ -17,27 +17,27 @@ const (
 	Neither Better = ""
 )
 
-// Scope says what a metric belongs to.
+// Scope is what a metric belongs to.
 type Scope string
 
 const (
-	// PerRequest metrics have one value a request (itl: one a token) and are
+	// PerRequest metrics have one value per request (itl: one per token) and are
 	// addressed below a workload: chat.tg.
 	PerRequest Scope = "request"
-	// PerCell metrics have one value for each cell of a workload and launch, and
-	// are addressed below the workload as well: chat.c16.tg_total.
+	// PerCell metrics have one value per cell of a workload and launch, and are addressed
+	// below the workload as well: chat.c16.tg_total.
 	PerCell Scope = "cell"
-	// PerLaunch metrics have one value a launch and are addressed below
-	// engine: engine.startup_s.
+	// PerLaunch metrics have one value per launch and are addressed below engine:
+	// engine.startup_s.
 	PerLaunch Scope = "launch"
-	// PerGPU and PerHost metrics have one value a launch, over the time in which
-	// requests were measured, and are addressed below gpu and host:
-	// gpu.power_w, host.cpu_share.
+	// PerGPU and PerHost metrics have one value per launch, over the time in which
+	// requests were measured, and are addressed below gpu and host: gpu.power_w,
+	// host.cpu_share.
 	PerGPU  Scope = "gpu"
 	PerHost Scope = "host"
 )
 
-// Facet is what of a workload a metric tells of.
+// Facet is the aspect of a workload that a metric describes.
 type Facet string
 
 const (
@@ -61,55 +61,52 @@ const (
 type Metric struct {
 	// Name is the path element in rules: "tg", "startup_s".
 	Name string
-	// Unit of every statistic of it but cv and n.
+	// Unit of each of its statistics except cv and n.
 	Unit string
 	// Better is its better direction.
 	Better Better
-	// Scope says where it is addressed.
+	// Scope is where it is addressed.
 	Scope Scope
-	// Observed says that its value is what the engine says of itself under the
-	// same name.
+	// Observed is set if its value is what the engine reports under the same name.
 	Observed bool
-	// Whole says that each of its values is a whole number of its unit: counted, or
-	// read in steps of one. What is divided or averaged is none, whatever it comes to.
+	// Whole is set if each of its values is a whole number of its unit: counted, or read
+	// in steps of one. A quotient or mean is not, whatever its value.
 	Whole bool
-	// MayBeZero says that it may well come to nothing, whatever its unit: waiting need
-	// not occur, and no request need be good.
+	// MayBeZero is set if it may be zero, whatever its unit: waiting need not occur, and
+	// no request need be good.
 	MayBeZero bool
-	// Least is the least value that is usual where that is less than one of its unit;
-	// a smaller number was meant in another unit.
+	// Least is the smallest usual value if that is below one of its unit; a smaller
+	// number was meant in another unit.
 	Least float64
-	// OfText says that it exists only where an answer has text.
+	// OfText is set if it only exists for answers with text.
 	OfText bool
-	// Facet is what of a workload it tells of: metrics of one facet tell the same in
-	// another way, so that one of them is enough to say that it got worse. It is empty
+	// Facet is the aspect of a workload it describes: metrics of one facet show the same
+	// in another way, so one of them is enough to report that it got worse. It is empty
 	// for the client's own, and for what an engine may do as it likes.
 	Facet Facet
 	// Evidence is what must have been recorded for it to exist.
 	Evidence string
-	// Definition says exactly what it is.
+	// Definition is its exact definition.
 	Definition string
 }
 
 // leastPerToken is in ms: tokens of a small model come fast.
 const leastPerToken = 0.05
 
-// catalogue holds every metric in the order in which docs list them. Lookup
-// finds the first of a name, so what is addressed below a workload or engine
-// is before what a GPU or the host calls the same.
+// catalogue holds every metric in the order of the docs. Lookup finds the first of a
+// name, so metrics addressed below a workload or engine precede a GPU's or the host's of
+// the same name.
 var catalogue = slices.Concat(requestMetrics, cellMetrics, acceptPositions(), launchMetrics, gpuMetrics, hostMetrics)
 
-// Catalogue returns every metric, in the order in which docs list them. The
-// slice is the caller's.
+// Catalogue returns every metric, in the order of the docs. The slice is the caller's.
 func Catalogue() []Metric { return slices.Clone(catalogue) }
 
-// Lookup returns the metric of that name. What is taken of the engine, its GPUs
-// and the host may have one name (memory_gb): this finds the engine's, and
-// LookupIn the others.
+// Lookup returns the metric of that name. Metrics of the engine, its GPUs and the host
+// may share a name (memory_gb): this finds the engine's, and LookupIn the others.
 func Lookup(name string) (Metric, bool) { return LookupIn(name) }
 
-// LookupIn returns the metric of that name in one of the scopes, or in any when
-// none is given.
+// LookupIn returns the metric of that name in one of the scopes, or in any if none is
+// given.
 func LookupIn(name string, scopes ...Scope) (Metric, bool) {
 	for _, m := range catalogue {
 		if m.Name == name && (len(scopes) == 0 || slices.Contains(scopes, m.Scope)) {
@@ -131,8 +128,8 @@ func LookupAddress(address string) (Metric, bool) {
 	return LookupIn(name, PerRequest, PerCell)
 }
 
-// Path is how rules address the metric, with <workload> in the place of a cell's
-// address: "<workload>.tg", "engine.startup_s", "gpu.power_w".
+// Path is the metric's path in rules, with <workload> for a cell's address:
+// "<workload>.tg", "engine.startup_s", "gpu.power_w".
 func (m Metric) Path() string {
 	switch m.Scope {
 	case PerLaunch:
@@ -143,8 +140,8 @@ func (m Metric) Path() string {
 	return "<workload>." + m.Name
 }
 
-// Summary is SummaryOf for a metric that need not be in the catalogue, such as
-// one that a plan declares.
+// Summary is SummaryOf for a metric that need not be in the catalogue, such as one
+// declared by a plan.
 func (m Metric) Summary(values []float64) (Summary, bool) {
 	if len(values) == 0 || slices.ContainsFunc(values, notFinite) {
 		return Summary{}, false
@@ -173,13 +170,13 @@ func (m Metric) Summary(values []float64) (Summary, bool) {
 	return s, true
 }
 
-// The definitions are what reports and docs print, so each stands by itself.
-// A "token event" is an event that carried generated text, or one in which the
-// server's own count rose without any text (a buffered or unprintable token).
-// A server that counts only once, and more tokens than it sent text events, may
-// have generated such silent tokens until it said that it had finished, so there
-// the last event before the final counts stands for the last token: this can
-// only make an engine look slower, by the time its finish marker took.
+// The definitions are printed by reports and docs, so each is self-contained. A "token
+// event" is an event that carried generated text, or one in which the server's own count
+// rose without any text (a buffered or unprintable token). A server that counts only
+// once, and more tokens than it sent text events, may have generated such silent tokens
+// until it reported that it had finished, so the last event before the final counts
+// stands for the last token: this can only make an engine look slower, by the time its
+// finish marker took.
 var requestMetrics = []Metric{
 	{
 		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfDecode, OfText: true,
@@ -291,11 +288,11 @@ var requestMetrics = []Metric{
 
 const sinceScheduled = " In an open loop it counts from the schedule."
 
-// The window of a cell is from when its first measured request was due until
-// its last one had ended. What counts up in the engine (tokens, drafts) is the
-// difference between the last reading at or before the window's beginning and
-// the first at or after its end, neither further away than 2 s; where the counter
-// fell in between, the engine began to count again and there is no difference.
+// The window of a cell is from when its first measured request was due until its last one
+// had ended. A counter of the engine (tokens, drafts) is the difference between the last
+// reading at or before the window's start and the first at or after its end, neither
+// further away than 2 s; if the counter fell in between, the engine restarted counting
+// and there is no difference.
 var cellMetrics = []Metric{
 	{
 		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
@@ -457,8 +454,8 @@ var cellMetrics = []Metric{
 	},
 }
 
-// draftPositions is how many positions of a draft have a metric: more than any
-// published drafter proposes in a row.
+// draftPositions is how many positions of a draft have a metric: more than any published
+// drafter proposes in a row.
 const draftPositions = 8
 
 // acceptPositions are accept_pos0 to accept_pos7.
@@ -474,8 +471,8 @@ func acceptPositions() []Metric {
 	return all
 }
 
-// Metrics of the machine are taken over the windows of all cells of a launch
-// together, so that warm-ups and pauses between cells do not count.
+// Metrics of the machine are taken over the windows of all cells of a launch together, so
+// warm-ups and pauses between cells do not count.
 var gpuMetrics = []Metric{
 	{
 		Name: "idle_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
@@ -558,8 +555,8 @@ var hostMetrics = []Metric{
 	},
 }
 
-// launchMetrics come from the start and the end of an engine and from what it
-// says of itself, not from samples.
+// launchMetrics come from the start and the end of an engine and from what it reports
+// about itself, not from samples.
 var launchMetrics = []Metric{
 	{
 		Name: "startup_s", Unit: "s", Better: Lower, Scope: PerLaunch,

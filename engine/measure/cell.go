@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// totals are what a cell's window is divided by or into.
+// totals are what metrics of a cell's window are divided by or computed from.
 type totals struct {
-	// tokens are the output tokens of all answered requests, where known.
+	// tokens are the output tokens of all answered requests, if known.
 	tokens float64
 	known  bool
 }
 
-// cell adds what follows from the cell's requests together.
+// cell adds the metrics of the cell's requests together.
 func (o single) cell(c CellRun, all []answer) totals {
 	p := newPhases()
 	answered, good, prompt, output, retries := 0, 0, 0, 0, 0
@@ -31,7 +31,7 @@ func (o single) cell(c CellRun, all []answer) totals {
 			good++
 		}
 		tokens, known := computed(*s.Sample, c)
-		// A prompt that was cached whole left nothing to compute.
+		// A fully cached prompt left nothing to compute.
 		known = known || (s.CachedTokens >= 0 && s.PromptTokens == s.CachedTokens)
 		prompt, computedAll = prompt+max(tokens, 0), computedAll && known
 		output, countedAll = output+max(s.OutputTokens, 0), countedAll && plausible(s.OutputTokens)
@@ -57,12 +57,12 @@ func (o single) cell(c CellRun, all []answer) totals {
 }
 
 // phases are when the answered requests of a cell were prefilled, from the first send to
-// the last first token, and decoded, from the first first token to the last one.
+// the last first token, and decoded, from the first first token to the last token.
 type phases struct {
 	prefilling, decoding window
-	// decoded are the tokens behind the first of each request.
+	// decoded are the tokens after the first of each request.
 	decoded int
-	// known is false where one of them does not say when, or how many.
+	// known is false if one of them does not report when, or how many.
 	known bool
 }
 
@@ -83,7 +83,7 @@ func (p *phases) add(s Sample) {
 	p.decoded += t.after
 }
 
-// plausible tells a count of tokens from one that is not known or absurd.
+// plausible reports whether a count of tokens is known and not absurd.
 func plausible(tokens int) bool { return tokens >= 0 && tokens <= math.MaxInt32 }
 
 // keeps reports whether a request kept every limit.
@@ -96,10 +96,10 @@ func keeps(v Values, limits map[string]float64) bool {
 	return true
 }
 
-// second is the width in which the peak is looked for.
+// second is the width of the peak's interval.
 const second = time.Second
 
-// peakTokens is the most tokens that arrived within a second, its end excluded.
+// peakTokens is the maximum of tokens that arrived within a second, its end excluded.
 func peakTokens(c CellRun, all []answer) (most float64, known bool) {
 	if !c.window().exists() || c.To-c.From < second {
 		return 0, false
@@ -134,10 +134,10 @@ func peakTokens(c CellRun, all []answer) (most float64, known bool) {
 // engine's own metrics.
 const engineSeries = "engine."
 
-// engine adds what the engine counted and said of itself over a cell's window. An
-// engine's page is read four times a second, so that all readings of a short cell
-// may be of moments at which nothing was in flight: how many requests ran and how
-// full the cache was is then not known, and not zero.
+// engine adds what the engine counted and reported over a cell's window. An engine's page
+// is read four times a second, so all readings of a short cell may be from moments at
+// which nothing was in flight: then how many requests ran and how full the cache was is
+// unknown, not zero.
 func (o single) engine(w window, sent []Sample, all seriesSet) {
 	if !w.exists() {
 		return
@@ -179,12 +179,12 @@ func (o single) engine(w window, sent []Sample, all seriesSet) {
 	o.ratio("engine_queue", 1000*queued, times, hasQueued && hasTimes)
 }
 
-// mostUsed is how full a cache may say that it is: above 1, it counts a block
-// twice or rounds.
+// mostUsed is how full a cache may report to be: above 1, it counts a block twice or
+// rounds.
 const mostUsed = 1.01
 
-// fullest adds the usage of the KV cache that was fullest. A number that is no
-// share says that the gauge is not what it is taken for, so that none is known.
+// fullest adds the usage of the fullest KV cache. A value that is not a share shows that
+// the gauge is something else, so none is known.
 func (o single) fullest(w window, busy []window, all seriesSet) {
 	most, known := 0.0, false
 	for _, s := range all.by[engineSeries+"kv_cache_usage"] {
@@ -200,14 +200,14 @@ func (o single) fullest(w window, busy []window, all seriesSet) {
 	o.put("kv_cache_usage", min(most, 1), known)
 }
 
-// ratio adds a part of what there was any of.
+// ratio adds the quotient of a part and a whole, if the whole is not zero.
 func (o single) ratio(name string, part, whole float64, known bool) {
 	if whole > 0 {
 		o.put(name, part/whole, known)
 	}
 }
 
-// resources adds what a cell took of the machine over its window.
+// resources adds the machine's resources used by a cell over its window.
 func (o single) resources(w window, all seriesSet, t totals) {
 	if !w.exists() {
 		return
@@ -281,14 +281,14 @@ func (o single) host(windows []window, all seriesSet) {
 	o.put("energy_j", energy, known)
 }
 
-// single adds metrics that have one value a launch.
+// single adds metrics that have one value per launch.
 type single struct {
 	out    map[string]Summary
 	prefix string
 	scope  Scope
 }
 
-// put adds a metric unless its value is not known or not finite.
+// put adds a metric unless its value is unknown or not finite.
 func (o single) put(name string, x float64, known bool) {
 	m, found := LookupIn(name, o.scope)
 	if !known || !found {

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// The driver's reasons that keep clocks down, as bits of GPUThrottle (NVML's
+// The driver's reasons for reduced clocks, as bits of GPUThrottle (NVML's
 // nvmlClocksEventReason*; engine/gpu has the same in words for people).
 //
-// Normal are: nothing to do (1), clocks that were set (2), the power limit (4),
-// a sync boost group (16), the clocks of a display (256). The power limit is how
-// a GPU at full load keeps to what it was configured for, on both sides of a
-// comparison, so it is reported (power_capped_share) and makes nothing invalid.
-// Everything else slows a GPU down by what is wrong with it or around it, and a
-// reason that is not known here is not known to be harmless.
+// Normal are: idle (1), clocks that were set (2), the power limit (4), a sync boost group
+// (16), the clocks of a display (256). The power limit is how a GPU at full load keeps to
+// its configuration, on both sides of a comparison, so it is reported
+// (power_capped_share) and invalidates nothing. Everything else slows a GPU down because
+// of a problem with it or around it, and an unknown reason is not known to be harmless.
 const (
 	powerCap     = 4
 	hardwareSlow = 8
@@ -34,8 +33,8 @@ var slowing = []struct {
 	{hardwareSlow, "hw_slowdown"},
 }
 
-// reasonsAt is one reading of a series of reasons. What is no bit mask is every
-// reason at once.
+// reasonsAt is one reading of a series of reasons. A value that is not a bit mask is
+// every reason at once.
 func reasonsAt(s Series, i int) uint64 {
 	if v := s.Value[i]; v >= 0 && v < 1<<53 && v == math.Trunc(v) {
 		return uint64(v)
@@ -43,9 +42,9 @@ func reasonsAt(s Series, i int) uint64 {
 	return math.MaxUint64
 }
 
-// throttled reports whether a reading says that the GPU was slowed down. A
-// hardware slowdown without its cause counts when two readings in a row have it:
-// drivers report one for a moment at a change of power state.
+// throttled reports whether a reading shows that the GPU was slowed down. A hardware
+// slowdown without its cause counts if two consecutive readings have it: drivers report
+// one for a moment at a change of power state.
 func throttled(s Series, i int) bool {
 	bad := reasonsAt(s, i) &^ normal
 	if bad != hardwareSlow {
@@ -58,8 +57,8 @@ func throttled(s Series, i int) bool {
 
 func powerCapped(s Series, i int) bool { return reasonsAt(s, i)&powerCap != 0 }
 
-// slowdowns are the names of what slows a GPU down, as the driver has them, and the
-// bits of what is not known here.
+// slowdowns are the driver's names of what slows a GPU down, and the bits of unknown
+// reasons.
 func slowdowns(reasons uint64) (names []string) {
 	rest := reasons &^ normal
 	for _, r := range slowing {
@@ -74,37 +73,36 @@ func slowdowns(reasons uint64) (names []string) {
 	return names
 }
 
-// Disturbance is a cause for which what a launch measured does not count: the machine
-// was not as it should have been while requests of a cell were measured.
+// Disturbance is a reason for a launch's measurement not to count: the machine was not in
+// order while requests of a cell were measured.
 type Disturbance struct {
 	Code DisturbanceCode
-	// Cell ("command" where nothing was sent) and GPU are where, Series what is damaged.
+	// Cell ("command" if nothing was sent) and GPU are where, Series is the damaged one.
 	Cell, GPU, Series string
 	// Share is the part of the measured time.
 	Share float64
-	// Slowed are what slowed a GPU down: names of bits, or of bits not known here.
+	// Slowed are the causes of a GPU's slowdown: names of bits, or unknown bits.
 	Slowed []string
-	// Most is how many foreign processes were there at once.
+	// Most is the maximum number of foreign processes at once.
 	Most int
 	// Low and High are a clock's tenth and ninetieth percentile, MHz.
 	Low, High float64
 }
 
-// DisturbanceCode is what happened.
+// DisturbanceCode is the kind of disturbance.
 type DisturbanceCode string
 
 const (
 	// Damaged: the readings needed are damaged or duplicated.
 	Damaged DisturbanceCode = "damaged"
-	// Slowed: a GPU was slowed down; Shared: others were on it; Wandered: its clock did
-	// not stand still.
+	// Slowed: a GPU was slowed down; Shared: others were on it; Wandered: its clock was
+	// not constant.
 	Slowed   DisturbanceCode = "slowed"
 	Shared   DisturbanceCode = "shared"
 	Wandered DisturbanceCode = "wandered"
 )
 
-// Disturbances are what disturbed a launch. What could not be watched is not among
-// them.
+// Disturbances are what disturbed a launch. What could not be watched is not among them.
 func Disturbances(r Recording) []Disturbance {
 	var out []Disturbance
 	all := newWatched(r.Series)
@@ -121,7 +119,7 @@ func Disturbances(r Recording) []Disturbance {
 			if d.Cell, d.GPU = w.cell, gpu; !found {
 				return
 			}
-			// A command may have many windows: the worst says enough.
+			// A command may have many windows: the worst is representative.
 			i := slices.IndexFunc(out, func(o Disturbance) bool { return o.Code == d.Code && o.Cell == d.Cell && o.GPU == d.GPU })
 			switch {
 			case i < 0:
@@ -135,7 +133,7 @@ func Disturbances(r Recording) []Disturbance {
 			d, found := slowed(w.window, s)
 			add(d, s.Source, found)
 			if w.cell == commandCell {
-				continue // its phases, loading among them, move the clock
+				continue // its phases, including loading, change the clock
 			}
 			d, found = wandered(w.window, clocks[s.Source], s)
 			add(d, s.Source, found)
@@ -172,18 +170,18 @@ func shared(w window, s Series) (Disturbance, bool) {
 
 const (
 	// wanders is how far a clock may move about its median, from the tenth to the
-	// ninetieth percentile of its means over a second: readings of a moment jump, and
-	// a clock that comes up in the first second does not wander.
+	// ninetieth percentile of its means over a second: single readings jump, and a clock
+	// that rises in the first second does not wander.
 	wanders = 0.05
-	// wanderSeconds is how many such means it takes to tell.
+	// wanderSeconds is how many such means are needed.
 	wanderSeconds = 10
 )
 
-// wandered looks at the clock of a GPU for changes that its driver gives no cause for.
-// Seconds with a reading at the power limit are left out, since the clock follows the
-// load there, and is no disturbance; so are those of a GPU with nothing to do, which
-// clocks down, and those that are called slowed already. Without the driver's reasons
-// nobody knows which seconds these are, and nothing is said.
+// wandered looks for clock changes of a GPU without a reason from its driver. Seconds
+// with a reading at the power limit are left out, since the clock follows the load there,
+// which is not a disturbance; so are those of an idle GPU, which clocks down, and those
+// already reported as slowed. Without the driver's reasons these seconds are unknown, and
+// nothing is reported.
 func wandered(w window, clock, reasons Series) (Disturbance, bool) {
 	const steady = normal &^ (1 | powerCap)
 	sums, counts, left := map[int]float64{}, map[int]float64{}, map[int]bool{}
@@ -214,9 +212,8 @@ func wandered(w window, clock, reasons Series) (Disturbance, bool) {
 	return Disturbance{Code: Wandered, Low: low, High: high}, high-low > wanders*Quantile(means, 0.5)
 }
 
-// Calibration is what the measuring client got when it measured a server whose
-// times are known, at the rate that was planned: how far its numbers are off
-// because of itself.
+// Calibration is the measuring client's result for a server with known times, at the
+// planned rate: how far its numbers are off because of itself.
 type Calibration struct {
 	// Streams at once, each with Rate events a second.
 	Streams int     `json:"streams"`
@@ -224,14 +221,14 @@ type Calibration struct {
 	// Requests is how many streams were watched, Events how many of their events.
 	Requests int `json:"requests"`
 	Events   int `json:"events"`
-	// TTFT and ITL are the client's errors against the server's own clock, ms:
-	// medians and 99th percentiles of absolute differences.
+	// TTFT and ITL are the client's errors against the server's own clock, ms: medians
+	// and 99th percentiles of absolute differences.
 	TTFTp50 float64 `json:"ttft_error_p50_ms"`
 	TTFTp99 float64 `json:"ttft_error_p99_ms"`
 	ITLp50  float64 `json:"itl_error_p50_ms"`
 	ITLp99  float64 `json:"itl_error_p99_ms"`
-	// Delivered is the share of the planned events a second that arrived.
+	// Delivered is the share of the planned events per second that arrived.
 	Delivered float64 `json:"delivered"`
-	// CPU is the client's processor time for each event, µs.
+	// CPU is the client's processor time per event, µs.
 	CPU float64 `json:"cpu_us_per_event"`
 }

@@ -1,33 +1,32 @@
 package measure
 
-// Limit is what a machine allows a cell (engine/limit), with what it follows from: by
-// the formats of the model's config, which is what shares are of, and by the smallest
-// and fastest of all formats, which nothing exceeds. GB are 1e9 bytes.
+// Limit is what a machine allows a cell (engine/limit), with its basis: by the formats of
+// the model's config, to which shares refer, and by the smallest and fastest of all
+// formats, which nothing exceeds. GB are 1e9 bytes.
 type Limit struct {
-	// Machine is the GPUs that the engine was on, Model the architecture, and Source
-	// where its config.json was read.
+	// Machine is the engine's GPUs, Model the architecture, and Source where its
+	// config.json was read.
 	Machine string `json:"machine"`
 	Model   string `json:"model"`
 	Source  string `json:"source,omitempty"`
-	// BandwidthGBs is that of all GPUs together. StepGB is what a step of decoding reads
-	// of it for Requests at once; 0 where it is not known how many there were.
+	// BandwidthGBs is that of all GPUs together. StepGB is what a decoding step reads of
+	// it for Requests at once; 0 if their number is unknown.
 	BandwidthGBs float64 `json:"bandwidth_gb_s"`
 	StepGB       float64 `json:"step_gb,omitempty"`
 	Requests     int     `json:"requests,omitempty"`
-	// LeastGB is what a step reads at least; 0 where all of it may stay on the chip.
+	// LeastGB is the minimum that a step reads; 0 if all of it may stay on the chip.
 	LeastGB float64 `json:"least_gb,omitempty"`
-	// PromptGFLOP is what a token of a prompt takes, TFLOPs the GPUs' rate for numbers of
-	// so many Bits, and MostTFLOPs for any.
+	// PromptGFLOP is what a prompt token costs, TFLOPs the GPUs' rate for numbers of so
+	// many Bits, and MostTFLOPs for any.
 	PromptGFLOP float64 `json:"prompt_gflop"`
 	Bits        int     `json:"bits"`
 	TFLOPs      float64 `json:"tflops"`
 	MostTFLOPs  float64 `json:"most_tflops"`
-	// Room is by how much clocks may be above those of the data sheets.
+	// Room is how far clocks may exceed those of the data sheets.
 	Room float64 `json:"room"`
 }
 
-// MostSteps is how many steps a second nothing exceeds; 0 where nothing is known to
-// bound them.
+// MostSteps is how many steps per second nothing exceeds; 0 if no limit is known.
 func (l *Limit) MostSteps() float64 {
 	if l == nil || l.LeastGB <= 0 {
 		return 0
@@ -35,7 +34,7 @@ func (l *Limit) MostSteps() float64 {
 	return l.Room * l.BandwidthGBs / l.LeastGB
 }
 
-// MostPrompt is how many tokens of prompts a second nothing exceeds, 0 as above.
+// MostPrompt is how many prompt tokens per second nothing exceeds, 0 as above.
 func (l *Limit) MostPrompt() float64 {
 	if l == nil || l.PromptGFLOP <= 0 {
 		return 0
@@ -43,13 +42,13 @@ func (l *Limit) MostPrompt() float64 {
 	return l.Room * 1e3 * l.MostTFLOPs / l.PromptGFLOP
 }
 
-// oneEach is how many tokens an event of a stream holds on average at most where each
-// step of the engine gives one.
+// oneEach is the maximum average of tokens per stream event if each step of the engine
+// gives one.
 const oneEach = 1.25
 
-// limit adds what share of what the machine allows a cell came to. With speculation a
-// step gives several tokens: as many as the engine says, and where it does not say and
-// they come several at a time, nobody knows how many steps there were.
+// limit adds the share of the machine's limit that a cell reached. With speculation a
+// step gives several tokens: as many as the engine reports; if it does not and they come
+// several at a time, the number of steps is unknown.
 func (o single) limit(c CellRun, all []answer) {
 	l := c.Limit
 	if l == nil || l.StepGB <= 0 || l.PromptGFLOP <= 0 {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Recording is everything that one launch left behind to derive metrics from.
-// Evaluate is a pure function of it, so every stored metric can be recomputed
-// from stored recordings.
+// Recording is everything that one launch recorded for deriving metrics. Evaluate is a
+// pure function of it, so every stored metric can be recomputed from stored recordings.
 type Recording struct {
 	// Cells are the cells in the order in which they were sent.
 	Cells []CellRun
@@ -21,8 +20,8 @@ type Recording struct {
 	Samples []Sample
 	// Series are what was sampled beside them.
 	Series []Series
-	// Windows are when an engine worked that is sent nothing, a command; there are
-	// none where there are cells.
+	// Windows are when a command, which is sent nothing, worked; empty if there are
+	// cells.
 	Windows []Window
 }
 
@@ -32,62 +31,62 @@ type Window struct {
 	To   time.Duration `json:"to_ns"`
 }
 
-// CellRun is one cell as it was sent within one launch: what was asked for, and
-// the time in which it was measured, on the recording's monotonic clock.
+// CellRun is one cell as sent within one launch: what was requested, and the time in
+// which it was measured, on the recording's monotonic clock.
 type CellRun struct {
 	Cell string `json:"cell"`
 	// From is when the first measured request was due, To when the last one had
 	// ended.
 	From time.Duration `json:"from_ns"`
 	To   time.Duration `json:"to_ns"`
-	// Prompt, Output and Depth are tokens asked for; 0 where lengths differ.
+	// Prompt, Output and Depth are the requested tokens; 0 if lengths differ.
 	Prompt int `json:"prompt,omitempty"`
 	Output int `json:"output,omitempty"`
 	Depth  int `json:"depth,omitempty"`
-	// Concurrency is how many requests a closed loop kept in flight; of an open
-	// loop it is the cap, 0 for none, and Rate its requests a second.
+	// Concurrency is how many requests a closed loop kept in flight; for an open loop it
+	// is the cap, 0 for none, and Rate its requests per second.
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
-	// SLO are the limits in ms that a good request keeps, by metric.
+	// SLO are the limits in ms for a good request, by metric.
 	SLO map[string]float64 `json:"slo,omitempty"`
-	// Correction is how Latency was measured: "none", "api" or "generation", as
-	// llama-benchy has them. Latency is subtracted in the metrics that say so.
+	// Correction is how Latency was measured: "none", "api" or "generation", as in
+	// llama-benchy. Latency is subtracted in the metrics that say so.
 	Correction string        `json:"correction,omitempty"`
 	Latency    time.Duration `json:"latency_ns,omitempty"`
-	// ExactOutput says that the length of answers was enforced.
+	// ExactOutput is set if the length of answers was enforced.
 	ExactOutput bool `json:"exact_output,omitempty"`
-	// ByEvents says that output tokens of at least one answer are stream events that
-	// the client counted, because the engine did not count them: one may hold many.
+	// ByEvents is set if the output tokens of at least one answer are stream events
+	// counted by the client, because the engine did not count: one may hold many.
 	ByEvents bool `json:"by_events,omitempty"`
-	// UniqueContext says that what came before each prompt was its own, sent once
-	// and never put into a cache. Only then are the tokens of a context known to
-	// have been computed where the engine does not say how many were cached.
+	// UniqueContext is set if what preceded each prompt was its own, sent once and never
+	// cached. Only then are the tokens of a context known to have been computed if the
+	// engine does not report how many were cached.
 	UniqueContext bool `json:"unique_context,omitempty"`
-	// Unread says that its answers are declared to be no text: what they read like says
-	// nothing of the engine.
+	// Unread is set if its answers are declared not to be text: how they read says
+	// nothing about the engine.
 	Unread bool `json:"unread,omitempty"`
-	// Limit is what the machine allows; nil where machine or model are not known.
+	// Limit is what the machine allows; nil if machine or model are unknown.
 	Limit *Limit `json:"limit,omitempty"`
-	// Prompts are how its prompts were made; zero in a record of before that was kept.
+	// Prompts is how its prompts were made; zero in older records.
 	Prompts PromptsMade `json:"prompts,omitzero"`
 }
 
-// PromptsMade is how a cell's prompts got their length, by which answers are judged.
+// PromptsMade is how a cell's prompts got their length, for judging answers.
 type PromptsMade struct {
 	Method string `json:"method"`
-	// Verified says that the engine counted as many tokens as were expected, and Own that
-	// its own tokenizer made them.
+	// Verified is set if the engine counted as many tokens as expected, and Own if its
+	// own tokenizer made them.
 	Verified bool `json:"verified"`
 	Own      bool `json:"own,omitempty"`
-	// Template is how many tokens all of them have in common.
+	// Template is how many tokens all of them share.
 	Template int `json:"template,omitempty"`
 }
 
-// Evaluate derives every metric of a launch that the recording has evidence
-// for, by address without statistic: "chat.o32.tg", "gpu.power_w". It is a pure
-// function, and on one architecture the same recording gives the same bits:
-// whatever is summed is summed in a fixed order, and products are rounded before
-// they are added, so that no architecture fuses what others do in two steps.
+// Evaluate derives every metric of a launch that the recording has evidence for, by
+// address without statistic: "chat.o32.tg", "gpu.power_w". It is a pure function, and on
+// one architecture the same recording gives the same bits: sums are in a fixed order, and
+// products are rounded before they are added, so no architecture fuses what others do in
+// two steps.
 func Evaluate(r Recording) map[string]Summary {
 	out := map[string]Summary{}
 	samples := bySent(r)
@@ -118,8 +117,8 @@ func Evaluate(r Recording) map[string]Summary {
 	return out
 }
 
-// bySent are the samples of each cell. A cell that was sent twice is not among
-// them: which of its samples belong to which window is not known.
+// bySent are the samples of each cell. A cell that was sent twice is left out: which of
+// its samples belong to which window is unknown.
 func bySent(r Recording) map[string][]Sample {
 	out, seen := map[string][]Sample{}, map[string]int{}
 	for _, c := range r.Cells {
@@ -139,8 +138,8 @@ func bySent(r Recording) map[string][]Sample {
 	return out
 }
 
-// maxGap is how far apart readings may be for the time between them to count as
-// watched. Telemetry reads ten times a second, and an engine's page four times.
+// maxGap is how far apart readings may be for the time between them to count as watched.
+// Telemetry reads ten times a second, and an engine's page four times.
 const maxGap = 2 * time.Second
 
 // window is a stretch of the recording's time.
@@ -167,11 +166,11 @@ type cellWindow struct {
 	cell string
 }
 
-// commandCell stands for a cell where nothing was sent.
+// commandCell replaces a cell if nothing was sent.
 const commandCell = "command"
 
-// OfCommand reports whether the address of a cell is that of what a command prints,
-// with labels or without.
+// OfCommand reports whether a cell's address is that of a command's output, with labels
+// or without.
 func OfCommand(cell string) bool {
 	return cell == commandCell || strings.HasPrefix(cell, commandCell+".")
 }
@@ -187,8 +186,8 @@ func (r Recording) measured() (all []cellWindow) {
 	return all
 }
 
-// windows are all that was measured in order of time, what overlaps as one. There
-// are none when one is not known: what is left out might have been the bad one.
+// windows are all measured times in order, overlapping ones merged. There are none if one
+// is unknown: what is left out might have been the bad one.
 func (r Recording) windows() []window {
 	var all []window
 	for _, w := range r.measured() {
@@ -219,10 +218,9 @@ func firstSend(samples []Sample) (first time.Duration, known bool) {
 	return first, known
 }
 
-// flown is when requests of a cell were in flight within its window, as stretches
-// in order that do not touch: warm-ups and contexts too, since the engine works
-// on them like on others. Of a request without an event nobody knows how long it
-// was in flight.
+// flown is when requests of a cell were in flight within its window, as ordered, disjoint
+// stretches: warm-ups and contexts included, since the engine works on them like on
+// others. For a request without an event the time in flight is unknown.
 func flown(w window, sent []Sample) []window {
 	var all []window
 	for _, s := range sent {
@@ -237,7 +235,7 @@ func flown(w window, sent []Sample) []window {
 	return union(all)
 }
 
-// union is the same time in order, overlapping stretches as one.
+// union is the same time in order, overlapping stretches merged.
 func union(all []window) (out []window) {
 	slices.SortFunc(all, func(a, b window) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	for _, w := range all {
@@ -250,17 +248,16 @@ func union(all []window) (out []window) {
 	return out
 }
 
-// Agreement is how metrics that were stored compare with the same recording
-// evaluated again.
+// Agreement is how stored metrics compare with the same recording evaluated again.
 type Agreement struct {
-	// Metrics are compared, with so many Numbers: statistics and counts.
+	// Metrics counts those compared, Numbers their statistics and counts.
 	Metrics int `json:"metrics"`
 	Numbers int `json:"numbers"`
-	// Differ are the numbers that came out otherwise.
+	// Differ are the numbers that came out differently.
 	Differ []Difference `json:"differ,omitempty"`
 	// Elsewhere are stored metrics that do not come from the recording
-	// (engine.startup_s), New those that are derived now and were not stored:
-	// the version that measured did not know them.
+	// (engine.startup_s), New those derived now but not stored: the measuring version did
+	// not know them.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 	New       []string `json:"new,omitempty"`
 }
@@ -270,13 +267,13 @@ type Difference struct {
 	Address string `json:"address"`
 	// What is a statistic, or a field of the summary such as "n" or "unit".
 	What string `json:"what"`
-	// Stored and Again are exact; "absent" where there is none.
+	// Stored and Again are exact; "absent" if there is none.
 	Stored string `json:"stored"`
 	Again  string `json:"again"`
 }
 
-// Agree evaluates a recording and compares with what was stored. A tolerance of
-// 0 wants every bit to be the same; else it is relative, for statistics alone.
+// Agree evaluates a recording and compares the result with what was stored. A tolerance
+// of 0 requires every bit to be equal; else it is relative, for statistics only.
 func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement {
 	var a Agreement
 	again := Evaluate(r)
@@ -326,7 +323,7 @@ func (a *Agreement) compare(address string, stored, again Summary, tolerance flo
 		x, hasX := stored.Stats[name]
 		y, hasY := again.Stats[name]
 		if name == Drift && !hasX {
-			continue // recorded before there was such a thing
+			continue // recorded before this existed
 		}
 		a.Numbers++
 		if !hasX || !hasY || !same(x, y, tolerance) {

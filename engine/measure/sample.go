@@ -1,7 +1,7 @@
-// Package measure knows what was measured and what it means: raw samples as
-// the client saw them, the catalogue of metrics, and how each metric is derived
-// from samples. It is a leaf: standard library only, no clock, no I/O, so that
-// every stored number can be recomputed from stored samples.
+// Package measure knows what was measured and what it means: raw samples as the client
+// saw them, the catalogue of metrics, and how each metric is derived from samples. It is
+// a leaf: standard library only, no clock, no I/O, so every stored number can be
+// recomputed from stored samples.
 package measure
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Kind says what an event of a stream carried.
+// Kind is what an event of a stream carried.
 type Kind uint8
 
 const (
@@ -29,8 +29,8 @@ const (
 	KindDone
 	// KindTool carried generated text of a tool call: its name or arguments.
 	KindTool
-	// KindBlank carried generated text in which nothing is to be seen (spaces, line
-	// breaks, characters of no width), before the first that has something.
+	// KindBlank carried generated text without visible characters (spaces, line breaks,
+	// zero-width characters), before the first with some.
 	KindBlank
 )
 
@@ -38,16 +38,16 @@ const (
 type Event struct {
 	// At is the monotonic time since the request was sent.
 	At time.Duration
-	// Kind says what the event carried.
+	// Kind is what the event carried.
 	Kind Kind
-	// Tokens is the server's count of completion tokens generated up to and
-	// including this event; -1 where the event does not say.
+	// Tokens is the server's count of completion tokens generated up to and including
+	// this event; -1 if the event has none.
 	Tokens int
 	// Bytes is the length of the generated text it carried.
 	Bytes int
 }
 
-// TokenSource says where the number of output tokens comes from.
+// TokenSource is where the number of output tokens comes from.
 type TokenSource string
 
 const (
@@ -55,8 +55,8 @@ const (
 	SourceContinuousUsage TokenSource = "continuous_usage"
 	// SourceUsage: the server counted once, at the end.
 	SourceUsage TokenSource = "usage"
-	// SourceEvents: the server counted nothing, so text events were counted.
-	// A fallback: named in the result, since an event may hold many tokens.
+	// SourceEvents: the server counted nothing, so text events were counted. A fallback,
+	// named in the result, since an event may hold many tokens.
 	SourceEvents TokenSource = "events"
 )
 
@@ -65,52 +65,51 @@ const (
 type Sample struct {
 	// Workload is the address of the cell that was sent: "chat", "chat.o32".
 	Workload string
-	// Index is the ordinal of the request within its cell and launch, from 0;
-	// warm-up requests are counted apart.
+	// Index is the ordinal of the request within its cell and launch, from 0; warm-up
+	// requests are counted separately.
 	Index int
 	// Warmup requests are kept but never measured.
 	Warmup bool
-	// Context marks a request that only put a context into the engine's cache
-	// for the request after it; it is kept and never measured.
+	// Context marks a request that only put a context into the engine's cache for the
+	// next request; it is kept and never measured.
 	Context bool
-	// Turn is the place of the request in its conversation, from 0.
+	// Turn is the position of the request in its conversation, from 0.
 	Turn int
-	// Scheduled, Due and Start are on the monotonic clock of the launch's
-	// recording, whose zero is Recording's. Scheduled is when the request should
-	// have been sent: in an open loop by the arrival process, in a closed loop when
-	// its place became free. Due is when it could be sent: later than Scheduled
-	// where a cap on concurrency held it back. Start is when it was sent. All three
-	// are 0 in samples of before this was recorded.
+	// Scheduled, Due and Start are on the monotonic clock of the launch's recording, with
+	// its zero. Scheduled is when the request should have been sent: in an open loop by
+	// the arrival process, in a closed loop when its slot became free. Due is when it
+	// could be sent: later than Scheduled if a concurrency cap held it back. Start is
+	// when it was sent. All three are 0 in samples from before this was recorded.
 	Scheduled, Due, Start time.Duration
-	// OpenLoop says that latencies count from Scheduled instead of Start, so that
-	// a slow engine cannot hide the requests that it kept waiting (coordinated
-	// omission).
+	// OpenLoop is set if latencies count from Scheduled instead of Start, so a slow
+	// engine cannot hide the requests that it kept waiting (coordinated omission).
 	OpenLoop bool
-	// Retries is how often the request was sent again because the engine asked
-	// for that (429 or 503 with Retry-After) or closed a kept connection on it
-	// before it answered; the times of Events are since the first send. Status is the HTTP status that a request failed with, else 0.
+	// Retries is how often the request was sent again because the engine asked for that
+	// (429 or 503 with Retry-After) or closed a kept connection before answering; the
+	// times of Events are since the first send. Status is the HTTP status that a request
+	// failed with, else 0.
 	Retries, Status int
-	// Sent is the wall clock at the send, to align samples with logs. It is
-	// never subtracted from another time: where a client leaves its monotonic
-	// reading in it, engine/load makes Start of that and takes it out.
+	// Sent is the wall clock at the send, to align samples with logs. It is never
+	// subtracted from another time: if a client leaves its monotonic reading in it,
+	// engine/load derives Start from that and removes it.
 	Sent time.Time
 	// Events are the stream events in order of arrival.
 	Events []Event
 	// PromptTokens and OutputTokens are the server's counts; -1 if unknown.
 	PromptTokens, OutputTokens int
-	// CachedTokens is how much of the prompt the server says it had cached;
-	// -1 where it does not say.
+	// CachedTokens is how much of the prompt the server reports as cached; -1 if it does
+	// not.
 	CachedTokens int
-	// RequestedOutput is the number of output tokens asked for, RequestedPrompt
-	// that of prompt tokens without ContextTokens, which come before them (depth,
-	// earlier turns, a shared system prompt). 0 where nothing was asked for.
+	// RequestedOutput is the requested number of output tokens, RequestedPrompt that of
+	// prompt tokens without ContextTokens, which precede them (depth, earlier turns, a
+	// shared system prompt). 0 if nothing was requested.
 	RequestedOutput, RequestedPrompt, ContextTokens int
-	// PromptBytes is the text that was sent, PromptSum tells prompts apart (the first
-	// 64 bits of their SHA-256, in hex), and EchoedBytes is how much of the answer
-	// is in the prompt too (engine/load/work). 0 and empty where nobody looked.
+	// PromptBytes is the length of the sent text, PromptSum identifies prompts (the first
+	// 64 bits of their SHA-256, in hex), and EchoedBytes is how much of the answer is in
+	// the prompt too (engine/load/work). 0 and empty if not determined.
 	PromptBytes, EchoedBytes int
 	PromptSum                string
-	// TokenSource says who counted OutputTokens.
+	// TokenSource is who counted OutputTokens.
 	TokenSource TokenSource
 	// Finish is the finish_reason ("stop", "length").
 	Finish string
@@ -121,19 +120,19 @@ type Sample struct {
 	// Tools is the generated text of tool calls: names of functions and their
 	// arguments, in order of arrival.
 	Tools string
-	// Doubts are contradictions in an answer that was read nevertheless: counts
-	// that fall or do not fit the events, events after the end marker. Empty where
-	// there are none; findings are made of them.
+	// Doubts are contradictions in an answer that could be read nevertheless: counts that
+	// fall or do not fit the events, events after the end marker. Empty if there are
+	// none; findings are derived from them.
 	Doubts string
-	// Err is what went wrong, empty when the request was answered whole.
+	// Err is what went wrong, empty if the request was completely answered.
 	Err string
 }
 
-// Measured reports whether the request was sent to be measured: it is neither a
-// warm-up nor one that only put a context into a cache.
+// Measured reports whether the request was sent to be measured: it is neither a warm-up
+// nor one that only put a context into a cache.
 func (s Sample) Measured() bool { return !s.Warmup && !s.Context }
 
-// Answered are the samples that were sent to be measured and were answered.
+// Answered yields the samples that were sent to be measured and were answered.
 func Answered(samples []Sample) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		for _, s := range samples {
@@ -144,25 +143,25 @@ func Answered(samples []Sample) iter.Seq[Sample] {
 	}
 }
 
-// HasText reports whether an event carried what the model wrote: the answer, its
-// reasoning, or the call of a tool.
+// HasText reports whether an event carried the model's output: the answer, its reasoning,
+// or a tool call.
 func (e Event) HasText() bool {
 	return e.Kind == KindText || e.Kind == KindReasoning || e.Kind == KindTool
 }
 
-// Values are the per-request metrics of one sample by name. All have one value
-// but itl, which has one a token. A metric that the sample has no evidence for
-// is absent; no value is NaN or infinite.
+// Values are the per-request metrics of one sample by name. All have one value except
+// itl, which has one per token. A metric that the sample has no evidence for is absent;
+// no value is NaN or infinite.
 type Values map[string][]float64
 
-// Derive computes every per-request metric that the sample alone has evidence
-// for, as the catalogue defines them. It returns an error, and no values, for a
-// sample that failed (Err), has no events, or whose event times are negative or
-// run backwards, or whose token counts fall, or that was sent before it was due.
+// Derive computes every per-request metric that the sample alone has evidence for, as the
+// catalogue defines them. It returns an error, and no values, for a sample that failed
+// (Err), has no events, has negative or decreasing event times or decreasing token
+// counts, or was sent before it was due.
 func Derive(s Sample) (Values, error) { return derive(s, CellRun{}) }
 
-// derive is Derive with what is known of the sample's cell: the latency to
-// subtract, and whether its context and the length of its answer were as asked.
+// derive is Derive with what is known of the sample's cell: the latency to subtract, and
+// whether its context and the length of its answer were as requested.
 func derive(s Sample, cell CellRun) (Values, error) {
 	if err := check(s); err != nil {
 		return nil, err
@@ -203,7 +202,7 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	return v, nil
 }
 
-// recorded reports whether the sample says when it was sent.
+// recorded reports whether the sample has the time it was sent.
 func (s Sample) recorded() bool { return s.Scheduled != 0 || s.Due != 0 || s.Start != 0 }
 
 // waited is the time before the send that counts as latency.
@@ -214,8 +213,8 @@ func (s Sample) waited() time.Duration {
 	return 0
 }
 
-// inside reports whether a request was sent and answered within a window, as far
-// as it says so.
+// inside reports whether a request was sent and answered within a window, as far as
+// recorded.
 func (s Sample) inside(w window) bool {
 	return !s.recorded() || (s.Start >= w.from && s.Start+s.Events[len(s.Events)-1].At <= w.to)
 }
@@ -241,8 +240,8 @@ func (v Values) firsts(s Sample) {
 	}
 }
 
-// prefill adds the speed of the prefill, which ended when the first text came,
-// and both numbers with the cell's latency subtracted.
+// prefill adds the prefill speed, until the first text came, and both numbers with the
+// cell's latency subtracted.
 func (v Values) prefill(s Sample, cell CellRun, took time.Duration) {
 	tokens, known := computed(s, cell)
 	known = known && s.Retries == 0
@@ -258,9 +257,9 @@ func (v Values) prefill(s Sample, cell CellRun, took time.Duration) {
 	}
 }
 
-// computed is how many tokens of the prompt the server worked out. It is known
-// only where the prompt was counted and either nothing of it can have been
-// cached or the server says how much was; and where there were any.
+// computed is how many prompt tokens the server computed. It is known only if the prompt
+// was counted and either none of it can have been cached or the server reports how much
+// was; and if there were any.
 func computed(s Sample, cell CellRun) (tokens int, known bool) {
 	if s.CachedTokens < 0 && s.ContextTokens > 0 && !cell.UniqueContext {
 		return 0, false
@@ -269,9 +268,8 @@ func computed(s Sample, cell CellRun) (tokens int, known bool) {
 	return tokens, plausible(s.PromptTokens) && tokens > 0
 }
 
-// gaps adds the time between tokens. Tokens that arrive together share the wait
-// for them; a text event in which the count did not rise only passes its wait
-// on to the next.
+// gaps adds the time between tokens. Tokens that arrive together share the wait for them;
+// a text event without a rise of the count only passes its wait on to the next.
 func (v Values) gaps(steps []step) {
 	var all []float64
 	from := steps[0].at
@@ -296,7 +294,7 @@ func (v Values) count(name string, n int) {
 	}
 }
 
-// add keeps what is not finite out.
+// add skips values that are not finite.
 func (v Values) add(name string, x float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return
@@ -309,7 +307,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // step is one token event: tokens that arrived together.
 type step struct {
 	at time.Duration
-	// tokens that arrived with it; 0 where it is not known how many.
+	// tokens that arrived with it; 0 if unknown
 	tokens int
 }
 
@@ -320,12 +318,12 @@ type timeline struct {
 	textEvents int
 	// after is the number of tokens after the first step; -1 if unknown.
 	after int
-	// counted says that every step's tokens are known.
+	// counted is set if every step's tokens are known.
 	counted bool
 }
 
-// mostTokens is how many tokens an answer can have had: far more than were asked
-// for is a server's mistake, and each of them would be kept with its time.
+// mostTokens is the maximum of tokens for an answer: far more than requested is a
+// server's mistake, and each of them would be kept with its time.
 func mostTokens(s Sample) int {
 	if s.RequestedOutput > 0 && s.RequestedOutput < math.MaxInt32/16 {
 		return 16*s.RequestedOutput + 1024
@@ -333,7 +331,7 @@ func mostTokens(s Sample) int {
 	return 1 << 22
 }
 
-// check refuses a sample that no metric may be derived from.
+// check rejects a sample that no metric may be derived from.
 func check(s Sample) error {
 	if s.Err != "" {
 		return fmt.Errorf("request failed: %s", s.Err)
@@ -370,10 +368,10 @@ func check(s Sample) error {
 
 // tokensOf finds the token events of a checked sample.
 //
-// With a count in every text event, tokens are differences of counts and an
-// event in which the count rises is a token event even without text. Otherwise
-// only the total is known: text events are the steps, and where there are fewer
-// of them than tokens, the last event before the closing counts ends the answer.
+// With a count in every text event, tokens are differences of counts and an event in
+// which the count rises is a token event even without text. Otherwise only the total is
+// known: text events are the steps, and if there are fewer of them than tokens, the last
+// event before the closing counts ends the answer.
 func tokensOf(s Sample) timeline {
 	if perEvent(s.Events) {
 		return countedTimeline(s.Events)
@@ -381,8 +379,8 @@ func tokensOf(s Sample) timeline {
 	return totalTimeline(s)
 }
 
-// perEvent reports whether the server counted in every text event. A count of
-// zero beside text is a server that fills in a number without counting.
+// perEvent reports whether the server counted in every text event. A count of zero with
+// text is from a server that fills in a number without counting.
 func perEvent(events []Event) bool {
 	seen := false
 	for _, e := range events {
@@ -421,7 +419,7 @@ func countedTimeline(events []Event) timeline {
 func totalTimeline(s Sample) timeline {
 	t := timeline{after: -1}
 	var end time.Duration
-	blank := 0 // a token each, as far as anybody can tell
+	blank := 0 // one token each, as far as known
 	for _, e := range s.Events {
 		if e.Kind == KindBlank {
 			blank++
@@ -440,8 +438,8 @@ func totalTimeline(s Sample) timeline {
 	if s.OutputTokens >= 0 {
 		t.after = s.OutputTokens - 1 - blank
 	}
-	// One token an event, if the totals agree: then the last text event is the
-	// last token.
+	// One token per event, if the totals agree: then the last text event is the last
+	// token.
 	silent := s.OutputTokens - blank - t.textEvents
 	if silent == 0 || (silent == 1 && s.Finish == "stop") {
 		t.counted = true
@@ -449,8 +447,8 @@ func totalTimeline(s Sample) timeline {
 			t.steps[i].tokens = 1
 		}
 	}
-	// Tokens without text may have come after the last text: the end-of-text
-	// token of an answer that ended by itself, or any number of them.
+	// Tokens without text may have come after the last text: the end-of-text token of an
+	// answer that ended by itself, or any number of them.
 	if last := t.steps[len(t.steps)-1]; silent > 0 && end > last.at {
 		tokens := 0
 		if t.counted {

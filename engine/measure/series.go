@@ -7,57 +7,56 @@ import (
 	"time"
 )
 
-// Series is one quantity over the time of a launch, as it was sampled.
+// Series is one quantity sampled over the time of a launch.
 type Series struct {
-	// Name says what it is, one of the constants below.
+	// Name is one of the constants below.
 	Name string
-	// Source tells several of one name apart: a GPU's UUID, a position in the
-	// draft, empty where there is one.
+	// Source distinguishes several of one name: a GPU's UUID, a position in the draft,
+	// empty if there is one.
 	Source string
 	// Unit of the values.
 	Unit string
 	// At is the monotonic time since the recording's zero, ascending.
 	At []time.Duration
-	// Value has one element for each of At. None is NaN or infinite: what could
-	// not be read has no element.
+	// Value has one element per element of At. None is NaN or infinite: an unreadable
+	// value has no element.
 	Value []float64
 }
 
-// Names of series. Those of the engine are "engine." and mxflow's name of a
-// metric in engine.Metrics.Names: engine.running, engine.spec_accepted_tokens.
+// Names of series. The engine's are "engine." and mxflow's name of a metric in
+// engine.Metrics.Names: engine.running, engine.spec_accepted_tokens.
 const (
-	// GPUPower is averaged by the driver, GPUPowerInstant is not; energy is
-	// integrated from the second where there is one. W.
+	// GPUPower is averaged by the driver, GPUPowerInstant is not; energy is integrated
+	// from the second if available. W.
 	GPUPower        = "gpu.power_w"
 	GPUPowerInstant = "gpu.power_instant_w"
-	// GPUMemory is what is taken of the device, GPUProcessMemory what the
-	// engine's processes hold of it. GB of 1e9 bytes.
+	// GPUMemory is the used memory of the device, GPUProcessMemory the engine's
+	// processes' part of it. GB of 1e9 bytes.
 	GPUMemory        = "gpu.memory_gb"
 	GPUProcessMemory = "gpu.process_memory_gb"
-	// GPUHostMemory is what is taken of the host's memory, of a GPU that has none of its
-	// own. GB.
+	// GPUHostMemory is the used host memory, for a GPU without its own. GB.
 	GPUHostMemory  = "gpu.host_memory_gb"
 	GPUClock       = "gpu.clock_mhz"
 	GPUMemoryClock = "gpu.memory_clock_mhz"
 	GPUTemperature = "gpu.temperature_c"
 	// GPUUtilization is the share of time with a kernel running, 0 to 1.
 	GPUUtilization = "gpu.utilization"
-	// GPUThrottle is the driver's bit mask of reasons that keep clocks down.
+	// GPUThrottle is the driver's bit mask of reasons for reduced clocks.
 	GPUThrottle = "gpu.throttle"
 	// GPUForeign is the number of processes on the GPU that are not the engine's.
 	GPUForeign = "gpu.foreign"
-	// HostCPU is the share of all cores in use, 0 to 1. HostMemory is what is
-	// taken of it, GB. HostEnergy counts up in J (RAPL packages).
+	// HostCPU is the share of all cores in use, 0 to 1. HostMemory is the host's used
+	// memory, GB. HostEnergy counts up in J (RAPL packages).
 	HostCPU    = "host.cpu_share"
 	HostMemory = "host.memory_gb"
 	HostEnergy = "host.energy_j"
-	// EngineCPU counts the engine's processor seconds up, EngineMemory is its
-	// resident set, ContainerMemory what its control group holds. s, GB, GB.
+	// EngineCPU counts up the engine's processor seconds, EngineMemory is its resident
+	// set, ContainerMemory its control group's memory. s, GB, GB.
 	EngineCPU       = "engine.cpu_s"
 	EngineMemory    = "engine.memory_gb"
 	ContainerMemory = "container.memory_gb"
-	// ClientDelay is how much later than it asked the client's clock woke it, ms:
-	// what saturation of the measuring client looks like from inside.
+	// ClientDelay is how much later than requested the client's clock woke it, ms:
+	// saturation of the measuring client as seen from inside.
 	ClientDelay = "client.delay_ms"
 )
 
@@ -91,8 +90,7 @@ func (s Series) average(windows []window) (float64, bool) {
 	return meanOf(values), true
 }
 
-// spoken is average without zeros, for gauges in which zero says that there was
-// nothing to say.
+// spoken is average without zeros, for gauges in which zero means no value.
 func (s Series) spoken(windows []window) (float64, bool) {
 	values := slices.DeleteFunc(s.within(windows), func(x float64) bool { return x <= 0 })
 	if len(values) == 0 {
@@ -128,7 +126,7 @@ func (s Series) edges(w window) (first, last int, ok bool) {
 	return i, j, w.exists()
 }
 
-// covers is edges where the series was read all the time in between.
+// covers is edges if the series was read all the time in between.
 func (s Series) covers(w window) (first, last int, ok bool) {
 	first, last, ok = s.edges(w)
 	for i := first; ok && i < last; i++ {
@@ -137,9 +135,9 @@ func (s Series) covers(w window) (first, last int, ok bool) {
 	return first, last, ok
 }
 
-// difference is how much a counter grew over a window, between the readings at
-// its edges. It is not known when there are none, and when the counter fell:
-// then the engine began to count again.
+// difference is how much a counter grew over a window, between the readings at its edges.
+// It is unknown without such readings, and if the counter fell: then the engine restarted
+// counting.
 func (s Series) difference(w window) (float64, bool) {
 	i, j, ok := s.edges(w)
 	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
@@ -148,8 +146,8 @@ func (s Series) difference(w window) (float64, bool) {
 	return s.Value[j] - s.Value[i], true
 }
 
-// growth is difference with the counter interpolated at the edges, for counters
-// that are read all the time and grow steadily, such as energy.
+// growth is difference with the counter interpolated at the edges, for counters that are
+// read all the time and grow steadily, such as energy.
 func (s Series) growth(w window) (float64, bool) {
 	i, j, ok := s.covers(w)
 	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
@@ -185,12 +183,12 @@ func (s Series) value(at time.Duration, next int) float64 {
 		return s.Value[next-1]
 	}
 	part := float64(at-a) / float64(b-a)
-	// The product is rounded so that it is not fused with the sum.
+	// The product is rounded so it is not fused with the sum.
 	return s.Value[next-1] + float64((s.Value[next]-s.Value[next-1])*part)
 }
 
-// standing is how long readings for which bad holds lasted within a window: each
-// until the next, the last to the end.
+// standing is how long readings for which bad holds lasted within a window: each until
+// the next, the last to the end.
 func (s Series) standing(w window, bad func(i int) bool) time.Duration {
 	var sum time.Duration
 	for i, at := range s.At {
@@ -205,7 +203,7 @@ func (s Series) standing(w window, bad func(i int) bool) time.Duration {
 	return sum
 }
 
-// over adds up windows, which all must be known.
+// over adds up windows, all of which must be known.
 func (s Series) over(windows []window, of func(Series, window) (float64, bool)) (total float64, known bool) {
 	for _, w := range windows {
 		x, ok := of(s, w)
@@ -217,7 +215,7 @@ func (s Series) over(windows []window, of func(Series, window) (float64, bool)) 
 	return total, len(windows) > 0
 }
 
-// share is the part of all windows in which readings for which bad holds lasted.
+// share is the part of all windows during which readings for which bad holds lasted.
 func (s Series) share(windows []window, bad func(Series, int) bool) (float64, bool) {
 	var sum, length time.Duration
 	for _, w := range windows {
@@ -243,16 +241,15 @@ func (s Series) during(stretches []window) Series {
 	return kept
 }
 
-// sound reports whether a series is what its type promises.
+// sound reports whether a series fulfils its type's invariants.
 func (s Series) sound() bool {
 	return len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
 }
 
-// Gauge is what all engines behind one address said together at each time at
-// which they were read. As in every metric (see engines), the ranks of one engine
-// work on the same requests, so that the one that says most counts, and engines
-// with requests of their own are added up. It has no readings where there is no
-// series of that name.
+// Gauge is what all engines behind one address reported together at each reading time. As
+// in every metric (see engines), the ranks of one engine work on the same requests, so
+// the highest rank counts, and engines with their own requests are added up. It is empty
+// if there is no series of that name.
 func Gauge(all []Series, name string) Series {
 	said := map[time.Duration]map[string]float64{} // by time and engine
 	for _, s := range all {

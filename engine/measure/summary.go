@@ -15,24 +15,22 @@ type Summary struct {
 	Unit string `json:"unit"`
 	// Better is "higher", "lower" or empty.
 	Better Better `json:"better,omitempty"`
-	// As is the metric of a workload that a plan says it is, of what a command printed.
+	// As is the workload metric that a plan maps a command's output to.
 	As string `json:"as,omitempty"`
 	// N is the number of values: requests, or gaps between tokens for itl.
 	N int `json:"n"`
-	// Requests is the number of requests that the values come from; 0 for a
-	// metric of the launch. It is what rules call n_requests.
+	// Requests is the number of requests that the values come from; 0 for a metric of the
+	// launch. Rules call it n_requests.
 	Requests int `json:"requests,omitempty"`
-	// Correction is how the latency was measured that was subtracted: "api" or
-	// "generation"; empty where none was. Summaries of different corrections are
-	// not comparable.
+	// Correction is how the subtracted latency was measured: "api" or "generation"; empty
+	// if none was subtracted. Summaries with different corrections are not comparable.
 	Correction string `json:"correction,omitempty"`
-	// Stats maps "median", "mean", "p99", … to its value. A statistic that the
-	// sample is too small for is absent: absence is never a pass.
+	// Stats maps "median", "mean", "p99", … to its value. A statistic that the sample is
+	// too small for is absent: absence is never a pass.
 	Stats map[string]float64 `json:"stats"`
 }
 
-// answer is a measured sample of a cell and what is derived from it: nothing
-// where it failed.
+// answer is a measured sample of a cell and its derived values: none if it failed.
 type answer struct {
 	*Sample
 	values Values
@@ -55,9 +53,9 @@ func answersOf(samples []Sample, cell CellRun) []answer {
 	return out
 }
 
-// summarize gives the statistics of every per-request metric over the answers of
-// one cell of one launch. A metric that no answer has evidence for is absent, so
-// that no good answers give nothing. Their order does not matter.
+// summarize computes the statistics of every per-request metric over the answers of one
+// cell of one launch. A metric that no answer has evidence for is absent, so without good
+// answers there is none. The order of answers does not matter.
 func summarize(answers []answer, cell CellRun) map[string]Summary {
 	values, requests := Values{}, map[string]int{}
 	for _, a := range answers {
@@ -84,10 +82,10 @@ func summarize(answers []answer, cell CellRun) map[string]Summary {
 	return out
 }
 
-// SummaryOf gives the statistics of one metric over values of one launch, in
-// the catalogue's unit. It reports false for a name that is not a metric, for no
-// values, and when a value is not finite: such a value is a broken measurement,
-// and leaving it out would hide that.
+// SummaryOf computes the statistics of one metric over values of one launch, in the
+// catalogue's unit. It reports false for a name that is not a metric, for no values, and
+// for values that are not finite: such a value is a broken measurement, and leaving it
+// out would hide that.
 func SummaryOf(name string, values []float64) (Summary, bool) {
 	m, known := Lookup(name)
 	if !known {
@@ -96,7 +94,7 @@ func SummaryOf(name string, values []float64) (Summary, bool) {
 	return m.Summary(values)
 }
 
-// put keeps NaN and infinities out of a summary, whatever arithmetic did.
+// put keeps NaN and infinities out of a summary, whatever the arithmetic did.
 func (s Summary) put(name string, x float64) {
 	if !notFinite(x) {
 		s.Stats[name] = x
@@ -105,8 +103,8 @@ func (s Summary) put(name string, x float64) {
 
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
-// meanOf sums in ascending order, so that the order of arrival cannot change
-// even the last bit, and stays within the values' range.
+// meanOf sums in ascending order, so the order of arrival cannot change even the last
+// bit, and stays within the values' range.
 func meanOf(sorted []float64) float64 {
 	n, sum := float64(len(sorted)), 0.0
 	for _, x := range sorted {
@@ -125,20 +123,19 @@ func stdOf(sorted []float64, mean float64) float64 {
 	return math.Sqrt(sum / float64(len(sorted)-1))
 }
 
-// stat is a statistic as rules name it.
+// stat is a statistic by its name in rules.
 type stat struct {
 	name string
 	// p is the probability of a quantile, 0 for the others.
 	p float64
-	// least is the fewest values it is given from.
+	// least is the fewest values that it is computed from.
 	least int
 }
 
-// The quantiles' least numbers are the smallest n with 1 − pⁿ ≥ 0.95 (with
-// fewer, the largest value seen is below the true quantile more than one time
-// in twenty, so there is no upper bound to report). The median is exempt: it is
-// the number that a launch contributes to a decision, and its uncertainty is
-// judged across launches.
+// The quantiles' least numbers are the smallest n with 1 − pⁿ ≥ 0.95 (with fewer, the
+// largest value seen is below the true quantile more than one time in twenty, so there is
+// no upper bound to report). The median is exempt: it is the number that a launch
+// contributes to a decision, and its uncertainty is judged across launches.
 var stats = []stat{
 	{name: "mean", least: 1},
 	{name: "median", p: 0.50, least: 1},
@@ -169,8 +166,8 @@ func IsStat(name string) bool {
 	return slices.ContainsFunc(stats, func(s stat) bool { return s.name == name })
 }
 
-// LeastValues is the fewest values within a launch from which the statistic is
-// given: 299 for p99. It is 0 for counts and for names that are no statistic.
+// LeastValues is the fewest values within a launch for the statistic: 299 for p99. It is
+// 0 for counts and for unknown names.
 func LeastValues(name string) int {
 	for _, s := range stats {
 		if s.name == name {
@@ -180,9 +177,8 @@ func LeastValues(name string) int {
 	return 0
 }
 
-// LeastToDecide is the fewest values within a launch from which a rule on the
-// statistic is decided: one more of p99 than it is given from, 300 (see
-// docs/statistics.md).
+// LeastToDecide is the fewest values within a launch for a rule on the statistic to be
+// decided: for p99 one more than LeastValues, 300 (see docs/statistics.md).
 func LeastToDecide(name string) int {
 	if name == "p99" {
 		return 300
@@ -190,8 +186,8 @@ func LeastToDecide(name string) int {
 	return LeastValues(name)
 }
 
-// Percentile is the probability of a quantile by its name, 0.99 of p99; it
-// reports false for statistics that are none.
+// Percentile is the probability of a quantile by its name, 0.99 for p99; it reports false
+// for other statistics.
 func Percentile(name string) (p float64, ok bool) {
 	for _, s := range stats {
 		if s.name == name && s.p > 0 {
@@ -214,8 +210,8 @@ func Quantile(ascending []float64, p float64) float64 {
 	if n == 0 || !(p >= 0 && p <= 1) {
 		return math.NaN()
 	}
-	// Rounding products keeps them from being fused with sums, so that all
-	// architectures agree.
+	// Rounding products keeps them from being fused with sums, so all architectures
+	// agree.
 	h := float64((float64(n)+1.0/3)*p) + 1.0/3
 	below := math.Floor(h)
 	switch {
@@ -226,21 +222,21 @@ func Quantile(ascending []float64, p float64) float64 {
 	}
 	k := int(below)
 	lo, hi := ascending[k-1], ascending[k]
-	// Rounding may carry the interpolation a last bit past its neighbours.
+	// Rounding may carry the interpolation one last bit past its neighbours.
 	return min(max(lo+float64((h-below)*(hi-lo)), lo), hi)
 }
 
-// Drift is the key in Summary.Stats under which a launch keeps how far a metric
-// moved while it was measured: the log of the median of the first half of its
-// requests minus that of the second, in the order in which they were due. Rules
-// cannot read it. Over launches it shows whether an engine was still warming up,
-// or a machine slowing down, while it was measured.
+// Drift is the key in Summary.Stats for how far a metric moved during a launch's
+// measurement: the log of the median of the first half of its requests minus that of the
+// second, in the order in which they were due. Rules cannot read it. Over launches it
+// shows whether an engine was still warming up, or a machine slowing down, during the
+// measurement.
 const Drift = "drift"
 
-// leastDrift is how many requests it takes: two in each half.
+// leastDrift is how many requests it needs: two in each half.
 const leastDrift = 4
 
-// driftOf is the drift of a metric that has one value a request, all above zero.
+// driftOf is the drift of a metric with one value per request, all above zero.
 func driftOf(answers []answer, name string) (float64, bool) {
 	type at struct {
 		due   time.Duration
@@ -263,8 +259,7 @@ func driftOf(answers []answer, name string) (float64, bool) {
 	if len(values) < leastDrift {
 		return 0, false
 	}
-	// By value where they were due at once, so that the order of arrival is no
-	// part of it.
+	// By value if they were due at once, so the order of arrival does not matter.
 	slices.SortFunc(values, func(x, y at) int {
 		return cmp.Or(cmp.Compare(x.due, y.due), cmp.Compare(x.value, y.value))
 	})
@@ -280,8 +275,8 @@ func driftOf(answers []answer, name string) (float64, bool) {
 	return math.Log(median(values[:half]) / median(values[len(values)-half:])), true
 }
 
-// SplitAddress takes the address of a metric apart: "chat.c16" and "tg" of
-// chat.c16.tg. A cell's address has dots of its own, a metric's name has none.
+// SplitAddress splits the address of a metric: "chat.c16" and "tg" for chat.c16.tg. A
+// cell's address may contain dots, a metric's name cannot.
 func SplitAddress(address string) (cell, metric string) {
 	i := strings.LastIndexByte(address, '.')
 	return address[:max(0, i)], address[i+1:]

@@ -12,12 +12,12 @@ import (
 type seriesSet struct {
 	// by name, in the order of their sources.
 	by map[string][]Series
-	// gpus is of how many GPUs anything was read.
+	// gpus is how many GPUs have any reading.
 	gpus int
 }
 
-// newWatched leaves out every name of which a series is damaged or there twice:
-// a sum over the others would be short of it. A series without readings is none.
+// newWatched leaves out every name with a damaged or duplicate series: a sum over the
+// others would be too small. A series without readings does not count.
 func newWatched(all []Series) seriesSet {
 	w, bad, gpus := seriesSet{by: map[string][]Series{}}, map[string]bool{}, map[string]bool{}
 	for _, s := range all {
@@ -43,11 +43,10 @@ func newWatched(all []Series) seriesSet {
 	return w
 }
 
-// gpuSeries is what the names of series start with that there is one of for each
-// GPU.
+// gpuSeries is the prefix of series that exist per GPU.
 const gpuSeries = "gpu."
 
-// whole are the series of a name, and none where it is known of some GPUs only.
+// whole are the series of a name, and none if it is known for some GPUs only.
 func (w seriesSet) whole(name string) []Series {
 	if strings.HasPrefix(name, gpuSeries) && len(w.by[name]) != w.gpus {
 		return nil
@@ -55,7 +54,7 @@ func (w seriesSet) whole(name string) []Series {
 	return w.by[name]
 }
 
-// sum adds one number of each series of that name, which all must be known.
+// sum adds one number of each series of that name, all of which must be known.
 func (w seriesSet) sum(name string, of func(Series) (float64, bool)) (float64, bool) {
 	return addUp(w.whole(name), of)
 }
@@ -71,13 +70,11 @@ func addUp(series []Series, of func(Series) (float64, bool)) (total float64, kno
 	return total, len(series) > 0
 }
 
-// ranks are labels of processes that work on the same requests together: each
-// says the same of all of them (SGLang's gauges), so their lines are no parts of
-// a sum.
+// ranks are labels of processes that work on the same requests together: each reports the
+// same of all of them (SGLang's gauges), so their lines are not parts of a sum.
 var ranks = []string{"tp_rank", "pp_rank", "ep_rank", "moe_ep_rank"}
 
-// engines adds up the engines behind one address, of each of which the rank that
-// says most counts.
+// engines adds up the engines behind one address, each counted by its highest rank.
 func engines(series []Series, of func(Series) (float64, bool)) (total float64, known bool) {
 	most, order := map[string]float64{}, []string{}
 	for _, s := range series {
@@ -99,7 +96,7 @@ func engines(series []Series, of func(Series) (float64, bool)) (total float64, k
 	return total, len(order) > 0
 }
 
-// without takes labels out of a source such as `engine=0,tp_rank=1`.
+// without removes labels from a source such as `engine=0,tp_rank=1`.
 func without(source string, labels []string) string {
 	var rest []string
 	for _, part := range strings.Split(source, ",") {
@@ -135,14 +132,14 @@ func (w seriesSet) at(name string, position int) []Series {
 	return out
 }
 
-// energy is what all GPUs took over windows, J.
+// energy is the energy of all GPUs over windows, J.
 func (w seriesSet) energy(windows []window) (float64, bool) {
 	return w.powered(func(s Series) (float64, bool) { return s.over(windows, Series.integral) })
 }
 
-// powered adds up one number of the power of each GPU, which all must be
-// known. Instantaneous power comes first: the other is the driver's average over
-// the last second, which smears what came before a window into it.
+// powered adds up one number of each GPU's power, all of which must be known.
+// Instantaneous power is preferred: the other is the driver's average over the last
+// second, which smears what preceded a window into it.
 func (w seriesSet) powered(of func(Series) (float64, bool)) (total float64, known bool) {
 	instant, averaged := bySource(w.by[GPUPowerInstant]), bySource(w.by[GPUPower])
 	var gpus []string
@@ -170,7 +167,7 @@ func (w seriesSet) powered(of func(Series) (float64, bool)) (total float64, know
 }
 
 // memoryInUse is the peak of the memory that the GPUs work in: their own, added up, and
-// the host's once where GPUs share it.
+// the host's once if GPUs share it.
 func (w seriesSet) memoryInUse(windows []window) (total float64, known bool) {
 	host, gpus := 0.0, map[string]bool{}
 	for _, s := range slices.Concat(w.by[GPUMemory], w.by[GPUHostMemory]) {
@@ -195,12 +192,12 @@ func bySource(series []Series) map[string]Series {
 	return out
 }
 
-// idleBefore is how long before the first request the engine is watched idling.
+// idleBefore is how long before the first request the idle engine is watched.
 const idleBefore = 5 * time.Second
 
-// idle is the power of all GPUs while an engine waited for its first request:
-// the lowest mean over a second, since what was asked of the engine to prepare
-// the requests (probes) may lie there too.
+// idle is the power of all GPUs while an engine waited for its first request: the lowest
+// mean over a second, since probes for preparing the requests may fall into that time
+// too.
 func (w seriesSet) idle(first time.Duration) (float64, bool) {
 	return w.powered(func(s Series) (lowest float64, known bool) {
 		try := func(from time.Duration) {
@@ -219,7 +216,7 @@ func (w seriesSet) idle(first time.Duration) (float64, bool) {
 	})
 }
 
-// each is one number of every series of a name, which all must be known.
+// each is one number of every series of a name, all of which must be known.
 func (w seriesSet) each(name string, of func(Series) (float64, bool)) (out []float64, known bool) {
 	for _, s := range w.whole(name) {
 		x, ok := of(s)

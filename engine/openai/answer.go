@@ -17,40 +17,39 @@ import (
 	"github.com/mxflow/mxflow/engine/logprob"
 )
 
-// LogProbs is how an engine is asked for log-probabilities beyond what all have in
-// common.
+// LogProbs is how an engine is asked for log-probabilities beyond the common API.
 type LogProbs struct {
-	// AskIDs asks for token ids in place of texts: return_tokens_as_token_ids and
+	// AskIDs asks for token ids instead of texts: return_tokens_as_token_ids and
 	// return_token_ids, which vLLM has.
 	AskIDs bool
-	// Prompt is how those of a prompt are asked for: "prompt_logprobs" (vLLM), "echo"
-	// (the prompt in front of the answer, in completions), or empty.
+	// Prompt is how those of a prompt are requested: "prompt_logprobs" (vLLM), "echo"
+	// (the prompt before the answer, in completions), or empty.
 	Prompt string
 }
 
-// impossible is at or above what engines write for a probability of 0: vLLM -9999, which
-// JSON has in place of an infinity, llama-server the least number of 32 bits.
+// impossible is at or above what engines write for a probability of 0: vLLM -9999, as
+// JSON has no infinity, llama-server the smallest 32-bit number.
 const impossible = -9999
 
-// AnswerErrorKind says what is wrong with the log-probabilities of an answer.
+// AnswerErrorKind is what is wrong with the log-probabilities of an answer.
 type AnswerErrorKind string
 
 const (
-	// NoLogProbs: they were asked for and did not come.
+	// NoLogProbs: they were requested but did not come.
 	NoLogProbs AnswerErrorKind = "no log-probabilities"
-	// Uneven: there are more positions than tokens, or lists of one answer of which one
-	// is longer than another.
+	// Uneven: there are more positions than tokens, or lists of one answer differ in
+	// length.
 	Uneven AnswerErrorKind = "log-probabilities do not match the tokens"
-	// TooManyAlternatives: a position lists more than was asked for.
+	// TooManyAlternatives: a position lists more than requested.
 	TooManyAlternatives AnswerErrorKind = "more alternatives than requested"
-	// Unreadable: the answer is not of a form that engines have.
+	// Unreadable: the answer has no known form.
 	Unreadable AnswerErrorKind = "unreadable answer"
 )
 
 // AnswerError is an answer whose log-probabilities cannot be used.
 type AnswerError struct {
 	Kind AnswerErrorKind
-	// Prompt says that it is about those of the prompt.
+	// Prompt is set if it is about those of the prompt.
 	Prompt bool
 	Detail string
 }
@@ -72,7 +71,7 @@ func (e *AnswerError) Error() string {
 
 // Answer sends one request that does not stream and returns its tokens with their
 // log-probabilities. The error is a *StatusError for an answer other than 200, an
-// *AnswerError for one that lacks what was asked for, or that of the connection.
+// *AnswerError for one that lacks what was requested, or that of the connection.
 func (c *Client) Answer(ctx context.Context, r Request) (logprob.Answer, error) {
 	model, err := c.model(ctx)
 	if err != nil {
@@ -127,8 +126,8 @@ func (r Request) logProbMembers(how LogProbs) []member {
 	}
 }
 
-// digest names what is asked, whatever the model is called and however many
-// log-probabilities are wanted.
+// digest identifies a request, whatever the model's name and the number of
+// log-probabilities.
 func (r Request) digest() (string, error) {
 	asked := map[string]any{"": r.API == Chat}
 	for _, m := range r.asked("") {
@@ -147,7 +146,7 @@ func (r Request) digest() (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// saidWhole is an answer that does not stream, in the forms that engines have.
+// saidWhole is an answer that does not stream, in the forms that engines use.
 type saidWhole struct {
 	Choices []struct {
 		Text    string `json:"text"`
@@ -167,8 +166,8 @@ type saidWhole struct {
 	} `json:"usage"`
 }
 
-// saidLogProbs are of an answer: one object a token, which all have in chats and
-// llama-server and Ollama everywhere, or lists beside each other.
+// saidLogProbs are those of an answer: one object per token, as in all chats and
+// everywhere in llama-server and Ollama, or parallel lists.
 type saidLogProbs struct {
 	Content []saidToken `json:"content"`
 
@@ -185,8 +184,7 @@ type saidToken struct {
 	Top     []saidToken   `json:"top_logprobs"`
 }
 
-// saidPrompt are of a prompt, in the form of vLLM: by token id, the token that stands
-// there first.
+// saidPrompt are those of a prompt, in vLLM's form: by token id, the actual token first.
 type saidPrompt struct {
 	PromptLogProbs []ordered[saidPromptToken] `json:"prompt_logprobs"`
 	PromptTokenIDs []int                      `json:"prompt_token_ids"`
@@ -197,7 +195,7 @@ type saidPromptToken struct {
 	Text    string        `json:"decoded_token"`
 }
 
-// ordered is a JSON object whose order counts; null is nil.
+// ordered is a JSON object whose order matters; null is nil.
 type ordered[T any] []field[T]
 
 type field[T any] struct {
@@ -230,7 +228,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readAnswer takes tokens and log-probabilities out of an answer to a request.
+// readAnswer extracts tokens and log-probabilities from an answer to a request.
 func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
 	var whole saidWhole
 	if err := json.Unmarshal(said, &whole); err != nil {
@@ -291,8 +289,8 @@ func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
 	return answer, nil
 }
 
-// read is one token a position, with as many alternatives as were asked for, and the
-// token itself where it is none of them.
+// read returns one token per position, with as many alternatives as requested, and the
+// token itself if it is not among them.
 func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
 	if s.Content != nil {
 		tokens := make([]logprob.Token, len(s.Content))
@@ -330,7 +328,7 @@ func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
 	return tokens, nil
 }
 
-// read is one token a position of the prompt; the first has no log-probability.
+// read returns one token per position of the prompt; the first has no log-probability.
 func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
 	if len(s.PromptLogProbs) == 0 {
 		return nil, &AnswerError{Kind: NoLogProbs, Prompt: true}
@@ -366,8 +364,8 @@ func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
 	return tokens, nil
 }
 
-// fewEnough refuses a list that no engine makes: alternatives as asked for, and the
-// token itself where it is none of them.
+// fewEnough rejects a list that no engine makes: alternatives as requested, and the token
+// itself if it is not among them.
 func fewEnough(n, asked, position int, prompt bool) error {
 	if n > asked+1 {
 		return &AnswerError{TooManyAlternatives, prompt, fmt.Sprintf("%d at position %d, requested %d", n, position+1, asked)}
@@ -375,7 +373,7 @@ func fewEnough(n, asked, position int, prompt bool) error {
 	return nil
 }
 
-// possible is a log-probability, without a number that stands for a probability of 0.
+// possible is a log-probability, unless the number stands for a probability of 0.
 func possible(v logprob.Value) logprob.Value {
 	if n, given := v.Given(); given && n <= impossible {
 		return logprob.Of(math.Inf(-1))
@@ -395,8 +393,8 @@ func named(name string) (text string, id int) {
 	return name, -1
 }
 
-// name is the token's text and id. A part of a character, which the text cannot show,
-// is spelled by its bytes.
+// name is the token's text and id. Part of a character, which the text cannot show, is
+// spelled by its bytes.
 func (t saidToken) name() (text string, id int) {
 	text, id = named(t.Token)
 	if t.ID != nil && *t.ID >= 0 {

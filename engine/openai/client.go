@@ -1,11 +1,10 @@
-// Package openai knows how to talk to an engine that serves the OpenAI HTTP
-// API, and how to watch an answer arrive: it streams one request and keeps the
-// time of every event. It refuses to know what the times mean (that is
-// engine/measure), which requests to send and when (engine/load), and how the
-// engine was started. It retries nothing, because a retried request is a
-// different measurement, with two exceptions: how usage is asked for is
-// negotiated in the open (Usage), and a request that went out on a kept
-// connection which the server was closing goes out on another (send).
+// Package openai talks to an engine that serves the OpenAI HTTP API, and watches an
+// answer arrive: it streams one request and keeps the time of every event. It does not
+// know what the times mean (engine/measure), which requests to send and when
+// (engine/load), or how the engine was started. It retries nothing, because a retried
+// request is a different measurement, with two exceptions: how usage is requested is
+// negotiated openly (Usage), and a request sent on a kept connection which the server was
+// closing is sent on another (send).
 package openai
 
 import (
@@ -32,30 +31,29 @@ import (
 type Client struct {
 	// BaseURL is the root of the API, without a trailing slash and without /v1.
 	BaseURL string
-	// Model is the name asked for in requests. Empty asks the engine, once, and
-	// takes the first model that it lists.
+	// Model is the model name in requests. If empty the engine is asked, once, and the
+	// first model that it lists is used.
 	Model string
 	// HTTP makes the requests. New tunes it for measuring.
 	HTTP *http.Client
 	// Header is sent with every request (Authorization); nil sends none.
 	Header http.Header
-	// Extra are fields that this engine's requests for text have beside the usual
-	// ones, such as one that keeps prompts out of its cache. A name that is
-	// usual must not be among them.
+	// Extra are fields that this engine's requests for text have besides the usual ones,
+	// such as one that keeps prompts out of its cache. Usual names must not be among
+	// them.
 	Extra map[string]any
-	// Rename are the members of a request that this engine calls otherwise, by
-	// the names that vLLM and SGLang have for them: llama-server says
-	// repeat_penalty where they say repetition_penalty.
+	// Rename are the members of a request with other names in this engine, by their names
+	// in vLLM and SGLang: llama-server has repeat_penalty for repetition_penalty.
 	Rename map[string]string
-	// Tokenizer is how this engine counts the tokens of a text; the zero value is
-	// POST /tokenize in the words of vLLM, SGLang and llama-server.
+	// Tokenizer is how this engine counts the tokens of a text; the zero value is POST
+	// /tokenize in the form of vLLM, SGLang and llama-server.
 	Tokenizer Tokenizer
 	// LogProbs is how this engine is asked for log-probabilities.
 	LogProbs LogProbs
 
 	// mode is the UsageMode that the engine is known to accept.
 	mode atomic.Int32
-	// listed is the model's name as the engine gave it.
+	// listed is the model's name as listed by the engine.
 	listed atomic.Pointer[string]
 }
 
@@ -67,12 +65,11 @@ func New(baseURL, model string) *Client {
 	return &Client{BaseURL: baseURL, Model: model, HTTP: newHTTP()}
 }
 
-// newHTTP tunes a client for measuring. HTTP/1.1 gives every stream its own
-// connection, so that one stream's flow control or lost packet cannot delay
-// another's events, and so that the engine's own HTTP server is met the way most
-// of its users meet it. Compression and proxies may hold events back, so there
-// are none. A redirect would be counted into the latency, so it is an error.
-// There is no time limit here: each request brings its own.
+// newHTTP returns a client tuned for measuring. HTTP/1.1 gives every stream its own
+// connection, so one stream's flow control or lost packet cannot delay another's events,
+// and the engine's own HTTP server is used as most of its users do. Compression and
+// proxies may hold events back, so there are none. A redirect would count as latency, so
+// it is an error. There is no time limit here: each request has its own.
 func newHTTP() *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -93,7 +90,7 @@ func newHTTP() *http.Client {
 	}
 }
 
-// writeBuffer is for a request's headers; its body is written past it.
+// writeBuffer is for a request's headers; its body bypasses it.
 const writeBuffer = 2 << 10
 
 // Close closes idle connections, so that the engine can stop without waiting
@@ -101,20 +98,20 @@ const writeBuffer = 2 << 10
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
 
 const (
-	// maxAnswer bounds what a call that does not stream reads.
+	// maxAnswer limits what a call that does not stream reads.
 	maxAnswer = 64 << 20
-	// pageLimit bounds how long a page such as the list of models may take, and
-	// countLimit one that counts tokens, of which a prompt may have a million.
+	// pageLimit bounds the time for a page such as the list of models, and countLimit for
+	// one that counts tokens, of which a prompt may have a million.
 	pageLimit, countLimit = time.Minute, 10 * time.Minute
-	// maxName bounds the name of a model in bytes: some are paths of files.
+	// maxName limits the name of a model in bytes: some are file paths.
 	maxName = 4 << 10
 )
 
 // Model is one entry of the engine's list of models.
 type Model struct {
 	ID string
-	// MaxLen is the most tokens that prompt and output may have together; 0
-	// where the engine does not say.
+	// MaxLen is the maximum of prompt and output tokens together; 0 if the engine does
+	// not say.
 	MaxLen int
 }
 
@@ -142,8 +139,8 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// checkName refuses what is not a name of a model or a version: it is shown on terminals and
-// is in tables and files.
+// checkName rejects what is not a name of a model or a version: it appears on terminals
+// and in tables and files.
 func checkName(name string) error {
 	if len(name) > maxName {
 		return fmt.Errorf("a name of %d bytes, limit %d: %s", len(name), maxName, quoted([]byte(name)))
@@ -154,8 +151,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// model is the name to ask for. An engine that keeps no list gets requests
-// without a name.
+// model is the model name for requests. An engine without a list gets requests without a
+// name.
 func (c *Client) model(ctx context.Context) (string, error) {
 	if c.Model != "" {
 		return c.Model, nil
@@ -197,9 +194,8 @@ func (c *Client) call(ctx context.Context, method, path string, question, answer
 	return nil
 }
 
-// ask sends one request and returns the answer's body, and the time from the
-// send to its end. A server that does not answer is given up after a limit of
-// its own, since not every caller has one.
+// ask sends one request and returns the answer's body, and the time from the send to its
+// end. It has its own time limit, since not every caller does.
 func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (said []byte, took time.Duration, err error) {
 	limit := pageLimit
 	if payload != nil {
@@ -237,19 +233,18 @@ func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (
 	return said, took, nil
 }
 
-// maxStale bounds how many kept connections may turn out to be closed before a
-// request gets through: as many as a server closes at once.
+// maxStale limits how many kept connections may turn out to be closed before a request
+// gets through: as many as a server closes at once.
 const maxStale = 8
 
-// send makes a request. A server may close a kept connection at the very moment
-// at which the next request goes out on it: many do after so many requests, and
-// llama.cpp's does behind each stream (engine.Ask.ClosesStreams). The request then
-// goes out on another one, where the old one had been used before and not one
-// byte was answered: net/http does so by itself where nothing was written yet, and
-// here where part of a long prompt was. The request that counts is still one, and
-// the time of the failed attempt is in it; again is how often it went out once
-// more, so that a server which drops what it has accepted is seen. A new
-// connection that breaks is an error as ever.
+// send makes a request. A server may close a kept connection just as the next request is
+// sent on it: many do after so many requests, and llama.cpp's does after each stream
+// (engine.Ask.ClosesStreams). The request is then sent on another, if the old one had
+// been used before and not one byte was answered: net/http does so by itself if nothing
+// was written yet, and this function if part of a long prompt was. It still counts as one
+// request, including the time of the failed attempt; again is how often it was resent, so
+// a server that drops what it accepted is noticed. A new connection that breaks is an
+// error as usual.
 func (c *Client) send(req *http.Request) (resp *http.Response, again int, err error) {
 	var conns atomic.Int32
 	for stale := 0; ; stale++ {
@@ -270,7 +265,7 @@ func (c *Client) send(req *http.Request) (resp *http.Response, again int, err er
 	}
 }
 
-// closed reports whether an error says that the other side closed a connection.
+// closed reports whether an error means that the other side closed a connection.
 func closed(err error) bool {
 	for _, sign := range []error{net.ErrClosed, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, sign) {
@@ -382,18 +377,17 @@ func (c *Client) newRequest(ctx context.Context, method, path string, payload []
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	// Saying nothing would leave the choice to proxies, and compressing holds
-	// events back.
+	// Omitting it would leave the choice to proxies, and compressing holds events back.
 	req.Header.Set("Accept-Encoding", "identity")
-	// The key without a value is not sent, and tells net/http that it may open
-	// another connection where the server closed a kept one; see send.
+	// The key without a value is not sent, but allows net/http to open another connection
+	// if the server closed a kept one; see send.
 	req.Header["Idempotency-Key"] = nil
 	return req, nil
 }
 
-// UsageMode is how much token counting is asked of the engine. Engines that do
-// not know stream_options, or one of its members, refuse the request; the next
-// mode is then tried, and what was accepted is kept for the client's life.
+// UsageMode is how much token counting is requested of the engine. Engines that do not
+// know stream_options, or one of its members, reject the request; then the next mode is
+// tried, and the accepted one is kept for the client's life.
 type UsageMode int32
 
 const (
@@ -416,11 +410,11 @@ func (m UsageMode) String() string {
 	}
 }
 
-// Usage is the most that the engine has not been found to refuse. Anything but
-// UsageContinuous was negotiated, and belongs into the record of a measurement.
+// Usage is the most that the engine is not known to reject. Anything but UsageContinuous
+// was negotiated, and belongs in the record of a measurement.
 func (c *Client) Usage() UsageMode { return UsageMode(c.mode.Load()) }
 
-// lower records that the engine accepted m after having refused more.
+// lower records that the engine accepted m after rejecting more.
 func (c *Client) lower(m UsageMode) {
 	for {
 		old := c.mode.Load()
@@ -430,8 +424,8 @@ func (c *Client) lower(m UsageMode) {
 	}
 }
 
-// refusesUsage reports whether the engine refused a request because of what it
-// asks under stream_options. 422 is what FastAPI answers to unknown members.
+// refusesUsage reports whether the engine rejected a request because of its
+// stream_options. 422 is FastAPI's answer to unknown members.
 func refusesUsage(err error) bool {
 	var status *StatusError
 	if !errors.As(err, &status) {
@@ -445,8 +439,8 @@ func refusesUsage(err error) bool {
 		strings.Contains(said, "continuous_usage") || strings.Contains(said, "include_usage")
 }
 
-// LatencyMode says which latency is measured, in the words of llama-benchy,
-// whose numbers are corrected by it. Numbers of different modes do not compare.
+// LatencyMode is which latency is measured, as in llama-benchy, whose numbers are
+// corrected by it. Numbers of different modes do not compare.
 type LatencyMode string
 
 const (
@@ -455,24 +449,24 @@ const (
 	// LatencyAPI is the time of GET /v1/models, from the send to the end of the
 	// answer: the network and the server, without the model.
 	LatencyAPI LatencyMode = "api"
-	// LatencyGeneration is the time from the send of a chat with the message
-	// "hello" and one token to generate to its first event, whatever that holds.
-	// llama-benchy stops at the first line, which may be a comment. The message is
-	// the same each time: a prefix cache is not kept out.
+	// LatencyGeneration is the time from the send of a chat with the message "hello" and
+	// one token to generate to its first event, whatever that holds. llama-benchy stops
+	// at the first line, which may be a comment. The message is the same each time: a
+	// prefix cache may apply.
 	LatencyGeneration LatencyMode = "generation"
 )
 
-// LatencyProbes is how often llama-benchy asks.
+// LatencyProbes is llama-benchy's number of probes.
 const LatencyProbes = 3
 
-// latencyLimit bounds a probe. What takes longer is no latency to correct by.
+// latencyLimit bounds a probe. Anything longer is not a latency to correct by.
 const latencyLimit = time.Minute
 
-// Latency measures n times, one after the other, and returns the mean and what
-// it is the mean of. One more probe goes before, which is not counted, so that no
-// connection is opened within the others and nothing is compiled: llama-benchy
-// has sent other requests by then. Where it leaves failed probes out and takes 0
-// when all fail, one that fails is an error here. An unknown mode is one as well.
+// Latency measures n times, one after the other, and returns the mean and the values
+// behind it. One more probe precedes them uncounted, so no connection is opened within
+// the others and nothing is compiled: llama-benchy has sent other requests by then. Where
+// it leaves out failed probes and takes 0 if all fail, a failed probe is an error here.
+// An unknown mode is one as well.
 func (c *Client) Latency(ctx context.Context, mode LatencyMode, n int) (mean time.Duration, probes []time.Duration, err error) {
 	var probe func(context.Context) (time.Duration, error)
 	switch mode {
@@ -521,16 +515,16 @@ func (c *Client) generationLatency(ctx context.Context) (time.Duration, error) {
 
 // Tokenizer is a page that counts the tokens of a text.
 type Tokenizer struct {
-	// Path of the page, and Field where the text goes in the question.
+	// Path of the page, and Field for the text in the request.
 	Path, Field string
-	// Count takes the number out of the decoded answer; nil looks for the members
-	// count and tokens.
+	// Count extracts the number from the decoded answer; nil looks for the members count
+	// and tokens.
 	Count func(ctx context.Context, answer any) (int, error)
 }
 
-// No vocabulary has more tokens for a byte than perByte, nor more than around them
-// for what begins and ends a text. Prompts are grown until their count is right,
-// so that a count that is made up would have them grow without end.
+// No vocabulary has more than perByte tokens per byte, nor more than around for what
+// starts and ends a text. Prompts grow until their count is right, so a made-up count
+// would make them grow endlessly.
 const perByte, around = 4, 1024
 
 // Tokenize returns the token ids of a text as the engine's completions endpoint
@@ -541,8 +535,8 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	if err != nil {
 		return 0, nil, err
 	}
-	// The first three are the words of vLLM and SGLang, the last two those of
-	// llama-server; each ignores the other's.
+	// The first three are for vLLM and SGLang, the last two for llama-server; each
+	// ignores the other's.
 	question := map[string]any{
 		"prompt": text, "add_special_tokens": true,
 		"content": text, "add_special": true,
@@ -573,8 +567,7 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	return count, ids, nil
 }
 
-// counted is the number of tokens that an answer gives, and the tokens where it
-// lists them.
+// counted is the number of tokens in an answer, and the tokens if it lists them.
 func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int, err error) {
 	var answer struct {
 		Count  *int  `json:"count"`
@@ -599,7 +592,7 @@ func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int
 		return 0, nil, fmt.Errorf("%w in %s", err, quoted(text))
 	}
 	if wrong != nil {
-		answer.Tokens = nil // tokens of another form than numbers
+		answer.Tokens = nil // tokens in another form than numbers
 	}
 	count, err = c.Tokenizer.Count(ctx, whole)
 	return count, answer.Tokens, err

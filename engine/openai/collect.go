@@ -13,18 +13,18 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// collector gathers the events of one answer into a sample.
+// collector collects the events of one answer into a sample.
 type collector struct {
 	s                      measure.Sample
 	log                    eventLog
 	text, reasoning, tools []byte
-	// textEvents counts events with text; uncounted is how many of them came
-	// without a count of the server's, and said those that were no tool call's.
+	// textEvents counts events with text; uncounted is how many of them came without a
+	// count of the server's, and said those that were not a tool call's.
 	textEvents, uncounted, said int
-	// visible: there was something to see in the text so far.
+	// visible is set if the text so far has visible characters.
 	visible bool
 	heard   func()
-	// began: a token has been generated, as far as one can see.
+	// began is set if a token has been generated, as far as visible.
 	began, done bool
 	doubts      doubts
 }
@@ -35,9 +35,9 @@ func newCollector(r Request) *collector {
 	return c
 }
 
-// add takes in one event that arrived at the given time since the send.
+// add adds one event that arrived at the given time since the send.
 func (c *collector) add(e *event, at time.Duration) {
-	if e.index > 0 { // another choice is another answer, which nobody asked for: its text ends no wait
+	if e.index > 0 { // another choice is another answer, which was not requested: its text ends no wait
 		e.text, e.reasoning, e.tools, e.finish = nil, nil, nil, nil
 	}
 	ev := measure.Event{At: at, Tokens: e.completion, Bytes: len(e.text) + len(e.reasoning) + len(e.tools)}
@@ -93,8 +93,8 @@ func (c *collector) add(e *event, at time.Duration) {
 	}
 }
 
-// visible reports whether there is something to see in a text: a first token that
-// shows nothing could be sent before anything is computed.
+// visible reports whether a text has visible characters: an invisible first token could
+// be sent before anything is computed.
 func visible(text []byte) bool {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -106,19 +106,19 @@ func visible(text []byte) bool {
 	return false
 }
 
-// noWidth are characters without width that are no control characters: fillers and
-// the blank Braille cell.
+// noWidth are zero-width characters that are not control characters: fillers and the
+// blank Braille cell.
 var noWidth = []rune{'\u115f', '\u1160', '\u2800', '\u3164', '\uffa0', '\u034f'}
 
-// bytes is how much text has come.
+// bytes is the length of the text so far.
 func (c *collector) bytes() int { return len(c.text) + len(c.reasoning) + len(c.tools) }
 
-// size says how much of an answer has come.
+// size is how much of an answer has come.
 func (c *collector) size() string {
 	return fmt.Sprintf("%d bytes of text, for %d requested tokens", c.bytes(), c.s.RequestedOutput)
 }
 
-// sample returns the sample as far as it came.
+// sample returns the sample as far as it got.
 func (c *collector) sample(err error) measure.Sample {
 	s := c.s
 	s.Events = c.log.events()
@@ -141,9 +141,9 @@ func (c *collector) sample(err error) measure.Sample {
 	return s
 }
 
-// doubts are contradictions in an answer that can be read nevertheless. They
-// stop nothing here, since what they mean for a measurement is not the client's
-// to say, and they are never silent: the sample carries them.
+// doubts are contradictions in an answer that can be read nevertheless. They stop nothing
+// here, since their meaning for a measurement is not the client's to judge, but they are
+// never silent: the sample carries them.
 type doubts struct {
 	// most is the highest count of output tokens, prompt the last of the prompt's.
 	most, prompt int
@@ -151,13 +151,13 @@ type doubts struct {
 	last               int
 	fell, moved, final string
 	choices            bool
-	// after and ends count the events after the end marker, and further markers.
+	// after counts the events after the end marker, and ends further markers.
 	after, ends int
-	// again is how often the request went out again.
+	// again is how often the request was resent.
 	again int
 }
 
-// see looks at one event, of which the log of c already knows.
+// see checks one event, which is already in the log of c.
 func (d *doubts) see(e *event, c *collector) {
 	if e.completion >= 0 {
 		if e.completion < d.most && d.fell == "" {
@@ -180,8 +180,7 @@ func (d *doubts) see(e *event, c *collector) {
 	d.choices = d.choices || e.several || e.index > 0
 }
 
-// said are the doubts about the answer as it is now, in words, none where there
-// are none.
+// said are the doubts about the answer so far, in words, empty if there are none.
 func (d *doubts) said(c *collector) string {
 	var all []string
 	add := func(doubtful bool, format string, values ...any) {
@@ -205,14 +204,14 @@ func (d *doubts) said(c *collector) string {
 }
 
 const (
-	// logChunk is the size of the pieces that a log grows by: some seventy events,
-	// so that two thousand streams at once need no more than they fill.
+	// logChunk is the size of the pieces that a log grows by: some seventy events, so two
+	// thousand concurrent streams need no more than they fill.
 	logChunk = 512
-	// maxRecord is the most that one record can take: a byte and three varints.
+	// maxRecord is the maximum size of a record: a byte and three varints.
 	maxRecord = 1 + 3*binary.MaxVarintLen64
 )
 
-// What a record's first byte says beside the kind.
+// Flags in a record's first byte, besides the kind.
 const (
 	kindBits  = 1<<3 - 1
 	sameTime  = 1 << 3
@@ -220,9 +219,9 @@ const (
 	noBytes   = 1 << 5
 )
 
-// eventLog keeps the events of a stream while it runs. An event takes seven
-// bytes where measure.Event takes 32: its time and its count are kept as
-// differences from the event before. Nothing is rounded.
+// eventLog keeps the events of a running stream. An event takes seven bytes where
+// measure.Event takes 32: its time and its count are stored as differences from the event
+// before. Nothing is rounded.
 type eventLog struct {
 	chunks [][]byte
 	n      int
@@ -259,7 +258,7 @@ func (l *eventLog) add(e measure.Event) {
 	l.chunks[last], l.at, l.n = b, e.At, l.n+1
 }
 
-// events are the events as they were added; a count below zero comes back as -1.
+// events are the events as they were added; a negative count comes back as -1.
 func (l *eventLog) events() []measure.Event {
 	if l.n == 0 {
 		return nil

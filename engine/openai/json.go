@@ -1,16 +1,15 @@
 package openai
 
-// The scanner checks a whole JSON text and notes where the few values lie that
-// a stream event is read for. It exists because encoding/json costs several
-// microseconds and a dozen allocations for an event, which a client with many
-// streams would report as the engine's latency. It must not be laxer for that:
-// it accepts exactly the texts that json.Valid accepts, which a differential
-// fuzz test holds it to.
+// The scanner checks a whole JSON text and notes the positions of the few values that are
+// read from a stream event. It exists because encoding/json costs several microseconds
+// and a dozen allocations per event, which a client with many streams would report as the
+// engine's latency. It must not be laxer for that: it accepts exactly the texts that
+// json.Valid accepts, as a differential fuzz test verifies.
 
 // maxDepth is encoding/json's own limit on nesting.
 const maxDepth = 10000
 
-// place says which object of an event the scanner is in.
+// place is which object of an event the scanner is in.
 type place uint8
 
 const (
@@ -29,30 +28,30 @@ const (
 	inOldCall
 )
 
-// span is where a value is in the text; to is 0 where it is absent, since no
-// value ends there. An event has fewer than 2³¹ bytes (maxEvent).
+// span is the position of a value in the text; to is 0 if it is absent, since no value
+// ends there. An event has fewer than 2³¹ bytes (maxEvent).
 type span struct{ from, to int32 }
 
 // toolCall is the function of one element of choices[0].delta.tool_calls.
 type toolCall struct{ name, arguments span }
 
-// fields are the values that an event is read for.
+// fields are the values that are read from an event.
 type fields struct {
 	choice                               span // choices[0]
 	text, finish, index                  span // in choices[0]
 	content, reasoning, reasoningContent span // in choices[0].delta
-	// oldCall is choices[0].delta.function_call, which tool_calls came after.
+	// oldCall is choices[0].delta.function_call, the predecessor of tool_calls.
 	oldCall                    toolCall
 	usage                      span
 	completion, prompt, cached span // in usage and its prompt_tokens_details
 	predictedN, cacheN         span // in timings
 	object, message            span // at the top, of an event that is an error itself
 	failure, failureMessage    span // error and error.message
-	// calls are the tool calls that have a function; open says that the last of
-	// them is of the element that is being scanned.
+	// calls are the tool calls that have a function; open is set if the last of them is
+	// of the element being scanned.
 	calls []toolCall
 	open  bool
-	// several: there were choices beside choices[0].
+	// several is set if there were choices besides choices[0].
 	several bool
 }
 
@@ -63,8 +62,8 @@ type scanner struct {
 	key []byte
 }
 
-// scan reports whether b is one valid JSON value, and notes the fields of an
-// event in it. A member that comes twice counts as the last one does.
+// scan reports whether b is one valid JSON value, and notes the fields of an event in it.
+// Of duplicate members the last counts.
 func (s *scanner) scan(b []byte) bool {
 	s.b, s.f = b, fields{calls: s.f.calls[:0]}
 	i := s.value(space(b, 0), inRoot, 0)
@@ -188,9 +187,9 @@ func (s *scanner) array(i int, at place, depth int) int {
 	}
 }
 
-// member returns the slot for the value of a key in an object, nil for a key
-// that is not read, and the place that the value would be if it is an object or
-// a list. The values inside an earlier member of the same name are forgotten.
+// member returns the slot for the value of a key in an object, nil for a key that is not
+// read, and the value's place if it is an object or a list. The values inside an earlier
+// member of the same name are discarded.
 func (f *fields) member(at place, key []byte) (*span, place) {
 	switch at {
 	case inRoot:
@@ -298,7 +297,7 @@ func (f *fields) forgetDelta() {
 	f.calls, f.oldCall = f.calls[:0], toolCall{}
 }
 
-// function makes room for the function of the tool call that is being scanned.
+// function makes room for the function of the tool call being scanned.
 func (f *fields) function() {
 	if f.open {
 		f.calls[len(f.calls)-1] = toolCall{}
@@ -317,33 +316,33 @@ func (c *toolCall) member(key []byte) (*span, place) {
 	return nil, nowhere
 }
 
-// event is what one data event said. Its byte slices are the parser's and hold
+// event is the content of one data event. Its byte slices are the parser's and valid
 // until the next event.
 type event struct {
-	// done: the end marker, and nothing else.
+	// done is set for the end marker.
 	done bool
 	// text of the answer, of the reasoning and of tool calls (the names of their
 	// functions and the arguments), unescaped.
 	text, reasoning, tools []byte
-	// finish is finish_reason, empty where there is none.
+	// finish is finish_reason, empty if there is none.
 	finish []byte
-	// hasChoice: there was a choice, even if it was empty.
+	// hasChoice is set if there was a choice, even an empty one.
 	hasChoice bool
-	// index of the choice, 0 where the event does not say; several: there were
-	// more choices, which nobody asked for and nobody reads.
+	// index of the choice, 0 if the event has none; several is set if there were more
+	// choices, which were not requested and are not read.
 	index   int
 	several bool
-	// hasUsage: there was a usage object, or timings that count.
+	// hasUsage is set if there was a usage object, or timings that count.
 	hasUsage bool
-	// Counts so far, -1 where the event does not say.
+	// Counts so far, -1 if the event has none.
 	completion, prompt, cached int
-	// failed: the server reported an error instead; failure is its words.
+	// failed is set if the server reported an error instead; failure is its message.
 	failed  bool
 	failure []byte
 }
 
-// read takes the values out of a scanned text into e, appending strings to buf,
-// which it returns.
+// read copies the values of a scanned text into e, appending strings to buf, which it
+// returns.
 func (s *scanner) read(e *event, buf []byte) []byte {
 	f := &s.f
 	*e = event{
@@ -363,8 +362,8 @@ func (s *scanner) read(e *event, buf []byte) []byte {
 		e.cached = s.integer(f.cacheN)
 	}
 
-	// Completions fill text, chats fill delta.content. Some servers send the
-	// same reasoning under its old and its new name: one of them counts.
+	// Completions use text, chats delta.content. Some servers send the same reasoning
+	// under its old and its new name: one of them counts.
 	text := f.text
 	if s.empty(text) {
 		text = f.content
@@ -401,8 +400,8 @@ func (s *scanner) read(e *event, buf []byte) []byte {
 	return buf
 }
 
-// failureSpan finds the server's words for an error: error.message, error
-// itself, or message where the whole event is an object of type error.
+// failureSpan finds the server's error message: error.message, error itself, or message
+// if the whole event is an object of type error.
 func (s *scanner) failureSpan() span {
 	f := &s.f
 	switch {
@@ -420,7 +419,7 @@ func (s *scanner) failureSpan() span {
 	return span{}
 }
 
-// isError reports whether the value is the string "error", however it is spelt.
+// isError reports whether the value is the string "error", with whatever escapes.
 func (s *scanner) isError(at span) bool {
 	if s.empty(at) || (s.b[at.from+1] != 'e' && s.b[at.from+1] != '\\') {
 		return false
@@ -429,14 +428,14 @@ func (s *scanner) isError(at span) bool {
 	return string(s.key) == "error"
 }
 
-// is reports whether the value is there and starts with c, which tells its type.
+// is reports whether the value exists and starts with c, which determines its type.
 func (s *scanner) is(at span, c byte) bool { return at.to > 0 && s.b[at.from] == c }
 
 // empty reports whether the value is anything but a string with content.
 func (s *scanner) empty(at span) bool { return !s.is(at, '"') || at.to-at.from == 2 }
 
-// appendString appends the value of a string, nothing for any other type, and
-// says where in buf it lies.
+// appendString appends the value of a string, nothing for any other type, and returns its
+// position in buf.
 func (s *scanner) appendString(buf []byte, at span) (_ []byte, from, to int) {
 	from = len(buf)
 	if s.is(at, '"') {
@@ -445,8 +444,8 @@ func (s *scanner) appendString(buf []byte, at span) (_ []byte, from, to int) {
 	return buf, from, len(buf)
 }
 
-// integer is a count, or -1 for anything that is none: absent, null, negative,
-// with a fraction or an exponent, or of more than 15 digits.
+// integer is a count, or -1 for anything else: absent, null, negative, with a fraction or
+// an exponent, or of more than 15 digits.
 func (s *scanner) integer(at span) int {
 	raw := s.b[at.from:at.to]
 	if len(raw) == 0 || len(raw) > 15 {

@@ -66,12 +66,12 @@ const (
 	highs = 0x8080808080808080
 )
 
-// scanString scans the string whose quote is at i and returns the index
-// behind its closing quote, or -1. Plain strings are ASCII without escapes.
+// scanString scans the string whose quote is at i and returns the index after its closing
+// quote, or -1. Plain strings are ASCII without escapes.
 //
-// Eight bytes are looked at together: for a byte x, (x − 1) &^ x has the high
-// bit set when x is 0, and (x − 32) &^ x when x is below 32. A borrow can mark
-// a byte wrongly only above one marked rightly, so the lowest mark is right.
+// Eight bytes are examined together: for a byte x, (x − 1) &^ x has the high bit set if x
+// is 0, and (x − 32) &^ x if x is below 32. A borrow can mark a byte wrongly only above
+// one marked rightly, so the lowest mark is right.
 func scanString(b []byte, i int) (end int, plain bool) {
 	plain = true
 	i++
@@ -100,8 +100,8 @@ func scanString(b []byte, i int) (end int, plain bool) {
 		case c < ' ':
 			return -1, false
 		case c >= 0x80:
-			// Bytes that are no UTF-8 are valid here, as in encoding/json, and
-			// become U+FFFD when the value is taken.
+			// Bytes that are not UTF-8 are valid here, as in encoding/json, and become
+			// U+FFFD when the value is taken.
 			plain = false
 			for i < len(b) && b[i] >= 0x80 {
 				i++
@@ -128,9 +128,9 @@ func escape(b []byte, i int) int {
 	return -1
 }
 
-// appendUnescaped appends the value of a string that scanString accepted, given
-// without its quotes. As in encoding/json, bytes that are no UTF-8 and halves of
-// surrogate pairs become U+FFFD.
+// appendUnescaped appends the value of a string that scanString accepted, given without
+// its quotes. As in encoding/json, bytes that are not UTF-8 and halves of surrogate pairs
+// become U+FFFD.
 func appendUnescaped(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		run := i
@@ -175,7 +175,7 @@ func appendEscape(dst, raw []byte, i int) ([]byte, int) {
 	if !utf16.IsSurrogate(r) {
 		return utf8.AppendRune(dst, r), i
 	}
-	// The other half must follow; if it does not, what follows stands for itself.
+	// The other half must follow; otherwise what follows stands for itself.
 	if i+1 < len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
 		if low, ok := hex4(raw[i+2:]); ok {
 			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {

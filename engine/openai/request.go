@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// API is which of the two text endpoints is asked.
+// API is which of the two text endpoints is used.
 type API string
 
 const (
@@ -36,19 +36,19 @@ func (a API) path() (string, error) {
 type Request struct {
 	API    API
 	Prompt string
-	// Tokens are sent in place of Prompt where they are set: token ids, which
-	// /v1/completions takes as they are. A chat has none: that is an error.
+	// Tokens, if set, are sent instead of Prompt: token ids, which /v1/completions takes
+	// as they are. In a chat they are an error.
 	Tokens []int
-	// Before are the messages before Prompt in a chat: a system prompt, earlier
-	// turns. With them, an empty Prompt adds no message of its own. The endpoint
-	// for completions has none: that is an error.
+	// Before are the messages before Prompt in a chat: a system prompt, earlier turns.
+	// With them, an empty Prompt adds no message of its own. In completions they are an
+	// error.
 	Before []Message
 	// MaxTokens limits the output; 0 leaves the limit to the engine.
 	MaxTokens int
 	// Temperature is always sent, since engines' defaults differ; 0 is greedy.
 	Temperature float64
-	// TopP, TopK, MinP and RepetitionPenalty are sent where they are not zero;
-	// the engine's defaults hold otherwise.
+	// TopP, TopK, MinP and RepetitionPenalty are sent unless zero; otherwise the engine's
+	// defaults apply.
 	TopP, MinP, RepetitionPenalty float64
 	TopK                          int
 	// Extra are further fields of this request, such as tools. A name that the

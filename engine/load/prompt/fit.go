@@ -33,15 +33,15 @@ type fitter struct {
 	// system is the cell's system prompt, systemTokens its length.
 	system       string
 	systemTokens int
-	// added is what the engine has beside the own tokens of the texts: the chat
-	// template and what begins every text. verified says that two requests of
-	// different lengths had it in their usage.
+	// added is what the engine counts beyond the texts' own tokens: the chat template and
+	// what starts every text. verified is set if two requests of different lengths had it
+	// in their usage.
 	added    int
 	verified bool
 }
 
-// asked is what the engine shall count for a first message of so many tokens,
-// and own what its text must have by itself.
+// asked is what the engine must count for a first message of so many tokens, and own how
+// many its text must have by itself.
 func (f *fitter) asked(tokens int) (asked, own int, err error) {
 	if f.spec.API == openai.Chat && !f.spec.CountTemplate {
 		return tokens + f.added, tokens, nil
@@ -52,7 +52,7 @@ func (f *fitter) asked(tokens int) (asked, own int, err error) {
 	return tokens, tokens - f.added, nil
 }
 
-// first is the first message of a conversation with what comes before it.
+// first is the first message of a conversation with what precedes it.
 func (f *fitter) first(ctx context.Context, series string, index, tokens, depth int) (Prompt, error) {
 	asked, own, err := f.asked(tokens)
 	if err != nil {
@@ -79,8 +79,8 @@ func (f *fitter) first(ctx context.Context, series string, index, tokens, depth 
 	return p, err
 }
 
-// later is a later message of a conversation. Where all is one text that grows,
-// it follows an answer that nobody knows yet, so it is counted behind the anchor.
+// later is a later message of a conversation. If all is one growing text, it follows an
+// answer that is still unknown, so it is counted after the anchor.
 func (f *fitter) later(ctx context.Context, series string, index, turn, tokens int) (Prompt, error) {
 	before, have := "", 0
 	if f.spec.API != openai.Chat {
@@ -101,9 +101,8 @@ func (f *fitter) source(series string, index int) func() *source {
 	return func() *source { return f.spec.source(series, index) }
 }
 
-// text makes a text that adds n tokens to those of the text before it, which
-// has so many, and says how many it does add. What begins a text by itself is
-// not counted.
+// text makes a text that adds n tokens to those of the text before it, which has so many,
+// and returns how many it does add. What starts a text by itself is not counted.
 func (f *fitter) text(ctx context.Context, from func() *source, before string, have, n int, nonce bool) (string, int, error) {
 	switch f.method {
 	case Tokenizer:
@@ -141,7 +140,7 @@ func (f *fitter) counted(ctx context.Context, from func() *source, before string
 	return glue + text, got - have - f.tokens.overhead, err
 }
 
-// assembled makes a text of pieces whose tokens are known.
+// assembled makes a text of pieces whose token counts are known.
 func (f *fitter) assembled(ctx context.Context, s *source, before string, n int, nonce bool) (string, int, error) {
 	s.pool = pooled
 	var b strings.Builder
@@ -169,12 +168,12 @@ func (f *fitter) assembled(ctx context.Context, s *source, before string, n int,
 	return b.String() + text, n - left, err
 }
 
-// errNoUsage is an engine that does not count the tokens of prompts.
+// errNoUsage is the error of an engine that does not count prompt tokens.
 var errNoUsage = errors.New("the engine does not report the number of tokens of a prompt")
 
-// newFitter finds out how the engine can be asked for lengths. What it learns
-// depends on the engine and the spec alone, never on prompts that were built
-// before, so that each prompt is the same however many there are.
+// newFitter determines how lengths can be measured with the engine. What it learns
+// depends only on the engine and the spec, never on prompts built before, so each prompt
+// is the same however many there are.
 func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	for _, try := range []func(context.Context, Engine, Spec) (*fitter, error){byTokenizer, byPieces} {
 		if f, err := try(ctx, engine, spec); err != nil || f != nil {
@@ -184,8 +183,8 @@ func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	return byLength(ctx, engine, spec)
 }
 
-// byTokenizer is a fitter that counts with the engine's tokenizer, nil where the
-// engine has none or one that its answers contradict.
+// byTokenizer is a fitter that counts with the engine's tokenizer, nil if the engine has
+// none or one that its answers contradict.
 func byTokenizer(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	f := &fitter{spec: spec, method: Tokenizer}
 	f.tokens = &counter{kit: spec.Learned.kit(Tokenizer, ""), ask: func(ctx context.Context, text string) (int, error) {
@@ -225,8 +224,8 @@ func byTokenizer(ctx context.Context, engine Engine, spec Spec) (*fitter, error)
 	return f, f.tokens.addUp(ctx, func(i int) *source { return f.source("decoy", i)() }, longest+spec.Depth)
 }
 
-// byPieces is a fitter that adds up what the engine's usage says of pieces, nil
-// where there is no usage or where pieces do not add up.
+// byPieces is a fitter that adds up the engine's usage for pieces, nil if there is no
+// usage or pieces do not add up.
 func byPieces(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	f := &fitter{spec: spec, method: Pieces}
 	f.tokens = &counter{kit: spec.Learned.kit(Pieces, spec.API), ask: func(ctx context.Context, text string) (int, error) {
@@ -254,11 +253,10 @@ func byPieces(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	return f, nil
 }
 
-// byLength is a fitter that knows how many bytes a token has on average, by the
-// engine's usage of two texts or as a guess.
+// byLength is a fitter that uses the average number of bytes per token, by the engine's
+// usage for two texts or as a guess.
 func byLength(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
-	// In bytes: no more of them than the tokens that prompts have, so that they fit
-	// where prompts do.
+	// In bytes: no more than the tokens that prompts have, so they fit where prompts do.
 	long := 2048
 	if longest := spec.longest(); longest > 0 {
 		long = min(long, max(longest, 64))
@@ -280,8 +278,8 @@ func byLength(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	return f, f.writeSystem(ctx)
 }
 
-// writeSystem writes the system prompt of the cell. It starts with a nonce of
-// its own, so that no other cell has its beginning in the cache.
+// writeSystem writes the system prompt of the cell. It starts with its own nonce, so no
+// other cell has its start in the cache.
 func (f *fitter) writeSystem(ctx context.Context) (err error) {
 	if f.spec.SystemTokens > 0 {
 		f.system, f.systemTokens, err = f.text(ctx, f.source("system", 0), "", 0, f.spec.SystemTokens, true)
@@ -289,8 +287,8 @@ func (f *fitter) writeSystem(ctx context.Context) (err error) {
 	return err
 }
 
-// probe sends a text of about so many tokens, with the system prompt, and says
-// how many tokens more the engine counts than the texts have.
+// probe sends a text of about so many tokens, with the system prompt, and returns how
+// many more tokens the engine counts than the texts have.
 func (f *fitter) probe(ctx context.Context, engine Engine, n int) (added int, err error) {
 	if longest := f.spec.longest(); longest > 0 {
 		n = min(n, max(longest, shortProbe))
@@ -323,20 +321,19 @@ func usage(ctx context.Context, engine Engine, spec Spec, p Prompt) (int, error)
 }
 
 const (
-	// guessedBytes is what a token of English text usually has in vocabularies
-	// of 100,000 and more.
+	// guessedBytes is the usual length of a token of English text in vocabularies of
+	// 100,000 and more.
 	guessedBytes = 4
-	// maxCounts bounds how often the tokenizer is asked for one prompt.
+	// maxCounts limits the tokenizer calls for one prompt.
 	maxCounts = 64
 )
 
-// search is for vocabularies whose pieces do not add up, and for texts that are
-// shorter than the nonce. It looks for a length in bytes at which the text, put
-// behind before, has the tokens wanted, and returns the text alone with the
-// count of both. A byte more adds a token, or none, or rarely takes one away; so
-// the count nearly always passes through every number, and stepping by the
-// average length of a token within the bounds found so far gets there in a
-// handful of counts.
+// search is for vocabularies whose pieces do not add up, and for texts shorter than the
+// nonce. It looks for a length in bytes at which the text, appended to before, has the
+// wanted tokens, and returns the text alone with the count of both. One more byte adds a
+// token, or none, or rarely removes one; so the count nearly always passes through every
+// number, and stepping by the average token length within the bounds found so far gets
+// there in a handful of counts.
 func (f *fitter) search(ctx context.Context, from *source, before string, want int) (string, int, error) {
 	bytes := float64(guessedBytes)
 	length := max(1, int(math.Round(float64(want)*bytes))-len(before))
@@ -375,12 +372,12 @@ func (f *fitter) search(ctx context.Context, from *source, before string, want i
 	return f.pad(ctx, from, before, below, want)
 }
 
-// pads are short texts that most vocabularies hold as one token, or two.
+// pads are short texts that are one or two tokens in most vocabularies.
 var pads = []string{"", ".", " a", " I", ",", " .", " the", " 1", "!", " and", " . a", "? a b"}
 
-// pad is for a vocabulary in which a byte more adds two tokens at once: it ends
-// a somewhat shorter text with something else. Where that fails too, the text
-// is short of what was wanted, and its count says so.
+// pad is for a vocabulary in which one more byte adds two tokens at once: it ends a
+// somewhat shorter text with something else. If that fails too, the text is shorter than
+// wanted, as its count shows.
 func (f *fitter) pad(ctx context.Context, from *source, before string, below, want int) (string, int, error) {
 	best, bestN := "", -1
 	for back := 0; back < 8 && below-back > 0; back++ {
@@ -404,8 +401,7 @@ func (f *fitter) pad(ctx context.Context, from *source, before string, below, wa
 	return best, bestN, nil
 }
 
-// conversation makes a prompt of generated text, with the messages that follow
-// it.
+// conversation makes a prompt of generated text, with the messages that follow it.
 func (f *fitter) conversation(ctx context.Context, series string, index int) (Prompt, error) {
 	p, err := f.first(ctx, series, index, f.spec.length(series, index, 0), f.spec.Depth)
 	if err != nil {
@@ -433,7 +429,7 @@ func (s Spec) length(series string, index, turn int) int {
 	return s.Lengths.at(s.Seed, "prompt", series, index, turn)
 }
 
-// longest is the most tokens that a prompt may have, 0 where that is not known.
+// longest is the maximum of tokens per prompt, 0 if unknown.
 func (s Spec) longest() int {
 	if s.Lengths == nil {
 		return s.Tokens
@@ -441,7 +437,7 @@ func (s Spec) longest() int {
 	return s.Lengths.Max
 }
 
-// output is the number of tokens of an answer, 0 where it is the plan's.
+// output is the number of tokens of an answer, 0 if it is the plan's.
 func (s Spec) output(series string, index, turn int) int {
 	if s.Outputs == nil {
 		return 0
@@ -449,10 +445,10 @@ func (s Spec) output(series string, index, turn int) int {
 	return s.Outputs.at(s.Seed, "output", series, index, turn)
 }
 
-// repeats reports whether prompts may be the same, as a trace may say.
+// repeats reports whether prompts may repeat, as a trace may specify.
 func (s Spec) repeats() bool { return s.Data != nil && s.Data.SharesPrefixes() }
 
-// same says what is wrong with two prompts that are the same.
+// same is the error text for two equal prompts.
 func (s Spec) same(one, other string) string {
 	if s.Data != nil {
 		return fmt.Sprintf("%s and %s of %s are the same, so the second would be answered from a cache: remove one of the rows", one, other, s.Data.Name)

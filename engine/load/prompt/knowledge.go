@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// anchor and tail are what pieces are counted between, since a vocabulary may
-	// treat the beginning of a text in a way of its own, and a template may put
-	// signs at its end, which would join a full stop there.
+	// anchor and tail are what pieces are counted between, since a vocabulary may treat
+	// the start of a text specially, and a template may append characters that would
+	// merge with a full stop.
 	anchor, tail = "Yes.", " so"
-	// maxSingles bounds how often is counted to find words of one token, and
-	// singleGroup how many of them are counted at once.
+	// maxSingles limits how often tokens are counted to find words of one token, and
+	// singleGroup is how many words are counted at once.
 	maxSingles, singleGroup = 48, 64
 )
 
-// Knowledge is what was learnt of one engine's tokenizer. Cells that share it do
-// not ask the engine the same again. It holds for the engine's model and its
-// chat template; what is learnt does not depend on which prompts are built, so
-// that these do not depend on it. The zero value knows nothing.
+// Knowledge is what was learned about one engine's tokenizer. Cells that share it do not
+// ask the engine the same again. It holds for the engine's model and its chat template;
+// what is learned does not depend on which prompts are built, so these do not depend on
+// it. The zero value knows nothing.
 type Knowledge struct {
 	mu   sync.Mutex
 	kits map[kitKey]*kit
@@ -36,7 +36,7 @@ type kitKey struct {
 	api    openai.API
 }
 
-// kit returns what is known of a way of counting.
+// kit returns what is known for a way of counting.
 func (l *Knowledge) kit(method Method, api openai.API) *kit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +53,8 @@ func (l *Knowledge) kit(method Method, api openai.API) *kit {
 	return l.kits[key]
 }
 
-// safeIDs are the different ids of a long and varied text, in order, without
-// those that begin or end every text.
+// safeIDs are the distinct ids of a long and varied text, in order, without those that
+// start or end every text.
 func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,13 +106,13 @@ func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 	return safe, nil
 }
 
-// kit is the numbers of tokens of pieces of text. Pieces start with a space and
-// a letter, which is where vocabularies part words, so that the tokens of a text
-// are the sum of its pieces' tokens. That is checked on texts that are thrown away.
+// kit is the token counts of pieces of text. Pieces start with a space and a letter,
+// where vocabularies split words, so the tokens of a text are the sum of its pieces'
+// tokens. That is verified on texts that are thrown away.
 type kit struct {
 	mu     sync.Mutex
 	counts map[string]int // of whole texts
-	// words are of one token each, once found says that they were looked for.
+	// words are of one token each, found is set once they were looked for.
 	words []string
 	found bool
 }
@@ -123,16 +123,16 @@ type counter struct {
 	ask func(ctx context.Context, text string) (int, error)
 	// ones are the kit's words.
 	ones []string
-	// sums says that the tokens of texts were seen to be those of their parts, and no
-	// text need be counted as a whole.
+	// sums is set if the tokens of texts were seen to be the sum of their parts', so no
+	// text has to be counted as a whole.
 	sums bool
-	// overhead is what ask counts beside the text's own tokens: a token that
-	// begins every text, and a chat template's where ask sends chats.
+	// overhead is what ask counts beyond the text's own tokens: a token that starts every
+	// text, and a chat template's if ask sends chats.
 	overhead int
 }
 
-// whole counts a text and remembers the answer. One text is counted at a time, so
-// that none is counted twice.
+// whole counts a text and caches the result. One text is counted at a time, so none is
+// counted twice.
 func (c *counter) whole(ctx context.Context, text string) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *counter) whole(ctx context.Context, text string) (int, error) {
 	return n, nil
 }
 
-// cost is the number of tokens that a piece adds to a text that it follows.
+// cost is the number of tokens that a piece adds after another text.
 func (c *counter) cost(ctx context.Context, piece string) (int, error) {
 	base, err := c.whole(ctx, anchor+tail)
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *counter) learn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Each has a token at least, and in any vocabulary one of them no more.
+		// Each has at least one token, and in any vocabulary one of them has no more.
 		if i == 0 || n-1 < c.overhead {
 			c.overhead = max(n-1, 0)
 		}
@@ -198,9 +198,9 @@ func (c *counter) learn(ctx context.Context) error {
 	return nil
 }
 
-// singles are those of words that are one token each. A word is a token at
-// least, so as many tokens as words prove it of all of them at once; otherwise
-// the halves are counted.
+// singles returns the words that are one token each. A word has at least one token, so as
+// many tokens as words prove it for all of them at once; otherwise the halves are
+// counted.
 func (c *counter) singles(ctx context.Context, words []string, asked *int) ([]string, error) {
 	if *asked++; *asked > maxSingles {
 		return nil, nil
@@ -223,17 +223,16 @@ func (c *counter) singles(ctx context.Context, words []string, asked *int) ([]st
 }
 
 const (
-	// misses is how many sentences are tried that are longer than what is left to
-	// write, before words fill it.
+	// misses is how many sentences longer than the remaining space are tried before words
+	// fill it.
 	misses = 8
-	// corrections bounds how often a text is fixed whose parts did not add up.
+	// corrections limits how often a text is fixed whose parts did not add up.
 	corrections = 4
 )
 
-// compose writes whole sentences and then single words, one at least, until n
-// tokens are reached. It starts with a space, to be put behind other text, and
-// ends with a letter. left is what could not be filled: not 0 in vocabularies
-// without words of one token.
+// compose writes whole sentences and then single words, at least one, until n tokens are
+// reached. It starts with a space, to follow other text, and ends with a letter. left is
+// what could not be filled: not 0 in vocabularies without words of one token.
 func (c *counter) compose(ctx context.Context, s *source, n int) (text string, left int, err error) {
 	var b strings.Builder
 	for missed := 0; n > 1 && missed < misses; {
@@ -265,9 +264,9 @@ func (c *counter) fill(s *source, n int) string {
 	return b.String()
 }
 
-// exactly makes a text that, put behind before, has total tokens by the
-// tokenizer's count of both together; have is that count of before alone. The
-// text starts with lead. ok is false where no such text was found.
+// exactly makes a text that, appended to before, has total tokens by the tokenizer's
+// count of both together; have is that count for before alone. The text starts with lead.
+// ok is false if no such text was found.
 func (c *counter) exactly(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, ok bool, err error) {
 	text, left, ok, err := c.parts(ctx, s, before, have, lead, total)
 	if err != nil || !ok {
@@ -294,8 +293,8 @@ func (c *counter) exactly(ctx context.Context, s *source, before string, have in
 	return "", false, nil
 }
 
-// parts is a text that has, with what precedes it, total tokens where those of its parts
-// add up. ok is false where lead alone has more.
+// parts is a text that, with what precedes it, has total tokens if those of its parts add
+// up. ok is false if lead alone has more.
 func (c *counter) parts(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, left int, ok bool, err error) {
 	if lead != "" {
 		if have, err = c.behind(ctx, before, have, lead); err != nil {
@@ -309,12 +308,12 @@ func (c *counter) parts(ctx context.Context, s *source, before string, have int,
 	return text, left, err == nil, err
 }
 
-// decoys is how many texts that are sent to nobody are counted as a whole.
+// decoys is how many texts that are never sent are counted as a whole.
 const decoys = 4
 
-// addUp finds out whether the tokens of texts are those of their parts. Where they are, no
-// prompt is counted as a whole before it is sent: an engine could compute it while nobody
-// looks at the time.
+// addUp determines whether the tokens of texts are the sum of their parts'. If so, no
+// prompt is counted as a whole before it is sent: an engine could compute it while
+// nothing is timed.
 func (c *counter) addUp(ctx context.Context, decoy func(i int) *source, n int) error {
 	for i := range decoys {
 		s := decoy(i)
@@ -331,12 +330,12 @@ func (c *counter) addUp(ctx context.Context, decoy func(i int) *source, n int) e
 	return nil
 }
 
-// behind is the number of tokens of before and lead together. The text before
-// may be long, so what lead adds is counted behind the anchor.
+// behind is the number of tokens of before and lead together. before may be long, so what
+// lead adds is counted after the anchor.
 func (c *counter) behind(ctx context.Context, before string, have int, lead string) (int, error) {
 	if before == "" {
 		n, err := c.ask(ctx, lead+tail)
-		return n - 1, err // common words have one token; if not, it is mended
+		return n - 1, err // common words have one token; if not, it is corrected
 	}
 	base, err := c.whole(ctx, anchor+tail)
 	if err != nil {

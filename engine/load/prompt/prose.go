@@ -2,9 +2,9 @@ package prompt
 
 import "slices"
 
-// prose is what prompts are made of: sentences of our own, ASCII only, so that a
-// text may be cut at any byte. They are shuffled again for every prompt, so that
-// no two prompts share more than a sentence.
+// prose is the material of prompts: our own sentences, ASCII only, so a text may be cut
+// at any byte. They are shuffled for every prompt, so no two prompts share more than a
+// sentence.
 var prose = slices.Concat(statements, manuals)
 
 // statements are plain ones.
@@ -69,7 +69,7 @@ var statements = []string{
 	"They planted poplars along the road, which grow fast, and oaks behind them, which stay.",
 }
 
-// Prose is those sentences, for who needs some sound English.
+// Prose returns those sentences, for callers that need some sound English.
 func Prose() []string { return slices.Clone(prose) }
 
 // manuals are sentences with numbers, names of things, speech, and the prose of

@@ -10,19 +10,19 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// fewestSafe is how many token ids must be known to draw from them.
+// fewestSafe is the minimum of known token ids to draw from.
 const fewestSafe = 64
 
-// random draws prompts of token ids. They are ids that the tokenizer gave for
-// plain words, numbers and sentences: every other id may be a special token,
-// which ends a text or opens a picture.
+// random draws prompts of token ids. They are ids that the tokenizer gave for plain
+// words, numbers and sentences: any other id may be a special token, which ends a text or
+// opens a picture.
 type random struct {
 	spec Spec
 	safe []int
-	// begin is the order in which ids begin prompts, so that no two have the same
-	// first one until all have been used.
+	// begin is the order in which ids start prompts, so no two have the same first one
+	// until all have been used.
 	begin []int
-	// added is what the engine counts beside the ids that it was sent.
+	// added is what the engine counts beyond the ids sent.
 	added    int
 	verified bool
 }
@@ -49,7 +49,7 @@ func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
 		}
 		added[i] = seen - n
 	}
-	// One token more may begin every text. Anything else was not these ids.
+	// One more token may start every text. Anything else was not these ids.
 	if added[0] != added[1] || added[0] < 0 || added[0] > 1 {
 		return nil, fmt.Errorf("the engine counts %d and %d tokens in prompts of %d and %d token IDs, so it does not use them unchanged: use prompts = \"text\"",
 			shortProbe+added[0], longProbe+added[1], shortProbe, longProbe)
@@ -87,9 +87,9 @@ func (m *random) draw(series string, index, n int) []int {
 	return ids
 }
 
-// varied are texts of many different tokens: all sentences, numbers, and every
-// word of two and three letters, which are tokens themselves in large
-// vocabularies, and fall apart into those of smaller ones.
+// varied are texts of many different tokens: all sentences, numbers, and every word of
+// two and three letters, which are tokens themselves in large vocabularies, and split
+// into those of smaller ones.
 func varied() []string {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	texts := []string{strings.Join(prose, " "), strings.Join(singles, " ")}

@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// form is one of the forms of a row: what reads it, and which members it has
-// beside the one that tells it from others.
+// form is one of the forms of a row: its parser, and the members it has besides the one
+// that identifies it.
 type form struct {
 	read func(*Row, members) error
 	also []string
@@ -24,7 +24,7 @@ type form struct {
 
 var answered = []string{"output_tokens", "max_tokens", "tools", "tool_choice"}
 
-// forms by the member that tells them apart.
+// forms by their identifying member.
 var forms = map[string]form{
 	"prompt":        {(*Row).readPrompt, append([]string{"system"}, answered...)},
 	"messages":      {(*Row).readMessages, answered},
@@ -32,7 +32,7 @@ var forms = map[string]form{
 	"input_length":  {(*Row).readTrace, []string{"timestamp", "output_length", "hash_ids"}},
 }
 
-// meaningless are members that data sets have for other readers.
+// meaningless are members that data sets have for other tools.
 var meaningless = []string{"id", "source", "category", "type", "model", "language", "metadata"}
 
 // parseRow reads one row.
@@ -118,7 +118,7 @@ func object(text []byte) (members, error) {
 	return m, nil
 }
 
-// text is a member that must be a text with something in it.
+// text is a member that must be a non-empty text.
 func (m members) text(name string) (string, error) {
 	var s *string
 	raw := m[name]
@@ -131,14 +131,14 @@ func (m members) text(name string) (string, error) {
 	if strings.TrimSpace(*s) == "" {
 		return "", fmt.Errorf("%q is empty: remove the row, or add its text", name)
 	}
-	// encoding/json puts U+FFFD in place of half a surrogate pair.
+	// encoding/json replaces half a surrogate pair by U+FFFD.
 	if strings.ContainsRune(*s, utf8.RuneError) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) && !bytes.Contains(raw, []byte("\uFFFD")) {
 		return "", fmt.Errorf("%q has half a surrogate pair (\\ud800 to \\udfff), which is not valid text: remove it", name)
 	}
 	return *s, nil
 }
 
-// count is a member that is a whole number of tokens, 0 where it is missing.
+// count is a member that is a whole number of tokens, 0 if missing.
 func (m members) count(name string) (int, error) {
 	raw := m[name]
 	if raw == nil {
@@ -179,7 +179,7 @@ func (r *Row) readSystem(m members) (err error) {
 	return err
 }
 
-// messages reads an array of objects that have a text and say whose it is.
+// messages reads an array of objects with a text and its author.
 func (m members) messages(name, who, what string) ([]openai.Message, error) {
 	list, err := m.list(name, maxMessages)
 	if err != nil {
@@ -231,8 +231,7 @@ func (r *Row) readMessages(m members) error {
 	return nil
 }
 
-// readConversations keeps what people said. The names are those that files in
-// the form of ShareGPT use.
+// readConversations keeps what people said. The names are those of ShareGPT files.
 func (r *Row) readConversations(m members) error {
 	all, err := m.messages("conversations", "from", "value")
 	if err != nil {
@@ -261,7 +260,7 @@ func (r *Row) readConversations(m members) error {
 	return nil
 }
 
-// readAnswer reads what a row says of its answer.
+// readAnswer reads a row's members about its answer.
 func (r *Row) readAnswer(m members) (err error) {
 	name := "output_tokens"
 	if m["max_tokens"] != nil {
@@ -332,12 +331,12 @@ func (r *Row) readTrace(m members) (err error) {
 type Row struct {
 	// Line of the file, from 1.
 	Line int
-	// System and Before precede what the user says, Turns; the first is the prompt
-	// and the others follow the engine's answers.
+	// System and Before precede the user's messages, Turns; the first is the prompt and
+	// the others follow the engine's answers.
 	System string
 	Before []openai.Message
 	Turns  []string
-	// Output is the length of the answer, 0 where the row does not say.
+	// Output is the length of the answer, 0 if the row has none.
 	Output int
 	// Extra are tools and how they may be chosen.
 	Extra map[string]any

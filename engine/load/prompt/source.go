@@ -17,18 +17,17 @@ const (
 	pooled = 64
 )
 
-// source is an endless ASCII text of its own for one prompt.
+// source is an endless ASCII text for one prompt.
 type source struct {
-	// r draws the text, begin what makes it unique; one and the same where nothing of
-	// the text is shared.
+	// r draws the text, begin its unique part; the same if no part of the text is shared.
 	r, begin *rand.Rand
-	// nonce is 16 hexadecimal digits that differ from those of every other prompt.
-	// The first is a letter and the second is not, so that what precedes them in a
-	// chat template joins the same single letter in every prompt, or none.
+	// nonce is 16 hexadecimal digits that differ from those of every other prompt. The
+	// first is a letter and the second is not, so what precedes them in a chat template
+	// merges with the same single letter in every prompt, or with none.
 	nonce string
 	text  strings.Builder
-	// pool is how many of the sentences it uses, 0 for all, and order what next
-	// gives of them before it shuffles again.
+	// pool is how many of the sentences it uses, 0 for all, and order what next returns
+	// of them before it shuffles again.
 	pool  int
 	order []int
 }
@@ -53,8 +52,7 @@ func randOf(sum [sha256.Size]byte) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
 }
 
-// next is a sentence with a space before it. All are given before one comes
-// again.
+// next is a sentence after a space. All are used before one repeats.
 func (s *source) next() string {
 	if len(s.order) == 0 {
 		n := len(prose)
@@ -68,8 +66,8 @@ func (s *source) next() string {
 	return " " + sentence
 }
 
-// words is a nonce made of words instead of digits: the first one of openers,
-// the others of ones, enough for nonceBits.
+// words is a nonce of words instead of digits: the first one of openers, the others of
+// ones, enough for nonceBits.
 func (s *source) words(openers, ones []string) (first string, rest []string) {
 	first = openers[s.begin.IntN(len(openers))]
 	for bits := math.Log2(float64(len(openers))); bits < nonceBits; bits += math.Log2(float64(len(ones))) {
@@ -78,10 +76,10 @@ func (s *source) words(openers, ones []string) (first string, rest []string) {
 	return first, rest
 }
 
-// first returns the first n bytes of the text. It starts with the nonce: caches
-// work on prefixes, so what is unique must come first. Where it would end in a
-// space it ends in a full stop: chat templates trim what they are given, and
-// some vocabularies count a space at the end apart.
+// first returns the first n bytes of the text. It starts with the nonce: caches work on
+// prefixes, so the unique part must come first. If it would end in a space it ends in a
+// full stop: chat templates trim their input, and some vocabularies count a trailing
+// space separately.
 func (s *source) first(n int) string {
 	if s.text.Len() == 0 {
 		s.text.WriteString(s.nonce + ".")

@@ -11,44 +11,44 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// Spec is what is asked of the prompts of one cell.
+// Spec is the requirements for the prompts of one cell.
 type Spec struct {
-	// Cell, Seed and Draw fix the texts, Seed alone their lengths. Draw is what one
-	// launch has to itself, so that no other was sent the same. Body, where it is set,
-	// is what all but the beginning of a text is drawn from in its place: launches
-	// that share it are sent the same, each behind a beginning of its own.
+	// Cell, Seed and Draw determine the texts, Seed alone their lengths. Draw is unique
+	// to one launch, so no other was sent the same. Body, if set, replaces it for all but
+	// the start of a text: launches that share it are sent the same, each after its own
+	// start.
 	Cell string
 	Seed int64
 	Draw string
 	Body string
 	API  openai.API
-	// Tokens is the length of each prompt, Lengths draws one for each in its
-	// place, and Data has prompts of its own.
+	// Tokens is the length of each prompt; Lengths, if set, draws one for each, and Data
+	// has its own prompts.
 	Tokens  int
 	Lengths *Lengths
 	Data    *Dataset
 	// Outputs draws the length of each answer (Prompt.Output); nil leaves it to the
 	// plan, or to Data.
 	Outputs *Lengths
-	// CountTemplate says that the lengths of first messages include the chat
-	// template's tokens. Without it the engine counts that many more. A token that
-	// begins every text is the template's in a chat, and the prompt's elsewhere.
+	// CountTemplate is set if the lengths of first messages include the chat template's
+	// tokens. Otherwise the engine counts that many more. A token that starts every text
+	// is the template's in a chat, and the prompt's elsewhere.
 	CountTemplate bool
-	// Depth is tokens of context before each prompt, SystemTokens the length of a
-	// system prompt that all prompts of the cell share; 0 is none.
+	// Depth is tokens of context before each prompt, SystemTokens the length of a system
+	// prompt that all prompts of the cell share; 0 is none.
 	Depth, SystemTokens int
-	// Turns is how many messages the user sends in each conversation; 0 is 1. Each
-	// later one has the asked number of tokens by itself, without a template. Of
-	// Data it is how many of a conversation's are sent at most.
+	// Turns is how many messages the user sends in each conversation; 0 is 1. Each later
+	// one has the requested number of tokens by itself, without a template. For Data it
+	// limits the messages sent of a conversation.
 	Turns int
-	// Random sends token ids drawn from the vocabulary in place of text.
+	// Random sends token ids drawn from the vocabulary instead of text.
 	Random bool
 	// Learned is shared by all cells of one engine; nil learns again.
 	Learned *Knowledge
-	// Warmup and Requests are how many there shall be.
+	// Warmup and Requests are how many prompts to make.
 	Warmup, Requests int
-	// Timeouts limit the requests that may have to be sent; they may be the first
-	// that the engine gets.
+	// Timeouts limit the requests needed for that; they may be the first that the engine
+	// gets.
 	Timeouts openai.Timeouts
 }
 
@@ -99,16 +99,15 @@ const maxLength = 100_000_000
 
 // Lengths draws numbers of tokens.
 type Lengths struct {
-	// Distribution is Uniform (each of Min to Max is as likely), Normal or Lognormal
-	// (of the Mean and Std of the length itself, not of its logarithm). What falls
-	// outside Min to Max is moved to the nearer end; Max 0 is no bound for the
-	// latter two.
+	// Distribution is Uniform (Min to Max equally likely), Normal or Lognormal (with Mean
+	// and Std of the length itself, not of its logarithm). Values outside Min to Max are
+	// moved to the nearer end; Max 0 is no limit for the latter two.
 	Distribution string
 	Min, Max     int
 	Mean, Std    float64
 }
 
-// Check reports whether lengths can be drawn, and if not, why.
+// Check returns an error if lengths cannot be drawn.
 func (l Lengths) Check() error {
 	finite := func(v float64) bool { return !math.IsNaN(v) && v >= 0 && v <= maxLength }
 	switch {
@@ -126,9 +125,9 @@ func (l Lengths) Check() error {
 	return nil
 }
 
-// at is the length with an index. It depends on nothing but the arguments: not
-// on the cell, so that cells that differ in something else have the same
-// lengths, and not on how many are drawn.
+// at is the length with an index. It depends only on the arguments: not on the cell, so
+// cells that differ in something else have the same lengths, and not on how many are
+// drawn.
 func (l Lengths) at(seed int64, what, series string, index, turn int) int {
 	sum := sha256.Sum256(fmt.Appendf(nil, "mxflow length 1\n%d\n%s\n%s\n%d\n%d\n", seed, what, series, index, turn))
 	r := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
@@ -150,18 +149,17 @@ func (l Lengths) at(seed int64, what, series string, index, turn int) int {
 }
 
 const (
-	// mostInOne bounds the tokens of one prompt with its context, mostInAll those
-	// of all prompts of a cell, and mostMessages their number. All are made before
-	// the first is sent, so that making them takes no time of what is measured,
-	// and a token takes five bytes or so of memory, several times while its prompt
-	// is fitted.
+	// mostInOne limits the tokens of one prompt with its context, mostInAll those of all
+	// prompts of a cell, and mostMessages their number. All are made before the first is
+	// sent, so making them takes no measured time, and a token takes about five bytes of
+	// memory, several times that while its prompt is fitted.
 	mostInOne    = 20_000_000
 	mostInAll    = 400_000_000
 	mostMessages = 4_000_000
 )
 
-// room looks whether there is memory for a spec's prompts. Without it a cell
-// would end the whole run, and with it the engine's, when memory is used up.
+// room checks that there is memory for a spec's prompts. Otherwise a cell would end the
+// whole run, and the engine's, when memory is used up.
 func (s Spec) room() error {
 	all, messages := 0, 0
 	for series, n := range map[string]int{"warmup": s.Warmup, "measured": s.Requests} {

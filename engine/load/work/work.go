@@ -1,8 +1,8 @@
-// Package work knows whether two arms did the same work for what they claim: how much
-// text a token stands for, in prompts and in answers, whether answers differ where
+// Package work determines whether two arms did the same work for what they claim: how
+// much text a token covers, in prompts and in answers, whether answers differ where
 // prompts do, and how fast a stream can be. Its evidence is what was sent and what
-// arrived, which the engine under test does not count. It does not know whether a text
-// is sound (engine/load/coherence), how launches were made or what follows: gates judge.
+// arrived, which the engine under test does not count. It does not know whether a text is
+// sound (engine/load/coherence), how launches were made or what follows: gates judge.
 package work
 
 import (
@@ -20,49 +20,49 @@ import (
 type Code string
 
 const (
-	// PromptText is bytes of prompt for each token that the engine counted, other
-	// than the parent's; AnswerText the same of answers.
+	// PromptText is bytes of prompt per token that the engine counted, differing from the
+	// parent's; AnswerText the same for answers.
 	PromptText Code = "prompt-text"
 	AnswerText Code = "answer-text"
-	// PromptCount and AnswerCount are tokens that the engine billed for each that its
-	// parent's tokenizer counts in the same text, other than the parent's.
+	// PromptCount and AnswerCount are tokens billed by the engine per token that its
+	// parent's tokenizer counts in the same text, differing from the parent's.
 	PromptCount Code = "prompt-count"
 	AnswerCount Code = "answer-count"
-	// Same is the share of prompts that got one and the same answer, Echoed a share of
-	// the answers that their prompts hold; both beyond the parent's.
+	// Same is the share of prompts that got the same answer, Echoed the share of the
+	// answers that is copied from their prompts; both beyond the parent's.
 	Same   Code = "same"
 	Echoed Code = "echoed"
 )
 
-// Finding is in what the candidate's answers to a cell differ from the parent's.
+// Finding is how the candidate's answers to a cell differ from the parent's.
 type Finding struct {
 	Code Code
 	Cell string
-	// Parent and Candidate are means: bytes a token, tokens a token, or shares.
+	// Parent and Candidate are means: bytes per token, tokens per token, or shares.
 	Parent, Candidate float64
-	// Sigmas is by how many standard errors they differ.
+	// Sigmas is the difference in standard errors.
 	Sigmas float64
 }
 
 const (
-	// minSigmas is how sure a difference of many answers must be: 1 in 16,000 by chance,
-	// of each of a few comparisons (see sure).
+	// minSigmas is how certain a difference of many answers must be: 1 in 16,000 by
+	// chance, for each of a few comparisons (see sure).
 	minSigmas = 4
-	// minText is the share by which the text of a token must differ. Answers of one
-	// model on the same kind of prompts agree within 1% over a few dozen; a tenth of
-	// an answer that was claimed and never sent is a difference of 10%.
+	// minText is the share by which the text per token must differ. Answers of one model
+	// on the same kind of prompts agree within 1% over a few dozen; a tenth of an answer
+	// claimed but never sent is a difference of 10%.
 	minText = 0.05
-	// minCount is the same of answers that one tokenizer counted, which leaves room for
-	// text that it would cut elsewhere.
+	// minCount is the same for answers counted by one tokenizer, which allows for text
+	// that it would split differently.
 	minCount = 0.02
 	// minSame and minEchoed are shares beyond the parent's.
 	minSame   = 0.3
 	minEchoed = 0.4
-	// Fewest is how many answers of an arm say anything.
+	// Fewest is how many answers of an arm are needed.
 	Fewest = 4
 )
 
-// Arm is what one arm did.
+// Arm is the work of one arm.
 type Arm struct {
 	// Samples are those of all its launches.
 	Samples []measure.Sample
@@ -76,14 +76,14 @@ type Counted struct {
 	Prompt, Answer Count
 }
 
-// Count is the tokens of one text: what the engine billed that was sent it or made it,
-// and what the parent's tokenizer counts, which is 0 where that is not known.
+// Count is the tokens of one text: as billed by the engine that received or generated it,
+// and as counted by the parent's tokenizer, which is 0 if unknown.
 type Count struct {
 	Billed, Counted int
 }
 
-// Compare compares what two arms did for what they claim, cell by cell; few are the
-// cells of too few answers to compare.
+// Compare compares the work of two arms, cell by cell; few are the cells with too few
+// answers to compare.
 func Compare(parent, candidate Arm) (found []Finding, few []string) {
 	theirs, ours := byCell(parent.Samples), byCell(candidate.Samples)
 	for _, cell := range slices.Sorted(maps.Keys(ours)) {
@@ -92,8 +92,8 @@ func Compare(parent, candidate Arm) (found []Finding, few []string) {
 			few = append(few, cell)
 			continue
 		}
-		// What a tokenizer counts is surer than how much text a token stands for, and does
-		// not mind text of another kind.
+		// A tokenizer's count is more certain than how much text a token covers, and does
+		// not depend on the kind of text.
 		of := func(count func(Counted) Count) (x, y moments, known bool) {
 			x, y = countedAgain(parent.Counted, cell, count), countedAgain(candidate.Counted, cell, count)
 			return x, y, x.n >= Fewest && y.n >= Fewest
@@ -132,9 +132,8 @@ func byCell(samples []measure.Sample) map[string][]measure.Sample {
 // text is all that an engine generated for a request.
 func text(s measure.Sample) string { return s.Reasoning + s.Text + s.Tools }
 
-// prompts compares the bytes that one token of a prompt stands for. Prompts of all
-// launches are drawn from one distribution, so that an engine that counts otherwise
-// counts what is not there.
+// prompts compares the bytes per prompt token. Prompts of all launches are drawn from one
+// distribution, so an engine that counts differently counts tokens that do not exist.
 func prompts(a, b []measure.Sample) Finding {
 	each := func(s measure.Sample) (float64, bool) {
 		return float64(s.PromptBytes) / float64(s.PromptTokens), s.PromptBytes > 0 && s.PromptTokens > 0 && s.Turn == 0
@@ -142,9 +141,9 @@ func prompts(a, b []measure.Sample) Finding {
 	return ratio(PromptText, a, b, each)
 }
 
-// answers compares the bytes of text that one generated token stands for. It takes no
-// count of tokens from any but the engine that gives the answer, and no text that did not
-// arrive: tokens that were claimed and not sent, or sent in pieces, show.
+// answers compares the bytes of text per generated token. It uses token counts only from
+// the engine that gives the answer, and only text that arrived: tokens claimed but not
+// sent, or sent in pieces, show.
 func answers(a, b []measure.Sample) Finding {
 	each := func(s measure.Sample) (float64, bool) {
 		return float64(len(text(s))) / float64(s.OutputTokens), s.OutputTokens > 0 && s.TokenSource != measure.SourceEvents
@@ -152,13 +151,12 @@ func answers(a, b []measure.Sample) Finding {
 	return ratio(AnswerText, a, b, each)
 }
 
-// ratio compares means of which the candidate's must be within a share of the
-// parent's.
+// ratio compares means; the candidate's must be within a share of the parent's.
 func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64, bool)) Finding {
 	return apartBy(code, minText, meanOf(a, each), meanOf(b, each))
 }
 
-// countedAgain is tokens billed for each that was counted.
+// countedAgain is tokens billed per token counted.
 func countedAgain(all []Counted, cell string, count func(Counted) Count) moments {
 	var values []float64
 	for _, c := range all {
@@ -169,7 +167,7 @@ func countedAgain(all []Counted, cell string, count func(Counted) Count) moments
 	return momentsOf(values)
 }
 
-// apartBy is a finding where means of ratios are surely apart, by such a share at least.
+// apartBy is a finding if means of ratios are certainly apart, by at least such a share.
 func apartBy(code Code, least float64, x, y moments) Finding {
 	if x.n < Fewest || y.n < Fewest || x.mean <= 0 && y.mean <= 0 {
 		return Finding{}
@@ -182,23 +180,23 @@ func apartBy(code Code, least float64, x, y moments) Finding {
 }
 
 const (
-	// BeginBytes is how much two engines of one model say alike nearly always where they
-	// continue from one text: two or three tokens, whose choice is rarely a near-tie. Of
-	// more, a coarse format of a small model says too little alike (docs/trust.md).
+	// BeginBytes is how much two engines of one model nearly always generate alike when
+	// continuing from one text: two or three tokens, whose choice is rarely a near-tie.
+	// Beyond that, a coarse format of a small model agrees too little (docs/trust.md).
 	BeginBytes = 12
-	// fewestLooks is how many answers that were asked for again say anything.
+	// fewestLooks is how many repeated answers are needed.
 	fewestLooks = 6
-	// agreeing is how often the parent must say again what it said for its word to
-	// count, and unlikely the chance of the difference.
+	// agreeing is how often the parent must repeat itself to count as a reference, and
+	// unlikely the chance of the difference.
 	agreeing, unlikely = 0.5, 2e-3
 	// unlike is the share of that below which the candidate's agreement is another
-	// model's, and doubt the chance that what few answers show is so by accident: weights
-	// in 5 bits let a model of 135 million parameters say the same in 3 of 10 answers,
-	// and what is not this model's text agrees in none or one.
+	// model's, and doubt the chance that what few answers show is accidental: weights in
+	// 5 bits make a model of 135 million parameters repeat 3 of 10 answers, and text that
+	// is not this model's agrees in none or one.
 	unlike, doubt = 1.0 / 4, 0.05
 )
 
-// Begins is the beginning of an answer, as far as it is compared.
+// Begins is the start of an answer, as far as it is compared.
 func Begins(answer string) string {
 	answer = strings.TrimSpace(answer)
 	if len(answer) > BeginBytes {
@@ -207,26 +205,26 @@ func Begins(answer string) string {
 	return answer
 }
 
-// Look is how two answers to one prompt begin, and how long the first took for a token,
-// ms; 0 where that is not known.
+// Look is how two answers to one prompt start, and how long the first took per token, ms;
+// 0 if unknown.
 type Look struct {
 	Was, Is string
 	Took    float64
 }
 
-// alike reports whether the answers agree, as far as a limit let the shorter go.
+// alike reports whether the answers agree, as far as a limit allowed the shorter to go.
 func (l Look) alike() bool {
 	return l.Was != "" && l.Is != "" && (strings.HasPrefix(l.Was, l.Is) || strings.HasPrefix(l.Is, l.Was))
 }
 
-// Agreement is how often the parent said again what was answered before.
+// Agreement is how often the parent repeated earlier answers.
 type Agreement struct {
 	Own, OwnOf     int // by itself, in another launch
 	Other, OtherOf int // by the candidate
 }
 
-// Agree counts answers that begin alike. An answer that a limit cut short counts as far
-// as it goes.
+// Agree counts answers that start alike. An answer cut by a limit counts as far as it
+// goes.
 func Agree(own, other []Look) (a Agreement) {
 	alike := func(looks []Look) (n, of int) {
 		for _, l := range looks {
@@ -250,9 +248,9 @@ func (a Agreement) Known() bool {
 	return a.OwnOf >= fewestLooks && a.OtherOf >= fewestLooks && float64(a.Own) >= agreeing*float64(a.OwnOf)
 }
 
-// Unlike reports whether the candidate surely says what its parent says to the same
-// prompt far less often than the parent does again: it is another model, or none. What
-// a change of kernels or formats does to the first tokens is less.
+// Unlike reports whether the candidate certainly agrees with its parent on the same
+// prompts far less often than the parent with itself: it is another model, or none. A
+// change of kernels or formats affects the first tokens less.
 func (a Agreement) Unlike() bool {
 	own := float64(a.Own) / float64(a.OwnOf)
 	return a.Known() && atMost(a.Other, a.OtherOf, unlike*own) < doubt && Fisher(a.Own, a.OwnOf, a.Other, a.OtherOf) < unlikely
@@ -264,8 +262,8 @@ const (
 	fewer, chancy = 0.75, 1e-4
 )
 
-// Halves is how often the parent said again what an arm answered faster, for a token,
-// than its median answer, and what it answered slower.
+// Halves is how often the parent repeated the answers that an arm gave faster, per token,
+// than its median answer, and those that it gave slower.
 type Halves struct{ Fast, FastOf, Slow, SlowOf int }
 
 // Halve splits answers to one cell.
@@ -276,10 +274,10 @@ func Halve(looks []Look) (h Halves) {
 	return Halves{fast.Own, fast.OwnOf, fast.Other, fast.OtherOf}
 }
 
-// Split reports whether the parent surely says less of the faster answers again than of
-// the slower ones, and of its own does not: some are not its model's, and these make the
-// speed. What slows an honest answer (a longer prompt, a fuller batch, a text that is hard
-// to draft) lets it agree less, if anything.
+// Split reports whether the parent certainly repeats fewer of the faster answers than of
+// the slower ones, and for its own does not: some are not its model's, and these make the
+// speed. What slows an honest answer (a longer prompt, a fuller batch, a text that is
+// hard to draft) makes it agree less, if anything.
 func (h Halves) Split(own Halves) bool {
 	return h.apart() && !own.apart() && Fisher(h.Slow, h.SlowOf, h.Fast, h.FastOf) < chancy
 }
@@ -307,23 +305,24 @@ func Fisher(k, n, l, m int) (p float64) {
 	return min(p, 1)
 }
 
-// logChoose is the logarithm of the number of ways to choose k of n.
+// logChoose is the logarithm of the binomial coefficient.
 func logChoose(n, k int) float64 {
 	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
 	return lg(n) - lg(k) - lg(n-k)
 }
 
 const (
-	// sameBytes is how much of two answers must be the same, from the beginning, and
-	// leastBytes how long an answer must be to say anything.
+	// sameBytes is how much of two answers must be equal, from the start, and leastBytes
+	// the minimum length of an answer to compare.
 	sameBytes, leastBytes = 64, 24
-	// byChance is how likely a most frequent answer may be as frequent by chance.
+	// byChance is the chance below which the frequency of a most frequent answer is not
+	// accidental.
 	byChance = 1e-3
 )
 
-// same looks for one answer to several prompts: the candidate's most frequent one, which
-// its parent gives as often where a model has little to say. How many answers are there
-// twice says less, since in few of them that hangs on which prompts were drawn.
+// same looks for one answer to several prompts: the candidate's most frequent one, unless
+// its parent gives one as often because a model has little to say. How many answers occur
+// twice says less, since with few of them that depends on which prompts were drawn.
 func same(a, b []measure.Sample) Finding {
 	theirs, ofTheirs := prompted(a)
 	ours, of := prompted(b)
@@ -344,7 +343,7 @@ func same(a, b []measure.Sample) Finding {
 	return f
 }
 
-// prompted are the prompts of each answer, by its beginning, and how many there are.
+// prompted are the prompts of each answer, by its start, and their number.
 func prompted(all []measure.Sample) (answers map[string]map[string]bool, prompts int) {
 	answers = map[string]map[string]bool{}
 	for _, s := range all {
@@ -362,7 +361,7 @@ func prompted(all []measure.Sample) (answers map[string]map[string]bool, prompts
 	return answers, prompts
 }
 
-// echoed looks for prompts that are given back.
+// echoed looks for prompts that are returned.
 func echoed(a, b []measure.Sample) Finding {
 	return beyond(Echoed, a, b, minEchoed, func([]measure.Sample) func(measure.Sample) (float64, bool) {
 		return func(s measure.Sample) (float64, bool) {
@@ -372,8 +371,8 @@ func echoed(a, b []measure.Sample) Finding {
 	})
 }
 
-// beyond compares shares of which the candidate's may not exceed the parent's by more
-// than so much.
+// beyond compares shares; the candidate's may not exceed the parent's by more than so
+// much.
 func beyond(code Code, a, b []measure.Sample, most float64, of func([]measure.Sample) func(measure.Sample) (float64, bool)) Finding {
 	x, y := meanOf(a, of(a)), meanOf(b, of(b))
 	if x.n < Fewest || y.n < Fewest {
@@ -413,7 +412,7 @@ func momentsOf(values []float64) (m moments) {
 	return m
 }
 
-// sure reports whether a difference is more than chance. Of few values the standard
+// sure reports whether a difference is more than chance. With few values the standard
 // error is uncertain too: the quantile is that of Student's distribution, by the first
 // term of Fisher and Cornish's expansion.
 func sure(sigmas float64, x, y moments) bool {
@@ -421,7 +420,7 @@ func sure(sigmas float64, x, y moments) bool {
 	return sigmas >= minSigmas*(1+(minSigmas*minSigmas+1)/(4*df))
 }
 
-// apart is by how many standard errors two means differ; infinite for values that do
+// apart is the difference of two means in standard errors; infinite for values that do
 // not vary at all.
 func apart(x, y moments) float64 {
 	d := math.Abs(x.mean - y.mean)
@@ -434,21 +433,22 @@ func apart(x, y moments) float64 {
 const (
 	// fewEvents is how many arrivals an answer needs to have a rate.
 	fewEvents = 8
-	// oneRead is how close together events are that a client finds in one read: they
-	// had piled up on their way, and only the time since the request was sent says how
-	// long they took.
+	// oneRead is how close together events are that a client finds in one read: they had
+	// queued on their way, and only the time since the request was sent tells how long
+	// they took.
 	oneRead = 10 * time.Microsecond
 )
 
-// Rate is streams that were faster than one can be.
+// Rate is streams that were faster than possible.
 type Rate struct {
-	// Requests were, Of so many with a rate; Highest is the highest, a second.
+	// Requests is how many were, Of how many have a rate; Highest is the highest, per
+	// second.
 	Requests, Of int
 	Highest      float64
 }
 
-// TooFast finds measured answers that came faster than an engine can make them, so many
-// events a second at most: by the arrivals between the first and the last, or by all
+// TooFast finds measured answers that came faster than an engine can make them, at most
+// so many events per second: by the arrivals between the first and the last, or by all
 // events since the request was sent.
 func TooFast(samples []measure.Sample, most float64) (r Rate) {
 	for _, s := range samples {
@@ -486,13 +486,13 @@ func TooFast(samples []measure.Sample, most float64) (r Rate) {
 }
 
 const (
-	// shingle is how many bytes in a row an answer and its prompt must have in common.
+	// shingle is how many consecutive bytes an answer and its prompt must share.
 	shingle = 16
-	// mostEcho bounds the work for one answer.
+	// mostEcho limits the work per answer.
 	mostEcho = 1 << 16
 )
 
-// Echo is how many bytes of an answer stand in its prompt too, in runs of 16 and more.
+// Echo is how many bytes of an answer are in its prompt too, in runs of 16 and more.
 func Echo(prompt, answer string) (bytes int) {
 	prompt, answer = prompt[:min(len(prompt), mostEcho)], answer[:min(len(answer), mostEcho)]
 	if len(prompt) < shingle || len(answer) < shingle {

@@ -95,8 +95,8 @@ func readAIPerf(f *File, all []node) {
 	f.Cells = append(f.Cells, c)
 }
 
-// argument is the value of a flag in a command line, by whichever of its names; empty
-// where it is absent.
+// argument is the value of a flag in a command line, under any of its names; empty if
+// absent.
 func argument(args []string, names ...string) string {
 	for i, arg := range args {
 		flag, value, joined := strings.Cut(arg, "=")
@@ -121,7 +121,7 @@ func aiperfMetric(name, unit string, stats map[string]float64) Metric {
 func aiperfStats(m node) (map[string]float64, int) {
 	object, _ := m.value.(map[string]any)
 	stats, n := map[string]float64{}, 0
-	for _, name := range slices.Sorted(maps.Keys(object)) { // so that names that clash do so always alike
+	for _, name := range slices.Sorted(maps.Keys(object)) { // so names that clash always do so the same way
 		if _, isText := object[name].(string); isText || name == "unit" || name == "sum" {
 			continue
 		}
@@ -139,7 +139,7 @@ func aiperfStats(m node) (map[string]float64, int) {
 	return stats, n
 }
 
-// aiperfRecords reads one request a line, and takes statistics as mxflow does.
+// aiperfRecords reads one request per line, and computes statistics as mxflow does.
 func (f *File) aiperfRecords(all []node) {
 	values, units, failed := map[string][]float64{}, map[string]string{}, 0
 	for _, n := range all {

@@ -74,8 +74,8 @@ func benchyCell(b node) Cell {
 	return c
 }
 
-// agrees reports whether a mean is that of the values behind it, but for a share
-// of it, where there are any.
+// agrees reports whether a mean is that of the values behind it, within a share of it, if
+// there are any.
 func agrees(mean float64, values []float64, share float64) bool {
 	if len(values) == 0 {
 		return true
@@ -87,8 +87,7 @@ func agrees(mean float64, values []float64, share float64) bool {
 	return math.Abs(sum/float64(len(values))-mean) <= share*mean
 }
 
-// emptyFirst notes a first chunk that came long before the first text: then pp
-// is a number of nothing.
+// emptyFirst notes a first chunk long before the first text: then pp is meaningless.
 func (f *File) emptyFirst(c Cell) {
 	stat := map[string]float64{}
 	for _, m := range c.Metrics {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// source is a file while it is read. The first thing that is wrong with it is
-// kept; what is read after that counts for nothing.
+// source is a file being read. Its first error is kept; whatever is read after that does
+// not count.
 type source struct {
 	file string
 	err  *Error
@@ -25,7 +25,7 @@ func (s *source) wrong(line int, path, format string, args ...any) {
 	}
 }
 
-// node is a value of a decoded document, with the way to it for messages.
+// node is a value of a decoded document, with its path for messages.
 type node struct {
 	from  *source
 	line  int // 0 in JSON
@@ -35,7 +35,7 @@ type node struct {
 
 func (n node) wrong(format string, args ...any) { n.from.wrong(n.line, n.path, format, args...) }
 
-// member is a member of an object; its value is nil where it is absent or null.
+// member is a member of an object; its value is nil if absent or null.
 func (n node) member(name string) node {
 	object, _ := n.value.(map[string]any)
 	path := name
@@ -55,7 +55,7 @@ func (n node) has(names ...string) bool {
 	return ok
 }
 
-// list are the elements of an array; none where there is none.
+// list returns the elements of an array, or none.
 func (n node) list() []node {
 	array, ok := n.value.([]any)
 	if !ok && n.value != nil {
@@ -68,7 +68,7 @@ func (n node) list() []node {
 	return out
 }
 
-// firstText is the text of the first element of a list; empty where there is none.
+// firstText is the text of the first element of a list; empty if there is none.
 func (n node) firstText() string {
 	if all, ok := n.value.([]any); ok && len(all) > 0 {
 		return n.list()[0].text()
@@ -76,7 +76,7 @@ func (n node) firstText() string {
 	return n.text()
 }
 
-// number is a finite number; ok is false where it is absent or null.
+// number is a finite number; ok is false if absent or null.
 func (n node) number() (x float64, ok bool) {
 	switch v := n.value.(type) {
 	case nil:
@@ -96,8 +96,7 @@ func (n node) number() (x float64, ok bool) {
 	return 0, false
 }
 
-// amount is a number that is not negative; ok is false where it is absent or
-// null.
+// amount is a number that is not negative; ok is false if absent or null.
 func (n node) amount() (x float64, ok bool) {
 	if x, ok = n.number(); x < 0 {
 		n.wrong(negative, x)
@@ -105,7 +104,7 @@ func (n node) amount() (x float64, ok bool) {
 	return x, ok
 }
 
-// needed is an amount that must be there.
+// needed is a required amount.
 func (n node) needed() float64 {
 	x, ok := n.amount()
 	if !ok {
@@ -114,7 +113,7 @@ func (n node) needed() float64 {
 	return x
 }
 
-// whole is a number that must be there, not negative and without a fraction.
+// whole is a required number, not negative and without a fraction.
 func (n node) whole() int {
 	x, ok := n.number()
 	switch {
@@ -139,7 +138,7 @@ func (n node) numbers() []float64 {
 	return out
 }
 
-// text is a string, or a number or truth as it is written; empty where absent.
+// text is a string, or a number or bool as written; empty if absent.
 func (n node) text() string {
 	switch v := n.value.(type) {
 	case nil:
@@ -170,8 +169,8 @@ func kind(v any) string {
 	return "an object"
 }
 
-// parse decodes one JSON value, or several one after the other. SGLang writes
-// Infinity and NaN, which are no JSON: they are read as null, and so as absent.
+// parse decodes one JSON value, or several in sequence. SGLang writes Infinity and NaN,
+// which are not JSON: they are read as null, and so as absent.
 func (s *source) parse(data []byte) []node {
 	clean := bareWord.ReplaceAllFunc(data, func(found []byte) []byte {
 		if found[0] == '"' {
@@ -200,7 +199,7 @@ func (s *source) parse(data []byte) []node {
 	}
 }
 
-// bareWord finds Infinity, -Infinity and NaN, and strings, in which they are text.
+// bareWord matches Infinity, -Infinity and NaN, and strings, in which they are text.
 var bareWord = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
 
 func (s *source) syntax(data []byte, offset int64, err error) {

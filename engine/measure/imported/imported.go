@@ -22,15 +22,15 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// MaxSize is the largest file that is read, in bytes.
+// MaxSize is the maximum file size, in bytes.
 const MaxSize = 256 << 20
 
 // File is a result file.
 type File struct {
-	// Tool wrote it, in Version where it says so.
+	// Tool wrote it, in Version if it says so.
 	Tool    string `json:"tool"`
 	Version string `json:"version,omitempty"`
-	// Model and Date as the file has them; empty where it does not say.
+	// Model and Date are as in the file; empty if it does not say.
 	Model string `json:"model,omitempty"`
 	Date  string `json:"date,omitempty"`
 	// Cells are what was measured, in the order of the file.
@@ -44,7 +44,7 @@ type Cell struct {
 	// Name is the element of rules' addresses: "pp2048_tg32_d4096_c4". It is
 	// unique within the file.
 	Name string `json:"name"`
-	// What are the parameters by which the tool tells it from others.
+	// What are the parameters by which the tool distinguishes it.
 	What    map[string]string `json:"what,omitempty"`
 	Metrics []Metric          `json:"metrics"`
 }
@@ -56,11 +56,11 @@ type Metric struct {
 	Unit       string         `json:"unit,omitempty"`
 	Better     measure.Better `json:"better,omitempty"`
 	Definition string         `json:"definition"`
-	// Stats are the statistics that the file gives, by name: mean, median, std,
-	// p99, …; "value" is a number of which there is one.
+	// Stats are the statistics in the file, by name: mean, median, std, p99, …; "value"
+	// is a single number.
 	Stats map[string]float64 `json:"stats"`
-	// N is the number of values behind them, 0 where the file does not say, and
-	// Values are these, where it has them.
+	// N is the number of values behind them, 0 if the file does not say, and Values are
+	// these, if it has them.
 	N      int       `json:"n,omitempty"`
 	Values []float64 `json:"values,omitempty"`
 }
@@ -68,8 +68,8 @@ type Metric struct {
 // Error says what is wrong with a file, and where.
 type Error struct {
 	File string
-	// Line is 0 where no single line is to blame; Path then says where in the
-	// document, as "benchmarks[2].tg_throughput".
+	// Line is 0 if no single line is to blame; Path then is the position in the document,
+	// as "benchmarks[2].tg_throughput".
 	Line int
 	Path string
 	// Says what is wrong and what to do.
@@ -119,7 +119,7 @@ func (m Metric) StatNames() []string {
 	return names
 }
 
-// finish makes names unique and refuses what no rule could read.
+// finish makes names unique and rejects what no rule could read.
 func (f *File) finish(s *source) {
 	if len(f.Cells) == 0 {
 		s.wrong(0, "", "it has no results")
@@ -142,7 +142,7 @@ func (f *File) finish(s *source) {
 	}
 }
 
-// of is what the whole file has from its results.
+// of sets what the whole file has from its results.
 func (f *File) of(model, version, date string) {
 	switch {
 	case f.Model == "":
@@ -180,15 +180,15 @@ func differing(cells []Cell, name string) string {
 	return strings.Join(names, ", ")
 }
 
-// reader reads one tool's format. It takes a document that knows shows to be
-// the tool's.
+// reader reads one tool's format. It takes a document that knows identifies as the
+// tool's.
 type reader struct {
 	tool  string
 	knows func(first node) bool
 	read  func(f *File, all []node)
 }
 
-// readers are the formats in JSON, in the order in which they are tried.
+// readers are the JSON formats, in the order in which they are tried.
 var readers = []reader{
 	{"llama-benchy", isBenchy, readBenchy},
 	{"llama-bench", isLlamaBench, readLlamaBench},
@@ -199,7 +199,7 @@ var readers = []reader{
 	{"vLLM bench serve", isVLLM, readVLLM},
 }
 
-// Tools names what can be read, for messages and docs.
+// Tools names the supported tools, for messages and docs.
 func Tools() []string {
 	return []string{
 		"llama-benchy (--save-result, JSON)", "llama-bench (-o json, jsonl, csv, md, sql)", "AIPerf (profile_export_aiperf.json, profile_export.jsonl, aggregates)",
@@ -210,8 +210,8 @@ func Tools() []string {
 
 var loadgenTitle = regexp.MustCompile(`(?m)^MLPerf Results Summary\s*$`)
 
-// Read reads a result file, whose format is told by its content. The error is
-// an *Error.
+// Read reads a result file, whose format is detected from its content. The error is an
+// *Error.
 func Read(file string, data []byte) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimSpace(data)
@@ -274,14 +274,14 @@ func badLine(data []byte) int {
 	return 0
 }
 
-// definition is what a tool means by a name.
+// definition is a tool's meaning of a name.
 type definition struct {
 	unit   string
 	better measure.Better
 	means  string
 }
 
-// named is a metric that a format calls so.
+// named is a metric under a format's name for it.
 type named struct {
 	name string
 	definition
@@ -289,8 +289,8 @@ type named struct {
 
 const unknownDefinition = "Defined by the tool; unknown to mxflow."
 
-// metric makes a metric of a tool's definition of it; a name that is not known is
-// kept with what its name says, and no direction.
+// metric makes a metric from a tool's definition of it; an unknown name keeps its literal
+// meaning, and no direction.
 func (d definition) metric(name string, stats map[string]float64) Metric {
 	return Metric{Name: name, Unit: d.unit, Better: d.better, Definition: cmp.Or(d.means, unknownDefinition), Stats: stats}
 }
@@ -307,9 +307,8 @@ const (
 	neither = measure.Neither
 )
 
-// nameMetrics makes the names of a cell's metrics elements of addresses, which a
-// file may name as it likes, and unique; and a unit a word that does not steer a
-// terminal.
+// nameMetrics turns the names of a cell's metrics, which a file may choose freely, into
+// unique address elements; and units into words without control characters.
 func (c *Cell) nameMetrics() {
 	taken := map[string]bool{}
 	for i := range c.Metrics {
@@ -323,8 +322,8 @@ func (c *Cell) nameMetrics() {
 	}
 }
 
-// unique is a name that is not taken yet, with a number where it would be. It is
-// taken from now on.
+// unique returns a name that is not taken yet, numbered if it would be, and marks it
+// taken.
 func unique(taken map[string]bool, name string) string {
 	free := name
 	for n := 2; taken[free]; n++ {
@@ -334,7 +333,7 @@ func unique(taken map[string]bool, name string) string {
 	return free
 }
 
-// Printable keeps what a foreign file says from steering a terminal.
+// Printable removes terminal control from foreign text.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strconv.IsPrint(r) {
@@ -344,8 +343,8 @@ func Printable(text string) string {
 	}, text)
 }
 
-// word makes an element of an address of a text: letters, digits and _, and a
-// letter first.
+// word turns a text into an address element: letters, digits and _, starting with a
+// letter.
 func word(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -360,19 +359,19 @@ func word(text string) string {
 	return text
 }
 
-// negative refuses a number below 0 where none is possible.
+// negative is the error for a number below 0 where none is possible.
 const negative = "%v is negative, which times, speeds and counts cannot be: the file was edited or is damaged, or a correction subtracted too much"
 
-// amountUnits are the units of times, speeds and counts. Shares and percentages
-// of what mxflow does not know may be differences, and so below 0.
+// amountUnits are the units of times, speeds and counts. Shares and percentages unknown
+// to mxflow may be differences, and so below 0.
 var amountUnits = []string{"ms", "s", "us", "ns", "tok/s", "req/s", "tokens", "requests", "count", "tokens/sec/user"}
 
-// amountStat are the statistics of an amount that are amounts themselves; bounds
-// of an interval, or a skewness, need not be.
+// amountStat matches the statistics of an amount that are amounts themselves; bounds of
+// an interval, or a skewness, need not be.
 var amountStat = regexp.MustCompile(`^(value|mean|median|min|max|p[0-9_]+)$`)
 
-// plausible refuses statistics that no measurement has: the file was then changed
-// or damaged, or the format is read wrongly, and no number of it can be relied on.
+// plausible rejects impossible statistics: then the file was changed or damaged, or the
+// format is misread, and none of its numbers is reliable.
 func (m Metric) plausible(s *source, path string) {
 	known := m.Definition != unknownDefinition || slices.Contains(amountUnits, m.Unit)
 	for _, stat := range m.StatNames() {
@@ -384,8 +383,8 @@ func (m Metric) plausible(s *source, path string) {
 			s.wrong(0, path+"."+stat, negative, x)
 		}
 	}
-	// Results are written with limited digits: a mean of equal values may be
-	// beside them by a last one.
+	// Results are written with limited digits: a mean of equal values may differ in the
+	// last one.
 	low, hasLow := m.Stats["min"]
 	high, hasHigh := m.Stats["max"]
 	slack := 1e-6 * max(low, high, -low, -high)

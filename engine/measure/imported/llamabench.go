@@ -43,7 +43,7 @@ func readLlamaBench(f *File, all []node) {
 	}
 }
 
-// llamaResults are the columns of a test that are not parameters of it.
+// llamaResults are the columns of a test that are not its parameters.
 var llamaResults = []string{"avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ns", "samples_ts"}
 
 // llamaTest adds one test, whatever format it was written in.
@@ -90,10 +90,10 @@ func (f *File) llamaTest(n node) {
 	f.Cells = append(f.Cells, c)
 }
 
-// llamaNumbers are the columns that hold numbers.
+// llamaNumbers are the columns with numbers.
 var llamaNumbers = []string{"n_prompt", "n_gen", "n_depth", "avg_ts", "stddev_ts"}
 
-// llamaRow adds a test that is written as columns.
+// llamaRow adds a test written as columns.
 func (f *File) llamaRow(s *source, line int, head, row []string) {
 	object := map[string]any{}
 	for i, name := range head {
@@ -166,8 +166,8 @@ func readLlamaBenchSQL(f *File, s *source, data []byte) {
 	}
 }
 
-// markdownHead is the line, from 0, of the head of a table as -o md prints it; -1
-// where there is none.
+// markdownHead is the line, from 0, of the head of a table as -o md prints it; -1 if
+// there is none.
 func markdownHead(text string) int {
 	number := 0
 	for line := range strings.Lines(text) {
@@ -197,8 +197,7 @@ var (
 	markdownSpeed = regexp.MustCompile(`^([0-9.]+) ± ([0-9.]+)$`)
 )
 
-// readLlamaBenchMarkdown reads -o md, the tool's default, with whatever stands
-// around the table.
+// readLlamaBenchMarkdown reads -o md, the tool's default, with any text around the table.
 func readLlamaBenchMarkdown(f *File, s *source, data []byte) {
 	f.note("a Markdown table rounds to two decimals; -o json keeps them all")
 	start, number := markdownHead(string(data)), 0

@@ -13,8 +13,8 @@ import (
 
 var loadgenLine = regexp.MustCompile(`^\s*(.+?)\s*:\s*(.*?)\s*$`)
 
-// loadgenStat is how a line names a statistic of a latency:
-// "99.90 percentile first token latency (ns)".
+// loadgenStat matches a line with a latency statistic: "99.90 percentile first token
+// latency (ns)".
 var loadgenStat = regexp.MustCompile(`^(?:([0-9]+\.[0-9]+) percentile|(Min|Max|Mean)) (.+) \(ns\)$`)
 
 var loadgenLatencies = map[string]definition{

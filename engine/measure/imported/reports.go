@@ -67,7 +67,7 @@ func readInferencePerf(f *File, all []node) {
 		for _, d := range inferencePerfNumbers {
 			read[d.path] = true
 			stats := distribution(n.at(d.path), "")
-			// Where nothing was answered the tool writes zeros for speeds.
+			// If nothing was answered the tool writes zeros for speeds.
 			if len(stats) > 0 && (answered > 0 || !strings.HasPrefix(d.path, "successes.") || d.name == "successes") {
 				c.Metrics = append(c.Metrics, d.metric(d.name, stats))
 			}
@@ -163,7 +163,7 @@ func readGuideLLM(f *File, all []node) {
 	}
 }
 
-// guideLLMName names a cell by the strategy of its load: "concurrent_c16", "constant_r4".
+// guideLLMName names a cell by its load strategy: "concurrent_c16", "constant_r4".
 func guideLLMName(what map[string]string) string {
 	name := what["type_"]
 	if rate := what["rate"]; rate != "" {
@@ -175,15 +175,15 @@ func guideLLMName(what map[string]string) string {
 	return word(strings.TrimPrefix(name, "_"))
 }
 
-// statNames are statistics that tools call otherwise than mxflow does: GuideLLM writes
-// p001 for the tenth of a per cent.
+// statNames are statistics with other names than mxflow's: GuideLLM writes p001 for the
+// 0.1th percentile.
 var statNames = map[string]string{"std_dev": "std", "p001": "p0_1", "p01": "p1", "p05": "p5", "p999": "p99_9"}
 
-// notStats are members of a distribution that are none, or follow from the others.
+// notStats are members of a distribution that are not statistics, or follow from others.
 var notStats = []string{"count", "mode", "variance", "total_sum", "pdf", "cumulative_distribution_function"}
 
-// distribution are the statistics that are members of an object, and of another one in
-// it; of a number the number alone.
+// distribution are the statistics in an object, and in another one in it; for a number
+// only the number.
 func distribution(n node, inner string) map[string]float64 {
 	stats := map[string]float64{}
 	object, is := n.value.(map[string]any)
@@ -207,7 +207,7 @@ func distribution(n node, inner string) map[string]float64 {
 	return stats
 }
 
-// statWord is a statistic's name as mxflow has it.
+// statWord is mxflow's name of a statistic.
 func statWord(name string) string {
 	if own, ok := statNames[name]; ok {
 		return own
@@ -223,8 +223,8 @@ func (n node) at(path string) node {
 	return n
 }
 
-// others are the paths of distributions and numbers that are not read; zeros, which
-// tools write for what there was none of, and elements of lists are not among them.
+// others are the paths of distributions and numbers that are not read, except zeros,
+// which tools write for missing values, and elements of lists.
 func others(n node, at string, read map[string]bool) (paths []string) {
 	object, _ := n.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -241,7 +241,7 @@ func others(n node, at string, read map[string]bool) (paths []string) {
 	return paths
 }
 
-// leftOut notes what of a cell was not read.
+// leftOut notes what was not read of a cell.
 func (f *File) leftOut(c Cell, names []string) {
 	if len(names) > 0 {
 		f.note("%s: not read: %s", c.Name, Printable(strings.Join(names[:min(len(names), mostUnread)], ", ")+more(len(names)-mostUnread)))

@@ -114,7 +114,7 @@ func servingCell(n node, numbers, times []named, parameters ...string) Cell {
 	for _, d := range numbers {
 		m := n.member(d.name)
 		if m.value == nil {
-			m = n.member(d.name + ":") // so vLLM called request_goodput in 2025
+			m = n.member(d.name + ":") // vLLM's name of request_goodput in 2025
 		}
 		if x, ok := m.amount(); ok {
 			c.Metrics = append(c.Metrics, d.metric(d.name, map[string]float64{"value": x}))
@@ -126,17 +126,17 @@ func servingCell(n node, numbers, times []named, parameters ...string) Cell {
 		}
 	}
 	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
-		// The tools write zeros where there was nothing to take a number of.
+		// The tools write zeros for numbers without a basis.
 		c.Metrics = slices.DeleteFunc(c.Metrics, func(m Metric) bool { return !slices.Contains(countsOfNothing, m.Name) })
 	}
 	return c
 }
 
-// countsOfNothing are the numbers of a run in which nothing was answered.
+// countsOfNothing are the numbers of a run without answers.
 var countsOfNothing = []string{"duration", "completed", "failed", "max_concurrent_requests", "total_input_tokens", "total_output_tokens"}
 
-// unread notes the numbers of a flat object that are read in no way: a fork of the tool
-// may have called a time otherwise, or counted it in other units.
+// unread notes the unread numbers of a flat object: a fork of the tool may have renamed a
+// time, or counted it in other units.
 func (f *File) unread(n node, c Cell, numbers, times []named) {
 	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
 		f.note("%s: no request was answered; its speeds and times are zero, so they were not read", c.Name)
@@ -161,7 +161,7 @@ func (f *File) unread(n node, c Cell, numbers, times []named) {
 	}
 }
 
-// mostUnread are named; a note is no place for more.
+// mostUnread limits the names in a note.
 const mostUnread = 20
 
 func more(n int) string {
@@ -214,7 +214,7 @@ func (f *File) vllmTraps(n node, c Cell) {
 	}
 }
 
-// what are parameters of a result, as far as it has them.
+// what are parameters of a result, as far as present.
 func what(n node, names ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range names {
