@@ -8,12 +8,12 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// TailLines is how many log lines a Failure carries and prints: enough for the
-// last frames of a Python traceback, few enough to read in a terminal.
+// TailLines is how many log lines a Failure has and prints: enough for the last frames of
+// a Python traceback, few enough to read in a terminal.
 const TailLines = 15
 
-// Failure is an engine that broke: it did not become ready, died, or did not
-// answer. It carries what a person needs to see why.
+// Failure is an engine that broke: it did not become ready, died, or did not answer. It
+// contains what a person needs to see why.
 type Failure struct {
 	// Of is what broke; empty means "engine".
 	Of string
@@ -21,17 +21,17 @@ type Failure struct {
 	Op string
 	// Reason is one sentence.
 	Reason string
-	// Exit is how the process ended, nil if it still ran.
+	// Exit is how the process ended, nil if it was still running.
 	Exit *Exit
 	// LogTail are the last lines of its log.
 	LogTail []string
-	// Err is the cause, for errors.Is; it may be nil. Its text is not printed:
-	// Reason says it better.
+	// Err is the cause, for errors.Is; it may be nil. Its text is not printed: Reason is
+	// clearer.
 	Err error
 }
 
-// Error is the whole story in one message: what was being done, why it failed,
-// how the process ended, and its last log lines, one per line and indented.
+// Error is the full message: what was being done, why it failed, how the process ended,
+// and its last log lines, one per line and indented.
 func (f *Failure) Error() string {
 	var b strings.Builder
 	of := f.Of
@@ -53,14 +53,14 @@ func (f *Failure) Error() string {
 		b.WriteString("\nlast lines of its log:")
 	}
 	for _, line := range tail {
-		// The tail may come from a launcher on another machine: never trust it
-		// to be safe for a terminal.
+		// The tail may come from a launcher on another machine: it is never assumed safe
+		// for a terminal.
 		b.WriteString("\n  | " + logscan.Clean(line))
 	}
 	return b.String()
 }
 
-// Unwrap gives the cause, so that errors.Is(err, context.Canceled) works.
+// Unwrap returns the cause, so errors.Is(err, context.Canceled) works.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // StartFailure is a Failure from before there was a process.

@@ -16,15 +16,15 @@ type Access struct {
 	BaseURL string
 	// Header is sent with every request (Authorization); nil sends none.
 	Header http.Header
-	// TLS is nil where the system's own trust serves.
+	// TLS is nil if the system's own trust is enough.
 	TLS *tls.Config
 }
 
 // Exit is how an engine's process ended.
 type Exit struct {
-	// Code is the exit status, -1 when ended by a signal.
+	// Code is the exit status, -1 if ended by a signal.
 	Code int
-	// Signal is the signal's name, empty when the process exited by itself.
+	// Signal is the signal's name, empty if the process exited by itself.
 	Signal string
 }
 
@@ -46,78 +46,77 @@ type Instance interface {
 	BaseURL() string
 	// Access is how requests reach it: BaseURL, with what else they need.
 	Access() Access
-	// About is what the launcher knows of what it started, for the record: image
-	// and its digest, container, resolved command. It holds what the plan put
-	// there, secrets included.
+	// About is what the launcher knows about what it started, for the record: image and
+	// its digest, container, resolved command. It contains the plan's values, secrets
+	// included.
 	About() map[string]string
-	// Output runs a command where the engine lives, with the engine's
-	// environment, and returns its standard output: on this machine, or inside
-	// the container. The error is ErrElsewhere where nothing can be run there.
+	// Output runs a command where the engine lives, with the engine's environment, and
+	// returns its standard output: on this machine, or inside the container. The error is
+	// ErrElsewhere if nothing can be run there.
 	Output(ctx context.Context, argv ...string) ([]byte, error)
-	// Ready waits until the engine answers its readiness check. It fails at
-	// once when the process exits, and after the Spec's ReadyTimeout. The
-	// error is a *Failure.
+	// Ready waits until the engine passes its readiness check. It fails at once if the
+	// process exits, and after the Spec's ReadyTimeout. The error is a *Failure.
 	Ready(ctx context.Context) error
 	// Startup is the time from process start to readiness; zero before.
 	Startup() time.Duration
 	// Exited is closed when the process has ended, however it ended.
 	Exited() <-chan struct{}
-	// Exit says how it ended; nil while it runs.
+	// Exit is how it ended; nil while it runs.
 	Exit() *Exit
-	// PeakMemory is the largest resident set of its processes seen so far, in
-	// bytes; 0 when unknown. It is host memory, not the accelerator's.
+	// PeakMemory is the largest resident set of its processes seen so far, in bytes; 0 if
+	// unknown. It is host memory, not the accelerator's.
 	PeakMemory() int64
 	// LogPath is the file that holds its output.
 	LogPath() string
-	// Stop ends the whole process group: SIGTERM, then SIGKILL after the grace,
-	// or at once when ctx is done. It returns when nothing of it runs any more,
-	// and may be called again, from several goroutines. Whoever launched must
-	// call it, also when the process has ended by itself.
+	// Stop ends the whole process group: SIGTERM, then SIGKILL after the grace period, or
+	// at once when ctx is done. It returns when nothing of it runs any more, is
+	// idempotent, and safe for concurrent use. Every launched instance must be stopped,
+	// even if the process has ended by itself.
 	Stop(ctx context.Context) error
 }
 
-// ErrElsewhere says that the engine lives where mxflow can run nothing.
+// ErrElsewhere means that the engine lives where mxflow can run nothing.
 var ErrElsewhere = errors.New("no command can be run on the engine's host")
 
-// Command is a running command that is not an engine: it has no port and no
-// readiness, and is looked after like an engine in everything else.
+// Command is a running command that is not an engine: it has no port and no readiness,
+// but is otherwise managed like an engine.
 type Command interface {
 	// Exited is closed when the process has ended, however it ended.
 	Exited() <-chan struct{}
-	// Exit says how it ended; nil while it runs.
+	// Exit is how it ended; nil while it runs.
 	Exit() *Exit
 	// LogPath is the file that holds its output.
 	LogPath() string
-	// Stop is as Instance.Stop, and as necessary.
+	// Stop is like Instance.Stop, and as necessary.
 	Stop(ctx context.Context) error
 }
 
-// Checker is an Instance whose end mxflow is not told of: it must be asked.
+// Checker is an Instance whose end mxflow is not notified of: it must be polled.
 type Checker interface {
-	// Alive is nil while the server can be reached; else it says why not, and
-	// Exited is closed from then on.
+	// Alive is nil while the server can be reached; otherwise it is why not, and Exited
+	// is closed from then on.
 	Alive(ctx context.Context) error
 }
 
-// Resident is an Instance whose processes run on this machine, so that what
-// they hold of it can be told from what others do.
+// Resident is an Instance whose processes run on this machine, so their resources can be
+// told from others'.
 type Resident interface {
-	// PIDs are its processes now, as this machine numbers them; none where they
-	// cannot be seen.
+	// PIDs are its present processes, by this machine's numbers; none if they cannot be
+	// seen.
 	PIDs() []int
 }
 
-// Leaver is an Instance that can say what its engine left running.
+// Leaver is an Instance that can report what its engine left running.
 type Leaver interface {
-	// Left names, once Stop has returned, the processes that ran on after the engine had
-	// ended, until they were ended.
+	// Left names, once Stop has returned, the processes that kept running after the
+	// engine had ended, until they were ended.
 	Left() []string
 }
 
-// Host is an Instance in a container, in which other programs can be run too.
+// Host is an Instance in a container, in which other programs can run too.
 type Host interface {
 	// Beside starts a program in the engine's container and does not wait for it. ctx
-	// bounds the start alone. The error is a *Failure.
+	// only bounds the start. The error is a *Failure.
 	Beside(ctx context.Context, g Guest, l Launch) (Inside, error)
 }
 
@@ -126,11 +125,11 @@ type Guest struct {
 	Command []string
 	// Dir is a folder in the container; empty is the engine's.
 	Dir string
-	// Files are files and folders of this machine, by the name that their copies have in
-	// a folder of the guest's own in the container. It may write to the folders.
+	// Files are files and folders of this machine, by the names of their copies in the
+	// guest's own folder in the container. It may write to the folders.
 	Files map[string]string
-	// Env makes what is set on top of the container's environment, of the engine's URL
-	// and the path of that folder as they are in there.
+	// Env returns what is set on top of the container's environment, given the engine's
+	// URL and the path of that folder as seen inside.
 	Env func(url, folder string) map[string]string
 	// StopGrace is how long it may take to stop after SIGTERM before it is killed.
 	StopGrace time.Duration
@@ -139,11 +138,11 @@ type Guest struct {
 // Inside is a Guest that was started.
 type Inside interface {
 	Command
-	// Fetch copies what a folder of Files holds now to a folder of this machine, once
-	// the guest was stopped. Of a file of more bytes than most the name and size come
-	// alone. It fails too where the container ended under the guest, or what the guest
-	// printed did not arrive whole.
+	// Fetch copies the present contents of a folder of Files to a folder of this machine,
+	// once the guest was stopped. Of a file larger than most only the name and size are
+	// copied. It also fails if the container ended under the guest, or the guest's output
+	// did not arrive completely.
 	Fetch(ctx context.Context, name, to string, most int64) error
-	// Discard removes the copies from the container, as far as it can.
+	// Discard removes the copies from the container, as far as possible.
 	Discard()
 }

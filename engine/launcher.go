@@ -8,9 +8,8 @@ import (
 
 // Launcher starts engines in one way: as a process, in Docker, remotely.
 type Launcher interface {
-	// Launch starts spec and does not wait for it to be ready. ctx bounds the
-	// start alone: ending it later does not stop the engine. The error is a
-	// *Failure.
+	// Launch starts spec and does not wait for it to be ready. ctx only bounds the start:
+	// ending it later does not stop the engine. The error is a *Failure.
 	Launch(ctx context.Context, spec Spec, l Launch) (Instance, error)
 }
 
@@ -19,18 +18,18 @@ type Launchers struct {
 	Process, Docker, Compose, Exec, Endpoint Launcher
 }
 
-// Identifier is a Launcher that can say what a Spec would start without starting
-// it: the digest of an image, the hash of a program. Equal identities start the
-// same thing. Where it cannot be found out now, the identity says so in a word
-// ("missing") and the error why.
+// Identifier is a Launcher that can identify what a Spec would start without starting it:
+// the digest of an image, the hash of a program. Equal identities start the same thing.
+// If it cannot be determined now, the identity is a word for that ("missing") and the
+// error is why.
 type Identifier interface {
 	Identify(ctx context.Context, spec Spec) (string, error)
 }
 
-// Fetcher is a Launcher that can bring what a Spec starts from, an image, to where
-// it is started: before it is identified, so that its identity is that of what is
-// launched. made names who makes an image in place of a registry, and is empty
-// where nobody does. What else may be wrong with the Spec is left to Launch.
+// Fetcher is a Launcher that can bring what a Spec starts from, an image, to where it is
+// started: before it is identified, so its identity is that of what is launched. made
+// names what makes an image in place of a registry, and is empty if nothing does. Other
+// problems with the Spec are left to Launch.
 type Fetcher interface {
 	Fetch(ctx context.Context, spec Spec, made func(image string) string) error
 }
@@ -44,7 +43,7 @@ func (ls Launchers) Launch(ctx context.Context, spec Spec, l Launch) (Instance, 
 	return launcher.Launch(ctx, spec, l)
 }
 
-// Identify implements Identifier; empty where the launcher cannot tell.
+// Identify implements Identifier; empty if the launcher cannot identify.
 func (ls Launchers) Identify(ctx context.Context, spec Spec) (string, error) {
 	if id, ok := ls.of(spec).(Identifier); ok {
 		return id.Identify(ctx, spec)
@@ -52,7 +51,7 @@ func (ls Launchers) Identify(ctx context.Context, spec Spec) (string, error) {
 	return "", nil
 }
 
-// Fetch implements Fetcher; a launcher that fetches nothing has nothing to do.
+// Fetch implements Fetcher; for a launcher that fetches nothing it does nothing.
 func (ls Launchers) Fetch(ctx context.Context, spec Spec, made func(image string) string) error {
 	if f, ok := ls.of(spec).(Fetcher); ok {
 		return f.Fetch(ctx, spec, made)
@@ -66,14 +65,14 @@ func (ls Launchers) of(spec Spec) Launcher {
 	}[spec.How()]
 }
 
-// Stopper lets everyone who asks for a stop share one attempt, and tries again
-// where the last one failed. The zero value is ready to use.
+// Stopper lets all callers of a stop share one attempt, and tries again if the last one
+// failed. The zero value is ready to use.
 type Stopper struct {
 	mu      sync.Mutex
 	current *stopAttempt
 }
 
-// stopAttempt is one try to stop, shared by everyone who asks for it.
+// stopAttempt is one attempt to stop, shared by all callers.
 type stopAttempt struct {
 	hurry     chan struct{} // closed: kill now
 	hurryOnce sync.Once
@@ -81,8 +80,8 @@ type stopAttempt struct {
 	err       error // valid once done is closed
 }
 
-// Stop runs end, or joins the attempt that runs, and returns its result. hurry is
-// closed when the context of any who wait is done: then end is to kill at once.
+// Stop runs end, or joins the running attempt, and returns its result. hurry is closed
+// when the context of any waiting caller is done: then end must kill at once.
 func (s *Stopper) Stop(ctx context.Context, end func(hurry <-chan struct{}) error) error {
 	s.mu.Lock()
 	a := s.current
@@ -114,10 +113,10 @@ func (a *stopAttempt) failed() bool {
 	}
 }
 
-// Peak is the most that something ever was. The zero value is ready to use.
+// Peak is a maximum over time. The zero value is ready to use.
 type Peak struct{ most atomic.Int64 }
 
-// Raise makes the peak at least now.
+// Raise raises the peak to at least now.
 func (p *Peak) Raise(now int64) {
 	for was := p.most.Load(); now > was && !p.most.CompareAndSwap(was, now); {
 		was = p.most.Load()

@@ -39,7 +39,7 @@ func (spec *Spec) PutMark(mark, dir string) {
 var sourceMark = regexp.MustCompile(`\{source\.([A-Za-z0-9_]+)\}`)
 
 // FindSource is the name of the first source whose worktree a text names, and where its
-// mark begins; empty where it names none.
+// mark starts; empty if it names none.
 func FindSource(text string) (name string, at int) {
 	if m := sourceMark.FindStringSubmatchIndex(text); m != nil {
 		return text[m[2]:m[3]], m[0]

@@ -1,7 +1,7 @@
-// Package engine knows what an engine is to the rest: the Spec that it is started
-// from, the Instance that runs, the Launcher between them, and the Failure that
-// describes how it broke. Launching is done by process, docker and endpoint; package
-// kinds describes the kinds. It does not know plans, gates or the graph.
+// Package engine defines what an engine is to the rest: the Spec that it is started from,
+// the running Instance, the Launcher between them, and the Failure that describes how it
+// broke. Launching is done by process, docker and endpoint; package kinds describes the
+// kinds. It does not know plans, gates or the graph.
 package engine
 
 import (
@@ -16,31 +16,28 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// Spec is everything needed to start one variant. It is fully resolved: knobs
-// are applied, nothing is looked up later, so that two equal Specs start the
-// same thing.
+// Spec is everything needed to start one variant. It is fully resolved: knobs are
+// applied, nothing is looked up later, so two equal Specs start the same thing.
 type Spec struct {
 	// Kind is the engine kind: "embedded", "openai", …
 	Kind string
-	// Profile is the kind as the plan extends or overrides it; nil is the kind
-	// itself.
+	// Profile is the kind as extended or overridden by the plan; nil is the kind itself.
 	Profile *kinds.Kind
-	// Model is the name asked for in requests; empty asks the engine.
+	// Model is the model name in requests; empty asks the engine.
 	Model string
-	// Command is the argument vector, the program first. In an argument or an
-	// environment value the text {port} is replaced by the port to listen on,
-	// {mxflow} by the path of the running program, and {config} by the path of
-	// the file that holds Config, where the engine sees it.
+	// Command is the argument vector, the program first. In an argument or an environment
+	// value the text {port} is replaced by the port to listen on, {mxflow} by the path of
+	// the running program, and {config} by the path of the file with Config, as seen by
+	// the engine.
 	Command []string
-	// Port is where a process listens whatever it is told; 0 is a free one.
+	// Port is the port of a process that cannot be told another; 0 is a free one.
 	Port int
-	// Dir is the working directory; empty is the current one. A program given
-	// as a relative path is looked for there.
+	// Dir is the working directory; empty is the current one. A relative program path is
+	// resolved there.
 	Dir string
 	// Env is set on top of the inherited environment.
 	Env map[string]string
-	// Unset names variables that are not inherited. What Env sets is set all the
-	// same.
+	// Unset names variables that are not inherited. What Env sets is still set.
 	Unset []string
 	// ReadyTimeout is how long the engine may take from process start until it
 	// answers; zero is the kind's default.
@@ -49,16 +46,15 @@ type Spec struct {
 	// killed; zero is the kind's default.
 	StopGrace time.Duration
 	// Config is the content of the configuration file that some kinds read, and
-	// ConfigName its file name. Empty where there is none.
+	// ConfigName its file name. Empty if there is none.
 	Config     []byte
 	ConfigName string
-	// ModelPath is where the model is on this machine, looked for before a
-	// process is started; empty where the model is a name.
+	// ModelPath is the model's path on this machine, checked before a process is started;
+	// empty if the model is a name.
 	ModelPath string
 
-	// Sources, Caches and Trees are what it is built from, what its compilers find
-	// in their caches, and the working trees that it sees; nil and none where the
-	// plan says nothing of them.
+	// Sources, Caches and Trees are what it is built from, its compilers' caches, and the
+	// working trees that it sees; nil and none if the plan does not declare any.
 	Sources []*Source
 	Caches  *Caches
 	Trees   []Tree

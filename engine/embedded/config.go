@@ -1,18 +1,17 @@
-// Package embedded is the built-in inference engine: a small decoder in pure
-// Go, shaped like gpt-oss, served over an OpenAI-like HTTP API.
+// Package embedded is the built-in inference engine: a small decoder in pure Go, shaped
+// like gpt-oss, served over an OpenAI-like HTTP API.
 //
-// It exists so that the whole tool can be used and tested on any laptop. It
-// knows how to construct its weights from a seed, how to run them through
-// kernels that environment switches select, and how to serve the result the
-// way the real engines do, including the ways in which they fail.
+// It exists so the whole tool can be used and tested on any laptop. It constructs its
+// weights from a seed, runs them through kernels selected by environment switches, and
+// serves the result the way the real engines do, including the ways in which they fail.
 //
-// The architecture computes for real: RMSNorm, rotary positions, grouped-query
-// attention with sinks and alternating sliding windows, and a mixture of
-// experts in OCP MXFP4. The weights are constructed, not trained: weights.go
-// says how the layers come to hold a small text by heart.
+// The architecture computes for real: RMSNorm, rotary positions, grouped-query attention
+// with sinks and alternating sliding windows, and a mixture of experts in OCP MXFP4. The
+// weights are constructed, not trained: weights.go explains how the layers memorize a
+// small text.
 //
-// It refuses to know plans, knobs, measurements or verdicts, and it is no
-// inference product: nothing here is meant to be good at language.
+// It does not know plans, knobs, measurements or verdicts, and it is not an inference
+// product: nothing here is meant to be good at language.
 package embedded
 
 import (
@@ -26,11 +25,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Version is what /version answers and what stands for this engine in a
-// measurement key. The key is this version and not the hash of the binary,
-// because the engine ships inside mxflow itself: a change to the command line
-// must not invalidate measurements, a change to a kernel must. Raise it with
-// every change that can move a speed, a logit or a log line.
+// Version is the answer of /version and stands for this engine in a measurement key. The
+// key is this version and not the hash of the binary, because the engine is part of
+// mxflow itself: a change to the command line must not invalidate measurements, a change
+// to a kernel must. Raise it with every change that can affect a speed, a logit or a log
+// line.
 const Version = "0.2.0"
 
 // Config is everything that a launch of the engine depends on.
@@ -52,14 +51,14 @@ type Config struct {
 
 	PrefixCache       bool   // keep keys and values between requests
 	PrefixCacheTokens int    // at most so many
-	ProfilerDir       string // where /stop_profile writes; empty serves no profiles
+	ProfilerDir       string // where /stop_profile writes; empty disables profiles
 	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
-	Reasoning         int    // first tokens of a chat answer that go out as reasoning
+	Reasoning         int    // first tokens of a chat answer, sent as reasoning
 
 	Faults Faults
 }
 
-// Limits that keep a mistyped number from taking the machine with it.
+// Limits that keep a mistyped number from exhausting the machine.
 const (
 	maxLayers   = 64
 	maxThreads  = 64
@@ -68,8 +67,8 @@ const (
 	maxPrefix   = 1 << 20 // tokens
 )
 
-// parseConfig reads flags and environment. All problems are reported at once;
-// pflag.ErrHelp is returned as it is when args ask for help.
+// parseConfig parses flags and environment. All problems are reported at once;
+// pflag.ErrHelp is returned unchanged if args ask for help.
 func parseConfig(args []string, env func(string) string, help io.Writer) (Config, error) {
 	var c Config
 	flags := pflag.NewFlagSet("mxflow engine serve", pflag.ContinueOnError)
@@ -223,8 +222,8 @@ func Switches() []Switch {
 	}
 }
 
-// Setting is a command line flag of the engine. Name is in snake_case as in
-// plans; the flag is the same with dashes.
+// Setting is a command line flag of the engine. Name is in snake_case as in plans; the
+// flag has dashes instead.
 type Setting struct {
 	Name, Type, Default, Doc string
 }
@@ -282,9 +281,8 @@ func choice(env func(string) string, name string) (string, error) {
 	return "", fmt.Errorf("no switch is named %s", name)
 }
 
-// Faults are ways to fail on request, so that what watches an engine can be
-// tested against a real process. Token counts are totals over all requests
-// since the start.
+// Faults are failures on request, so monitoring can be tested against a real process.
+// Token counts are totals over all requests since the start.
 type Faults struct {
 	CrashAfter int  // the process exits with 1 after so many generated tokens; 0 is never
 	StallAfter int  // after so many generated tokens nothing more is emitted until clients leave
@@ -294,13 +292,13 @@ type Faults struct {
 	OOM        bool // loading fails for want of memory
 	Malformed  bool // stream events break off in the middle of their JSON
 	NeverReady bool // loading never ends
-	// WrongExpert gives the tokens of each expert of one layer to the next one.
+	// WrongExpert routes the tokens of each expert of one layer to the next one.
 	WrongExpert bool
 	StaleKV     bool // keys and values of some decoded tokens are those of others
 	HalfSums    bool // the experts' products and the logits are summed up in bfloat16
 	WrongAfter  int  // requests that are answered right, before WrongExpert begins; 0 is never
 	Leak        int  // KiB that each request loses
-	Refuse      int  // the first so many requests for more than one token answer 429
+	Refuse      int  // the first so many requests for more than one token get 429
 	RetryAfter  int  // seconds that their Retry-After says
 }
 

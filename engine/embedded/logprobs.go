@@ -20,7 +20,7 @@ type listing struct {
 	ids            bool // and their ids come beside
 }
 
-// listing reads what a request asks for, in the words of vLLM.
+// listing parses a request's log-probability fields, in vLLM's form.
 func (q *completionRequest) listing(chat bool) (listing, *apiError) {
 	l := listing{asIDs: q.TokensAsIDs, ids: q.ReturnTokenIDs}
 	within := func(name string, n int) *apiError {
@@ -77,8 +77,8 @@ type scored struct {
 	logProb float64
 }
 
-// rank is what the logits of a position say, where id was chosen or is there. Logits
-// with a NaN say nothing of any token.
+// rank lists the logits of a position, where id was chosen or given. Logits with a NaN
+// rank no token.
 func rank(logits []float32, id token, top int) position {
 	largest := math.Inf(-1)
 	for _, x := range logits {
@@ -105,8 +105,8 @@ func rank(logits []float32, id token, top int) position {
 	return p
 }
 
-// jsonLogProb is a log-probability as servers write it: null where it is NaN, which JSON
-// does not have, and vLLM's -9999 for a probability of 0.
+// jsonLogProb is a log-probability as servers write it: null for NaN, which JSON does not
+// have, and vLLM's -9999 for a probability of 0.
 type jsonLogProb float64
 
 func (l jsonLogProb) MarshalJSON() ([]byte, error) {
@@ -118,8 +118,8 @@ func (l jsonLogProb) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// choiceLogProbs are those of an answer: lists beside each other in completions, an
-// object a token in chats.
+// choiceLogProbs are those of an answer: parallel lists in completions, one object per
+// token in chats.
 type choiceLogProbs struct {
 	Tokens        []string                 `json:"tokens,omitempty"`
 	TokenLogProbs []jsonLogProb            `json:"token_logprobs,omitempty"`
@@ -134,7 +134,7 @@ type chatLogProb struct {
 	Top     *[]chatLogProb `json:"top_logprobs,omitempty"`
 }
 
-// name is what a token is called.
+// name is a token's name in the response.
 func (l listing) name(tk *tokenizer, id token) string {
 	if l.asIDs {
 		return fmt.Sprintf("token_id:%d", id)
@@ -150,7 +150,7 @@ func (l listing) chat(tk *tokenizer, s scored) chatLogProb {
 	return c
 }
 
-// write puts what a choice lists into it, none where nothing was asked for.
+// write adds a choice's lists, none if nothing was requested.
 func (l listing) write(c *onlyChoice, chat bool, tk *tokenizer, positions []position) {
 	if l.ids {
 		for _, p := range positions {
@@ -203,8 +203,8 @@ func (l listing) ofPrompt(tk *tokenizer, prompt []token, positions []position) (
 	return p
 }
 
-// promptPosition is written as an object by token id, the token that is there first;
-// null for the first of a prompt.
+// promptPosition is written as an object by token id, the actual token first; null for
+// the first of a prompt.
 type promptPosition struct {
 	tk *tokenizer
 	position

@@ -7,8 +7,8 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// matrix is a float32 matrix, row-major: one row an output, so that a product
-// with a vector is one dot product a row.
+// matrix is a float32 matrix, row-major: one row per output, so a product with a vector
+// is one dot product per row.
 type matrix struct {
 	rows, cols int
 	data       []float32
@@ -22,12 +22,12 @@ func (m matrix) row(r int) []float32 { return m.data[r*m.cols : (r+1)*m.cols] }
 
 func (m matrix) bytes() int { return 4 * len(m.data) }
 
-// batch is a workspace of token vectors, one row a token.
+// batch is a workspace of token vectors, one row per token.
 type batch = matrix
 
-// linear computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is
-// one dot product, whatever the batch size: that keeps greedy output the same
-// whether a token was computed alone or with others.
+// linear computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is one dot
+// product, whatever the batch size: that keeps greedy output the same whether a token was
+// computed alone or with others.
 func linear(out batch, w matrix, bias []float32, x batch, lo, hi int) {
 	for r := range w.rows {
 		weights := w.row(r)
@@ -37,16 +37,16 @@ func linear(out batch, w matrix, bias []float32, x batch, lo, hi int) {
 	}
 }
 
-// pool splits the tokens of a chunk over threads. It holds no goroutines: they
-// cost little beside a layer's work on many tokens.
+// pool splits the tokens of a chunk over threads. It holds no goroutines: they are cheap
+// compared with a layer's work on many tokens.
 type pool struct{ threads int }
 
-// minTokens is how many tokens make a second thread worth waking.
+// minTokens is how many tokens justify a second thread.
 const minTokens = 8
 
-// split runs body over the tokens first to end in contiguous ranges, one a
-// worker. Tokens are independent between its calls and sums are never split,
-// so results do not depend on the thread count. Decoding uses one thread.
+// split runs body over the tokens first to end in contiguous ranges, one per worker.
+// Tokens are independent between its calls and sums are never split, so results do not
+// depend on the thread count. Decoding uses one thread.
 func (p pool) split(first, end int, body func(lo, hi, worker int)) {
 	n := end - first
 	workers := max(1, min(p.threads, n/minTokens))
@@ -77,8 +77,8 @@ var e2m1Values = [16]float32{
 	float32(math.Copysign(0, -1)), -0.5, -1, -1.5, -2, -3, -4, -6,
 }
 
-// e2m1Pairs decodes a byte to its two elements, so that the inner loop of
-// dequantisation is one table read a byte.
+// e2m1Pairs decodes a byte to its two elements, so the inner loop of dequantisation is
+// one table lookup per byte.
 var e2m1Pairs = func() (pairs [256][2]float32) {
 	for b := range pairs {
 		pairs[b] = [2]float32{e2m1Values[b&15], e2m1Values[b>>4]}
@@ -116,10 +116,9 @@ func encodeE2M1(x float32) byte {
 	return code
 }
 
-// blockScale chooses the shared scale of a block as the specification's
-// section 6.3 does: the exponent of the largest magnitude less the largest
-// exponent that an element can hold. A block with a NaN or an infinity gets
-// the NaN scale, because E2M1 can say neither.
+// blockScale chooses the shared scale of a block as in the specification's section 6.3:
+// the exponent of the largest magnitude minus the largest exponent of an element. A block
+// with a NaN or an infinity gets the NaN scale, because E2M1 can represent neither.
 func blockScale(values []float32) byte {
 	var largest float64
 	for _, v := range values {

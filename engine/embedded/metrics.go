@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// metrics counts what /metrics shows. Names follow vLLM's, with this engine's
-// prefix. All are atomic, so that the page is written while the model computes.
+// metrics counts what /metrics shows. Names follow vLLM's, with this engine's prefix. All
+// are atomic, so the page can be written while the model computes.
 type metrics struct {
 	promptTokens, generationTokens atomic.Int64
 	succeeded, failed, corrupted   atomic.Int64   // requests
@@ -28,8 +28,8 @@ func (m *metrics) queued(wait time.Duration) {
 	m.placed.Add(1)
 }
 
-// speculated counts one step's draft. accepted are the drafted tokens that
-// became part of the answer: what was right but came after its end is not.
+// speculated counts one step's draft. accepted are the drafted tokens that became part of
+// the answer: correct ones after its end do not count.
 func (m *metrics) speculated(drafted, accepted int) {
 	if drafted == 0 {
 		return
@@ -92,9 +92,8 @@ func describe(w io.Writer, name, kind, help string) {
 	fmt.Fprintf(w, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefixed, name, help, prefixed, name, kind)
 }
 
-// Kernel names as they appear in the log. They are the evidence that a switch
-// took effect, so no name is a part of another and none is shared by two
-// choices.
+// Kernel names as they appear in the log. They are the evidence that a switch took
+// effect, so no name contains another and no two choices share one.
 const (
 	kernelPrefillCached  = "prefill_attention_kvcache_f32"
 	kernelDecodeCached   = "decode_attention_kvcache_f32"
@@ -112,7 +111,7 @@ const (
 	kernelKVInt8         = "kv_round_int8"
 )
 
-// Kernels of which there is no choice, as a profile names them.
+// Kernels without alternatives, as named in a profile.
 const (
 	kernelEmbedding = "embedding_lookup_f32"
 	kernelNorm      = "rmsnorm_f32"
@@ -143,8 +142,8 @@ func (k *kernelLog) engage(part, kernel, why string) {
 	fmt.Fprintf(k.out, "[embedded] %s: using kernel %s (%s)\n", part, kernel, why)
 }
 
-// selected writes what the configuration asks for. Only the engage lines say
-// that a kernel ran.
+// selected logs what the configuration asks for. Only the engage lines show that a kernel
+// ran.
 func (k *kernelLog) selected(c Config) {
 	attention, softmax, moe, head := kernelRecompute, kernelSoftmaxNoSinks, kernelMoERouted, kernelHeadF32
 	if c.KVCache {

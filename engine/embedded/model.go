@@ -11,13 +11,13 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// chunkTokens is how many tokens go through the layers at once. Cancellation
-// is looked at between chunks.
+// chunkTokens is how many tokens go through the layers at once. Cancellation is checked
+// between chunks.
 const chunkTokens = 128
 
-// Model is a constructed decoder with the kernels that its configuration
-// selects. Its methods share one workspace, so only one step runs at a time;
-// the scheduler (scheduler.go) sees to that.
+// Model is a constructed decoder with the kernels that its configuration selects. Its
+// methods share one workspace, so only one step runs at a time; the scheduler
+// (scheduler.go) ensures that.
 type Model struct {
 	shape   shape
 	config  Config
@@ -29,12 +29,12 @@ type Model struct {
 	tk      *tokenizer
 	kernels kernelLog
 	trace   atomic.Pointer[tracer] // nil where no profile is being taken
-	// astray: the step in hand is one of those that Faults.WrongAfter spoils.
+	// astray is set if the current step is one that Faults.WrongAfter corrupts.
 	astray bool
 }
 
-// newModel constructs the weights. log receives one line for each kernel
-// selected now and engaged later.
+// newModel constructs the weights. log receives one line per kernel selected now and
+// engaged later.
 func newModel(config Config, log io.Writer) (*Model, error) {
 	tk := newCorpusTokenizer()
 	s := defaultShape(config.Layers, tk.size(), config.MaxModelLen)
@@ -61,19 +61,19 @@ type sequence struct {
 	kv     *kvCache
 }
 
-// newSequence starts a sequence with room for about so many new tokens, so
-// that decoding does not stop to grow buffers.
+// newSequence starts a sequence with room for about so many new tokens, so decoding does
+// not pause to grow buffers.
 func (m *Model) newSequence(prompt []token, room int) *sequence {
 	return &sequence{tokens: slices.Clone(prompt), kv: newKVCache(m.shape, len(prompt)+min(room, maxRoom))}
 }
 
-// maxRoom bounds what a request without max_tokens reserves, in tokens.
+// maxRoom limits what a request without max_tokens reserves, in tokens.
 const maxRoom = 1024
 
-// steps returns the logits after each of the sequence's last n tokens, one row
-// a token; they are valid until the next step. With the KV cache on, only
-// tokens not seen yet go through the layers, and there must be n of them; with
-// it off, the whole prefix does, every time.
+// steps returns the logits after each of the sequence's last n tokens, one row per token;
+// they are valid until the next step. With the KV cache on, only new tokens go through
+// the layers, and there must be n of them; with it off, the whole prefix does, every
+// time.
 func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) {
 	if !m.config.KVCache {
 		seq.kv.truncate(0)
@@ -105,9 +105,9 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
 
-// forward runs a chunk of tokens through all layers, extending the cache. Of
-// the last layer it needs all keys and values, but the output only of the
-// chunk's last tokens, as many as outputs says: nothing reads the others.
+// forward runs a chunk of tokens through all layers, extending the cache. For the last
+// layer it computes all keys and values, but the output only of the chunk's last tokens,
+// as many as outputs: nothing reads the others.
 func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention string) {
 	trace := m.trace.Load()
 	at := trace.now()
@@ -140,8 +140,8 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 	kv.length += len(tokens)
 }
 
-// head turns the first n normalised final hidden states into logits. A row of
-// the weights is read, and in MXFP4 dequantised, once for all of them.
+// head turns the first n normalised final hidden states into logits. A row of the weights
+// is read, and in MXFP4 dequantised, once for all of them.
 func (m *Model) head(n int) (kernel string) {
 	ws := m.ws
 	kernel = m.kernels.head(m.config.LMHead)
@@ -163,9 +163,9 @@ func (m *Model) head(n int) (kernel string) {
 	return kernel
 }
 
-// kvCache holds keys and values of one sequence, a slice a layer, position-
-// major: kvHeads*headDim elements a token. With the cache switched off the
-// same buffers live for one step only.
+// kvCache holds keys and values of one sequence, a slice per layer, position-major:
+// kvHeads*headDim elements per token. With the cache switched off the same buffers live
+// for one step only.
 type kvCache struct {
 	keys, values [][]float32 // may be longer than length says, after truncate
 	length       int         // tokens
@@ -181,8 +181,8 @@ func newKVCache(s shape, room int) *kvCache {
 	return kv
 }
 
-// truncate forgets all but the first tokens, length of them, and keeps the
-// memory. It never lengthens.
+// truncate drops all but the first length tokens, and keeps the memory. It never
+// lengthens.
 func (kv *kvCache) truncate(length int) { kv.length = min(kv.length, max(length, 0)) }
 
 // extend makes room for n more tokens in one layer.
@@ -193,9 +193,9 @@ func (kv *kvCache) extend(layer, n, dims int) {
 	}
 }
 
-// project computes queries, keys and values of tokens lo to hi, turns them to
-// their positions and stores keys and values. All of it must be done for a
-// chunk before any of its tokens attends.
+// project computes queries, keys and values of tokens lo to hi, rotates them to their
+// positions and stores keys and values. It must be complete for a chunk before any of its
+// tokens attends.
 func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker int) {
 	s, l, trace := m.shape, &m.weights.layers[layer], m.trace.Load()
 	at := trace.now()
@@ -229,8 +229,8 @@ func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker in
 	trace.ran(worker, kernelRope, at)
 }
 
-// roundInt8 replaces numbers by those that 8 bits and a scale in common can hold:
-// symmetric, the largest magnitude at 127. NaN stays.
+// roundInt8 rounds numbers to what 8 bits and a shared scale can represent: symmetric,
+// the largest magnitude at 127. NaN stays.
 func roundInt8(x []float32) {
 	var largest float32
 	for _, v := range x {
@@ -261,8 +261,8 @@ func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, ke
 	trace.ran(worker, kernelOut, at)
 }
 
-// attendToken computes all heads of one query token over the cached keys that
-// its layer lets it see.
+// attendToken computes all heads of one query token over the cached keys visible to its
+// layer.
 func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []float32) {
 	s, l := m.shape, &m.weights.layers[layer]
 	end := kv.length + t + 1
@@ -293,8 +293,8 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 	}
 }
 
-// softmaxWithSink normalises scores in place with the head's sink as one more
-// logit in the denominator, whose own share is thrown away (gpt-oss).
+// softmaxWithSink normalises scores in place with the head's sink as one more logit in
+// the denominator, whose own share is discarded (gpt-oss).
 func softmaxWithSink(scores []float32, sink float32) {
 	largest := max(vek32.Max(scores), sink)
 	sum := exponentials(scores, largest) + float32(math.Exp(float64(sink-largest)))
@@ -312,9 +312,9 @@ func exponentials(scores []float32, largest float32) float32 {
 	var sum float32
 	for i, x := range scores {
 		e := float32(0)
-		// Below e^-40 a weight is lost in float32 sums; skipping the call
-		// matters because previous-token heads are nearly one-hot. Written so
-		// that NaN takes the slow path and stays NaN.
+		// Below e^-40 a weight is lost in float32 sums; skipping the call matters because
+		// previous-token heads are nearly one-hot. Written so NaN takes the slow path and
+		// stays NaN.
 		if d := x - largest; !(d < -40) {
 			e = float32(math.Exp(float64(d)))
 		}
@@ -362,9 +362,9 @@ func (m *Model) route(mix, x []float32, layer int) {
 	topKSoftmax(mix, s.expertsPerTok)
 }
 
-// topKSoftmax replaces logits by the softmax over the k largest, zero
-// elsewhere; the lower index wins a tie. NaN logits stay NaN in k of the
-// places, so that a poisoned token stays poisoned.
+// topKSoftmax replaces logits by the softmax over the k largest, zero elsewhere; the
+// lower index wins a tie. NaN logits stay NaN in k of the places, so a poisoned token
+// stays poisoned.
 func topKSoftmax(logits []float32, k int) {
 	var chosen [hintCount]bool
 	var sum float32
@@ -395,9 +395,9 @@ func topKSoftmax(logits []float32, k int) {
 	}
 }
 
-// mixture adds the experts of one layer to the residual of tokens lo to hi.
-// Both paths go through the experts in index order, so that they add the same
-// numbers in the same order: the dense one adds zeros besides.
+// mixture adds the experts of one layer to the residual of tokens lo to hi. Both paths
+// process the experts in index order, so they add the same numbers in the same order: the
+// dense one also adds zeros.
 func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int, kernel string) {
 	s, l, own, trace := m.shape, &m.weights.layers[layer], &ws.workers[worker], m.trace.Load()
 	at := trace.now()
@@ -424,8 +424,8 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int, kernel string)
 	trace.ran(worker, kernel, at)
 }
 
-// expert runs one expert on a worker's member tokens. A weight row is
-// dequantised once for all of them, which is what makes long batches cheap.
+// expert runs one expert on a worker's member tokens. A weight row is dequantised once
+// for all of them, which makes long batches cheap.
 func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int) {
 	dot := vek32.Dot
 	if m.config.Faults.HalfSums {
@@ -476,7 +476,7 @@ type workspace struct {
 	row                         []float32 // a dequantised row of the lm_head
 }
 
-// workerSpace is what a thread needs for itself.
+// workerSpace is a thread's own workspace.
 type workerSpace struct {
 	members []int     // tokens of the expert in hand
 	gates   []float32 // by member
@@ -484,7 +484,7 @@ type workerSpace struct {
 	scores  []float32 // of one head, by position
 }
 
-// newWorkspace has room for the logits of so many outputs of one step.
+// newWorkspace has room for the logits of so many outputs per step.
 func newWorkspace(s shape, threads, outputs int) *workspace {
 	ws := &workspace{
 		residual: newMatrix(chunkTokens, s.hidden), normed: newMatrix(chunkTokens, s.hidden),
@@ -513,9 +513,9 @@ func rmsNorm(out, x, weight []float32, epsilon float32) {
 	vek32.MulNumber_Inplace(out, scale)
 }
 
-// ropeFrequency is the angle a position, in radians, of rotary pair i (Su et
-// al., "RoFormer", 2021). gpt-oss further stretches these for long contexts
-// (YaRN); at the lengths served here that would change nothing worth having.
+// ropeFrequency is the angle per position, in radians, of rotary pair i (Su et al.,
+// "RoFormer", 2021). gpt-oss further stretches these for long contexts (YaRN); at the
+// lengths served here that would make no useful difference.
 func ropeFrequency(s shape, i int) float64 {
 	return math.Pow(s.ropeTheta, -float64(2*i)/float64(s.headDim))
 }
@@ -539,8 +539,8 @@ func newRopeTable(s shape) ropeTable {
 	return t
 }
 
-// rotate turns every head in x, in place. Pairs are (i, i + headDim/2), the
-// half-split layout that gpt-oss uses.
+// rotate rotates every head in x, in place. Pairs are (i, i + headDim/2), the half-split
+// layout of gpt-oss.
 func (t ropeTable) rotate(x []float32, position int) {
 	cos := t.cos[position*t.half : (position+1)*t.half]
 	sin := t.sin[position*t.half : (position+1)*t.half]

@@ -5,22 +5,20 @@ import (
 	"sync"
 )
 
-// blockTokens is how many tokens a block of the prefix cache holds. Only whole
-// blocks are kept and found.
+// blockTokens is how many tokens a block of the prefix cache holds. Only whole blocks are
+// kept and found.
 const blockTokens = 16
 
-// prefixCache keeps keys and values of past sequences, so that a prompt which
-// begins like one of them need not compute its beginning again. A block is
-// found by its tokens and by the block before it, and so by all tokens up to
-// its end: nothing is hashed, so nothing can be mistaken. What is copied out
-// are the numbers that were computed once; whether tokens went through the
-// layers together or one by one does not change them (see linear), so the text
-// is the same with and without.
+// prefixCache keeps keys and values of past sequences, so a prompt with the same start as
+// one of them need not compute it again. A block is found by its tokens and by the block
+// before it, and so by all tokens up to its end: nothing is hashed, so nothing can
+// collide. The copied numbers are those computed once; whether tokens went through the
+// layers together or one by one does not change them (see linear), so the text is the
+// same with and without.
 //
-// Memory is bounded: beyond capacity the block that was not used for the
-// longest time goes. A use of a block counts as a later use of those before
-// it, so the one that goes never has a successor, which nothing could find
-// any more.
+// Memory is bounded: beyond capacity the least recently used block is evicted. A use of a
+// block counts as a later use of those before it, so an evicted block never has a
+// successor, which could not be found any more.
 type prefixCache struct {
 	shape    shape
 	capacity int // blocks
@@ -31,8 +29,8 @@ type prefixCache struct {
 	lastID uint64
 }
 
-// blockKey names a block: parent is the id of the block before it, 0 at the
-// beginning of a sequence. Ids are never used twice.
+// blockKey names a block: parent is the ID of the block before it, 0 at the start of a
+// sequence. IDs are never reused.
 type blockKey struct {
 	parent uint64
 	tokens [blockTokens]token
@@ -41,7 +39,7 @@ type blockKey struct {
 type kvBlock struct {
 	id   uint64
 	key  blockKey
-	data []float32 // for each layer, the keys and then the values of all tokens
+	data []float32 // per layer, the keys and then the values of all tokens
 }
 
 // newPrefixCache has room for a number of tokens, rounded down to blocks.
@@ -49,9 +47,9 @@ func newPrefixCache(s shape, tokens int) *prefixCache {
 	return &prefixCache{shape: s, capacity: tokens / blockTokens, blocks: map[blockKey]*list.Element{}, recent: list.New()}
 }
 
-// reuse fills the empty cache of a sequence with the longest beginning that is
-// known and returns its length in tokens. The last token is never taken from
-// here: it must be computed to give logits.
+// reuse fills the empty cache of a sequence with the longest known prefix and returns its
+// length in tokens. The last token is never taken from here: it must be computed to get
+// logits.
 func (c *prefixCache) reuse(seq *sequence) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +67,7 @@ func (c *prefixCache) store(seq *sequence) {
 	defer c.mu.Unlock()
 	tokens := seq.tokens[:min(seq.kv.length, len(seq.tokens), c.capacity*blockTokens)]
 	chain := c.walk(tokens)
-	c.touch(chain) // what is about to grow must not be what has to go
+	c.touch(chain) // a chain about to grow must not be evicted
 	parent := uint64(0)
 	if len(chain) > 0 {
 		parent = chain[len(chain)-1].Value.(*kvBlock).id
@@ -110,8 +108,7 @@ func (c *prefixCache) touch(chain []*list.Element) {
 	}
 }
 
-// room returns a block to write to: a new one, or the memory of the one that
-// has to go.
+// room returns a block to write to: a new one, or the memory of an evicted one.
 func (c *prefixCache) room() *kvBlock {
 	if c.recent.Len() < c.capacity {
 		return &kvBlock{data: make([]float32, 2*c.shape.layers*blockTokens*c.shape.kvDims())}

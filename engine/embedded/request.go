@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// completionRequest holds the fields of both completion endpoints. Unknown
-// fields are ignored, as the real servers do; fields that would change the
-// answer and are not served are refused.
+// completionRequest holds the fields of both completion endpoints. Unknown fields are
+// ignored, as in the real servers; unsupported fields that would change the answer are
+// rejected.
 type completionRequest struct {
 	Model               string          `json:"model"`
 	Prompt              promptField     `json:"prompt"`
@@ -61,7 +61,7 @@ func (p *promptField) UnmarshalJSON(data []byte) error {
 	return badRequest("prompt", "prompt must be one string or one list of token ids; send several prompts as several requests")
 }
 
-// one reads a string or a list of token ids.
+// one parses a string or a list of token ids.
 func (p *promptField) one(data []byte) bool {
 	if json.Unmarshal(data, &p.text) == nil {
 		return true
@@ -113,7 +113,7 @@ func (s *stringOrList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxBody bounds a request body, in bytes.
+// maxBody limits a request body, in bytes.
 const maxBody = 16 << 20
 
 func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
@@ -127,8 +127,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
 	return nil
 }
 
-// generation checks the request and translates it. promptTokens is the
-// rendered prompt; defaultMax is max_tokens when the request has none.
+// generation checks the request and translates it. promptTokens is the rendered prompt;
+// defaultMax is max_tokens if the request has none.
 func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen int, chat bool) (generation, *apiError) {
 	g := generation{prompt: prompt, maxTokens: defaultMax, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, stops: q.Stop}
 	for _, given := range []*int{q.MaxTokens, q.MaxCompletionTokens} {

@@ -19,9 +19,9 @@ func newSampler(temperature, topP float64, seed uint64) sampler {
 	return sampler{temperature: temperature, topP: topP, random: rand.New(rand.NewPCG(seed, 0x73616d706c65))}
 }
 
-// choose returns a token and whether the logits were sound. Unsound ones (any
-// NaN) give token 0, as an argmax over NaN does in the real engines. forbidden
-// is never chosen; noToken forbids none.
+// choose returns a token and whether the logits were sound. Unsound ones (any NaN) give
+// token 0, as an argmax over NaN does in the real engines. forbidden is never chosen;
+// noToken forbids none.
 func (s sampler) choose(logits []float32, forbidden token) (token, bool) {
 	best := noToken
 	for i, x := range logits {
@@ -38,9 +38,8 @@ func (s sampler) choose(logits []float32, forbidden token) (token, bool) {
 	return s.draw(logits, forbidden, float64(logits[best])), true
 }
 
-// draw samples from the softmax at the sampler's temperature, cut by minP, then
-// to the topK likeliest tokens, then to the fewest of those that hold topP of
-// their mass.
+// draw samples from the softmax at the sampler's temperature, cut by minP, then to the
+// topK likeliest tokens, then to the fewest of those with topP of their mass.
 func (s sampler) draw(logits []float32, forbidden token, largest float64) token {
 	type candidate struct {
 		id token
@@ -93,8 +92,7 @@ func (s sampler) draw(logits []float32, forbidden token, largest float64) token 
 	return candidates[len(candidates)-1].id
 }
 
-// samplingFields are the fields of a request that say how tokens are drawn.
-// Null counts as not given.
+// samplingFields are a request's sampling parameters. Null counts as absent.
 type samplingFields struct {
 	Temperature       *float64 `json:"temperature"`
 	TopP              *float64 `json:"top_p"`
@@ -137,9 +135,8 @@ func given[T any](at, value *T) {
 	}
 }
 
-// repetition makes tokens that stand in prompt or answer less likely, as CTRL
-// does (Keskar et al., 2019): a logit above zero is divided by the penalty,
-// one below is multiplied with it.
+// repetition makes tokens of prompt or answer less likely, as CTRL does (Keskar et al.,
+// 2019): a logit above zero is divided by the penalty, one below is multiplied by it.
 type repetition struct {
 	penalty float32
 	seen    []bool // by token; nil without a penalty

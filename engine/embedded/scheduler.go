@@ -45,12 +45,12 @@ func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
 	return s
 }
 
-// generation is what a request asks the model for. Lengths are in tokens.
+// generation is a request to the model. Lengths are in tokens.
 type generation struct {
 	prompt      []token
 	maxTokens   int
-	minTokens   int // the end token is not allowed before
-	reasoning   int // so many tokens come first as reasoning
+	minTokens   int // the end token is not allowed before this
+	reasoning   int // so many first tokens are reasoning
 	ignoreEOS   bool
 	temperature float64
 	topP        float64
@@ -62,9 +62,9 @@ type generation struct {
 	listing     listing
 }
 
-// piece is one step's outcome: one token, or several where drafted ones were
-// right. Text may be empty: the end token has no spelling, and text that may
-// become a stop string is held back.
+// piece is one step's outcome: one token, or several if drafted ones were right. Text may
+// be empty: the end token has no spelling, and text that may become a stop string is held
+// back.
 type piece struct {
 	text      string
 	reasoning string // comes before text
@@ -72,8 +72,8 @@ type piece struct {
 	cached    int    // tokens of the prompt that were not computed again
 	finish    string // "", "stop" or "length"
 
-	listed []position // of the tokens of this piece, where they are asked for
-	prompt []position // of the prompt but its first token, in the first piece
+	listed []position // of the tokens of this piece, if requested
+	prompt []position // of the prompt except its first token, in the first piece
 }
 
 var errEngineDead = errors.New("the engine died")
@@ -130,7 +130,7 @@ func (s *scheduler) leave() {
 	<-s.places
 }
 
-// answer is a request at the model.
+// answer is a request in progress.
 type answer struct {
 	generation
 	seq       *sequence
@@ -161,8 +161,8 @@ func (s *scheduler) newAnswer(g generation) *answer {
 	}
 }
 
-// close keeps what may serve a later prompt, such as the next turn of a
-// conversation, however the request ended.
+// close keeps what may serve a later prompt, such as the next turn of a conversation,
+// however the request ended.
 func (s *scheduler) close(a *answer) {
 	if s.prefix != nil {
 		s.prefix.store(a.seq)
@@ -170,25 +170,24 @@ func (s *scheduler) close(a *answer) {
 	s.metrics.kvTokens.Add(-int64(a.held))
 }
 
-// draw are the tokens of one step, at least one. All but the last were
-// drafted, and so perhaps was the last.
+// draw is the tokens of one step, at least one. All but the last were drafted, and
+// perhaps the last too.
 type draw struct {
 	tokens  []token
 	drafted int        // tokens that the step verified
 	sound   bool       // no logit was NaN
-	listed  []position // of the tokens, where they are asked for
+	listed  []position // of the tokens, if requested
 }
 
 // next computes the next tokens of an answer while holding the turn.
 //
-// Drafted tokens go through the layers behind the last one in one pass, which
-// gives the logits after each. From those tokens are chosen one after the
-// other, as without drafts, for as long as the choice is what was drafted; the
-// first other choice, or the one after the last draft, ends the step. So every
-// token is drawn from the same logits with the same random number as without
-// speculation, and the text is the same at any temperature. (It is also what
-// rejection sampling does with a draft that is certain: the drafted token is
-// taken with its probability, and else one of the others with theirs.)
+// Drafted tokens go through the layers after the last one in one pass, which gives the
+// logits after each. From those, tokens are chosen one after the other, as without
+// drafts, while the choice equals the draft; the first different choice, or the one after
+// the last draft, ends the step. So every token is drawn from the same logits with the
+// same random number as without speculation, and the text is the same at any temperature.
+// (That equals rejection sampling with a certain draft: the drafted token is taken with
+// its probability, and otherwise one of the others with theirs.)
 func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -216,7 +215,7 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	for i := range logits.rows {
 		row := logits.row(i)
 		if a.listing.answer || a.listing.ids {
-			row = slices.Clone(row) // what is listed is what the model says, before any penalty
+			row = slices.Clone(row) // what is listed are the model's own values, before any penalty
 		}
 		id, sound := s.choose(a, logits.row(i), a.count+i+1)
 		if a.listing.answer || a.listing.ids {
@@ -246,8 +245,8 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	return d, nil
 }
 
-// steps are those of the model. Before the first of an answer that lists its prompt
-// they go through the whole prompt, which gives the logits after each of its tokens.
+// steps are those of the model. Before the first one of an answer that lists its prompt
+// they cover the whole prompt, which gives the logits after each of its tokens.
 func (s *scheduler) steps(ctx context.Context, a *answer, n int) (logits batch, err error) {
 	if a.count > 0 || !a.listing.prompt {
 		return s.model.steps(ctx, a.seq, n)
@@ -268,8 +267,8 @@ func (s *scheduler) steps(ctx context.Context, a *answer, n int) (logits batch, 
 	return batch{rows: 1, cols: logits.cols, data: logits.row(logits.rows - 1)}, nil
 }
 
-// prepare looks for what need not be computed: before the first step a
-// beginning that is known, before the others a draft.
+// prepare looks for what need not be computed: before the first step a known prefix,
+// before the others a draft.
 func (s *scheduler) prepare(a *answer) (draft []token) {
 	switch {
 	case a.count == 0 && a.listing.prompt: // what is not computed has no logits
@@ -292,7 +291,7 @@ func (s *scheduler) prepare(a *answer) (draft []token) {
 	return draft
 }
 
-// choose draws the token that is the answer's ordinal-th.
+// choose draws the answer's ordinal-th token.
 func (s *scheduler) choose(a *answer, logits []float32, ordinal int) (token, bool) {
 	forbidden := noToken
 	if ordinal <= a.minTokens {
@@ -316,9 +315,9 @@ func randomToken(random *rand.Rand, vocabulary int) token {
 	return id
 }
 
-// spell turns the tokens of a step into the piece that goes out, up to the one
-// that ends the answer. Where a fault is due at a token, those before it are
-// emitted first, as they would have been one by one.
+// spell turns the tokens of a step into the piece to send, up to the one that ends the
+// answer. If a fault is due at a token, those before it are emitted first, as they would
+// have been one by one.
 func (s *scheduler) spell(ctx context.Context, a *answer, d draw, emit func(piece) error) (piece, error) {
 	if !d.sound && !a.corrupted {
 		a.corrupted = true
@@ -349,7 +348,7 @@ func (s *scheduler) spell(ctx context.Context, a *answer, d draw, emit func(piec
 	return p, nil
 }
 
-// add spells one token into a piece and says whether it ends the answer.
+// add spells one token into a piece and marks whether it ends the answer.
 func (a *answer) add(p *piece, id token, tk *tokenizer) {
 	a.count++
 	p.count = a.count
@@ -369,8 +368,7 @@ func (a *answer) add(p *piece, id token, tk *tokenizer) {
 	}
 }
 
-// countToken counts a generated token and returns the fault that is due at it,
-// nil for none.
+// countToken counts a generated token and returns the fault due at it, nil for none.
 func (s *scheduler) countToken() func(context.Context) error {
 	total := int(s.metrics.generationTokens.Add(1))
 	faults := s.config.Faults
@@ -390,23 +388,21 @@ func (s *scheduler) countToken() func(context.Context) error {
 	return nil
 }
 
-// maxDraft bounds how many tokens a step may draft.
+// maxDraft limits the tokens drafted per step.
 const maxDraft = 16
 
-// The lengths of the n-grams that prompt lookup looks for, in tokens, longest
-// first. Down to one token, as prompt lookup was published: so there is a draft
-// in nearly every step, which is worth a lot where the text repeats what stands
-// in the prompt and costs a lot where it does not.
+// The lengths of the n-grams that prompt lookup searches for, in tokens, longest first.
+// Down to one token, as published: so there is a draft in nearly every step, which gains
+// a lot if the text repeats the prompt and costs a lot if it does not.
 const (
 	longestGram  = 3
 	shortestGram = 1
 )
 
-// promptLookup drafts up to n tokens that may follow: what followed when the
-// last few tokens stood there before, in prompt or output, the latest time
-// first (Saxena, "Prompt Lookup Decoding", 2023). Where that runs into the end
-// of tokens it continues with its own draft, so that short loops are drafted in
-// full.
+// promptLookup drafts up to n tokens that may follow: what followed the last occurrence
+// of the last few tokens, in prompt or output (Saxena, "Prompt Lookup Decoding", 2023).
+// If that reaches the end of the tokens it continues with its own draft, so short loops
+// are drafted in full.
 func promptLookup(tokens []token, n int) []token {
 	for gram := longestGram; gram >= shortestGram; gram-- {
 		if len(tokens) <= gram {

@@ -22,8 +22,8 @@ import (
 	"github.com/viterin/vek"
 )
 
-// server answers the HTTP API. It listens before the model is loaded; until
-// then everything that needs the model answers 503.
+// server serves the HTTP API. It listens before the model is loaded; until then
+// everything that needs the model gets 503.
 type server struct {
 	config   Config
 	tk       *tokenizer
@@ -31,7 +31,7 @@ type server struct {
 	engine   atomic.Pointer[scheduler] // nil while loading
 	requests atomic.Uint64
 	long     atomic.Uint64 // of them, those for more than one token
-	profiles int           // written so far; while the turn is held
+	profiles int           // written so far; guarded by the turn
 	started  time.Time
 }
 
@@ -138,14 +138,13 @@ func (s *server) detokenize(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"prompt": s.tk.decode(q.Tokens)})
 }
 
-// shutdownGrace is how long a stop waits for handlers to return. Their
-// contexts are cancelled at once, so only a client that does not read its
-// answer makes it matter.
+// shutdownGrace is how long a stop waits for handlers to return. Their contexts are
+// cancelled at once, so it only matters for a client that does not read its answer.
 const shutdownGrace = 500 * time.Millisecond
 
-// Serve is `mxflow engine serve`: it parses args and environment, listens,
-// constructs the model and answers until ctx ends, which is a clean stop and
-// returns nil. The log goes to stderr, help to stdout.
+// Serve is `mxflow engine serve`: it parses args and environment, listens, constructs the
+// model and answers until ctx ends, which is a clean stop and returns nil. The log goes
+// to stderr, help to stdout.
 func Serve(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	config, err := parseConfig(args, env, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -157,8 +156,8 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 	return serve(ctx, config, stderr, os.Exit, nil)
 }
 
-// serve runs a parsed configuration. exit ends the process in the crash fault;
-// listening, when not nil, hears the address.
+// serve runs a parsed configuration. exit ends the process in the crash fault; listening,
+// if not nil, receives the address.
 func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int), listening func(net.Addr)) error {
 	log := &lineLog{out: stderr}
 	listener, err := net.Listen("tcp", net.JoinHostPort(config.Host, strconv.Itoa(config.Port)))
@@ -273,9 +272,9 @@ func (s *server) complete(d dialect) http.HandlerFunc {
 	}
 }
 
-// refuse answers 429 to the first requests, where the fault says so. Requests for
-// one token are not among them: whoever looks whether the engine answers would
-// use up what is meant for those that measure it.
+// refuse answers 429 to the first requests, if the fault is set. Requests for one token
+// do not count: checks whether the engine answers would use up what is meant for the
+// measuring ones.
 func (s *server) refuse(g generation, w http.ResponseWriter) error {
 	faults := s.config.Faults
 	if faults.Refuse == 0 || g.maxTokens < 2 || s.long.Add(1) > uint64(faults.Refuse) {
@@ -287,8 +286,8 @@ func (s *server) refuse(g generation, w http.ResponseWriter) error {
 	return e
 }
 
-// completeOne answers one request. The error is for the log: the client has
-// been told, or has left.
+// completeOne answers one request. The error is for the log: the client has received it,
+// or has left.
 func (s *server) completeOne(engine *scheduler, d dialect, id string, w http.ResponseWriter, r *http.Request) error {
 	if s.config.Faults.HTTP500 {
 		e := &apiError{http.StatusInternalServerError, "InternalServerError", "internal error (fault http_500)", ""}
@@ -382,8 +381,8 @@ func (s *server) checkTokens(param string, tokens []token) *apiError {
 	return nil
 }
 
-// renderChat is the chat template: a role token and the content for each
-// message, then the token that opens the model's turn.
+// renderChat is the chat template: a role token and the content per message, then the
+// token that opens the model's turn.
 func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
 	if len(messages) == 0 {
 		return nil, badRequest("messages", "the request has no messages")
@@ -403,13 +402,13 @@ func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
 	return append(prompt, replyToken), nil
 }
 
-// tellFailure answers 500 when nothing was sent yet; a client that left does
-// not hear it.
+// tellFailure answers 500 if nothing was sent yet; a client that left does not receive
+// it.
 func tellFailure(w http.ResponseWriter, err error) {
 	writeError(w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
 }
 
-// abortReason says who ended a request.
+// abortReason is who ended a request.
 func abortReason(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Errorf("aborted: the client disconnected or the engine is stopping (%w)", err)
@@ -426,13 +425,12 @@ type usage struct {
 	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
 }
 
-// promptDetails has the tokens that were found in the prefix cache: none with
-// the cache off.
+// promptDetails has the tokens found in the prefix cache: none with the cache off.
 type promptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// completionDetails is there where answers start with reasoning.
+// completionDetails exists if answers start with reasoning.
 type completionDetails struct {
 	ReasoningTokens int `json:"reasoning_tokens"`
 }
@@ -479,7 +477,7 @@ type said struct {
 	Content   *string `json:"content,omitempty"`
 }
 
-// dialect is what differs between the two endpoints.
+// dialect is the differences between the two endpoints.
 type dialect struct {
 	idPrefix, whole, event string
 	chat                   bool
@@ -497,8 +495,8 @@ func (d dialect) wholeChoice(reasoning, text, finish string) onlyChoice {
 	return onlyChoice{Text: &text, FinishReason: &finish}
 }
 
-// eventChoice is one piece of a stream. While there is reasoning only, chat
-// events have no content, as vLLM's.
+// eventChoice is one piece of a stream. While there is only reasoning, chat events have
+// no content, as in vLLM.
 func (d dialect) eventChoice(p piece) onlyChoice {
 	c := onlyChoice{Text: &p.text}
 	if d.chat {
@@ -519,8 +517,8 @@ func roleChoice() onlyChoice {
 	return onlyChoice{Delta: &said{Role: "assistant", Content: &empty}}
 }
 
-// eventWriter writes server-sent events and flushes each one, so that a
-// client's clock sees every token when it is made.
+// eventWriter writes server-sent events and flushes each one, so a client's clock sees
+// every token when it is made.
 type eventWriter struct {
 	w         http.ResponseWriter
 	flusher   *http.ResponseController
@@ -550,10 +548,9 @@ func (e *eventWriter) sendRaw(body []byte) error {
 	return e.flusher.Flush()
 }
 
-// stream answers with one event a step, which is one token, or several where
-// drafted ones were right. Chat streams open with the role, as
-// vLLM's do. After the last token comes, on request, an event with the usage
-// and no choice, and always [DONE].
+// stream answers with one event per step, which is one token, or several if drafted ones
+// were right. Chat streams open with the role, as vLLM's do. After the last token comes,
+// on request, an event with the usage and no choice, and always [DONE].
 func (s *server) stream(engine *scheduler, d dialect, g generation, options *streamOptions, frame completion, w http.ResponseWriter, r *http.Request) error {
 	if options == nil {
 		options = &streamOptions{}

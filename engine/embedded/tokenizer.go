@@ -23,17 +23,17 @@ const (
 	maxPieceSize = 24 // bytes; longer words are split
 )
 
-// syllables are pieces that no text supplies whole, so that unknown words do
-// not fall apart into single bytes.
+// syllables are pieces that no text supplies whole, so unknown words do not split into
+// single bytes.
 var syllables = []string{
 	" a", " b", " c", " d", " e", " f", " g", " h", " i", " m", " n", " o", " p", " r", " s", " t", " w",
 	"th", "er", "in", "on", "an", "re", "ed", "es", "en", "al", "or", "ar", "le", "st", "ing", "ion", "ment",
 	"ous", "ly", "ter", "ver", "con", "pro", "com", "per", "ble", "tion", "ness", "00", "10", "20",
 }
 
-// tokenizer maps text to tokens by longest match within words, with single
-// bytes as the fallback. Special tokens have no spelling: text never encodes
-// to them, and they decode to nothing.
+// tokenizer maps text to tokens by longest match within words, with single bytes as the
+// fallback. Special tokens have no spelling: text never encodes to them, and they decode
+// to nothing.
 type tokenizer struct {
 	pieces [][]byte         // by token
 	ids    map[string]token // spelling → token, specials excluded
@@ -110,10 +110,10 @@ func (tk *tokenizer) decode(tokens []token) string {
 	return string(slices.Concat(parts...))
 }
 
-// splitWords cuts text where tokens may never cross: before a word with its
-// leading space or line breaks, around runs of digits, and at other signs. A
-// paragraph's first word includes the break before it, so that it is a token
-// of its own and the memory can tell where it is.
+// splitWords splits text where tokens may never cross: before a word with its leading
+// space or line breaks, around runs of digits, and at other signs. A paragraph's first
+// word includes the break before it, so it is a separate token and the memory knows where
+// it is.
 func splitWords(text string) []string {
 	var words []string
 	for start := 0; start < len(text); {
@@ -182,18 +182,18 @@ func readCorpus(text string) (prose, talks []turn) {
 	return prose, talks
 }
 
-// anyQuestion, as a question, stands for all that have no answer of their own,
-// with a question mark or without.
+// anyQuestion, as a question, stands for all without their own answer, with a question
+// mark or without.
 const anyQuestion = "..."
 
 // anyQuestionWeight is how often the answer to any question counts: more often
 // than the answers that several questions share.
 const anyQuestionWeight = 3
 
-// corpusTokens is the token stream that the memory is built from. All prose
-// is one ring: after its end token a document runs on into the next, and the
-// last into the first, so that generation with ignore_eos stays readable.
-// Conversations follow as separate streams that end in the ring.
+// corpusTokens is the token stream that the memory is built from. All prose is one ring:
+// after its end token a document continues with the next, and the last with the first, so
+// generation with ignore_eos stays readable. Conversations follow as separate streams
+// that end in the ring.
 func corpusTokens(tk *tokenizer, prose, talks []turn) [][]token {
 	var ring []token
 	for _, doc := range prose {

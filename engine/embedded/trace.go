@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// tracer keeps which kernels ran between /start_profile and /stop_profile, and what the
-// server did beside them. A nil one keeps nothing and costs nothing.
+// tracer records which kernels ran between /start_profile and /stop_profile, and what the
+// server did meanwhile. A nil one records nothing and costs nothing.
 type tracer struct {
 	began time.Time
-	// kernels are those of each worker, steps what the model computed for a request at
-	// once: both are written while the turn is held.
+	// kernels are those of each worker, steps the model's computations for a request:
+	// both are guarded by the turn.
 	kernels [][]span
 	steps   []span
-	// host is what went on outside of the turn.
+	// host is what happened outside of the turn.
 	mu   sync.Mutex
 	host []span
 }
 
-// span is something that took time; on is the answer that it was for, 0 for any.
+// span is something that took time; on is its answer, 0 for any.
 type span struct {
 	name       string
 	start, end time.Duration
 	on         uint64
 }
 
-// mostSpans bounds what a profile that nobody stops takes of memory.
+// mostSpans limits the memory of a profile that is never stopped.
 const mostSpans = 1 << 20
 
 // now is the time since the trace began.
@@ -46,7 +46,7 @@ func (t *tracer) now() time.Duration {
 	return time.Since(t.began)
 }
 
-// ran keeps a kernel of a worker that has run since a moment, and returns this one.
+// ran records a kernel of a worker that ran since a moment, and returns the present one.
 func (t *tracer) ran(worker int, kernel string, since time.Duration) time.Duration {
 	if t == nil {
 		return 0
@@ -74,7 +74,8 @@ func (t *tracer) stepped(prefill bool, tokens int, since time.Duration) {
 	t.steps = append(t.steps, span{name: name, start: since, end: t.now()})
 }
 
-// did keeps what the server did for an answer since a moment, and returns this one.
+// did records what the server did for an answer since a moment, and returns the present
+// one.
 func (t *tracer) did(what string, on uint64, since time.Duration) time.Duration {
 	if t == nil {
 		return 0
@@ -92,8 +93,8 @@ func (t *tracer) did(what string, on uint64, since time.Duration) time.Duration 
 const firstStream = 7
 
 // write writes the trace as torch's profiler does: the Trace Event Format, complete
-// events with times in µs, kernels on the streams of device 0. The processor's time that
-// this engine takes is in the place of a GPU's.
+// events with times in µs, kernels on the streams of device 0. This engine's processor
+// time takes the place of a GPU's.
 func (t *tracer) write(to io.Writer) error {
 	type event struct {
 		Phase    string         `json:"ph"`
@@ -160,7 +161,7 @@ func (t *tracer) save(folder string, number int) (path string, err error) {
 	return path, errors.Join(t.write(packed), packed.Close(), buffered.Flush())
 }
 
-// startProfile begins a trace, between two steps.
+// startProfile starts a trace, between two steps.
 func (s *server) startProfile(w http.ResponseWriter, r *http.Request) {
 	s.profile(w, r, func(engine *scheduler) *apiError {
 		if engine.model.trace.Load() != nil {
@@ -190,7 +191,7 @@ func (s *server) stopProfile(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// profile does something about profiles while no step is under way.
+// profile changes profiling while no step is in progress.
 func (s *server) profile(w http.ResponseWriter, r *http.Request, do func(*scheduler) *apiError) {
 	engine := s.ready(w)
 	if engine == nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// shape holds the model's dimensions, in the words of a Hugging Face config.
-// Dimensions divide by 32 so that MXFP4 blocks fall on whole rows.
+// shape is the model's dimensions, named as in a Hugging Face config. Dimensions are
+// multiples of 32 so MXFP4 blocks fall on whole rows.
 type shape struct {
 	layers        int
 	hidden        int     // residual stream
@@ -25,8 +25,8 @@ type shape struct {
 	normEpsilon   float32
 }
 
-// defaultShape is sized for a laptop: a launch with a short benchmark takes a
-// few seconds even with every optimisation switched off.
+// defaultShape is sized for a laptop: a launch with a short benchmark takes a few seconds
+// even with every optimisation switched off.
 func defaultShape(layers, vocabulary, maxPositions int) shape {
 	return shape{
 		layers: layers, hidden: 160, heads: 4, kvHeads: 2, headDim: 32, window: 64,
@@ -83,7 +83,7 @@ type expertWeights struct {
 	downBias   []float32
 }
 
-// bytes is the memory of all matrices; norms and sinks are small change.
+// bytes is the memory of all matrices; norms and sinks are negligible.
 func (w *weights) bytes() int {
 	total := w.embedding.bytes() + w.lmHead.bytes()
 	for i := range w.layers {
@@ -209,8 +209,8 @@ func (b *builder) drawCodes() {
 	for _, index := range b.random.Perm(maxCodes)[:b.shape.vocabulary] {
 		b.codes = append(b.codes, b.slots[0].apply(signCode(index+1)))
 	}
-	// The typical root mean square of a residual vector: the constant and
-	// three filled slots. The rest is small beside the constant.
+	// The typical root mean square of a residual vector: the constant and three filled
+	// slots. The rest is small in comparison.
 	energy := float64(constantValue*constantValue + hintValue*hintValue + 3*codeDims)
 	b.gain = float32(math.Sqrt(energy / float64(b.shape.hidden)))
 }
@@ -275,7 +275,7 @@ func (b *builder) buildHead() {
 			row[constantDim] = fallbackLogit
 		}
 	}
-	// Nothing remembered: begin a paragraph, which one depends on the token.
+	// Nothing remembered: start a paragraph, which one depends on the token.
 	for _, t := range b.starter {
 		row := b.w.lmHead.row(int(t))
 		row[constantDim] = starterLogit
@@ -353,8 +353,8 @@ func (b *builder) buildPreviousTokenHeads(l *layerWeights) {
 	}
 }
 
-// buildExperts draws all experts and writes the memory cells into them. Cells
-// that no longer fit are left out: a model with fewer layers knows less.
+// buildExperts draws all experts and writes the memory cells into them. Cells that no
+// longer fit are left out: a model with fewer layers knows less.
 func (b *builder) buildExperts(cells []cell) {
 	s := b.shape
 	byHome := make([][]cell, s.experts)
@@ -473,9 +473,9 @@ const contextSlots = 3
 // noToken means that there is none.
 const noToken = token(-1)
 
-// cell is one thing to remember: after context (oldest token first) comes
-// next. Cells of shorter contexts fire as well, so a cell also cancels what
-// they would have said: its neuron writes code(next) - code(cancel).
+// cell is one thing to remember: after context (oldest token first) comes next. Cells of
+// shorter contexts fire as well, so a cell also cancels what they would have predicted:
+// its neuron writes code(next) - code(cancel).
 type cell struct {
 	context      []token
 	next, cancel token
@@ -484,11 +484,10 @@ type cell struct {
 // last is the token whose expert holds the cell.
 func (c cell) last() token { return c.context[len(c.context)-1] }
 
-// planMemory lists the cells that make streams predictable from up to three
-// tokens of context: for every context the most frequent successor, the
-// earliest on a tie, unless a shorter context already says the same. Short
-// contexts come first, so that whatever a truncated memory drops leaves a
-// working fallback behind.
+// planMemory lists the cells that make streams predictable from up to three tokens of
+// context: for every context the most frequent successor, the earliest on a tie, unless a
+// shorter context already predicts it. Short contexts come first, so a truncated memory
+// keeps a working fallback.
 func planMemory(streams [][]token) []cell {
 	var cells []cell
 	said := map[[contextSlots]token]token{}
@@ -516,7 +515,7 @@ func contextKey(context []token) [contextSlots]token {
 	return key
 }
 
-// predict is what the longest remembered suffix of context says.
+// predict is the prediction of the longest remembered suffix of context.
 func predict(said map[[contextSlots]token]token, context []token) token {
 	for n := len(context); n > 0; n-- {
 		if next, ok := said[contextKey(context[len(context)-n:])]; ok {
@@ -556,9 +555,9 @@ func mostFrequent(tokens []token) token {
 	return best
 }
 
-// placeExperts gives each token a home expert, so that every expert holds
-// about the same number of cells: tokens with many cells first, each to the
-// expert with the fewest so far.
+// placeExperts gives each token a home expert, so every expert holds about the same
+// number of cells: tokens with many cells first, each to the expert with the fewest so
+// far.
 func placeExperts(cells []cell, vocabulary, experts int) []int {
 	need := make([]int, vocabulary)
 	for _, c := range cells {

@@ -11,39 +11,39 @@ import (
 // Concurrency is how many requests an engine worked on at once, of those that a
 // closed loop kept in flight.
 type Concurrency struct {
-	// Asked is what the loop was to keep in flight, 0 in an open loop, and Most
-	// what it did.
+	// Asked is the concurrency that the loop was to keep, 0 in an open loop, and Most the
+	// actual maximum.
 	Asked, Most int
-	// Reached is how many were being answered when tokens were generated (upper
-	// quartile over tokens), while as many as asked for were in flight; -1 where it
-	// is not known. Tokens is how many tokens that was seen at.
+	// Reached is how many were being answered when tokens were generated (upper quartile
+	// over tokens), while as many as requested were in flight; -1 if unknown. Tokens is
+	// how many tokens that is based on.
 	Reached float64
 	Tokens  int
-	// By says who knows: "engine", whose own gauge of running requests it is, or
-	// "client", which counted answers that were arriving.
+	// By is the source: "engine", by its own gauge of running requests, or "client",
+	// which counted arriving answers.
 	By string
-	// Possible is what an engine without a limit is sure to hold of such requests:
+	// Possible is what an engine without a limit certainly reaches with such requests:
 	// long prompts with short answers end faster than new ones can join.
 	Possible float64
-	// Why says why Reached is not known or may be less than the engine's limit; empty
-	// where it is known.
+	// Why is why Reached is unknown or may be below the engine's limit; empty if it is
+	// known.
 	Why ReachCode
 }
 
-// ReachCode is why it is not known how many requests an engine worked on at once.
+// ReachCode is why the concurrency is unknown.
 type ReachCode string
 
 const (
-	// OpenLoop: an open loop asks for no number of requests at once.
+	// OpenLoop: an open loop has no fixed concurrency.
 	OpenLoop ReachCode = "open_loop"
 	// Unanswered: no request was answered.
 	Unanswered ReachCode = "unanswered"
-	// NeverSent: fewer than asked for were ever in flight: Most.
+	// NeverSent: fewer than requested were ever in flight: Most.
 	NeverSent ReachCode = "never_sent"
 	// OneToken: answers of one token do not show how many are generated at once.
 	OneToken ReachCode = "one_token"
-	// TooShort: answers are too short beside their prompts to tell a limit from the
-	// time that prompts take: Possible are sure.
+	// TooShort: answers are too short compared with their prompts to tell a limit from
+	// the time for prompts: Possible is certain.
 	TooShort ReachCode = "too_short"
 )
 
@@ -55,8 +55,8 @@ const (
 	stale = time.Second
 )
 
-// Enough reports whether the engine reached a share of what was asked for.
-// Without known, nobody can say, and it must not be taken for a yes.
+// Enough reports whether the engine reached a share of what was requested. If not known,
+// it must not be taken for a yes.
 func (c Concurrency) Enough(share float64) (enough, known bool) {
 	least := share * float64(c.Asked)
 	switch {
@@ -68,27 +68,24 @@ func (c Concurrency) Enough(share float64) (enough, known bool) {
 	return false, c.Possible >= least || c.Most < c.Asked
 }
 
-// Reached finds out how many requests an engine really worked on at once in a
-// cell. running is the series engine.running, without readings where the engine
-// does not say.
+// Reached determines how many requests an engine really worked on at once in a cell.
+// running is the series engine.running, without readings if the engine has none.
 //
-// It looks at each generated token, the first of an answer left out, during the
-// time in which the client had the asked number in flight, and takes the upper
-// quartile over tokens of what was running then: an engine with a limit never
-// shows more than it, while one without shows less whenever an answer has ended
-// and the next prompt is computed. By tokens rather than by time, because
-// concurrency is there to make tokens: while prompts are computed, engines hold
-// back what they generate, and may show anything. The client's own count, of
-// answers between their first and last token, needs no gauge and cannot be too
-// high, since a token that came was generated; so the higher of both is right.
-// It may be too low: what an engine computes without sending is not seen.
+// It examines each generated token except an answer's first, during the time in which the
+// client had the requested number in flight, and takes the upper quartile over tokens of
+// what was running then: an engine with a limit never shows more than it, while one
+// without shows less whenever an answer has ended and the next prompt is computed. By
+// tokens rather than by time, because concurrency is there to make tokens: while prompts
+// are computed, engines hold back what they generate, and may show anything. The client's
+// own count, of answers between their first and last token, needs no gauge and cannot be
+// too high, since a received token was generated; so the higher of both is right. It may
+// be too low: what an engine computes without sending is not seen.
 //
-// Too few at once is only evidence of a limit where there would have been more
-// without one. An engine that computes one chunk of a prompt in each step, beside
-// a token of every answer, takes a new answer in every k steps for prompts of k
-// chunks, and loses each one after as many steps as it has tokens: it holds
-// tokens/k answers. Half of that is Possible, so that the time in which it fills
-// up does not count.
+// Too low a concurrency is only evidence of a limit if there would have been more without
+// one. An engine that computes one chunk of a prompt in each step, beside a token of
+// every answer, takes a new answer in every k steps for prompts of k chunks, and loses
+// each one after as many steps as it has tokens: it holds tokens/k answers. Half of that
+// is Possible, so the time for filling up does not count.
 func Reached(run measure.CellRun, running measure.Series, samples []measure.Sample) Concurrency {
 	c := Concurrency{Asked: run.Concurrency, Reached: -1}
 	var cell []measure.Sample
@@ -145,7 +142,7 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 	return c
 }
 
-// possible is how many requests like these an engine without a limit holds.
+// possible is how many such requests an engine without a limit holds.
 func possible(cell []measure.Sample) float64 {
 	each := make([]weightedValue, len(cell))
 	for i, s := range cell {
@@ -163,11 +160,11 @@ type weightedValue struct {
 	weight int
 }
 
-// median is the lower median, upper the upper quartile; -1 of nothing.
+// median is the lower median, upper the upper quartile; -1 without values.
 func median(list []weightedValue) float64 { return share(list, 2, 4) }
 func upper(list []weightedValue) float64  { return share(list, 3, 4) }
 
-// share is the least value that so many parts of the weight do not exceed.
+// share is the smallest value that so many parts of the weight do not exceed.
 func share(list []weightedValue, part, of int) float64 {
 	slices.SortFunc(list, func(a, b weightedValue) int { return cmp.Compare(a.value, b.value) })
 	total, below := 0, 0
@@ -182,8 +179,8 @@ func share(list []weightedValue, part, of int) float64 {
 	return -1
 }
 
-// point is one moment of a cell: tokens that arrived, and what was in flight and
-// being answered then, the request that it is of included.
+// point is one moment of a cell: tokens that arrived, and what was in flight and being
+// answered then, including their own request.
 type point struct {
 	at                time.Duration
 	what              int
@@ -191,7 +188,7 @@ type point struct {
 	flying, answering int
 }
 
-// What may happen at a point, in the order in which it counts at one time.
+// What may happen at a point, in the order in which it counts at equal times.
 const (
 	sentOne = iota
 	firstToken
@@ -246,7 +243,7 @@ func pointsOf(samples []measure.Sample) []point {
 	return points
 }
 
-// textEvents is how many events of an answer carried what the model wrote.
+// textEvents is how many events of an answer carried the model's output.
 func textEvents(s measure.Sample) int {
 	n := 0
 	for _, e := range s.Events {

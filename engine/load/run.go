@@ -15,28 +15,26 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// Result is what a run of one cell left behind.
+// Result is the result of a run of one cell.
 type Result struct {
 	// Samples are all requests in the order in which they were due.
 	Samples []measure.Sample
-	// From is when the first measured request was due and To when the last one
-	// had ended, since Plan.Zero. Both are the same where none was sent.
+	// From is when the first measured request was due and To when the last one had ended,
+	// since Plan.Zero. Both are the same if none was sent.
 	From, To time.Duration
 	// Delay is measure.ClientDelay over the run.
 	Delay measure.Series
 }
 
-// Run sends a plan's requests at its pace: warm-ups, then what is measured. The
-// first request of a fresh engine goes alone, whichever it is, because kernels
-// may be compiled for it; a measured phase that starts with it continues at its
-// pace when it has been answered.
+// Run sends a plan's requests at its pace: warm-ups, then the measured ones. The first
+// request of a fresh engine goes alone, whichever it is, because kernels may be compiled
+// for it; a measured phase that starts with it continues at its pace after its answer.
 //
-// A request that fails beyond MaxErrors ends the run, because an engine that
-// has failed is not the engine that was to be measured. Then the error says
-// which request it was and wraps the Streamer's error; what is in flight is
-// cancelled, and the result holds everything so far, failed and cancelled
-// requests with their Err set. When ctx ends, its error is returned. Nothing is
-// left running.
+// A request that fails beyond MaxErrors ends the run, because an engine that has failed
+// is not the one to be measured. Then the error names the request and wraps the
+// Streamer's error; what is in flight is cancelled, and the result holds everything so
+// far, failed and cancelled requests with their Err set. When ctx ends, its error is
+// returned. Nothing is left running.
 func Run(ctx context.Context, engine Streamer, p Plan) (Result, error) {
 	return run(ctx, engine, p, newAlarm)
 }
@@ -84,7 +82,7 @@ func run(ctx context.Context, engine Streamer, p Plan, alarms func(context.Conte
 	return result, r.err
 }
 
-// runner is a run under way.
+// runner is a run in progress.
 type runner struct {
 	parent, ctx context.Context
 	cancel      context.CancelCauseFunc
@@ -98,7 +96,7 @@ type runner struct {
 	// from and to are Result's, once a measured request was sent.
 	from, to  time.Duration
 	measuring bool
-	// end is when a Duration ends, once it has begun.
+	// end is when a Duration ends, once it has started.
 	end          time.Time
 	done, failed int
 	err          error
@@ -120,8 +118,8 @@ func (r *runner) takeFirst() bool {
 	return first
 }
 
-// stopped reports whether nothing more may be sent, and keeps ctx's error if
-// that is why.
+// stopped reports whether nothing more may be sent, and records ctx's error if that is
+// why.
 func (r *runner) stopped() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,9 +132,9 @@ func (r *runner) stopped() bool {
 // since is a time on the recording's clock.
 func (r *runner) since(t time.Time) time.Duration { return t.Sub(r.plan.Zero) }
 
-// warmAtOnce is how many warm-ups, and contexts to be cached, of an open loop
-// are in flight: enough for an engine to meet several at once. By the schedule
-// they would take as long as what is measured.
+// warmAtOnce is how many warm-ups, and contexts to be cached, of an open loop are in
+// flight: enough for an engine to meet several at once. By the schedule they would take
+// as long as the measured phase.
 const warmAtOnce = 4
 
 // job is one conversation of a cell.
@@ -144,8 +142,8 @@ type job struct {
 	prompt *prompt.Prompt
 	index  int
 	warmup bool
-	// context sends its context alone in place of the conversation, and alone says
-	// that nothing else is in flight meanwhile.
+	// context sends its context alone instead of the conversation, and alone is set if
+	// nothing else is in flight meanwhile.
 	context, alone bool
 }
 
@@ -195,8 +193,8 @@ func (r *runner) all(arrivals []time.Duration) {
 	begin := time.Now()
 	at := make([]time.Time, len(arrivals))
 	if r.stillFresh() {
-		// The second comes as long after the answer as it would have come after
-		// the first.
+		// The second comes as long after the answer as it would have come after the
+		// first.
 		measured[0].alone = true
 		r.send(measured[:1], 1, []time.Time{begin})
 		begin = time.Now().Add(-arrivals[0])
@@ -210,15 +208,14 @@ func (r *runner) all(arrivals []time.Duration) {
 	r.send(measured, p.Pace.MaxConcurrency, at)
 }
 
-// begin tells whoever wants to know that measuring begins.
+// begin signals that measuring starts.
 func (r *runner) begin() {
 	if r.plan.Begin != nil && !r.ended() {
 		r.plan.Begin()
 	}
 }
 
-// closed keeps so many conversations in flight, in rounds where contexts are
-// cached before.
+// closed keeps so many conversations in flight, in rounds if contexts are cached first.
 func (r *runner) closed(list []job, atOnce int) {
 	if !r.plan.CacheContext {
 		r.send(list, atOnce, nil)
@@ -252,11 +249,10 @@ func (r *runner) contexts(list []job, atOnce int) {
 	r.send(with, atOnce, nil)
 }
 
-// send sends conversations in order, at most atOnce at a time (0 is any number),
-// each at its time, or without times as soon as there is a place. It returns
-// when all are answered.
+// send sends conversations in order, at most atOnce at a time (0 is unlimited), each at
+// its time, or without times as soon as there is room. It returns when all are answered.
 func (r *runner) send(list []job, atOnce int, at []time.Time) {
-	// places holds, for each place that is free, since when it is.
+	// places holds, for each free place, since when it is free.
 	var places chan time.Time
 	if atOnce > 0 {
 		places = make(chan time.Time, min(atOnce, len(list)))
@@ -303,8 +299,8 @@ func (r *runner) send(list []job, atOnce int, at []time.Time) {
 	}
 }
 
-// over reports whether the time of a closed loop is over, which starts with its
-// first measured request that does not go alone.
+// over reports whether the time of a closed loop is over, which starts with its first
+// measured request that does not go alone.
 func (r *runner) over(j job, closed bool) bool {
 	if j.warmup || j.context || j.alone || r.plan.Pace.Duration == 0 {
 		return false
@@ -324,8 +320,8 @@ func (r *runner) ended() bool {
 	return !r.end.IsZero() && !time.Now().Before(r.end)
 }
 
-// talk sends the requests of one conversation, each when the one before it has
-// been answered: the user takes no time to think.
+// talk sends the requests of one conversation, each after the answer to the previous one:
+// the user has no think time.
 func (r *runner) talk(j job, scheduled, due time.Time) {
 	var said history
 	prompt := j.prompt
@@ -355,9 +351,8 @@ func (r *runner) talk(j job, scheduled, due time.Time) {
 	}
 }
 
-// ask sends a request until it is answered or not put off any more. Times in the
-// sample are since the first send; ended is when the last event came, or when
-// the request had failed.
+// ask sends a request until it is answered or no longer deferred. Times in the sample are
+// since the first send; ended is when the last event came, or when the request failed.
 func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time, err error) {
 	limits := request.Timeouts
 	var sent, wall time.Time
@@ -393,9 +388,9 @@ func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time,
 	}
 }
 
-// startOf is the send of a request on the monotonic clock: the client's own
-// reading where Sent has one, since building a long request takes time that its
-// events do not count, and otherwise the moment before it was asked.
+// startOf is the send of a request on the monotonic clock: the client's own reading if
+// Sent has one, since building a long request takes time that its events do not include,
+// and otherwise the moment before it was asked.
 func startOf(s measure.Sample, before time.Time) time.Time {
 	if monotonic := s.Sent != s.Sent.Round(0); monotonic { //nolint:staticcheck // the very reading is asked for
 		return s.Sent
@@ -403,7 +398,7 @@ func startOf(s measure.Sample, before time.Time) time.Time {
 	return before
 }
 
-// keep takes in one request. It reports whether its conversation may continue.
+// keep adds one request. It reports whether its conversation may continue.
 func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -433,8 +428,8 @@ func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 	return true
 }
 
-// name is what a request is called in messages: "request 3", "context of
-// warm-up 0", "request 3, turn 1".
+// name is a request's name in messages: "request 3", "context of warm-up 0", "request 3,
+// turn 1".
 func name(s measure.Sample) string {
 	word := fmt.Sprintf("request %d", s.Index)
 	if s.Warmup {
@@ -449,8 +444,8 @@ func name(s measure.Sample) string {
 	return word
 }
 
-// PutOff is how long an engine asks to wait before a request is sent again; 0
-// is any other error. Without a time to wait, sending again would be guessing.
+// PutOff is how long an engine asks to wait before a request is sent again; 0 for any
+// other error. Without a time to wait, sending again would be guessing.
 func PutOff(err error) time.Duration {
 	var status *openai.StatusError
 	if !errors.As(err, &status) {
@@ -463,8 +458,8 @@ func PutOff(err error) time.Duration {
 	return 0
 }
 
-// wait waits for as long as the engine asked, if the request's limits since its
-// first send allow it, and leaves in rest what they allow after that.
+// wait waits for as long as the engine asked, if the request's limits since its first
+// send allow it, and returns in rest what remains of them.
 func (r *runner) wait(err error, limits openai.Timeouts, sent time.Time, rest *openai.Timeouts) bool {
 	pause := PutOff(err)
 	if pause == 0 {
@@ -493,29 +488,29 @@ func (r *runner) wait(err error, limits openai.Timeouts, sent time.Time, rest *o
 	}
 }
 
-// history is what has been said before the next prompt of a conversation.
+// history is what precedes the next prompt of a conversation.
 type history struct {
-	// messages were said in a chat, text in a completion, where all there is is
-	// one text that grows.
+	// messages is the history in a chat, text in a completion, where everything is one
+	// growing text.
 	messages []openai.Message
 	text     string
-	// tokens is how many all of it has, by the server's counts where it counts.
+	// tokens is its total length, by the server's counts if it counts.
 	tokens int
 }
 
-// ask puts what was said and a prompt into a request.
+// ask puts the history and a prompt into a request.
 func (h *history) ask(p *prompt.Prompt, r *openai.Request) {
 	p.Fill(r)
 	if r.API == openai.Chat {
-		// A slice of its own: the request before may still be read.
+		// A separate slice: the previous request may still be read.
 		r.Before = append(h.messages[:len(h.messages):len(h.messages)], r.Before...)
 		return
 	}
 	r.Prompt = h.text + r.Prompt
 }
 
-// answered adds a request and its answer to what was said. Reasoning is left
-// out, as templates leave it out of earlier turns.
+// answered adds a request and its answer to the history. Reasoning is left out, as
+// templates leave it out of earlier turns.
 func (h *history) answered(p *prompt.Prompt, r openai.Request, s measure.Sample) {
 	if r.API == openai.Chat {
 		h.messages = append(r.Before[:len(r.Before):len(r.Before)],
@@ -533,10 +528,10 @@ func (h *history) answered(p *prompt.Prompt, r openai.Request, s measure.Sample)
 	h.tokens = prompt + output
 }
 
-// context is the number of tokens before a prompt, which are not counted as its
-// own. After other messages it is what the server counted in all less the prompt
-// itself, since only the server knows how much of an answer its template keeps;
-// where either is not known it is what prompts and answers add up to.
+// context is the number of tokens before a prompt, which are not counted as its own.
+// After other messages it is the server's total minus the prompt itself, since only the
+// server knows how much of an answer its template keeps; if either is unknown it is the
+// sum over prompts and answers.
 func (h *history) context(p *prompt.Prompt, turn int, s measure.Sample) int {
 	switch {
 	case turn == 0 && len(p.Before) == 0:

@@ -51,46 +51,46 @@ type Request struct {
 	// defaults apply.
 	TopP, MinP, RepetitionPenalty float64
 	TopK                          int
-	// Extra are further fields of this request, such as tools. A name that the
-	// client sends by itself, or that Client.Extra has, is an error.
+	// Extra are additional fields of this request, such as tools. A name that the client
+	// sends itself, or that Client.Extra has, is an error.
 	Extra map[string]any
 	// Seed of the sampling; nil sends none.
 	Seed *int64
-	// IgnoreEOS continues after the end-of-text token. An engine that does not
-	// know it answers with an error, or ignores it, and the output falls short.
+	// IgnoreEOS continues after the end-of-text token. An engine that does not know it
+	// returns an error, or ignores it, and the output falls short.
 	IgnoreEOS bool
 	// MinTokens is sent when positive. Some engines enforce it by a processor
 	// that slows sampling, so IgnoreEOS is the better way to fix the length.
 	MinTokens int
-	// Stop ends the output where one of these texts appears.
+	// Stop ends the output at the first of these texts.
 	Stop []string
 	// Timeouts limit the waiting.
 	Timeouts Timeouts
-	// Heard is called at each event with text, while the answer comes; nil is not.
+	// Heard is called at each event with text, while the answer comes; may be nil.
 	Heard func()
-	// ContinuousUsage asks for token counts in every event, where the engine has
-	// not been found to refuse it.
+	// ContinuousUsage requests token counts in every event, unless the engine is known to
+	// reject it.
 	ContinuousUsage bool
-	// LogProbs asks for the log-probabilities of so many of the likeliest tokens at each
-	// position, and PromptLogProbs for those of the prompt's positions too. Client.Answer
-	// asks for them; Stream does not, since they would be part of what is measured.
+	// LogProbs requests the log-probabilities of so many of the likeliest tokens at each
+	// position, and PromptLogProbs those of the prompt's positions too. Client.Answer
+	// requests them; Stream does not, since they would be part of the measurement.
 	LogProbs       int
 	PromptLogProbs bool
 }
 
-// Timeouts limit how long a request may take. Zero is not a limit.
+// Timeouts limit how long a request may take. Zero is no limit.
 type Timeouts struct {
 	// Total limits the time from the send to the end of the answer.
 	Total time.Duration
-	// First limits the time from the send to the first generated token, and is
-	// where just-in-time compilation shows. An event without one, as the role that
-	// some servers send before they have read the prompt, is not enough.
+	// First limits the time from the send to the first generated token, where
+	// just-in-time compilation shows. An event without one, such as the role that some
+	// servers send before they have read the prompt, is not enough.
 	First time.Duration
-	// Stall limits the wait between data events from the first generated token on,
-	// and the time from an event's first byte to its end. Before the first token
-	// only First and Total limit the wait, whether or not the server opens with
-	// the role: a long prompt is no stall. Comments do not count as signs of
-	// progress: servers send them while they are stuck.
+	// Stall limits the wait between data events from the first generated token on, and
+	// the time from an event's first byte to its end. Before the first token only First
+	// and Total limit the wait, whether or not the server opens with the role: a long
+	// prompt is not a stall. Comments do not count as progress: servers send them while
+	// they are stuck.
 	Stall time.Duration
 }
 
@@ -106,16 +106,15 @@ type streamOptions struct {
 	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
 }
 
-// member is one member of a request's body. The client's own are listed also
-// where they are not sent, so that nobody sends another in their place.
+// member is one member of a request's body. The client's own are listed even if not sent,
+// so no other can be sent under their name.
 type member struct {
 	name  string
 	value any
 	sent  bool
 }
 
-// members are the client's own for a stream, by the names that vLLM and SGLang have for
-// them.
+// members are the client's own for a stream, by their names in vLLM and SGLang.
 func (r Request) members(model string, mode UsageMode) []member {
 	return append(r.asked(model),
 		member{"stream", true, true},
@@ -123,7 +122,7 @@ func (r Request) members(model string, mode UsageMode) []member {
 	)
 }
 
-// asked are the members that say what is asked, however the answer comes.
+// asked are the members for the request's content, however the answer comes.
 func (r Request) asked(model string) []member {
 	var prompt any = r.Prompt
 	if len(r.Tokens) > 0 {
@@ -151,16 +150,16 @@ func (r Request) asked(model string) []member {
 	}
 }
 
-// payload is the body of a request that lets go of its bytes once they are
-// sent. net/http keeps a request for as long as its answer takes, and the
-// prompts of two thousand long answers need not lie in memory meanwhile.
+// payload is the body of a request that releases its bytes once they are sent. net/http
+// keeps a request until its answer ends, and the prompts of two thousand long answers
+// need not stay in memory meanwhile.
 type payload struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// sendOnce gives a request its body. As long as forget was not called it can be
-// sent again, on a connection that the server did not close in that moment.
+// sendOnce gives a request its body. Until forget is called it can be sent again, on a
+// connection that the server did not just close.
 func sendOnce(req *http.Request, text []byte) {
 	p := &payload{text: text}
 	req.ContentLength = int64(len(text))
@@ -177,7 +176,7 @@ func (p *payload) open() (io.ReadCloser, error) {
 	return &sending{payload: p, r: bytes.NewReader(p.text)}, nil
 }
 
-// forget lets go of a request's body, whose answer has begun.
+// forget releases the body of a request whose answer has started.
 func forget(req *http.Request) {
 	if s, ok := req.Body.(*sending); ok {
 		s.payload.mu.Lock()
@@ -186,7 +185,7 @@ func forget(req *http.Request) {
 	}
 }
 
-// sending is one try to send a payload.
+// sending is one attempt to send a payload.
 type sending struct {
 	payload *payload
 	mu      sync.Mutex // the transport may close while it reads

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxStatusBody bounds what an error keeps of a body.
+	// maxStatusBody limits what an error keeps of a body.
 	maxStatusBody = 2 << 10
-	// maxRetryAfter bounds how long a server can ask to wait, minRetryAfter is
-	// what "0" and times that have passed become: another try is still asked for.
+	// maxRetryAfter limits the wait that a server can ask for, minRetryAfter replaces "0"
+	// and past times: another attempt is still requested.
 	maxRetryAfter = 10 * time.Minute
 	minRetryAfter = time.Millisecond
 )
@@ -26,7 +26,7 @@ const (
 // errDrained ends a request whose answer is complete.
 var errDrained = errors.New("the answer is complete")
 
-// checkResponse refuses an answer that is no event stream.
+// checkResponse rejects an answer that is not an event stream.
 func checkResponse(resp *http.Response, path string) error {
 	if resp.StatusCode != http.StatusOK {
 		return statusError(resp, path)
@@ -45,8 +45,8 @@ func checkResponse(resp *http.Response, path string) error {
 	return &StreamError{Kind: ContentType, Detail: "content type " + quoted([]byte(kind)) + ", body " + quoted(said)}
 }
 
-// checkEncoding refuses a compressed answer: a compressor collects text before
-// it lets go of it, so that the times would be its own.
+// checkEncoding rejects a compressed answer: a compressor buffers text, so the times
+// would be its own.
 func checkEncoding(resp *http.Response) error {
 	for _, coding := range resp.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") && coding != "" {
@@ -57,7 +57,7 @@ func checkEncoding(resp *http.Response) error {
 	return nil
 }
 
-// failureIn is what a JSON text says went wrong, if it does.
+// failureIn is the error that a JSON text reports, if any.
 func failureIn(text []byte) ([]byte, bool) {
 	var s scanner
 	var e event
@@ -81,9 +81,9 @@ func statusError(resp *http.Response, path string) error {
 	return e
 }
 
-// printable is foreign text without what would steer a terminal.
+// printable is foreign text without terminal control.
 func printable(text string) string {
-	return strings.Map(func(r rune) rune { // bytes that are no UTF-8 become U+FFFD
+	return strings.Map(func(r rune) rune { // invalid UTF-8 becomes U+FFFD
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return ' '
 		}
@@ -91,10 +91,10 @@ func printable(text string) string {
 	}, text)
 }
 
-// retryAfter reads the header Retry-After (RFC 9110, section 10.2.3): seconds,
-// or a date, which is held against the server's own Date, so that its clock need
-// not agree with this machine's; now serves where there is none. The result is 0
-// where the header is missing or cannot be read.
+// retryAfter parses the header Retry-After (RFC 9110, section 10.2.3): seconds, or a
+// date, which is compared with the server's own Date, so its clock need not agree with
+// this machine's; now is used if there is none. The result is 0 if the header is missing
+// or invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {
@@ -120,8 +120,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(wait, minRetryAfter), maxRetryAfter)
 }
 
-// hint says what a broken connection may come from, where its error alone does
-// not.
+// hint is the likely cause of a broken connection, if its error alone does not show it.
 func hint(err error) string {
 	said := fmt.Sprint(err)
 	switch {
@@ -142,12 +141,12 @@ type StatusError struct {
 	// Method and Path of the request.
 	Method, Path string
 	Status       int
-	// Body is the beginning of the answer's body.
+	// Body is the start of the answer's body.
 	Body string
-	// Location is where a redirect points to.
+	// Location is a redirect's target.
 	Location string
-	// RetryAfter is how long the server asks to wait before another try, at least
-	// a millisecond and at most ten minutes; 0 where it does not ask for one.
+	// RetryAfter is how long the server asks to wait before another attempt, between a
+	// millisecond and ten minutes; 0 if it does not.
 	RetryAfter time.Duration
 }
 
@@ -165,7 +164,7 @@ func (e *StatusError) Error() string {
 	return said
 }
 
-// StreamErrorKind says in which way a stream was broken.
+// StreamErrorKind is how a stream was broken.
 type StreamErrorKind string
 
 const (
@@ -173,15 +172,15 @@ const (
 	Malformed StreamErrorKind = "malformed event"
 	// TooLarge: an event did not end within 8 MiB.
 	TooLarge StreamErrorKind = "event too large"
-	// Endless: an answer went on beyond maxEvents or maxText.
+	// Endless: an answer exceeded maxEvents or maxText.
 	Endless StreamErrorKind = "the answer has no end"
 	// EndedEarly: the stream ended without [DONE].
 	EndedEarly StreamErrorKind = "the stream ended early"
-	// Empty: the stream held [DONE] and no event.
+	// Empty: the stream had [DONE] and no event.
 	Empty StreamErrorKind = "the stream held no event"
-	// ContentType: the answer was no event stream.
+	// ContentType: the answer was not an event stream.
 	ContentType StreamErrorKind = "not an event stream"
-	// Compressed: the answer was compressed, which nobody asked for.
+	// Compressed: the answer was compressed, which was not requested.
 	Compressed StreamErrorKind = "compressed answer"
 	// Reported: the server reported an error in the stream.
 	Reported StreamErrorKind = "the server reported an error"
@@ -189,14 +188,14 @@ const (
 	Broken StreamErrorKind = "connection broken"
 )
 
-// StreamError is an answer that began and could not be read to its end.
+// StreamError is an answer that started but could not be read to its end.
 type StreamError struct {
 	Kind StreamErrorKind
-	// Detail says more: the offending bytes, the server's words.
+	// Detail is more: the offending bytes, the server's message.
 	Detail string
-	// Events is the number of events that had come before.
+	// Events is the number of events before it.
 	Events int
-	// Err is the error underneath, nil where there is none.
+	// Err is the underlying error, nil if there is none.
 	Err error
 }
 
@@ -215,12 +214,12 @@ func (e *StreamError) Unwrap() error { return e.Err }
 
 // StallError is a server that took longer than a time limit allows.
 type StallError struct {
-	// Waiting says for what: "the first token", "the next event", "the end of an
-	// event that had begun", "the whole answer".
+	// Waiting is for what: "the first token", "the next event", "the end of an event that
+	// had begun", "the whole answer".
 	Waiting string
 	// Limit is the time limit that was reached.
 	Limit time.Duration
-	// Events is the number of events that had come before.
+	// Events is the number of events before it.
 	Events int
 }
 
@@ -228,14 +227,14 @@ func (e *StallError) Error() string {
 	return fmt.Sprintf("no answer in time: waited %v for %s (after %d events)", e.Limit, e.Waiting, e.Events)
 }
 
-// Timeout reports true, so that the error counts as one wherever net.Error does.
+// Timeout reports true, so the error counts as one for net.Error.
 func (e *StallError) Timeout() bool { return true }
 
-// maxQuoted bounds how much of foreign bytes an error message repeats.
+// maxQuoted limits how much of foreign bytes an error message quotes.
 const maxQuoted = 200
 
-// quoted shows foreign bytes in a message: without secrets, escaped, so that they
-// cannot steer a terminal, and cut.
+// quoted quotes foreign bytes in a message: redacted, escaped against terminal control,
+// and shortened.
 func quoted(b []byte) string {
 	text := strconv.Quote(redact.Known().Cut(string(b), maxQuoted))
 	if len(b) <= maxQuoted {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// maxEvent bounds what one event may hold before its end is seen, so that a
-// server gone wild cannot exhaust the client. maxKept is how much room a parser
-// keeps for the next stream.
+// maxEvent limits an event's size before its end, so a misbehaving server cannot exhaust
+// the client. maxKept is how much buffer a parser keeps for the next stream.
 const (
 	maxEvent = 8 << 20
 	maxKept  = 32 << 10
@@ -36,29 +35,29 @@ type parser struct {
 	err error
 
 	limit int
-	// chunk is what next reads, pos how far it got; lf is the index of the next
-	// LF at or after pos, so that lines that end in CR do not search for it again.
+	// chunk is what next reads, pos its position; lf is the index of the next LF at or
+	// after pos, so lines that end in CR do not search for it again.
 	chunk   []byte
 	pos, lf int
-	// line is the unfinished line that the chunks before ended in.
+	// line is the unfinished last line of earlier chunks.
 	line []byte
 	// data is the data of the unfinished event.
 	data    []byte
 	hasData bool
-	// reported: the data came in an error line.
+	// reported is set if the data came in an error line.
 	reported bool
-	// stray is the beginning of the first line that looks like JSON where a field
-	// should be: the body of an answer that is no event stream.
+	// stray is the start of the first line that looks like JSON where a field should be:
+	// the body of an answer that is not an event stream.
 	stray []byte
-	// skipLF: the last line ended in CR, and an LF right after belongs to it.
+	// skipLF is set if the last line ended in CR, and an LF right after belongs to it.
 	skipLF bool
-	// mark counts the bytes of a byte order mark seen; 3 when that is settled.
+	// mark counts the bytes of a byte order mark seen; 3 once that is settled.
 	mark    int
 	json    scanner
 	strings []byte
 }
 
-// reset makes the parser new, and keeps its buffers where they are small.
+// reset makes the parser new, keeping its buffers if they are small.
 func (p *parser) reset() {
 	*p = parser{limit: maxEvent, line: p.line[:0], data: p.data[:0], strings: p.strings[:0], json: p.json}
 	p.json.b = nil
@@ -67,8 +66,8 @@ func (p *parser) reset() {
 	}
 }
 
-// unfinished reports whether an event has begun and not ended: bytes of it have
-// come, and not the blank line.
+// unfinished reports whether an event has started and not ended: some of its bytes have
+// come, but not the blank line.
 func (p *parser) unfinished() bool { return p.hasData || len(p.line) > 0 && p.line[0] != ':' }
 
 const byteOrderMark = "\xef\xbb\xbf"
@@ -111,8 +110,8 @@ func (p *parser) next() bool {
 // resume continues after [DONE].
 func (p *parser) resume() { p.ev.done, p.line = false, p.line[:0] }
 
-// nextLine returns the next whole line without its end. The rest of the chunk,
-// when it holds none, is kept for the next one.
+// nextLine returns the next complete line without its end. If there is none, the rest of
+// the chunk is kept for the next one.
 func (p *parser) nextLine() ([]byte, bool) {
 	if p.skipLF && p.pos < len(p.chunk) {
 		if p.chunk[p.pos] == '\n' {
@@ -149,7 +148,7 @@ func (p *parser) nextLine() ([]byte, bool) {
 	return p.line, true
 }
 
-// field takes in one line that is not blank.
+// field handles one line that is not blank.
 func (p *parser) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	switch string(name) {
@@ -159,7 +158,7 @@ func (p *parser) field(line []byte) {
 	case "event":
 		p.reported = p.reported || string(bytes.TrimSpace(value)) == "error"
 		return
-	default: // comments, and id, retry and the unknown, which say nothing here
+	default: // comments, and id, retry and unknown fields, which are ignored
 		if line[0] == '{' && p.stray == nil {
 			p.stray = bytes.Clone(line[:min(len(line), maxStatusBody+1)])
 		}
@@ -211,10 +210,9 @@ func trimmed(b []byte) []byte {
 	return b
 }
 
-// finish tells the parser that the stream has ended and reports whether that
-// completed one more event: some servers forget the blank line after the last.
-// A text that was cut off is no event, and no error here: the caller knows that
-// the stream ended early.
+// finish tells the parser that the stream has ended and reports whether that completed
+// one more event: some servers omit the blank line after the last. A truncated text is
+// not an event, and not an error here: the caller knows that the stream ended early.
 func (p *parser) finish() bool {
 	if p.err != nil || p.ev.done {
 		return false
@@ -231,18 +229,18 @@ func (p *parser) finish() bool {
 }
 
 const (
-	// readBuffer is what one read can bring: a dozen events, which is more than a
-	// client that keeps up ever finds waiting. Each stream has one here and one in
-	// the transport, so that its size decides how many streams there can be.
+	// readBuffer is the maximum of one read: a dozen events, more than a client that
+	// keeps up ever finds waiting. Each stream has one here and one in the transport, so
+	// its size determines how many streams there can be.
 	readBuffer = 4 << 10
-	// drainTime is how long the connection may take to end after [DONE] before
-	// it is given up instead of reused.
+	// drainTime is how long the connection may take to end after [DONE] before it is
+	// given up instead of reused.
 	drainTime = 250 * time.Millisecond
-	// maxDrained bounds what is read after [DONE].
+	// maxDrained limits what is read after [DONE].
 	maxDrained = 64 << 10
-	// maxEvents and maxText bound a whole answer, in events and in bytes of text,
-	// so that a server that never ends one cannot exhaust the client before a time
-	// limit does. No model answers at such length.
+	// maxEvents and maxText limit a whole answer, in events and in bytes of text, so a
+	// server that never ends one cannot exhaust the client before a time limit does. No
+	// model answers at such length.
 	maxEvents = 1 << 20
 	maxText   = 64 << 20
 )
@@ -255,9 +253,8 @@ type receiver struct {
 
 var receivers = sync.Pool{New: func() any { return new(receiver) }}
 
-// receive reads events until [DONE] and looks at what follows it. A body that
-// ends in order after a reason to finish is whole as well: transformers sends no
-// [DONE].
+// receive reads events until [DONE] and checks what follows it. A body that ends properly
+// after a finish reason is complete as well: transformers sends no [DONE].
 func receive(from io.Reader, w *watch, got *collector) error {
 	r := receivers.Get().(*receiver)
 	defer receivers.Put(r)
@@ -307,7 +304,7 @@ func (r *receiver) events(from io.Reader, w *watch, got *collector) error {
 	}
 }
 
-// take hands the parser's event to the collector, unless it is an error.
+// take passes the parser's event to the collector, unless it is an error.
 func take(p *parser, at time.Duration, got *collector) error {
 	if p.ev.failed {
 		return &StreamError{Kind: Reported, Detail: quoted(p.ev.failure), Events: got.log.n}
@@ -323,7 +320,7 @@ func atEvent(err error, events int) error {
 	return err
 }
 
-// nothing adds to the error of a stream what it had instead of events.
+// nothing adds to a stream's error what it contained instead of events.
 func (p *parser) nothing(e *StreamError) error {
 	stray := p.stray
 	if stray == nil {
@@ -339,9 +336,8 @@ func (p *parser) nothing(e *StreamError) error {
 	return e
 }
 
-// drain reads what follows [DONE], so that the connection can be used again; it
-// should be nothing but the end of the body, and what else it is is noted. A
-// server that keeps the body open loses the connection.
+// drain reads what follows [DONE], so the connection can be reused; anything but the end
+// of the body is noted. A server that keeps the body open loses the connection.
 func (r *receiver) drain(from io.Reader, w *watch, got *collector) {
 	t := time.AfterFunc(drainTime, func() { w.cancel(errDrained) })
 	defer t.Stop()

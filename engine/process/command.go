@@ -25,15 +25,15 @@ const (
 	envOwner  = "MXFLOW_OWNER"  // Launch.Owner
 	envLaunch = "MXFLOW_LAUNCH" // Launch.ID
 	envPort   = "MXFLOW_PORT"   // the port to listen on
-	// envNoClobber tells Python's setproctitle, which vLLM's and SGLang's
-	// workers use, to leave the memory of the environment alone. Without it the
-	// marks above vanish from what the kernel shows of a worker, and a worker
-	// that outlives its parent could no longer be found.
+	// envNoClobber tells Python's setproctitle, which vLLM's and SGLang's workers use,
+	// not to overwrite the memory of the environment. Otherwise the marks above vanish
+	// from the kernel's view of a worker, and a worker that outlives its parent could no
+	// longer be found.
 	envNoClobber = "SPT_NOENV"
 )
 
-// command builds the process to start, or says what is wrong with it in terms
-// of the plan. Port 0 means that it has none.
+// command builds the process to start, or explains what is wrong with it in terms of the
+// plan. Port 0 means none.
 func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Failure) {
 	if len(spec.Command) == 0 || spec.Command[0] == "" {
 		return nil, engine.StartFailure(nil, "it has no command")
@@ -59,7 +59,7 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 		return nil, engine.StartFailure(err, "%v", err)
 	}
 	env := append(append(inherited(spec.Unset), envNoClobber+"=1"), own...)
-	// Last, because the last one wins: no plan may take the marks off.
+	// Last, because the last one wins: no plan may remove the marks.
 	env = append(env, envOwner+"="+l.Owner, envLaunch+"="+l.ID)
 	if port != 0 {
 		env = append(env, envPort+"="+strconv.Itoa(port))
@@ -78,8 +78,8 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 	return &exec.Cmd{Path: path, Args: argv, Env: env, Dir: spec.Dir}, nil
 }
 
-// signingKey is the variable that may hold the key that the record is signed with, which
-// no engine and no step has a use for.
+// signingKey is the variable that may hold the key that signs the record, which no engine
+// or step needs.
 const signingKey = "MXFLOW_SIGNING_KEY"
 
 // inherited is mxflow's environment without the named variables.
@@ -106,9 +106,9 @@ func checkDir(dir string) *engine.Failure {
 	return nil
 }
 
-// writeConfig writes the configuration file of an engine that runs on this
-// machine beside its log, so that the launch's things lie together, and returns
-// its path. Empty where the engine reads none.
+// writeConfig writes the configuration file of an engine on this machine beside its log,
+// so the launch's files are together, and returns its path. Empty if the engine reads
+// none.
 func writeConfig(spec engine.Spec, l engine.Launch) (string, *engine.Failure) {
 	if len(spec.Config) == 0 {
 		return "", nil
@@ -124,14 +124,14 @@ func writeConfig(spec engine.Spec, l engine.Launch) (string, *engine.Failure) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", engine.StartFailure(err, "cannot create a folder for its configuration file: %v", err)
 	}
-	// It may hold keys.
+	// It may contain keys.
 	if err := os.WriteFile(path, spec.Config, 0o600); err != nil {
 		return "", engine.StartFailure(err, "cannot write its configuration file: %v", err)
 	}
 	return path, nil
 }
 
-// checkModel finds out whether a model that is a path of this machine is there.
+// checkModel checks that a model given as a path of this machine exists.
 func checkModel(spec engine.Spec) *engine.Failure {
 	if spec.ModelPath == "" {
 		return nil
@@ -147,7 +147,7 @@ func checkModel(spec engine.Spec) *engine.Failure {
 	return nil
 }
 
-// unwrapPath is what is wrong without the path, which the message has already.
+// unwrapPath is the error without the path, which the message already has.
 func unwrapPath(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err
@@ -155,9 +155,9 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// findProgram looks for the program as a shell in that folder with that
-// environment would: os/exec alone looks in mxflow's own PATH and folder, and
-// would miss a virtual environment that the plan puts into PATH.
+// findProgram looks up the program as a shell in that folder with that environment would:
+// os/exec alone uses mxflow's own PATH and folder, and would miss a virtual environment
+// that the plan puts into PATH.
 func findProgram(name, dir string, env []string) (string, *engine.Failure) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		path := name
@@ -226,8 +226,7 @@ func lastEnv(env []string, key string) string {
 	return ""
 }
 
-// explainStart says what the kernel's refusal to start a program that exists
-// usually means.
+// explainStart explains the kernel's refusal to start an existing program.
 func explainStart(cmd *exec.Cmd, err error) *engine.Failure {
 	why := err.Error()
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
@@ -255,10 +254,10 @@ func signalName(sig syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(sig))
 }
 
-// Restart runs the command that restarts a server, and waits for its end. What
-// it leaves running is the server and not ours: it carries no marks, nobody
-// sweeps it, and its output goes to a file and not into a pipe, whose end would
-// break it. The command gets the variant's environment.
+// Restart runs the command that restarts a server, and waits for its end. What it leaves
+// running is the server and not mxflow's: it has no marks, is not swept, and its output
+// goes to a file, not into a pipe, whose end would break it. The command gets the
+// variant's environment.
 func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Failure {
 	argv := spec.Endpoint.Restart
 	if argv[0] == "" {
@@ -282,7 +281,7 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 	if err != nil {
 		return engine.StartFailure(err, "cannot write the output of its restart command: %v", err)
 	}
-	defer os.Remove(said.Path) // it may hold what the plan wants hidden
+	defer os.Remove(said.Path) // it may contain what the plan wants hidden
 	defer said.Close()
 
 	ctx, cancel := context.WithTimeout(ctx, spec.ReadyTimeout)
@@ -290,7 +289,7 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Args, cmd.Env, cmd.Dir = argv, env, spec.Dir
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said.Out, said.Out, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
 	if err := cmd.Start(); err != nil {
 		return explainStart(cmd, err)
 	}

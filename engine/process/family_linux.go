@@ -12,20 +12,20 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// family is every process of one launch: all that descends from its guard. Should the
-// guard be lost, it is what has its session, what was seen before, and what carries the
-// mark of the launch in its environment.
+// family is every process of one launch: all descendants of its guard. If the guard is
+// lost, it is the processes with its session, those seen before, and those with the
+// launch's mark in their environment.
 type family struct {
 	mu     sync.Mutex
 	child  *child
 	launch engine.Launch
 	known  map[procID]proc
-	// termed are those that had their SIGTERM: a second one makes many servers
-	// give up their orderly shutdown.
+	// termed are those that got SIGTERM: a second one makes many servers give up their
+	// graceful shutdown.
 	termed      map[procID]bool
 	groupTermed bool
-	// linger is how long what outlives the engine may take to end by itself, and alone
-	// since when the engine is gone from it. left are those that were ended after.
+	// linger is how long processes that outlive the engine may take to end by themselves,
+	// and alone since when the engine is gone. left are those that were ended after that.
 	linger time.Duration
 	alone  time.Time
 	left   map[procID]string
@@ -35,12 +35,12 @@ func newFamily(c *child, l engine.Launch, grace time.Duration) *family {
 	return &family{child: c, launch: l, linger: min(mostLinger, grace/2), termed: map[procID]bool{}, left: map[procID]string{}}
 }
 
-// mostLinger is what workers, and trackers of what workers hold, take at most to see
+// mostLinger is how long workers, and trackers of their resources, take at most to notice
 // that their engine is gone.
 const mostLinger = 2 * time.Second
 
-// find searches the process table; marks also reads every environment, which
-// costs more and is for when nothing is being measured. f.mu must be held.
+// find searches the process table; marks also reads every environment, which costs more
+// and is for when nothing is being measured. f.mu must be held.
 func (f *family) find(marks bool) {
 	table, err := processTable()
 	if err != nil {
@@ -70,8 +70,8 @@ func (f *family) find(marks bool) {
 	f.known = set
 }
 
-// memory is the larger of the sum of what all known members hold now and the
-// most that any one of them ever held.
+// memory is the larger of the sum of all known members' present memory and the maximum of
+// any one of them.
 func (f *family) memory(search bool) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,9 +90,9 @@ func (f *family) memory(search bool) int64 {
 	return max(sum, most)
 }
 
-// terminate asks every member to end, once each, and reports whether any is
-// left. The group is asked first, as Ctrl-C at a terminal would; what left the
-// group is the engine's own to end, and asked only when the engine is gone.
+// terminate asks every member to end, once each, and reports whether any is left. The
+// group is asked first, as Ctrl-C at a terminal would; processes that left the group are
+// the engine's to end, and asked only when the engine is gone.
 func (f *family) terminate() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +100,7 @@ func (f *family) terminate() bool {
 	if !f.groupTermed {
 		f.groupTermed = true
 		asked := f.signalGroup(unix.SIGTERM)
-		_ = f.signalGroup(unix.SIGCONT) // a stopped process hears nothing
+		_ = f.signalGroup(unix.SIGCONT) // a stopped process receives nothing
 		for id, p := range f.known {
 			f.termed[id] = asked && p.pgid == f.child.pid
 		}
@@ -126,8 +126,8 @@ func (f *family) kill() bool {
 	return len(f.known) > 0
 }
 
-// signalGroup signals the engine's group at one instant, while its guard keeps the id
-// from strangers; false where it does not.
+// signalGroup signals the engine's group atomically, while its guard keeps the ID from
+// reuse; false if it does not.
 func (f *family) signalGroup(sig unix.Signal) bool {
 	guarded := !f.child.unguarded()
 	if guarded {
@@ -136,7 +136,8 @@ func (f *family) signalGroup(sig unix.Signal) bool {
 	return guarded
 }
 
-// outlived reports whether what is left has outlived the engine for as long as it may.
+// outlived reports whether the remaining processes have outlived the engine for the
+// allowed time.
 func (f *family) outlived() bool {
 	for id := range f.known {
 		if id.pid == f.child.pid {
@@ -149,7 +150,7 @@ func (f *family) outlived() bool {
 	return time.Since(f.alone) >= f.linger
 }
 
-// end signals a member, and keeps its name where it should have ended before.
+// end signals a member, and records its name if it should have ended before.
 func (f *family) end(id procID, sig unix.Signal) {
 	if !f.alone.IsZero() && f.outlived() {
 		f.left[id] = id.name()
@@ -158,7 +159,7 @@ func (f *family) end(id procID, sig unix.Signal) {
 	_ = id.signal(sig, always)
 }
 
-// describe names what is left.
+// describe names the remaining processes.
 func (f *family) describe() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,8 +172,8 @@ func (f *family) describe() string {
 
 func always() bool { return true }
 
-// PIDs implements Resident: the processes that were last seen of the launch. The
-// process table is searched by the watch, about once a second.
+// PIDs implements Resident: the launch's processes as last seen. The watch searches the
+// process table about once a second.
 func (p *process) PIDs() []int { return p.family.pids() }
 
 func (f *family) pids() (list []int) {
@@ -186,8 +187,8 @@ func (f *family) pids() (list []int) {
 	return list
 }
 
-// Descendants are a process and all that descend from it, without this one;
-// none where it is not there.
+// Descendants are a process and all its descendants, without this process; none if it
+// does not exist.
 func Descendants(pid int) (list []int) {
 	leader, err := readProc(pid)
 	if err != nil {

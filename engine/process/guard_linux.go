@@ -17,30 +17,30 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// A guard is between mxflow and what a launch starts: a process of this same
-// program, the parent of the engine and a child subreaper, so that whatever the engine
-// ever forks descends from it, whatever session, environment or parent that gives up.
-// It reads a pipe that ends with mxflow, and then ends all below it.
+// A guard is a process between mxflow and what a launch starts: another process of this
+// same program, the parent of the engine and a child subreaper, so whatever the engine
+// ever forks descends from it, whatever session, environment or parent that gives up. It
+// reads a pipe that ends with mxflow, and then ends everything below it.
 //
-// guardName is its first argument, which makes this program one, and what ps shows. It
-// is not part of "mxflow": who ends all processes of that name is to spare what cleans up
-// behind them.
+// guardName is its first argument, which selects this role, and what ps shows. It does
+// not contain "mxflow": killing all processes of that name must spare the one that cleans
+// up.
 const (
 	guardName = "mx-guard"
-	// guardOwner marks the guard itself, so that it is not swept with a mark that this
+	// guardOwner marks the guard itself, so it is not swept because of a mark that this
 	// mxflow inherited.
 	guardOwner = "guard"
 )
 
-// Every program that launches engines can be their guard, tests included, so this is
-// no matter of main.
+// Every program that launches engines can be their guard, tests included, so this is not
+// in main.
 func init() {
 	if len(os.Args) > 0 && os.Args[0] == guardName {
 		os.Exit(guard())
 	}
 }
 
-// order is what a guard is to start.
+// order is what a guard must start.
 type order struct {
 	Path, Dir string
 	Args, Env []string
@@ -65,16 +65,17 @@ func (r report) err() error {
 	return nil
 }
 
-// The files of a guard beside its standard input and output, for the engine's own output.
+// The files of a guard besides its standard input and output, for the engine's own
+// output.
 const guardedOut, guardedErr = 3, 4
 
-// guard is the whole life of a guard; the result is its exit status.
+// guard is the whole life of a guard; it returns its exit status.
 func guard() int {
-	// The engine dies with the thread that forks it, and this one lives to the end.
+	// The engine dies with the thread that forks it, so this thread must live to the end.
 	runtime.LockOSThread()
 	_ = os.WriteFile("/proc/self/comm", []byte(guardName), 0o644)
-	// Not ignored: that would be inherited. It ends with mxflow, and what asks all
-	// processes to end asks mxflow too.
+	// Not ignored: that would be inherited. It ends with mxflow, and a request to all
+	// processes to end reaches mxflow too.
 	signal.Reset() // what the rest of the program does about them
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 	out := json.NewEncoder(os.Stdout)
@@ -92,7 +93,7 @@ func guard() int {
 	go func() {
 		exit := reapUntil(child)
 		_ = out.Encode(report{Exit: &exit})
-		for { // who waits for others to be gone is not to see them as zombies
+		for { // a process that waits for others to be gone must not see them as zombies
 			reapOthers(child)
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -101,12 +102,13 @@ func guard() int {
 	return endBelow(child)
 }
 
-// start makes the guard one, and starts the engine.
+// start makes this process the guard, and starts the engine.
 func (o order) start() (pid int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, err
 	}
-	// What it guards, of the same user, has no business with its memory and its pipes.
+	// The processes it guards, of the same user, must not access its memory and its
+	// pipes.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 0, err
 	}
@@ -125,8 +127,8 @@ func (o order) start() (pid int, err error) {
 	return cmd.Process.Pid, nil
 }
 
-// reapUntil reaps what comes to the guard until the engine has ended, and leaves that a
-// zombie: so long its process group id can be given to no stranger.
+// reapUntil reaps the guard's adopted children until the engine has ended, and leaves
+// that a zombie: until then its process group ID cannot be reused.
 func reapUntil(child int) engine.Exit {
 	for {
 		pid, exit, err := awaitExit()
@@ -137,7 +139,7 @@ func reapUntil(child int) engine.Exit {
 	}
 }
 
-// reapOthers reaps what has come to the guard and ended, but the engine.
+// reapOthers reaps the guard's ended children, except the engine.
 func reapOthers(engine int) {
 	table, _ := processTable()
 	for _, p := range table {
@@ -147,7 +149,7 @@ func reapOthers(engine int) {
 	}
 }
 
-// endBelow ends everything that descends from this process.
+// endBelow ends all descendants of this process.
 func endBelow(group int) int {
 	self, err := readProc(os.Getpid())
 	if err != nil {
@@ -170,7 +172,7 @@ func endBelow(group int) int {
 	return 1
 }
 
-// runningBelow is what descends from a process and runs.
+// runningBelow is a process's running descendants.
 func runningBelow(table []proc, top proc) map[procID]proc {
 	set := map[procID]proc{top.procID: top}
 	descend(table, set, func(proc) bool { return false })
@@ -183,29 +185,28 @@ func runningBelow(table []proc, top proc) map[procID]proc {
 	return set
 }
 
-// child is what a launch started, behind its guard. When it has ended it stays a zombie
-// until reap.
+// child is what a launch started, behind its guard. Once ended it stays a zombie until
+// reap.
 type child struct {
 	pid    int
-	guard  int // a zombie of ours until reap, so that its session id stays its own
+	guard  int // a zombie of ours until reap, so its session ID is not reused
 	exited chan struct{}
 	exit   engine.Exit // valid once exited is closed
-	// lost is closed when the guard has ended, which it does by itself only when told.
+	// lost is closed when the guard has ended, which it only does by itself when told.
 	lost   chan struct{}
 	cmd    *exec.Cmd
 	orders io.Closer
 }
 
-// spawn starts cmd, whose output goes to files, in a process group of its own behind a
-// guard.
+// spawn starts cmd, whose output goes to files, in its own process group behind a guard.
 func spawn(cmd *exec.Cmd, cpus []int) (*child, error) {
 	dir, err := filepath.Abs(cmd.Dir)
 	if err != nil {
 		return nil, err
 	}
-	// A session of its own: no signal to mxflow's group or terminal reaches it. It needs
-	// nothing of the environment, and holds no folder. The path is of the program that
-	// runs, also where another has taken its place.
+	// Its own session: no signal to mxflow's group or terminal reaches it. It needs no
+	// environment, and holds no folder. The path is the running program's, even if the
+	// file was replaced.
 	g := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{guardName}, Dir: "/", Env: []string{envOwner + "=" + guardOwner},
 		ExtraFiles:  []*os.File{cmd.Stdout.(*os.File), cmd.Stderr.(*os.File)},
@@ -239,7 +240,7 @@ func spawn(cmd *exec.Cmd, cpus []int) (*child, error) {
 	c.pid = first.PID
 	go func() {
 		defer close(c.lost)
-		// Without a guard its child has ended too, as far as that can be known.
+		// Without a guard its child has ended too, as far as can be known.
 		c.exit = engine.Exit{Code: -1, Signal: signalName(unix.SIGKILL)}
 		var last report
 		if err := in.Decode(&last); err == nil && last.Exit != nil {
@@ -251,7 +252,7 @@ func spawn(cmd *exec.Cmd, cpus []int) (*child, error) {
 	return c, nil
 }
 
-// unguarded reports whether the guard has ended, which nobody told it to.
+// unguarded reports whether the guard has ended without being told.
 func (c *child) unguarded() bool {
 	select {
 	case <-c.lost:
@@ -262,7 +263,7 @@ func (c *child) unguarded() bool {
 }
 
 // reap ends the guard. It may be called once, when nothing else of the launch runs. A
-// guard that somebody has stopped is continued, to say how the engine ended.
+// stopped guard is continued, to report how the engine ended.
 func (c *child) reap() {
 	_ = c.cmd.Process.Signal(unix.SIGCONT)
 	select {

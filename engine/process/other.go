@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// family is the process group of a launch; without /proc what leaves the group
+// family is the process group of a launch; without /proc processes that leave the group
 // cannot be found.
 type family struct {
 	pgid   int
@@ -33,19 +33,18 @@ func (f *family) kill() bool { return syscall.Kill(-f.pgid, syscall.SIGKILL) == 
 
 func (f *family) describe() string { return describePIDs([]int{f.pgid}) }
 
-// Descendants is not known here.
+// Descendants is not supported here.
 func Descendants(int) []int { return nil }
 
-// child is the direct child process. Outside Linux it is reaped as soon as it
-// has ended.
+// child is the direct child process. Outside Linux it is reaped as soon as it has ended.
 type child struct {
 	pid, guard int
 	exited     chan struct{}
 	exit       engine.Exit // valid once exited is closed
 }
 
-// spawn starts cmd in a process group of its own. There is no parent death
-// signal here: an engine outlives an mxflow that is killed.
+// spawn starts cmd in its own process group. There is no parent death signal here: an
+// engine outlives a killed mxflow.
 func spawn(cmd *exec.Cmd, _ []int) (*child, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

@@ -12,18 +12,17 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// ports are those handed out to launches that have not been stopped: an engine
-// that is still loading does not listen yet, so that its port looks free.
+// ports are those reserved for launches that have not been stopped: an engine that is
+// still loading does not listen yet, so its port looks free.
 var ports = struct {
 	sync.Mutex
 	taken map[int]bool
 }{taken: map[int]bool{}}
 
-// freePort reserves a loopback port that nobody listens on. Any program can
-// still take it before the engine does; then the engine ends and says so in its
-// log. To make that rare the port is below the range from which the kernel
-// takes the local end of outgoing connections: a large model loads for minutes,
-// and meanwhile our own polling of that very port opens connections by the
+// freePort reserves a loopback port without a listener. Any program can still take it
+// before the engine does; then the engine ends and reports it in its log. To make that
+// rare the port is below the kernel's range for outgoing connections: a large model loads
+// for minutes, and meanwhile our own polling of that very port opens connections by the
 // hundred.
 func freePort() (int, error) {
 	ports.Lock()
@@ -46,15 +45,15 @@ func freePort() (int, error) {
 	return 0, err
 }
 
-// FreePort reserves a port of this machine on which nobody listens, for a
-// launcher whose engine shares the machine's network. release gives it back.
+// FreePort reserves a port of this machine without a listener, for a launcher whose
+// engine shares the machine's network. release returns it.
 func FreePort() (port int, release func(), err error) {
 	port, err = freePort()
 	return port, func() { releasePort(port) }, err
 }
 
-// portFor reserves the port that a process is to listen on. One that it always
-// takes must be free: whoever listens there already would be measured instead.
+// portFor reserves the port for a process. A fixed one must be free: another listener
+// there would be measured instead.
 func portFor(spec engine.Spec) (int, *engine.Failure) {
 	if spec.Port == 0 {
 		port, err := freePort()
@@ -79,7 +78,7 @@ func portFor(spec engine.Spec) (int, *engine.Failure) {
 	return spec.Port, nil
 }
 
-// bareCause is the last words of an error of the network: "address already in use".
+// bareCause is the innermost network error: "address already in use".
 func bareCause(err error) error {
 	if call, ok := errors.AsType[*os.SyscallError](err); ok {
 		return call.Err
@@ -93,8 +92,8 @@ func releasePort(port int) {
 	delete(ports.taken, port)
 }
 
-// quietPorts is a range of ports, high excluded, outside the kernel's
-// ephemeral range where that is known.
+// quietPorts is a range of ports, high excluded, outside the kernel's ephemeral range if
+// known.
 func quietPorts() (low, high int) {
 	const lowest, usual = 18000, 32768 // Linux' default; macOS begins at 49152
 	var first, last int

@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// procID is one process for all time: the kernel gives a pid to another process
-// later, but never with the same start time.
+// procID identifies a process uniquely: the kernel reuses PIDs, but never with the same
+// start time.
 type procID struct {
 	pid   int
 	start uint64 // clock ticks since boot
@@ -27,15 +27,14 @@ type procID struct {
 type proc struct {
 	procID
 	ppid, pgid, sid int
-	// gone: nothing of it runs any more; it only waits to be reaped by a parent
+	// gone is set if nothing of it runs any more; it only waits to be reaped by a parent
 	// that may never do so.
 	gone bool
 }
 
-// processTable reads every process that can be seen. Processes that end while
-// it reads are left out, and so are those that a restricted /proc hides; any
-// other difficulty (no more file descriptors) is an error, so that it is never
-// taken for "nothing runs".
+// processTable reads every visible process. Processes that end meanwhile are left out,
+// and so are those that a restricted /proc hides; any other problem (no more file
+// descriptors) is an error, so it is never taken for "nothing runs".
 func processTable() ([]proc, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -72,14 +71,13 @@ func readProc(pid int) (proc, error) {
 	}
 	p, ok := parseStat(pid, stat)
 	if !ok {
-		return proc{}, unix.ESRCH // emptied under our hands
+		return proc{}, unix.ESRCH // it vanished meanwhile
 	}
 	return p, nil
 }
 
-// parseStat reads "pid (name) state ppid pgrp session …", see
-// proc_pid_stat(5). The name may hold spaces and parentheses, so the fields are
-// counted from the last one.
+// parseStat parses "pid (name) state ppid pgrp session …", see proc_pid_stat(5). The name
+// may contain spaces and parentheses, so the fields are counted from the last one.
 func parseStat(pid int, stat []byte) (proc, bool) {
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {
@@ -97,20 +95,20 @@ func parseStat(pid int, stat []byte) (proc, bool) {
 	p := proc{procID: procID{pid: pid}, ppid: num(ppid), pgid: num(pgrp), sid: num(session)}
 	p.start, _ = strconv.ParseUint(string(fields[start]), 10, 64)
 	state := fields[0][0]
-	// A process whose main thread has ended shows as a zombie while its other
-	// threads run on.
+	// A process whose main thread has ended shows as a zombie while its other threads
+	// still run.
 	p.gone = (state == 'Z' || state == 'X') && num(threads) <= 1
 	return p, true
 }
 
-// alive reports whether the very process still runs.
+// alive reports whether this very process still runs.
 func (id procID) alive() bool {
 	p, err := readProc(id.pid)
 	return err == nil && p.start == id.start && !p.gone
 }
 
-// env is a variable of the environment the process was started with. It is
-// unknown for other users' processes, and for one that overwrote that memory.
+// env is a variable of the environment the process was started with. It is unknown for
+// other users' processes, and for those that overwrote that memory.
 func (id procID) env(key string) string {
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/environ")
 	if err != nil {
@@ -124,17 +122,16 @@ func (id procID) env(key string) string {
 	return ""
 }
 
-// name is what ps shows: at most 15 bytes, which the process chose, safe to print.
+// name is what ps shows: at most 15 bytes, chosen by the process, safe to print.
 func (id procID) name() string {
 	name, _ := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/comm")
 	return logscan.Clean(bytes.TrimSuffix(name, []byte("\n")))
 }
 
-// signal sends sig to that process and to no other: the descriptor is opened
-// first and the process behind the pid checked after, so that a pid that
-// changes hands in between leads to an error, not to a stranger. still is asked
-// once more at that moment. On kernels without pidfd a window of microseconds
-// remains.
+// signal sends sig to that process and to no other: the descriptor is opened first and
+// the process behind the PID checked after, so a reused PID leads to an error, not to a
+// signal to a stranger. still is checked once more at that moment. On kernels without
+// pidfd a window of microseconds remains.
 func (id procID) signal(sig unix.Signal, still func() bool) error {
 	fd, err := unix.PidfdOpen(id.pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -150,13 +147,13 @@ func (id procID) signal(sig unix.Signal, still func() bool) error {
 		err = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		return unix.Kill(id.pid, sig) // EPERM: a sandbox may forbid pidfds alone
+		return unix.Kill(id.pid, sig) // EPERM: a sandbox may forbid only pidfds
 	}
 	return err
 }
 
-// memory is the process's resident set now, and the largest it ever was since
-// it began its program, both in bytes.
+// memory is the process's present resident set, and its maximum since it started its
+// program, both in bytes.
 func (id procID) memory() (now, peak int64) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/status")
 	if err != nil {
@@ -177,8 +174,8 @@ func (id procID) memory() (now, peak int64) {
 	return now << 10, peak << 10
 }
 
-// descend adds to set everything that descends from its members, except what
-// stop says; nothing is looked for below that.
+// descend adds all descendants of set's members to it, except what stop selects; nothing
+// below that is searched.
 func descend(table []proc, set map[procID]proc, stop func(proc) bool) {
 	children := make(map[int][]proc)
 	for _, p := range table {
@@ -201,8 +198,8 @@ func descend(table []proc, set map[procID]proc, stop func(proc) bool) {
 	}
 }
 
-// startOn starts cmd where it may run on these CPUs alone, all where there are none: it
-// is born with the affinity of the thread that forks it, which is locked to the caller.
+// startOn starts cmd restricted to these CPUs, or all if there are none: it inherits the
+// affinity of the thread that forks it, which is locked to the caller.
 func startOn(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()
@@ -224,8 +221,8 @@ func startOn(cmd *exec.Cmd, cpus []int) error {
 	return err
 }
 
-// sigChild is siginfo_t as the kernel fills it for SIGCHLD on 64-bit machines;
-// package unix leaves this part of it opaque.
+// sigChild is siginfo_t as the kernel fills it for SIGCHLD on 64-bit machines; package
+// unix keeps this part opaque.
 type sigChild struct {
 	_      [3]int32 // signo, errno, code
 	_      int32
@@ -238,8 +235,8 @@ type sigChild struct {
 // The kernel writes a whole siginfo_t: a smaller struct must not compile.
 const _ = unsafe.Sizeof(sigChild{}) - unsafe.Sizeof(unix.Siginfo{})
 
-// awaitExit waits until some child has ended, and leaves it a zombie. The
-// error is that there is none.
+// awaitExit waits until some child has ended, and leaves it a zombie. The error is that
+// there is none.
 func awaitExit() (pid int, exit engine.Exit, err error) {
 	var info sigChild
 	si := (*unix.Siginfo)(unsafe.Pointer(&info))

@@ -21,17 +21,17 @@ import (
 	"github.com/mxflow/mxflow/engine/ready"
 )
 
-// Launcher starts engines as child processes that listen on a loopback
-// port. The zero value is ready to use.
+// Launcher starts engines as child processes that listen on a loopback port. The zero
+// value is ready to use.
 //
-// The engine runs in its own process group, with /dev/null as its input and
-// the log file as its output. On Linux a guard is its parent, from which everything
-// descends that it starts, and which ends that also when mxflow is killed; elsewhere
-// it has no such company. All carries the environment of the launch (MXFLOW_OWNER,
-// MXFLOW_LAUNCH), by which Sweep finds what is left where the guard was killed too.
+// The engine runs in its own process group, with /dev/null as its input and the log file
+// as its output. On Linux a guard is its parent, from which everything that it starts
+// descends, and which ends all of that even if mxflow is killed; elsewhere there is no
+// guard. All processes have the launch's environment (MXFLOW_OWNER, MXFLOW_LAUNCH), by
+// which Sweep finds leftovers if the guard was killed too.
 type Launcher struct {
-	// LogLimit bounds the log file, in bytes; zero means 256 MiB. Past it the
-	// middle of the log is dropped, see logCutMark.
+	// LogLimit limits the log file, in bytes; zero means 256 MiB. Beyond it the middle of
+	// the log is dropped, see logCutMark.
 	LogLimit int64
 }
 
@@ -100,8 +100,8 @@ func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engi
 	if err != nil {
 		return nil, engine.StartFailure(err, "cannot write its log: %v", err)
 	}
-	// One file description for both, so that the order of arrival is kept, and
-	// no pipe through mxflow: a busy or stuck mxflow never slows the engine.
+	// One file description for both, to keep the order of arrival, and no pipe through
+	// mxflow: a busy or stuck mxflow never slows the engine.
 	cmd.Stdout, cmd.Stderr = log.Out, log.Out
 	if l.OutPath != "" {
 		out, err := os.OpenFile(l.OutPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -137,7 +137,7 @@ func (p *process) About() map[string]string {
 	return map[string]string{"resolved_command": strings.Join(p.argv, " ")}
 }
 
-// Output implements Instance. The program is looked for as the engine's own is.
+// Output implements Instance. The program is looked up as the engine's own is.
 func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("no command to run")
@@ -172,11 +172,10 @@ func (p *process) Exited() <-chan struct{} { return p.child.exited }
 // LogPath implements Instance.
 func (p *process) LogPath() string { return p.log.Path }
 
-// PeakMemory implements Instance. On Linux it is the larger of two bounds from
-// below: the resident sets of all processes of the launch summed at one
-// instant, five times a second, and the kernel's own high-water mark of any one
-// of them, which misses no spike. Pages that processes share count once for
-// each. Elsewhere it is 0.
+// PeakMemory implements Instance. On Linux it is the larger of two lower bounds: the
+// resident sets of all processes of the launch summed at one instant, five times a
+// second, and the kernel's own high-water mark of any one of them, which misses no spike.
+// Shared pages count once per process. Elsewhere it is 0.
 func (p *process) PeakMemory() int64 { return p.peak.Load() }
 
 // Exit implements Instance.
@@ -190,7 +189,7 @@ func (p *process) Exit() *engine.Exit {
 	}
 }
 
-// failure describes what broke together with how the process is doing.
+// failure describes what broke together with the state of the process.
 func (p *process) failure(op string, cause error, format string, args ...any) *engine.Failure {
 	return &engine.Failure{
 		Of: p.of, Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
@@ -198,17 +197,17 @@ func (p *process) failure(op string, cause error, format string, args ...any) *e
 	}
 }
 
-// killWait is how long the kernel gets to end processes after SIGKILL. Only a
-// process stuck in a driver needs longer, and that one may never end.
+// killWait is how long the kernel gets to end processes after SIGKILL. Only a process
+// stuck in a driver needs longer, and that one may never end.
 const killWait = 30 * time.Second
 
-// Stop implements Instance. The error is a *Failure that names what could not
-// be ended; calling again tries again.
+// Stop implements Instance. The error is a *Failure that names what could not be ended;
+// calling it again tries again.
 func (p *process) Stop(ctx context.Context) error { return p.stopper.Stop(ctx, p.end) }
 
 // end stops everything and returns when it is gone.
 func (p *process) end(hurry <-chan struct{}) error {
-	p.sampleMemory(true) // the last chance to see the high-water marks
+	p.sampleMemory(true) // the last chance to read the high-water marks
 	grace := time.NewTimer(p.spec.StopGrace)
 	defer grace.Stop()
 	if !p.family.until(p.family.terminate, grace.C, hurry) {
@@ -224,14 +223,13 @@ func (p *process) end(hurry <-chan struct{}) error {
 			"still be running: find them (ps), end them, and leave mx-guard alone", p.child.guard)
 	}
 	close(p.endWait)
-	<-p.watched // before reaping: the watch must not see a group id given away
+	<-p.watched // before reaping: the watch must not see a reused group ID
 	p.child.reap()
 	return nil
 }
 
-// until calls step, which signals whatever is left and reports whether there
-// was anything, again and again until nothing is left (true), or the time is up
-// or there is a hurry (false).
+// until calls step, which signals whatever is left and reports whether there was
+// anything, until nothing is left (true), or the time is up or hurry is closed (false).
 func (f *family) until(step func() bool, timeUp <-chan time.Time, hurry <-chan struct{}) bool {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		if !step() {
@@ -259,17 +257,17 @@ func describePIDs(pids []int) string {
 }
 
 const (
-	// watchEvery is how often a running engine's memory and log are looked at.
+	// watchEvery is how often a running engine's memory and log are checked.
 	watchEvery = 200 * time.Millisecond
-	// findEvery is how many of those looks pass between searches of the whole
-	// process table for new children: the search costs far more than a look,
-	// and must not disturb what is being measured.
+	// findEvery is how many of those checks pass between searches of the whole process
+	// table for new children: the search costs far more, and must not disturb the
+	// measurement.
 	findEvery = 5
 )
 
-// watch looks after a running engine until Stop has finished: it samples
-// memory, remembers children (one that leaves the group and loses its parent
-// can later only be known by having been seen), and keeps the log bounded.
+// watch monitors a running engine until Stop has finished: it samples memory, remembers
+// children (one that leaves the group and loses its parent can only be recognized if it
+// was seen before), and limits the log.
 func (p *process) watch() {
 	defer close(p.watched)
 	tick := time.NewTicker(watchEvery)
@@ -293,10 +291,9 @@ func (p *process) sampleMemory(search bool) {
 
 const aCommand = "command" // Failure.Of
 
-// StartCommand starts spec's command with its folder and environment: same
-// marks, same log, same way to stop as Launcher, but nothing is waited
-// for and {port} is not replaced. A StopGrace of zero kills at once. The error
-// is a *Failure.
+// StartCommand starts spec's command with its folder and environment: same marks, same
+// log, same way to stop as Launcher, but nothing is waited for and {port} is not
+// replaced. A StopGrace of zero kills at once. The error is a *Failure.
 func StartCommand(spec engine.Spec, l engine.Launch) (engine.Command, error) {
 	cmd, failure := command(spec, l, 0)
 	if failure != nil {
@@ -313,12 +310,12 @@ func StartCommand(spec engine.Spec, l engine.Launch) (engine.Command, error) {
 	return p, nil
 }
 
-// Leftover is a process that a dead mxflow had left behind and Sweep ended.
+// Leftover is a process left behind by a dead mxflow and ended by Sweep.
 type Leftover struct {
 	PID int
-	// Command is its command line, safe to print and cut at 300 bytes. It may
-	// hold what the plan put there, secrets included.
+	// Command is its command line, safe to print and cut at 300 bytes. It may contain the
+	// plan's values, secrets included.
 	Command string
-	// Launch is the Launch.ID it belonged to; empty where the process hides it.
+	// Launch is its Launch.ID; empty if the process hides it.
 	Launch string
 }

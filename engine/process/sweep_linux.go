@@ -16,17 +16,15 @@ import (
 )
 
 // Sweep ends everything that an earlier mxflow started on behalf of owner (see
-// Launch.Owner) and did not live to stop, waits until it is gone, and says what
-// it was, by pid. It must be called by the one that holds the lock on the state
-// directory: it cannot tell the engines of a dead mxflow from those of a live
-// one.
+// Launch.Owner) and did not live to stop, waits until it is gone, and returns it, by PID.
+// The caller must hold the lock on the state directory: Sweep cannot tell the engines of
+// a dead mxflow from those of a live one.
 //
-// Leftovers are the processes that carry the owner's mark, what descends from
-// them, and what shares a process group with them if the leader of that group
-// is dead or marked too. Spared are processes that carry another owner's mark,
-// this process, its ancestors, and all that descends from it. Processes of
-// other users cannot be looked into and are ignored. The error names leftovers
-// that do not end.
+// Leftovers are the processes with the owner's mark, their descendants, and processes
+// that share a group with them if the leader of that group is dead or marked too.
+// Processes with another owner's mark, this process, its ancestors, and all its
+// descendants are spared. Processes of other users cannot be inspected and are ignored.
+// The error names leftovers that do not end.
 func Sweep(owner string) ([]Leftover, error) {
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
@@ -49,8 +47,8 @@ func Sweep(owner string) ([]Leftover, error) {
 			if _, seen := swept[id]; !seen {
 				swept[id] = Leftover{PID: id.pid, Command: id.command(), Launch: id.env(envLaunch)}
 			}
-			// ESRCH: it ended by itself. EPERM: it changed user, and will show
-			// up as stuck.
+			// ESRCH: it ended by itself. EPERM: it changed user, and will be reported as
+			// stuck.
 			_ = id.signal(unix.SIGKILL, func() bool {
 				m := mark(id)
 				return m == "" || m == owner
@@ -64,8 +62,8 @@ func Sweep(owner string) ([]Leftover, error) {
 	}
 }
 
-// leftovers are the running processes to end, decided from the process table
-// alone: mark says what owner's mark a process carries, "" for none.
+// leftovers are the running processes to end, decided from the process table alone: mark
+// is the owner's mark of a process, "" for none.
 func leftovers(table []proc, self int, owner string, mark func(proc) string) map[procID]proc {
 	safe := ours(table, self)
 	skip := func(p proc) bool {
@@ -100,8 +98,7 @@ func leftovers(table []proc, self int, owner string, mark func(proc) string) map
 	return set
 }
 
-// ours is the process self, its ancestors, and all that descends from it, by
-// pid.
+// ours is the process self, its ancestors, and all its descendants, by PID.
 func ours(table []proc, self int) map[int]bool {
 	byPID := make(map[int]proc, len(table))
 	for _, p := range table {
