@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// format says how many bits a weight of a matrix takes, its share of the scales
-// included.
+// format is how many bits a weight of a matrix takes, including its share of the scales.
 type format struct {
 	bits float64
-	// kept matrices have 16 bits.
+	// kept matches matrices with 16 bits.
 	kept []*regexp.Regexp
 	// only the experts are quantised.
 	expertsOnly bool
 }
 
-// whole is what a weight takes that is not quantised. Checkpoints of 32 bits are served
-// in 16.
+// whole is the bits of an unquantised weight. Checkpoints of 32 bits are served in 16.
 const whole = 16
 
 func (f format) of(matrix string) float64 {
@@ -33,14 +31,14 @@ func (f format) of(matrix string) float64 {
 	return f.bits
 }
 
-// quantised is what is read of quantization_config.
+// quantised is the part of quantization_config that is read.
 type quantised struct {
 	Method    string `json:"quant_method"`
 	Algorithm string `json:"quant_algo"`
 	Bits      int    `json:"bits"`
 	Group     int    `json:"group_size"`
 	Head      bool   `json:"lm_head"`
-	// Dynamic gives single matrices formats of their own.
+	// Dynamic gives single matrices their own formats.
 	Dynamic json.RawMessage `json:"dynamic"`
 	In4Bit  bool            `json:"load_in_4bit"`
 	In8Bit  bool            `json:"load_in_8bit"`
@@ -59,7 +57,7 @@ type quantised struct {
 	} `json:"config_groups"`
 }
 
-// formatOf reads quantization_config; without one, weights have 16 bits.
+// formatOf parses quantization_config; without one, weights have 16 bits.
 func formatOf(text json.RawMessage) (format, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return format{bits: whole}, nil
@@ -71,19 +69,19 @@ func formatOf(text json.RawMessage) (format, error) {
 	f := format{}
 	switch method := q.Method; {
 	case method == "mxfp4":
-		// A scale of 8 bits for 32 weights; gpt-oss has its experts in it.
+		// An 8-bit scale per 32 weights; used for gpt-oss' experts.
 		f.bits, f.expertsOnly = 4+8.0/32, true
 	case method == "fp8":
 		f.bits = 8
 	case (method == "awq" || method == "gptq") && q.Bits >= 2 && q.Bits <= 8 && !q.Head && len(q.Dynamic) == 0:
-		// A scale of 16 bits and a zero point for each group.
+		// A 16-bit scale and a zero point per group.
 		f.bits = float64(q.Bits) + perGroup(16+q.Bits, q.Group)
 	case method == "bitsandbytes" && q.In4Bit:
 		f.bits = 4
 	case method == "bitsandbytes" && q.In8Bit:
 		f.bits = 8
 	case method == "modelopt" && q.Algorithm == "NVFP4":
-		// A scale of 8 bits for 16 weights.
+		// An 8-bit scale per 16 weights.
 		f.bits = 4 + 8.0/16
 	case method == "modelopt" && q.Algorithm == "FP8":
 		f.bits = 8
@@ -102,10 +100,10 @@ func formatOf(text json.RawMessage) (format, error) {
 		return f, fmt.Errorf("unknown format %q in quantization_config", strings.TrimSpace(q.Method+" "+q.Algorithm))
 	}
 	if q.Method != "compressed-tensors" {
-		f.kept = append(f.kept, regexp.MustCompile("^lm_head$")) // as they all have it, whether they say so or not
+		f.kept = append(f.kept, regexp.MustCompile("^lm_head$")) // as they all do, whether stated or not
 	}
 	for _, name := range q.NotConverted {
-		// Engines look for these anywhere in a name; gpt-oss writes stars.
+		// Engines search for these anywhere in a name; gpt-oss uses stars.
 		f.kept = append(f.kept, regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, `.*`)))
 	}
 	for _, name := range append(q.Ignore, q.Excluded...) {
@@ -122,7 +120,7 @@ func formatOf(text json.RawMessage) (format, error) {
 	return f, nil
 }
 
-// perGroup is the share of a weight in what a group has once.
+// perGroup is a weight's share of what a group has once.
 func perGroup(bits, group int) float64 {
 	if group < 1 {
 		return 0

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// GPU is what the data sheet of a GPU says, in bytes and operations per second.
+// GPU is a GPU's data sheet, in bytes and operations per second.
 type GPU struct {
 	// Bandwidth is that of its memory.
 	Bandwidth float64
 	// Rates are those of its matrix units on dense matrices, by the bits of a number;
-	// absent where it has no units for them.
+	// absent if it has no units for them.
 	Rates map[int]float64
-	// OnChip is what its caches, shared memory and registers hold together, rounded up:
+	// OnChip is the total size of its caches, shared memory and registers, rounded up:
 	// weights that stay there are not read again.
 	OnChip float64
 }
@@ -35,9 +35,9 @@ func rates(r16, r8, r4 float64) map[int]float64 {
 	return out
 }
 
-// gpus are those whose data sheet was read, by the name that nvidia-smi prints. Data
-// sheets mostly give rates with sparsity; here is half of that. Of 8 and 4 bits the faster
-// of integer and floating point counts, where a GPU has both.
+// gpus are those with known data sheets, by the name that nvidia-smi prints. Data sheets
+// mostly give rates with sparsity; here is half of that. For 8 and 4 bits the faster of
+// integer and floating point counts, if a GPU has both.
 var gpus = map[string]GPU{
 	// NVIDIA H100 Tensor Core GPU datasheet (SXM, PCIe of 2022; NVL of 2024) and the Hopper
 	// architecture white paper for caches.
@@ -62,7 +62,7 @@ var gpus = map[string]GPU{
 	"NVIDIA GeForce RTX 3090": {936.2 * gb, rates(142.3, 284.7, 569), 40 * mb},
 	"NVIDIA GeForce RTX 4090": {1008 * gb, rates(330.3, 660.6, 1321.2), 125 * mb},
 	"NVIDIA GeForce RTX 5090": {1792 * gb, rates(419, 838, 1676), 170 * mb},
-	// NVIDIA HGX B200 and GB200 NVL72 datasheets, of which a GPU has its share.
+	// NVIDIA HGX B200 and GB200 NVL72 datasheets, divided by their number of GPUs.
 	"NVIDIA B200":  {8000 * gb, rates(2250, 4500, 9000), 210 * mb},
 	"NVIDIA GB200": {8000 * gb, rates(2500, 5000, 10000), 210 * mb},
 	// NVIDIA DGX Spark datasheet: 273 GB/s, 1 PFLOP of FP4 with sparsity.
@@ -73,10 +73,10 @@ var gpus = map[string]GPU{
 	"Tesla V100-SXM2-32GB": {900 * gb, rates(125, 0, 0), 40 * mb},
 }
 
-// Known are the names of GPUs whose data sheet was read.
+// Known returns the names of GPUs with known data sheets.
 func Known() []string { return slices.Sorted(maps.Keys(gpus)) }
 
-// rate is that for weights of so many bits: of the nearest format that is no smaller.
+// rate is the rate for weights of so many bits: of the nearest format that is no smaller.
 func (g GPU) rate(bits int) float64 {
 	for ; bits < 16; bits *= 2 {
 		if r := g.Rates[bits]; r > 0 {

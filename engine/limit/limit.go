@@ -1,8 +1,8 @@
 // Package limit knows what a machine cannot exceed: from a model's config.json the bytes
 // that a decode step reads and the operations that a prompt token takes, from the data
-// sheets of GPUs how fast they read and multiply. It guesses nothing that it does not
-// know. It refuses to know engines, how they were launched and what follows from
-// exceeding a limit.
+// sheets of GPUs how fast they read and multiply. It does not guess what it does not
+// know. It does not know engines, how they were launched or what follows from exceeding a
+// limit.
 package limit
 
 import (
@@ -17,12 +17,12 @@ import (
 type Machine struct {
 	GPUs []GPU
 	Name string
-	// Reached is how many bytes a second a benchmark read on all of them together, which
-	// counts in place of the data sheets'; 0 where none is known.
+	// Reached is how many bytes per second a benchmark read on all of them together,
+	// which replaces the data sheets' value; 0 if unknown.
 	Reached float64
 }
 
-// Of are GPUs by their names. The error says which of them is not known.
+// Of returns GPUs by their names. The error names an unknown one.
 func Of(names []string) (m Machine, err error) {
 	for _, name := range names {
 		g, known := gpus[name]
@@ -57,7 +57,7 @@ func (m Machine) sum(of func(GPU) float64) (sum float64) {
 	return sum
 }
 
-// Bandwidth is how many bytes a second all GPUs read together.
+// Bandwidth is how many bytes per second all GPUs read together.
 func (m Machine) Bandwidth() float64 {
 	if m.Reached > 0 {
 		return m.Reached
@@ -67,13 +67,12 @@ func (m Machine) Bandwidth() float64 {
 
 func (m Machine) rate(bits int) float64 { return m.sum(func(g GPU) float64 { return g.rate(bits) }) }
 
-// busy is how much of its time a GPU computes at some moment at least where an engine
-// is on it.
+// busy is the minimum GPU utilization at some moment if an engine is on the GPU.
 const busy = 0.5
 
-// Used are those GPUs that the engine was on as the driver saw it: it held memory there.
-// Where the driver names no process of the engine, as in a container of its own, they
-// are those that computed.
+// Used returns those GPUs that the engine used according to the driver: it held memory
+// there. If the driver names no process of the engine, as in its own container, they are
+// those that computed.
 func Used(uuids []string, series []measure.Series) (used []string) {
 	above := func(name string, least float64) (found []string) {
 		for _, uuid := range uuids {
@@ -91,14 +90,14 @@ func Used(uuids []string, series []measure.Series) (used []string) {
 	return used
 }
 
-// Room is by how much clocks may be above those that a data sheet was written for:
-// boards boost by 8% beyond them, and owners raise memory clocks by 15% and more.
+// Room is how far clocks may exceed those of a data sheet: boards boost by 8% beyond
+// them, and owners raise memory clocks by 15% and more.
 const Room = 1.2
 
-// Limit is what a machine allows a cell whose requests are decoded so many at a time,
-// each with so many tokens of context. Two answers are given: what it allows a model in
+// Limit is what a machine allows a cell that decodes so many requests at a time, each
+// with so many tokens of context. It has two parts: what the machine allows a model in
 // the formats of its config, with the experts that so many tokens use on average; and
-// what no format, no cache and no routing exceeds.
+// what no format, cache or routing exceeds.
 func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit {
 	bandwidth, step := on.Bandwidth(), total(m.Decode(requests, context)).Bytes
 	token := m.Dense.and(m.Head).and(m.Expert.times(float64(m.Used)))
@@ -118,9 +117,9 @@ func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit 
 // fewest is how many steps an answer needs to have a rate.
 const fewest = 8
 
-// Steps is how many steps a second the median of measured answers shows at least. A
-// step gives a request one token, or with speculation several at once: what arrives
-// within half of the time that no step can be shorter than counts as one step.
+// Steps is the minimum number of steps per second shown by the median of measured
+// answers. A step gives a request one token, or with speculation several at once:
+// whatever arrives within half of the shortest possible step counts as one step.
 func Steps(samples []measure.Sample, shortest time.Duration) (median float64, known bool) {
 	var rates []float64
 	for _, s := range samples {

@@ -9,32 +9,31 @@ import (
 	"strings"
 )
 
-// Model is what a config.json says of the weights that a step reads. Norms, biases and
-// the lookup of embeddings are left out, which are little: the sums are never more than
-// what is read.
+// Model is the weights that a step reads, by a config.json. Norms, biases and the
+// embedding lookup are left out, which are small: the sums never exceed what is read.
 type Model struct {
-	// Type is the architecture, as model_type names it.
+	// Type is the architecture, as in model_type.
 	Type string
-	// Every token needs Dense, which are the projections of attention, dense layers, shared
-	// experts and routers, and Head, the output projection. Expert is one expert of every
-	// layer that has them, of which a token needs Used of Experts.
+	// Every token needs Dense, which are the projections of attention, dense layers,
+	// shared experts and routers, and Head, the output projection. Expert is one expert
+	// of every layer that has them, of which a token needs Used of Experts.
 	Dense, Head, Expert Weights
 	Experts, Used       int
-	// Windows are what layers do with one token of context, by how many of the latest
-	// tokens they look at; 0 is all of them.
+	// Windows are the costs of layers per token of context, by how many of the latest
+	// tokens they attend to; 0 is all of them.
 	Windows map[int]Look
 }
 
-// Look is what a token that an answer or a prompt continues with takes for each token before
-// it: the bytes of KV cache that it reads and the operations.
+// Look is the cost per context token of a token that continues an answer or a prompt: the
+// bytes of KV cache that it reads and the operations.
 type Look struct{ Bytes, FLOPs float64 }
 
-// Weights are matrices: their parameters, their bytes as the config has them, and in the
-// smallest format that an engine may turn them into when it loads them.
+// Weights are matrices: their parameters, their bytes by the config, and in the smallest
+// format that an engine may convert them to when loading.
 type Weights struct {
 	Params, Bytes, Least float64
-	// Prompt is how many of the parameters a token of a prompt is multiplied with at least:
-	// nobody needs its output, nor what the last layer makes of it.
+	// Prompt is the minimum number of parameters that a prompt token is multiplied with:
+	// its output is not needed, nor the last layer's result.
 	Prompt float64
 }
 
@@ -44,7 +43,7 @@ func (w *Weights) add(params, bits float64) {
 	w.Least += params * min(bits, leastBits) / 8
 }
 
-// times is so many matrices of that kind.
+// times is so many such matrices.
 func (w Weights) times(n float64) Weights {
 	return Weights{n * w.Params, n * w.Bytes, n * w.Least, n * w.Prompt}
 }
@@ -53,8 +52,8 @@ func (w Weights) and(o Weights) Weights {
 	return Weights{w.Params + o.Params, w.Bytes + o.Bytes, w.Least + o.Least, w.Prompt + o.Prompt}
 }
 
-// bits is the width of the numbers that they are multiplied in: weights of 8 bits are,
-// and smaller ones mostly are made 16 first.
+// bits is the width of the numbers in which they are multiplied: weights of 8 bits as
+// they are; smaller ones are mostly converted to 16 first.
 func (w Weights) bits() int {
 	if each := 8 * w.Bytes / w.Params; each > 6 && each < 12 {
 		return 8
@@ -62,11 +61,11 @@ func (w Weights) bits() int {
 	return whole
 }
 
-// leastBits is what a weight takes at least: engines quantise a checkpoint to 4 bits
-// when they load it, and one of fewer says so in its config.
+// leastBits is the minimum bits of a weight: engines quantise a checkpoint to 4 bits when
+// loading it, and one with fewer says so in its config.
 const leastBits = 4
 
-// config is what is read of a config.json.
+// config is the part of a config.json that is read.
 type config struct {
 	Type       string `json:"model_type"`
 	Hidden     int    `json:"hidden_size"`
@@ -100,7 +99,7 @@ type config struct {
 	Quantised  json.RawMessage `json:"quantization_config"`
 }
 
-// family is how the matrices of an architecture are called and how it counts experts.
+// family is an architecture's names of matrices and how it counts experts.
 type family struct {
 	experts func(c *config) int
 	// mlp and router are names below a layer.
@@ -110,7 +109,7 @@ type family struct {
 
 func noExperts(*config) int { return 0 }
 
-// families are the architectures whose matrices are known.
+// families are the architectures with known matrices.
 var families = map[string]family{
 	"llama":       {noExperts, "mlp", "", false},
 	"mistral":     {noExperts, "mlp", "", false},
@@ -124,7 +123,7 @@ var families = map[string]family{
 	"kimi_k2":     {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", true},
 }
 
-// Read reads a config.json. The error says what of it is not known.
+// Read parses a config.json. The error names what is unknown.
 func Read(text []byte) (*Model, error) {
 	var c config
 	if err := json.Unmarshal(text, &c); err != nil {
@@ -149,7 +148,7 @@ func Read(text []byte) (*Model, error) {
 	return m, nil
 }
 
-// most is more than any dimension of a model has, so that no product overflows.
+// most exceeds any dimension of a model, so no product overflows.
 const most = 1 << 24
 
 func (c *config) check(f family) error {
@@ -190,7 +189,7 @@ func (c *config) check(f family) error {
 	return nil
 }
 
-// layer adds the matrices of one layer, under the names that they have in checkpoints.
+// layer adds the matrices of one layer, under their names in checkpoints.
 func (m *Model) layer(c *config, f family, format format, i int) {
 	hidden := float64(c.Hidden)
 	add := func(to *Weights, name string, params float64) {
@@ -199,7 +198,7 @@ func (m *Model) layer(c *config, f family, format format, i int) {
 			to.Prompt += params
 		}
 	}
-	// Each head multiplies its query with a key and adds up a value.
+	// Each head multiplies its query with a key and accumulates a value.
 	sees := func(window int, bytes, key, value float64) {
 		w := m.Windows[window]
 		w.Bytes += cacheBytes * bytes
@@ -238,7 +237,7 @@ func (c *config) dense(i int) bool {
 	return i < c.FirstDense || slices.Contains(c.Dense, i) || c.SparseStep > 1 && (i+1)%c.SparseStep != 0 || c.LayerFreq > 1 && i%c.LayerFreq != 0
 }
 
-// window is how many tokens a layer looks back at; 0 is all.
+// window is how many tokens a layer attends to; 0 is all.
 func (c *config) window(i int) int {
 	if i < len(c.LayerTypes) {
 		if c.LayerTypes[i] == "sliding_attention" {
@@ -255,11 +254,11 @@ func (c *config) window(i int) int {
 	return c.Window
 }
 
-// cacheBytes is what a number in the KV cache takes: 16 bits, unless an engine is told
-// otherwise.
+// cacheBytes is the size of a number in the KV cache: 16 bits, unless an engine is
+// configured otherwise.
 const cacheBytes = 2
 
-// look is what one token takes behind so many tokens of context.
+// look is the cost of one token after so many tokens of context.
 func (m *Model) look(context float64) (all Look) {
 	for window, each := range m.Windows {
 		tokens := context
@@ -272,8 +271,8 @@ func (m *Model) look(context float64) (all Look) {
 	return all
 }
 
-// CacheOfToken is between how many bytes the KV cache of a token can take: layers that look
-// at all tokens with 4 bits a number, and all layers with 16.
+// CacheOfToken is the range of bytes that the KV cache of a token can take: from layers
+// that attend to all tokens with 4 bits per number, to all layers with 16.
 func (m *Model) CacheOfToken() (least, most float64) {
 	for window, each := range m.Windows {
 		if most += each.Bytes; window == 0 {
@@ -283,8 +282,8 @@ func (m *Model) CacheOfToken() (least, most float64) {
 	return least, most
 }
 
-// distinct is how many experts of a layer so many tokens use on average, where each
-// chooses by itself: E·(1 − (1 − k/E)^n).
+// distinct is how many experts of a layer so many tokens use on average, if each chooses
+// independently: E·(1 − (1 − k/E)^n).
 func (m *Model) distinct(tokens int) float64 {
 	if m.Experts == 0 {
 		return 0

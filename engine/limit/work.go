@@ -2,30 +2,30 @@ package limit
 
 import "github.com/mxflow/mxflow/engine/profile/symbol"
 
-// Categories of what a model computes, which kernels of a profile are sorted under. What no
-// category has, such as norms and sampling, reads and multiplies little, and nothing is said
-// of how long it must take.
+// Categories of a model's computation, under which a profile's kernels are sorted. What
+// is in none, such as norms and sampling, reads and multiplies little, and has no known
+// minimum time.
 const (
 	Dense     = symbol.DenseGEMM
 	MoE       = symbol.MoE
 	Attention = symbol.Attention
-	// Head is the output projection, which profiles have among the dense matrices.
+	// Head is the output projection, which profiles count among the dense matrices.
 	Head = "lm_head"
 )
 
-// Work is what one category reads and multiplies at least.
+// Work is the minimum that one category reads and multiplies.
 type Work struct {
 	Category string `json:"category"`
 	// Bytes are those of weights, or of the KV cache in attention.
 	Bytes float64 `json:"bytes"`
 	FLOPs float64 `json:"flops"`
-	// Bits is the width of the numbers that are multiplied.
+	// Bits is the width of the multiplied numbers.
 	Bits int `json:"bits"`
 }
 
-// Decode is what a step takes that gives so many requests one token each, behind so many
-// tokens of context. Weights are read once for all of them, of experts as many as they use
-// on average.
+// Decode is the work of a step that gives so many requests one token each, after so many
+// tokens of context. Weights are read once for all of them; of experts, as many as they
+// use on average.
 func (m *Model) Decode(requests int, context float64) []Work {
 	n := float64(requests)
 	one := m.look(context)
@@ -37,12 +37,12 @@ func (m *Model) Decode(requests int, context float64) []Work {
 	)
 }
 
-// Prefill is what so many prompts take that have so many tokens together and are of one
-// length. The weights are read once: engines that split prompts into chunks, or run prompts
-// after each other, read them more often.
+// Prefill is the work of so many prompts of equal length with so many tokens together.
+// The weights are read once: engines that split prompts into chunks, or run prompts one
+// after the other, read them more often.
 func (m *Model) Prefill(prompts, tokens int) []Work {
 	n := float64(tokens)
-	// A token looks at those before it in its own prompt, on average at half of them.
+	// A token attends to those before it in its own prompt, on average to half of them.
 	var seen float64
 	for window, each := range m.Windows {
 		seen += each.FLOPs * pairs(n/float64(max(prompts, 1)), float64(window))
@@ -55,8 +55,8 @@ func (m *Model) Prefill(prompts, tokens int) []Work {
 	)
 }
 
-// pairs is how many tokens all tokens of a prompt look at together: each at those up to
-// itself, and at no more than a window.
+// pairs is how many tokens all tokens of a prompt attend to together: each to those up to
+// itself, and at most to a window.
 func pairs(length, window float64) float64 {
 	if window <= 0 || window >= length {
 		return length * (length + 1) / 2
@@ -64,7 +64,7 @@ func pairs(length, window float64) float64 {
 	return window*(window+1)/2 + (length-window)*window
 }
 
-// work is that of a number of matrices which are multiplied with so many parameters.
+// work is the work of a number of matrices with so many multiplied parameters.
 func work(category string, w Weights, matrices, params float64) Work {
 	return Work{category, matrices * w.Bytes, 2 * params, w.bits()}
 }
@@ -79,7 +79,7 @@ func (m *Model) of(all ...Work) (has []Work) {
 	return has
 }
 
-// total is the sum, without a width of its own.
+// total is the sum, without a width.
 func total(all []Work) (sum Work) {
 	for _, w := range all {
 		sum.Bytes += w.Bytes
@@ -88,7 +88,7 @@ func total(all []Work) (sum Work) {
 	return sum
 }
 
-// Resource is what work waits for that nothing else holds up.
+// Resource is what work is limited by if nothing else delays it.
 type Resource string
 
 const (
@@ -96,8 +96,8 @@ const (
 	Compute Resource = "compute" // the rate of its matrix units
 )
 
-// Least is how many seconds work takes at least, and what it waits for then. 0 where the
-// machine is not known.
+// Least is the minimum duration of work in seconds, and what limits it then. 0 if the
+// machine is unknown.
 func (m Machine) Least(w Work) (seconds float64, waits Resource) {
 	bandwidth, rate := m.Bandwidth(), m.rate(w.Bits)
 	if !(bandwidth > 0) || !(rate > 0) {

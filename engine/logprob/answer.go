@@ -1,9 +1,8 @@
-// Package logprob knows what engines answered to the same prompts at temperature 0,
-// with the log-probabilities that they gave, and how far two of them are apart:
-// where their tokens part, whether that was a tie that rounding decides, and how
-// much their distributions differ. It is pure. It sends no requests (engine/openai
-// does) and decides nothing: others say what distance is too much, and whether the
-// engine's own noise explains it.
+// Package logprob compares engines' answers to the same prompts at temperature 0, with
+// the log-probabilities that they gave: where their tokens diverge, whether that was a
+// tie that rounding decides, and how much their distributions differ. It is pure. It
+// sends no requests (engine/openai does) and decides nothing: others say what distance is
+// too much, and whether the engine's own noise explains it.
 package logprob
 
 import (
@@ -13,55 +12,56 @@ import (
 	"strings"
 )
 
-// Answer is what an engine answered to one prompt.
+// Answer is an engine's answer to one prompt.
 type Answer struct {
-	// Asked names the request (a digest): answers to other requests are not compared.
+	// Asked identifies the request (a digest): answers to different requests are not
+	// compared.
 	Asked string `json:"asked,omitzero"`
 	// Text of the whole answer.
 	Text string `json:"text,omitzero"`
 	// Tokens are those of the answer, in order.
 	Tokens []Token `json:"tokens"`
-	// Unlisted is how many tokens more the engine counted: of a stop text, of the end, or
+	// Unlisted is how many more tokens the engine counted: of a stop text, of the end, or
 	// parts of a character.
 	Unlisted int `json:"unlisted,omitzero"`
-	// Prompt are the tokens of the prompt, where the engine lists them. LogProb of one
-	// is given all before it, so that the first has none.
+	// Prompt are the tokens of the prompt, if the engine lists them. Each LogProb is
+	// conditional on all tokens before it, so the first has none.
 	Prompt []Token `json:"prompt,omitzero"`
-	// End is why the answer ended, as the engine said: "stop", "length"; empty where it
-	// did not say.
+	// End is why the answer ended, as reported by the engine: "stop", "length"; empty if
+	// not reported.
 	End string `json:"end,omitzero"`
 }
 
 // Token is one position of an answer or of a prompt.
 type Token struct {
-	// Text of the token, empty where the engine gave its id alone. Bytes that are no
-	// UTF-8 by themselves are spelled "bytes:\xe2\x80".
+	// Text of the token, empty if the engine gave only its ID. Bytes that are not UTF-8
+	// by themselves are spelled "bytes:\xe2\x80".
 	Text string `json:"text"`
-	// ID in the vocabulary, below 0 where it is not known.
+	// ID in the vocabulary, negative if unknown.
 	ID int `json:"id"`
 	// LogProb of this token.
 	LogProb Value `json:"logprob,omitzero"`
-	// Top are the likeliest tokens of this position. In what comes from engines they
-	// stand in any order, with or without the token itself.
+	// Top are the likeliest tokens of this position. Engines list them in any order, with
+	// or without the token itself.
 	Top []Alternative `json:"top,omitzero"`
 }
 
-// Alternative is a token that was possible at a position.
+// Alternative is a possible token at a position.
 type Alternative struct {
 	Text    string `json:"text"`
 	ID      int    `json:"id"` // below 0 where it is not known
 	LogProb Value  `json:"logprob,omitzero"`
 }
 
-// Value is a number that an engine may not have given, natural logarithms of
-// probabilities among them. What was given need not be finite: NaN and infinities
-// are kept, to be counted. The zero Value was not given.
+// Value is a number that an engine may not have given, such as the natural logarithm of a
+// probability. A given number need not be finite: NaN and infinities are kept, to be
+// counted. The zero Value was not given.
 type Value struct {
 	number float64
 	given  bool
 }
 
-// Of is a number that was given.
+// Of is a given number.
 func Of(number float64) Value { return Value{number, true} }
 
 // Given returns the number, and whether there is one. Without one it is NaN, which
@@ -73,7 +73,7 @@ func (v Value) Given() (float64, bool) {
 	return v.number, true
 }
 
-// Finite returns the number and whether it is there and finite.
+// Finite returns the number and whether it was given and is finite.
 func (v Value) Finite() (float64, bool) {
 	return v.number, v.given && !math.IsNaN(v.number) && !math.IsInf(v.number, 0)
 }
@@ -85,8 +85,8 @@ func (v Value) String() string {
 	return fmt.Sprint(v.number)
 }
 
-// MarshalJSON writes a number, null where there is none, and what JSON has no number
-// for as "NaN", "+Inf" or "-Inf".
+// MarshalJSON writes a number, null if there is none, and numbers that JSON lacks as
+// "NaN", "+Inf" or "-Inf".
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch {
 	case !v.given:
@@ -97,8 +97,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.number)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and the names that Python, JavaScript
-// and C have for what JSON has no number for.
+// UnmarshalJSON reads what MarshalJSON writes, and the names of non-finite numbers in
+// Python, JavaScript and C.
 func (v *Value) UnmarshalJSON(text []byte) error {
 	*v = Value{}
 	if string(text) == "null" {

@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Options are what a comparison cannot know by itself.
+// Options are what a comparison cannot determine itself.
 type Options struct {
 	// NearTie is the gap of log-probabilities up to which two tokens count as tied.
 	NearTie float64
-	// Floor is the least log-probability that the compared engine can give a token, as
-	// one that caps its logits implies: -2·cap − ln(vocabulary). Without one nothing
-	// bounds the divergence from above where its list leaves probability out.
+	// Floor is the lowest log-probability that the compared engine can give a token, as
+	// implied by a logit cap: -2·cap − ln(vocabulary). Without one nothing bounds the
+	// divergence from above if its list omits probability.
 	Floor Value
 }
 
@@ -26,33 +26,34 @@ type Comparison struct {
 	// Pairs are in the order of the answers.
 	Pairs []Pair `json:"pairs"`
 	// Prefill are the positions of prompts and the first of each answer, Decode the
-	// others. Both hold positions alone that followed the same tokens in both engines:
-	// up to the first divergence, and that one too.
+	// others. Both only contain positions that followed the same tokens in both engines:
+	// up to and including the first divergence.
 	Prefill Part `json:"prefill"`
 	Decode  Part `json:"decode"`
 	// Prompts counts the pairs in which both engines listed the prompt's tokens.
 	Prompts   int  `json:"prompts"`
 	Reference Side `json:"reference"`
 	Got       Side `json:"got"`
-	// Missing is the first position that could not be compared; nil where all could.
+	// Missing is the first position that could not be compared; nil if all could.
 	Missing *MissingError `json:"missing,omitzero"`
 }
 
 // Side is what one engine's answers show by themselves.
 type Side struct {
-	// Perplexity of the prompts; not given unless each of their tokens but the first
-	// has a finite log-probability.
+	// Perplexity of the prompts; only given if each of their tokens but the first has a
+	// finite log-probability.
 	Perplexity Value `json:"perplexity,omitzero"`
 	Flaws      Flaws `json:"flaws"`
 }
 
-// Flaws count what no distribution has. A position with any of them is not compared.
+// Flaws count impossible values for a distribution. A position with any of them is not
+// compared.
 type Flaws struct {
-	// NaN and Inf count values: -Inf, a probability of 0, is a flaw only of a token that
-	// is in the answer.
+	// NaN and Inf count values: -Inf, a probability of 0, is only a flaw for a token in
+	// the answer.
 	NaN int `json:"nan"`
 	Inf int `json:"inf"`
-	// Above counts probabilities above 1, Sums lists whose probabilities come to more.
+	// Above counts probabilities above 1, Sums lists whose probabilities add up to more.
 	Above int `json:"above"`
 	Sums  int `json:"sums"`
 	// Repeated counts lists that give one token two values.
@@ -62,66 +63,66 @@ type Flaws struct {
 // Any reports whether there is a flaw.
 func (f Flaws) Any() bool { return f != Flaws{} }
 
-// Pair is one answer beside its reference.
+// Pair is one answer and its reference.
 type Pair struct {
 	// Length is that of the longer answer, in tokens, Common how many agree before the
-	// first that does not, Agreed how many are the same at their position. Behind a
-	// divergence engines continue different texts, so that Agreed says little there.
+	// first difference, Agreed how many are equal at their position. After a divergence
+	// engines continue different texts, so Agreed says little there.
 	Length int `json:"length"`
 	Common int `json:"common"`
 	Agreed int `json:"agreed"`
-	// Divergence is the first position that differs; nil where none does.
+	// Divergence is the first position that differs; nil if there is none.
 	Divergence *Divergence `json:"divergence,omitzero"`
 	Prefill    Part        `json:"prefill"`
 	Decode     Part        `json:"decode"`
 }
 
-// Divergence is where two answers part.
+// Divergence is where two answers diverge.
 type Divergence struct {
 	// At counts from the answer's first token, which is 0.
 	At int `json:"at"`
-	// Reference and Got are the tokens there; nil where the answer had ended. Where an
-	// engine gave ids alone, Text is the word at which the answers' texts part.
+	// Reference and Got are the tokens there; nil if the answer had ended. If an engine
+	// gave only IDs, Text is the word at which the answers' texts diverge.
 	Reference *Alternative `json:"reference,omitzero"`
 	Got       *Alternative `json:"got,omitzero"`
-	// Gap is by how much the reference gave its own token a higher log-probability than
-	// the other's, Counter by how much the compared engine gave its own a higher one.
-	// Not given where a list does not hold the other's token.
+	// Gap is how much higher the reference's log-probability of its own token is than of
+	// the other's, Counter the same for the compared engine. Not given if a list lacks
+	// the other's token.
 	Gap     Value `json:"gap,omitzero"`
 	Counter Value `json:"counter,omitzero"`
-	// Tie says that both gaps are within Options.NearTie: rounding decided. False where
-	// a gap is not known.
+	// Tie is set if both gaps are within Options.NearTie: rounding decided. False if a
+	// gap is unknown.
 	Tie bool `json:"tie"`
 }
 
-// Part sums up positions.
+// Part summarizes positions.
 type Part struct {
-	// Positions that followed the same tokens in both engines, and how many of them
-	// could be compared: both lists there and sound.
+	// Positions that followed the same tokens in both engines, and how many of them could
+	// be compared: both lists present and sound.
 	Positions int `json:"positions"`
 	Compared  int `json:"compared"`
 	// Ranked counts the compared positions with alternatives in both lists, Argmax those
-	// of them where both have the same likeliest token.
+	// with the same likeliest token in both.
 	Ranked int `json:"ranked"`
 	Argmax int `json:"argmax"`
 	// Mean, P99 and Max of the Kullback-Leibler divergence of the compared engine from
-	// the reference at a position, in nats. Not given where nothing was compared.
+	// the reference at a position, in nats. Not given if nothing was compared.
 	Mean Bounds `json:"mean,omitzero"`
 	P99  Bounds `json:"p99,omitzero"`
 	Max  Bounds `json:"max,omitzero"`
 }
 
-// Bounds are between what a number lies that lists of the likeliest tokens do not
-// settle. High is +Inf where nothing bounds it.
+// Bounds are the limits of a number that lists of the likeliest tokens do not determine.
+// High is +Inf if unbounded.
 type Bounds struct {
 	Low  Value `json:"low,omitzero"`
 	High Value `json:"high,omitzero"`
 }
 
-// OtherPromptError says that two answers are to different prompts or requests.
+// OtherPromptError is the error for answers to different prompts or requests.
 type OtherPromptError struct {
-	// Pair counts from 0; Position is the first token of the prompt that differs, -1
-	// where the requests do.
+	// Pair counts from 0; Position is the first token of the prompt that differs, -1 if
+	// the requests do.
 	Pair, Position int
 }
 
@@ -132,9 +133,9 @@ func (e *OtherPromptError) Error() string {
 	return fmt.Sprintf("answer %d and its reference have different prompts, from token %d on: record the reference again", e.Pair+1, e.Position+1)
 }
 
-// LengthError says that the engines were not asked for as much.
+// LengthError is the error for engines that were not asked for equally much.
 type LengthError struct {
-	// Pair counts from 0; -1 where the number of answers differs.
+	// Pair counts from 0; -1 if the number of answers differs.
 	Pair           int
 	Reference, Got int
 }
@@ -147,8 +148,7 @@ func (e *LengthError) Error() string {
 		e.Pair+1, min(e.Reference, e.Got), max(e.Reference, e.Got))
 }
 
-// NamesError says that one engine names tokens by their ids alone and the other by
-// their texts alone.
+// NamesError is the error if one engine gives only token IDs and the other only texts.
 type NamesError struct {
 	// Pair counts from 0.
 	Pair int
@@ -158,11 +158,11 @@ func (e *NamesError) Error() string {
 	return fmt.Sprintf("answer %d and its reference name tokens differently, one by IDs and one by text: record the reference with the same kind of engine", e.Pair+1)
 }
 
-// MissingError says where log-probabilities are missing or are none.
+// MissingError is where log-probabilities are missing or invalid.
 type MissingError struct {
 	// Engine is "reference" or "got".
 	Engine string `json:"engine"`
-	// Pair and Position count from 0; Prompt says that it is one of the prompt.
+	// Pair and Position count from 0; Prompt is set for a position of the prompt.
 	Pair     int  `json:"pair"`
 	Position int  `json:"position"`
 	Prompt   bool `json:"prompt"`
@@ -176,8 +176,8 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("no usable log-probabilities of token %d of %s %d of the %s engine", e.Position+1, of, e.Pair+1, e.Engine)
 }
 
-// Complete is an error where a position that followed the same tokens could not be
-// compared, or there was none: numbers over the rest would leave out what is wrong.
+// Complete is an error if a position that followed the same tokens could not be compared,
+// or there was none: numbers over the rest would leave out what is wrong.
 func (c Comparison) Complete() error {
 	if c.Missing != nil {
 		return c.Missing
@@ -188,10 +188,10 @@ func (c Comparison) Complete() error {
 	return nil
 }
 
-// Compare holds answers against those of a reference to the same requests. The error
-// is an *OtherPromptError, a *LengthError, a *NamesError, or a *MissingError where there
-// is a text and no token of it; positions without log-probabilities are no error here
-// (see Comparison.Complete), since tokens can be compared without.
+// Compare compares answers with those of a reference to the same requests. The error is
+// an *OtherPromptError, a *LengthError, a *NamesError, or a *MissingError if there is a
+// text without any token; positions without log-probabilities are not an error here (see
+// Comparison.Complete), since tokens can be compared without them.
 func Compare(reference, got []Answer, o Options) (Comparison, error) {
 	if len(reference) != len(got) {
 		return Comparison{}, &LengthError{Pair: -1, Reference: len(reference), Got: len(got)}
@@ -223,7 +223,7 @@ func Compare(reference, got []Answer, o Options) (Comparison, error) {
 	return all.result, nil
 }
 
-// comparer is a comparison in the making. Its lists are used again at each position.
+// comparer is a comparison in progress. Its lists are reused at each position.
 type comparer struct {
 	options         Options
 	result          Comparison
@@ -231,7 +231,7 @@ type comparer struct {
 	lists           [2]list
 }
 
-// add takes in the pairs that come next.
+// add adds the next pairs.
 func (c *comparer) add(o *comparer) {
 	c.prefill.add(o.prefill)
 	c.decode.add(o.decode)
@@ -251,7 +251,7 @@ func (f *Flaws) add(o Flaws) {
 	f.Repeated += o.Repeated
 }
 
-// tally gathers positions.
+// tally collects positions.
 type tally struct {
 	Part
 	low, high []float64
@@ -274,7 +274,7 @@ func (t *tally) part() Part {
 }
 
 // spread is mean, 99th percentile (nearest rank) and maximum. The percentile of lower
-// bounds is a lower bound of the percentile, and that of upper ones an upper bound.
+// bounds is a lower bound of the percentile, and that of upper bounds an upper bound.
 func spread(values []float64) [3]Value {
 	slices.Sort(values)
 	n := len(values)
@@ -291,7 +291,7 @@ func (c *comparer) pair(i int, reference, got *Answer) (p Pair, err error) {
 		return p, &OtherPromptError{Pair: i, Position: -1}
 	}
 	for side, a := range [2]*Answer{reference, got} {
-		if len(a.Tokens) == 0 && a.Text != "" { // text alone would agree in all of no tokens
+		if len(a.Tokens) == 0 && a.Text != "" { // without tokens, only text would trivially agree
 			return p, &MissingError{Engine: [2]string{"reference", "got"}[side], Pair: i}
 		}
 	}
@@ -334,7 +334,7 @@ func (c *comparer) pair(i int, reference, got *Answer) (p Pair, err error) {
 			}
 		}
 		if at > p.Common {
-			c.look(pos) // for flaws alone: they followed different tokens
+			c.look(pos) // only for flaws: they followed different tokens
 			continue
 		}
 		if pos[0] == nil || pos[1] == nil { // one had ended: the end has no list
@@ -356,8 +356,8 @@ func (c *comparer) pair(i int, reference, got *Answer) (p Pair, err error) {
 	return p, nil
 }
 
-// prompt compares the positions of a prompt. Its first token follows nothing, and
-// counts only where both engines have a list for it.
+// prompt compares the positions of a prompt. Its first token follows nothing, and only
+// counts if both engines have a list for it.
 func (c *comparer) prompt(i int, reference, got []Token, t *tally) error {
 	if len(reference) == 0 && len(got) == 0 {
 		return nil
@@ -386,7 +386,7 @@ func (c *comparer) prompt(i int, reference, got []Token, t *tally) error {
 // bare reports whether a position has no log-probability at all.
 func (t *Token) bare() bool { return !t.LogProb.given && len(t.Top) == 0 }
 
-// look reads lists for their flaws alone.
+// look reads lists only for their flaws.
 func (c *comparer) look(pos [2]*Token) (sound [2]bool) {
 	flaws := [2]*Flaws{&c.result.Reference.Flaws, &c.result.Got.Flaws}
 	for side, token := range pos {
@@ -450,10 +450,10 @@ func diverged(reference, got *Answer, at int, tie float64) *Divergence {
 	return d
 }
 
-// around is how much of a word is shown before and behind what differs, in bytes.
+// around is how much of a word is shown before and after the difference, in bytes.
 const around = 24
 
-// parting is the word of each text at which they part, with the space before it.
+// parting is the word of each text at which they diverge, with the space before it.
 func parting(a, b string) (string, string) {
 	at := 0
 	for at < min(len(a), len(b)) && a[at] == b[at] {
@@ -490,7 +490,7 @@ func difference(a, b Value) Value {
 	return Of(x - y)
 }
 
-// own is the token's log-probability, from its list where it does not stand by itself.
+// own is the token's log-probability, from its list if not given separately.
 func (t *Token) own() Value {
 	if t.LogProb.given {
 		return t.LogProb
@@ -498,7 +498,7 @@ func (t *Token) own() Value {
 	return t.of(Alternative{Text: t.Text, ID: t.ID})
 }
 
-// of is the log-probability that a position's list gives a token.
+// of is a token's log-probability in a position's list.
 func (t *Token) of(other Alternative) Value {
 	for i := range t.Top {
 		if same(t.Top[i].ID, t.Top[i].Text, other.ID, other.Text) {
@@ -508,7 +508,7 @@ func (t *Token) of(other Alternative) Value {
 	return Value{}
 }
 
-// same compares tokens by their ids where both are known, else by their text.
+// same compares tokens by their IDs if both are known, else by their text.
 func same(id int, text string, otherID int, otherText string) bool {
 	if id >= 0 && otherID >= 0 {
 		return id == otherID
@@ -516,7 +516,7 @@ func same(id int, text string, otherID int, otherText string) bool {
 	return text == otherText
 }
 
-// perplexity of the prompts of all answers, each token weighing the same.
+// perplexity of the prompts of all answers, with equal weight per token.
 func perplexity(answers []Answer) Value {
 	var sum float64
 	n := 0

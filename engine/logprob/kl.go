@@ -3,36 +3,35 @@ package logprob
 import "math"
 
 const (
-	// excess is by how much probabilities may come to more than 1: engines round.
+	// excess is how far the sum of probabilities may exceed 1: engines round.
 	excess = 1e-3
-	// slack is probability that rounding alone can take out of a list or put in: less
-	// than that is never taken for what is left.
+	// slack is probability that rounding alone can remove from a list or add: less than
+	// that never counts as remainder.
 	slack = 1e-6
 )
 
-// list are the tokens of one position whose probability is known.
+// list are the tokens of one position with known probability.
 type list struct {
 	token   *Token
 	entries []entry
-	// sum of their probabilities, rest what is left for all others, and most what any
-	// one other can have at most.
+	// sum of their probabilities, rest what is left for all others, and most the maximum
+	// for any one other.
 	sum, rest, most float64
-	// least of the probabilities but that of the position's own token.
+	// least of the probabilities except that of the position's own token.
 	least float64
-	// named: each has an id.
+	// named is set if each has an ID.
 	named bool
 }
 
 type entry struct {
 	logProb, p float64
 	id         int
-	// at is where it is in Top, below 0 for the token of the position where its
-	// list lacks it.
+	// at is its index in Top, negative for the position's token if its list lacks it.
 	at      int32
 	matched bool
 }
 
-// text of an entry. Ids tell most tokens apart, so that few are asked for it.
+// text of an entry. IDs distinguish most tokens, so few need it.
 func (l *list) text(e *entry) string {
 	if e.at < 0 {
 		return l.token.Text
@@ -40,7 +39,7 @@ func (l *list) text(e *entry) string {
 	return l.token.Top[e.at].Text
 }
 
-// same reports whether an entry and one of another list are one token.
+// same reports whether an entry and one of another list are the same token.
 func (l *list) same(e *entry, other *list, o *entry) bool {
 	if e.id >= 0 && o.id >= 0 {
 		return e.id == o.id
@@ -48,8 +47,8 @@ func (l *list) same(e *entry, other *list, o *entry) bool {
 	return l.text(e) == other.text(o)
 }
 
-// read takes in the list of a position and reports whether it is a distribution as
-// far as it goes. What is wrong with it is counted.
+// read reads the list of a position and reports whether it is a distribution as far as it
+// goes. Flaws are counted.
 func (l *list) read(t *Token, flaws *Flaws) (sound bool) {
 	l.token, l.entries, l.sum, l.least, l.named = t, l.entries[:0], 0, math.Inf(1), true
 	sound, held := true, false
@@ -59,7 +58,8 @@ func (l *list) read(t *Token, flaws *Flaws) (sound bool) {
 		if !l.add(a.ID, i, a.LogProb, own, flaws) {
 			sound = false
 		}
-		// An engine that names tokens by their text may have listed another of the same.
+		// An engine that names tokens by their text may have listed another with the same
+		// text.
 		held = held || own && (!t.LogProb.given || a.ID >= 0 && t.ID >= 0 || near(a.LogProb, t.LogProb))
 		if own && a.ID >= 0 && t.ID >= 0 && t.LogProb.given && !near(a.LogProb, t.LogProb) {
 			flaws.Repeated++
@@ -90,7 +90,7 @@ func (l *list) read(t *Token, flaws *Flaws) (sound bool) {
 }
 
 // near compares a token's value with its value in the list, which some engines round
-// otherwise.
+// differently.
 func near(a, b Value) bool {
 	if a.number == b.number || math.IsNaN(a.number) && math.IsNaN(b.number) {
 		return true
@@ -114,7 +114,7 @@ func (l *list) add(id, at int, logProb Value, own bool, flaws *Flaws) (sound boo
 	return true
 }
 
-// count a value that is no logarithm of a probability.
+// count counts a value that is not the logarithm of a probability.
 func (f *Flaws) count(logProb Value) {
 	switch v, given := logProb.Given(); {
 	case !given:
@@ -127,8 +127,8 @@ func (f *Flaws) count(logProb Value) {
 	}
 }
 
-// repeats reports whether an id comes twice. Most ids are told apart by their last
-// bits, without looking at those before.
+// repeats reports whether an ID occurs twice. Most IDs differ in their last bits, without
+// checking the others.
 func (l *list) repeats() bool {
 	var seen [4]uint64
 	for i := range l.entries {
@@ -146,7 +146,7 @@ func (l *list) repeats() bool {
 	return false
 }
 
-// merge adds up entries that have the same text, where ids cannot tell them apart.
+// merge adds up entries with the same text, if IDs cannot distinguish them.
 func (l *list) merge() {
 	kept := l.entries[:0]
 next:
@@ -164,8 +164,8 @@ next:
 	l.entries, l.most = kept, l.rest
 }
 
-// likeliest reports whether two lists have the same likeliest token. Of several that
-// are exactly as likely, any counts.
+// likeliest reports whether two lists have the same likeliest token. Of several that are
+// exactly equally likely, any counts.
 func likeliest(a, b *list) bool {
 	top := func(l *list) float64 {
 		best := math.Inf(-1)
@@ -277,7 +277,7 @@ func kl(p, q *list, floor Value) (low, high float64) {
 	return low, max(low, high)
 }
 
-// find looks for an entry of another list, first at the place where it is there.
+// find looks for an entry in another list, starting at its index there.
 func (l *list) find(other *list, x *entry, at int) *entry {
 	if at < len(l.entries) && other.same(x, l, &l.entries[at]) {
 		return &l.entries[at]
@@ -295,7 +295,7 @@ type remainder struct {
 	pD, qE, restP, restQ, mostD, mostE float64
 }
 
-// least is the least divergence that it allows.
+// least is the smallest divergence that it allows.
 func (r remainder) least() float64 {
 	at := func(d, e float64) float64 {
 		return term(r.pD, d) + term(e, r.qE) + term(r.restP-e, r.restQ-d)

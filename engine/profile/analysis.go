@@ -1,7 +1,7 @@
-// Package profile knows what a profile of an engine says, whatever profiler wrote it:
-// which kernels ran and how long, in prefill and in decoding, and for how long the GPU
-// waited. The formats are rooms below. It refuses to know engines, plans, rules and what
-// follows from an analysis.
+// Package profile interprets a profile of an engine, whatever profiler wrote it: which
+// kernels ran and how long, in prefill and in decoding, and how long the GPU waited. The
+// formats are in rooms below. It does not know engines, plans, rules or what follows from
+// an analysis.
 package profile
 
 import (
@@ -19,73 +19,73 @@ const Format = "mxflow.profile/1"
 const (
 	Prefill = "prefill"
 	Decode  = "decode"
-	// Mixed is of steps that had tokens of prompts and of answers.
+	// Mixed is for steps with tokens of prompts and of answers.
 	Mixed = "mixed"
-	// Whole is everything in a profile that does not say what its steps were.
+	// Whole is everything in a profile without information about its steps.
 	Whole = "whole"
 )
 
 // Phases are all of them, in the order of parts.
 var Phases = []string{Prefill, Decode, Mixed, Whole}
 
-// Analysis is what one profile, of one or more files, says of an engine. It is the same
-// for all engines and profilers, so that two can be laid side by side.
+// Analysis is what one profile, of one or more files, shows about an engine. It has the
+// same form for all engines and profilers, so two can be compared.
 type Analysis struct {
 	Format string `json:"format"`
 	Files  []File `json:"files"`
 	Parts  []Part `json:"parts"`
 }
 
-// File is one that the analysis was made from.
+// File is one of the analysed files.
 type File struct {
 	Name   string `json:"name"`
 	Digest string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
 	// Kind is the format: torch, nsys, nsys-csv, ncu-csv, kernel-summary.
 	Kind string `json:"kind"`
-	// Processes are those that have kernels, by their names where they have one.
+	// Processes are those that have kernels, by name if they have one.
 	Processes []string `json:"processes,omitempty"`
-	// Hidden is how many launches of CUDA graphs there are whose kernels the profile does
-	// not name.
+	// Hidden is how many launches of CUDA graphs have kernels that the profile does not
+	// name.
 	Hidden int `json:"hidden_graphs,omitempty"`
-	// Unnamed is how many kernels ran whose names are too many to keep. What is not found
+	// Unnamed is how many kernels ran whose names are too many to keep. One not found
 	// among the others may be one of them.
 	Unnamed int `json:"unnamed_kernels,omitempty"`
 }
 
-// Part is one phase of an engine's work at one number of requests at once. Times are in
-// µs, summed over all steps and GPUs.
+// Part is one phase of an engine's work at one concurrency. Times are in µs, summed over
+// all steps and GPUs.
 type Part struct {
 	Phase string `json:"phase"`
-	// Requests is how many were served at once, 0 where that is not known.
+	// Requests is how many were served at once, 0 if unknown.
 	Requests int `json:"requests,omitempty"`
-	// Batch says that Requests were sent at once and are those of all steps together, as an
-	// engine took them: in one step or several.
+	// Batch is set if Requests were sent at once and are those of all steps together,
+	// however an engine took them: in one step or several.
 	Batch bool `json:"batch,omitempty"`
-	// GPUs is how many the part is of. Each counts its own steps and tokens, so that what
-	// is per step is of one GPU.
+	// GPUs is how many the part covers. Each counts its own steps and tokens, so values
+	// per step are of one GPU.
 	GPUs int `json:"gpus,omitempty"`
 	// Steps is how many times the model ran, and Tokens how many tokens it computed: of
-	// prompts in prefill, of answers in decoding. 0 where that is not known.
+	// prompts in prefill, of answers in decoding. 0 if unknown.
 	Steps  int `json:"steps,omitempty"`
 	Tokens int `json:"tokens,omitempty"`
 	// Wall is from the start of each step to the start of the next, or to its last work
-	// where none follows at once; Busy the time in which a GPU worked at anything, the
-	// union over streams, and GPU the sum over kernels and copies, which is more where
-	// streams overlap. Wall and Busy are 0 where a profile has sums only.
+	// if none follows immediately; Busy the time in which a GPU worked at anything, the
+	// union over streams, and GPU the sum over kernels and copies, which is more if
+	// streams overlap. Wall and Busy are 0 if a profile only has sums.
 	Wall float64 `json:"wall_us"`
 	Busy float64 `json:"busy_us"`
 	GPU  float64 `json:"gpu_us"`
 	// Unprofiled is how long a step took by the client's clock without the profiler, the
-	// mean of those of a prefill. Who captures sets it; 0 where it is not known.
+	// mean for a prefill's. The capturing code sets it; 0 if unknown.
 	Unprofiled float64 `json:"unprofiled_step_us,omitempty"`
 	// Categories add up to GPU, in the order of symbol.Categories.
 	Categories []Category `json:"categories"`
-	// Kernels are those that ran, the longest in all first.
+	// Kernels are those that ran, by total time, longest first.
 	Kernels []Kernel `json:"kernels"`
-	// Waits are why no GPU worked in the time between Busy and Wall, the longest first.
+	// Waits are why no GPU worked in the time between Busy and Wall, longest first.
 	Waits []Wait `json:"waits,omitempty"`
-	// Threads are what the host's threads did, the busiest first.
+	// Threads are the host's threads, busiest first.
 	Threads []Thread `json:"threads,omitempty"`
 }
 
@@ -96,7 +96,7 @@ type Category struct {
 	Total float64 `json:"us"`
 }
 
-// Kernel is one symbol: Name whole, Short as it is shown everywhere.
+// Kernel is one symbol: Name in full, Short as shown everywhere.
 type Kernel struct {
 	Name     string  `json:"name"`
 	Short    string  `json:"short"`
@@ -105,21 +105,21 @@ type Kernel struct {
 	Total    float64 `json:"us"`
 }
 
-// Wait is time in which no GPU worked, by what the host did then.
+// Wait is time in which no GPU worked, by the host's activity then.
 type Wait struct {
 	Cause string  `json:"cause"`
 	Count int     `json:"count"`
 	Total float64 `json:"us"`
 }
 
-// Thread is one of the host, and how long it was at work within the part.
+// Thread is one of the host, and how long it was busy within the part.
 type Thread struct {
 	Name  string  `json:"name"`
 	Total float64 `json:"us"`
 }
 
-// Per is a time of the part for one token of each request: µs a step in decoding, µs a
-// token in prefill. Known is false where the profile does not say how many there were.
+// Per is a time of the part per token of each request: µs per step in decoding, µs per
+// token in prefill. Known is false if the profile does not say how many there were.
 func (p *Part) Per(us float64) (per float64, known bool) {
 	n := p.Steps
 	if p.Phase == Prefill {
@@ -131,8 +131,8 @@ func (p *Part) Per(us float64) (per float64, known bool) {
 	return us / float64(n), true
 }
 
-// Step is a time of the part for one step. Known is false where the profile does not say
-// how many there were.
+// Step is a time of the part per step. Known is false if the profile does not say how
+// many there were.
 func (p *Part) Step(us float64) (per float64, known bool) {
 	if p.Steps <= 0 {
 		return 0, false
@@ -148,8 +148,8 @@ func (p *Part) Count() (n int) {
 	return n
 }
 
-// Join is one analysis of several: of the files of one capture, one a GPU or process, or of
-// windows, one a phase. Parts of one phase and number of requests become one.
+// Join merges several analyses into one: of the files of one capture, one per GPU or
+// process, or of windows, one per phase. Parts of one phase and concurrency become one.
 func Join(all ...*Analysis) *Analysis {
 	out := &Analysis{Format: Format}
 	merged := map[partKey]*partSum{}
@@ -178,13 +178,13 @@ func order(parts []Part) {
 	})
 }
 
-// partKey is what makes two parts one.
+// partKey identifies parts that are merged.
 type partKey struct {
 	phase    string
 	requests int
 }
 
-// partSum is a part as it is summed up.
+// partSum is a part being summed.
 type partSum struct {
 	p       Part
 	kernels map[string]*Kernel
@@ -236,7 +236,7 @@ func (s *partSum) wait(w Wait) {
 	s.waits[w.Cause] = &w
 }
 
-// part is the sum, in the order in which it is read.
+// part is the sum, in reading order.
 func (s *partSum) part() Part {
 	p := s.p
 	byCategory := map[string]*Category{}
@@ -277,10 +277,10 @@ func (s *partSum) part() Part {
 	return p
 }
 
-// exact is a sum of times in µs as the profile has them, in whole ns.
+// exact is a sum of times in µs at the profile's resolution, whole ns.
 func exact(us float64) float64 { return math.Round(1e3*us) / 1e3 }
 
-// byOrder compares names of categories: ours in their order, those of a plan behind them.
+// byOrder compares names of categories: ours in order, followed by a plan's.
 func byOrder(a, b string) int {
 	place := func(name string) int {
 		if i := slices.Index(symbol.Categories, name); i >= 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/profile/symbol"
 )
 
-// What a profile can lack. An analysis of nothing is never handed out.
+// What a profile can lack. An empty analysis is never returned.
 var (
 	ErrNoKernels    = errors.New("no kernels ran during the recording")
 	ErrHidden       = errors.New("all kernels are hidden in CUDA graphs")
@@ -21,24 +21,24 @@ var (
 	ErrNoSteps      = errors.New("no kernels ran within its named steps")
 )
 
-// Options say what a profile does not say itself.
+// Options are what a profile does not contain.
 type Options struct {
-	// Phase, Requests, Steps and Tokens are of a profile that does not say what its steps
-	// were. What engines wrote into it wins.
+	// Phase, Requests, Steps and Tokens are for a profile without information about its
+	// steps. What engines wrote into it takes precedence.
 	Phase                   string
 	Requests, Steps, Tokens int
-	// From and To bound what counts, by the wall clock; zero is no bound. Formats without a
-	// clock ignore them.
+	// From and To limit what counts, by the wall clock; zero is no limit. Formats without
+	// a clock ignore them.
 	From, To time.Time
-	// Processes are those that count, by PID, or by a glob of their names; all where there
-	// are none. Formats that know no processes ignore them.
+	// Processes are those that count, by PID, or by a glob of their names; empty means
+	// all. Formats without processes ignore them.
 	Processes []string
-	// Rules are categories of the plan, in front of ours.
+	// Rules are the plan's categories, which precede ours.
 	Rules symbol.Rules
 }
 
-// limits of what is kept of one file, beyond which a profile is refused or names are not
-// kept: memory stays bounded whatever a file holds.
+// limits of what is kept of one file, beyond which a profile is rejected or names are not
+// kept: memory stays bounded whatever a file contains.
 const (
 	maxNames     = 1 << 16
 	maxNameBytes = 32 << 20
@@ -56,42 +56,43 @@ type Lane uint32
 // ThreadID is a thread of the host within a Builder.
 type ThreadID uint32
 
-// activity is a kernel or copy. Times are in ns of the profile's clock. 10 million of them
-// have to fit.
+// activity is a kernel or copy. Times are in ns of the profile's clock. 10 million of
+// them must fit.
 type activity struct {
 	start int64
 	// long is the duration (40 bits) and the lane.
 	long uint64
 	name Name
-	// correlation is that of the call which launched it, 0 where it is not known.
+	// correlation is that of the call that launched it, 0 if unknown.
 	correlation uint32
 }
 
 func (a activity) duration() int64 { return int64(a.long >> 24) }
 func (a activity) lane() Lane      { return Lane(a.long & maxLane) }
 
-// launch is a call of the host that started something on a GPU.
+// launch is a host call that started something on a GPU.
 type launch struct {
 	start, end  int64
 	correlation uint32
 	thread      ThreadID
 }
 
-// hostEvent is something that a thread of the host did.
+// hostEvent is an activity of a host thread.
 type hostEvent struct {
 	start, end int64
 	thread     ThreadID
 	class      Class
 }
 
-// window is a step of the model, by the clock of whoever marked it.
+// window is a step of the model, by the clock of its mark.
 type window struct {
 	start, end int64
 	id         int64
 	step       Annotation
 }
 
-// Builder makes parts of what a profile's reader feeds it. Events may come in any order.
+// Builder builds parts from the events of a profile's reader. Events may come in any
+// order.
 type Builder struct {
 	options Options
 
@@ -119,7 +120,7 @@ type Builder struct {
 	kernels int
 	hidden  int
 	unnamed int
-	// graphs are launches of graphs for which no kernel was seen so far.
+	// graphs are launches of graphs without any kernel seen so far.
 	graphs  map[uint32]bool
 	clock   int64
 	clocked bool
@@ -133,7 +134,7 @@ type thread struct {
 	process, id int64
 }
 
-// NewBuilder is a Builder of one file.
+// NewBuilder returns a Builder for one file.
 func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, byName: map[string]Name{}, byLane: map[lane]Lane{}, byThread: map[thread]ThreadID{},
@@ -141,8 +142,8 @@ func NewBuilder(o Options) *Builder {
 	}
 }
 
-// Name is the number of a kernel's name. What comes after more names than are kept is
-// counted as one kernel.
+// Name is the number of a kernel's name. Beyond the maximum of names all count as one
+// kernel.
 func (b *Builder) Name(name []byte) Name {
 	if n, ok := b.byName[string(name)]; ok {
 		return n
@@ -198,10 +199,10 @@ func (b *Builder) Thread(process, id int64) ThreadID {
 	return n
 }
 
-// Clock says at which time of the wall clock the profile's is 0, in ns since 1970.
+// Clock sets the wall clock time at which the profile's clock is 0, in ns since 1970.
 func (b *Builder) Clock(epoch int64) { b.clock, b.clocked = epoch, true }
 
-// outside reports whether a time is out of the options' bounds.
+// outside reports whether a time is outside the options' limits.
 func (b *Builder) outside(at int64) bool {
 	if !b.clocked {
 		return false
@@ -211,7 +212,7 @@ func (b *Builder) outside(at int64) bool {
 	return !o.From.IsZero() && wall.Before(o.From) || !o.To.IsZero() && wall.After(o.To)
 }
 
-// Activity is a kernel or copy on a GPU, in ns.
+// Activity adds a kernel or copy on a GPU, in ns.
 func (b *Builder) Activity(start, end int64, on Lane, name Name, correlation uint32) error {
 	switch {
 	case end < start:
@@ -238,7 +239,7 @@ func (b *Builder) kernel(name Name) {
 	}
 }
 
-// works reports whether a part has a kernel, beside copies and graphs.
+// works reports whether a part has a kernel, besides copies and graphs.
 func (b *Builder) works(w *walked) bool {
 	for name := range w.kernels {
 		if b.categories[name] != symbol.Hidden && !symbol.IsCopy(b.names[name]) {
@@ -248,7 +249,7 @@ func (b *Builder) works(w *walked) bool {
 	return false
 }
 
-// Sum is how long all launches of a kernel took together, of a profile that has only sums.
+// Sum adds the total time of all launches of a kernel, for a profile that only has sums.
 func (b *Builder) Sum(name Name, count int, us float64) {
 	k := b.sums[name]
 	k.Count += count
@@ -257,21 +258,21 @@ func (b *Builder) Sum(name Name, count int, us float64) {
 	b.kernel(name)
 }
 
-// Launch is a call that starts work on a GPU, by the host's clock, which is the GPU's.
+// Launch adds a call that starts work on a GPU, by the host's clock, which is the GPU's.
 func (b *Builder) Launch(start, end int64, by ThreadID, correlation uint32) {
 	if correlation != 0 && end >= start && !b.full() {
 		b.launches.add(launch{start, end, correlation, by})
 	}
 }
 
-// GraphLaunch is a launch of a CUDA graph, whose kernels have its correlation.
+// GraphLaunch adds a launch of a CUDA graph, whose kernels have its correlation.
 func (b *Builder) GraphLaunch(start int64, correlation uint32) {
 	if !b.outside(start) && len(b.graphs) < maxNames {
 		b.graphs[correlation] = true
 	}
 }
 
-// Host is something that a thread did. Where there are too many, waits are less well known.
+// Host adds an activity of a thread. If there are too many, waits are less well known.
 func (b *Builder) Host(start, end int64, by ThreadID, class Class) {
 	if end > start && !b.full() {
 		b.host.add(hostEvent{start, end, by, class})
@@ -280,8 +281,8 @@ func (b *Builder) Host(start, end int64, by ThreadID, class Class) {
 
 func (b *Builder) full() bool { return b.activities.size+b.host.size+b.launches.size >= maxEvents }
 
-// Mark is a text around some of a GPU's work; marks of one id on several streams are one.
-// Those that no engine writes around its steps are passed over.
+// Mark adds a text around some of a GPU's work; marks with one ID on several streams are
+// one. Texts that no engine writes around its steps are skipped.
 func (b *Builder) Mark(start, end int64, on Lane, id int64, text string) {
 	if step, ok := ReadAnnotation(text); ok && end >= start && !b.outside(start) {
 		r := b.rank(on)
@@ -289,28 +290,28 @@ func (b *Builder) Mark(start, end int64, on Lane, id int64, text string) {
 	}
 }
 
-// HostMark is a text around what a thread of the host did.
+// HostMark adds a text around an activity of a host thread.
 func (b *Builder) HostMark(start, end int64, by ThreadID, text string) {
 	if step, ok := ReadAnnotation(text); ok && end >= start && !b.outside(start) {
 		b.steps[by] = append(b.steps[by], window{start: start, end: end, step: step})
 	}
 }
 
-// rank is one GPU of one process, and where the walk over its work is.
+// rank is one GPU of one process, and the position of the walk over its work.
 type rank struct {
 	process, device int64
 	windows         []window
-	// byLaunch: the windows are of the host, and work belongs to the one that it was
-	// launched in.
+	// byLaunch is set if the windows are the host's, and work belongs to the one that it
+	// was launched in.
 	byLaunch bool
 	// tail is how long after a step's mark its last work may start, idle how long a GPU
-	// waits before it has nothing to do.
+	// waits before it counts as idle.
 	tail, idle int64
 
 	at    int
 	part  *walked
 	start int64
-	// busy is up to when the GPU works.
+	// busy is until when the GPU works.
 	busy  int64
 	began bool
 	// last is the call that launched what started last.
@@ -341,7 +342,7 @@ func (b *Builder) rank(on Lane) *rank {
 	return r
 }
 
-// walked is a part as the walk sums it up, in ns.
+// walked is a part as summed by the walk, in ns.
 type walked struct {
 	key           partKey
 	steps, tokens int
@@ -358,16 +359,16 @@ type total struct {
 	ns    int64
 }
 
-// Naming is what a reader knows of names when it has read all.
+// Naming is a reader's knowledge of names at the end.
 type Naming struct {
 	// Processes by their PIDs.
 	Processes map[int64]string
 	Threads   map[ThreadID]string
-	// Owners are the names of processes that a GPU's own entries bear, where no call tells.
+	// Owners are the names of processes in a GPU's own entries, if no call shows them.
 	Owners map[int64]string
 }
 
-// Build makes the parts, and what the file's entry says of its kernels.
+// Build returns the parts, and fills the file's entry about its kernels.
 func (b *Builder) Build(file *File, names Naming) ([]Part, error) {
 	if len(b.sums) > 0 {
 		return b.buildSums(file)
@@ -395,7 +396,7 @@ func (b *Builder) Build(file *File, names Naming) ([]Part, error) {
 	case len(parts) == 0:
 		return nil, ErrNoSteps
 	case !slices.ContainsFunc(parts, b.works):
-		// Copies or graphs alone, of the processes that count.
+		// Only copies or graphs, of the processes that count.
 		if b.hidden > 0 {
 			return nil, ErrHidden
 		}
@@ -430,14 +431,14 @@ func (b *Builder) kernelOf(n Name, count int, us float64) Kernel {
 	return Kernel{Name: b.names[n], Short: symbol.Short(b.names[n]), Category: b.categories[n], Count: count, Total: us}
 }
 
-// own finds out which processes and threads launched the work of each GPU, and which
+// own determines which processes and threads launched the work of each GPU, and which
 // launches of graphs have kernels.
 func (b *Builder) own(ranks []*rank) {
 	votes := map[*rank]map[ThreadID]int{}
 	for a := range b.activities.all() {
 		delete(b.graphs, a.correlation)
 		r := ranks[a.lane()]
-		// The first hundred tell.
+		// The first hundred are enough.
 		if v := votes[r]; v == nil {
 			votes[r] = map[ThreadID]int{}
 		} else if v[maxVotes] >= 100 {
@@ -461,10 +462,10 @@ func (b *Builder) own(ranks []*rank) {
 	}
 }
 
-// maxVotes is no thread: the sum of all votes.
+// maxVotes is not a thread: the sum of all votes.
 const maxVotes = ThreadID(math.MaxUint32)
 
-// choose are the GPUs whose processes count.
+// choose returns the GPUs whose processes count.
 func (b *Builder) choose(file *File, names Naming) (map[*rank]bool, error) {
 	counted := map[*rank]bool{}
 	for _, r := range b.ranks {
@@ -515,7 +516,7 @@ func (b *Builder) launched(correlation uint32) (launch, bool) {
 	return launch{}, false
 }
 
-// log holds many events in pieces, so that growing copies nothing.
+// log holds many events in pieces, so growing copies nothing.
 type log[T any] struct {
 	chunks [][]T
 	size   int
@@ -554,7 +555,7 @@ func (l *log[T]) sort(key func(T) int64) {
 	}
 }
 
-// ordered goes over all events by key, once each piece is sorted.
+// ordered yields all events by key, once each piece is sorted.
 func (l *log[T]) ordered(key func(T) int64) iter.Seq[*T] {
 	l.sort(key)
 	return func(yield func(*T) bool) {
@@ -567,7 +568,7 @@ func (l *log[T]) ordered(key func(T) int64) iter.Seq[*T] {
 		for len(h) > 0 {
 			top := &h[0]
 			chunk := l.chunks[top.chunk]
-			// Pieces hardly overlap: most of one comes before the next.
+			// Pieces hardly overlap: most of one precedes the next.
 			limit := int64(math.MaxInt64)
 			for _, next := range h[1:min(3, len(h))] {
 				limit = min(limit, next.key)

@@ -6,43 +6,44 @@ import (
 	"slices"
 )
 
-// Diff lays two analyses side by side, phase by phase.
+// Diff compares two analyses, phase by phase.
 type Diff struct {
 	Format string     `json:"format"`
 	Parts  []PartDiff `json:"parts"`
 }
 
-// PartDiff is one phase at one number of requests, in µs a step or, where Unit says so, in
-// all. What makes up a step adds up to it: the categories, less what streams did at the
-// same time, the waits, and less what the profiler adds.
+// PartDiff is one phase at one concurrency, in µs per step or, if Unit is empty, in
+// total. The components of a step add up to it: the categories, less what streams did at
+// the same time, the waits, and less what the profiler adds.
 type PartDiff struct {
 	Phase    string `json:"phase"`
 	Requests int    `json:"requests,omitempty"`
-	// Unit is "step" or "token"; empty where either does not say how many there were, and
-	// times are in all.
+	// Unit is "step" or "token"; empty if either analysis does not say how many there
+	// were, and times are totals.
 	Unit string `json:"unit,omitempty"`
-	// Step is how long one takes from end to end: without the profiler where both analyses
-	// know that, else with it; absent where neither does.
+	// Step is the end-to-end time of one: without the profiler if both analyses know
+	// that, else with it; absent if neither does.
 	Step *Change `json:"step,omitempty"`
-	// Profiled is whether Step has the profiler in it.
+	// Profiled is set if Step includes the profiler.
 	Profiled bool `json:"profiled,omitempty"`
 	// GPU is the sum of the categories.
 	GPU        Change   `json:"gpu"`
 	Categories []Change `json:"categories"`
-	// Rest is what beside categories makes up a step: RestOverlap, RestWaits, RestProfiler.
+	// Rest is what else makes up a step besides categories: RestOverlap, RestWaits,
+	// RestProfiler.
 	Rest    []Change `json:"rest,omitempty"`
 	Kernels []Change `json:"kernels"`
 	Waits   []Change `json:"waits,omitempty"`
 }
 
-// Parts of a step that are no work of one category.
+// Components of a step that are not work of one category.
 const (
 	RestOverlap  = "overlap"
 	RestWaits    = "waits"
 	RestProfiler = "profiler"
 )
 
-// Change is one thing in both.
+// Change is one thing in both analyses.
 type Change struct {
 	Name  string `json:"name,omitempty"`
 	Short string `json:"short,omitempty"`
@@ -53,18 +54,19 @@ type Change struct {
 	// CountA and CountB are launches, per unit.
 	CountA float64 `json:"a_count,omitempty"`
 	CountB float64 `json:"b_count,omitempty"`
-	// Share is how much of the change of Step this explains; absent where Step is not known
-	// or hardly changed.
+	// Share is how much of the change of Step this explains; absent if Step is unknown or
+	// hardly changed.
 	Share *float64 `json:"share,omitempty"`
 }
 
 // Delta is how much longer B takes.
 func (c Change) Delta() float64 { return c.B - c.A }
 
-// leastChange of a step is what its parts are set against: shares of less are noise.
+// leastChange is the minimum change of a step for its components to be related to it:
+// shares of less are noise.
 const leastChange = 0.005
 
-// DiffOf lays those parts of two analyses side by side that both have.
+// DiffOf compares the parts that both analyses have.
 func DiffOf(a, b *Analysis) *Diff {
 	d := &Diff{Format: "mxflow.profile-diff/1"}
 	for i := range a.Parts {
@@ -93,7 +95,8 @@ func diffPart(a, b *Part) PartDiff {
 		step := change("", a.Wall, b.Wall)
 		d.Step, d.Profiled = &step, true
 		d.Rest = append(d.Rest, change(RestOverlap, a.Busy-a.GPU, b.Busy-b.GPU), change(RestWaits, a.Wall-a.Busy, b.Wall-b.Busy))
-		// Known for a step in decoding, and for a whole prefill, which may be several steps.
+		// Known for a step in decoding, and for a whole prefill, which may be several
+		// steps.
 		one := a.Phase == Decode && d.Unit == "step" || a.Steps > 0 && a.Steps == a.GPUs && b.Steps == b.GPUs
 		if one && a.Unprofiled > 0 && b.Unprofiled > 0 {
 			plain := change("", a.Unprofiled*float64(a.Steps), b.Unprofiled*float64(b.Steps))
@@ -155,7 +158,7 @@ func (c *Change) put(side int, us float64, count int, na, nb float64) {
 	c.B, c.CountB = us/nb, float64(count)/nb
 }
 
-// explain sets what share of the step's change each explains.
+// explain sets the share of the step's change that each explains.
 func (d *PartDiff) explain() {
 	if d.Step == nil || math.Abs(d.Step.Delta()) < leastChange*d.Step.A {
 		return

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Annotation is what an engine's mark around one step of its model says.
+// Annotation is the content of an engine's mark around one step of its model.
 type Annotation struct {
 	Phase            string
 	Requests, Tokens int
 }
 
-// The marks of engines, as their public sources write them.
+// The engines' marks, as in their public sources.
 var (
 	// vLLM: requests(tokens), of prompts and of answers.
 	vllmStep = regexp.MustCompile(`^execute_context_(\d+)\((\d+)\)_generation_(\d+)\((\d+)\)`)
@@ -24,7 +24,7 @@ var (
 	trtllmStep = regexp.MustCompile(`_forward_step(?: \d+)?: (\d+) ctx reqs, (\d+) gen reqs`)
 )
 
-// ReadAnnotation reads a mark of an engine around one step. It is not ok where the text is
+// ReadAnnotation parses an engine's mark around one step. ok is false if the text is
 // something else, or the step had nothing to do.
 func ReadAnnotation(text string) (a Annotation, ok bool) {
 	switch {
@@ -51,7 +51,8 @@ func ReadAnnotation(text string) (a Annotation, ok bool) {
 		case "DECODE":
 			return Annotation{Decode, requests, requests}, requests > 0
 		}
-		// Verifying drafts and drafting are of decoding, and how many tokens is not said.
+		// Verifying drafts and drafting belong to decoding, and the number of tokens is
+		// not given.
 		return Annotation{Decode, requests, 0}, requests > 0 && m[1] != "IDLE"
 	case strings.Contains(text, "_forward_step"):
 		m := trtllmStep.FindStringSubmatch(text)
@@ -74,7 +75,7 @@ func stepOf(prompts, promptTokens, answers, answerTokens int) (Annotation, bool)
 	return Annotation{Decode, answers, answerTokens}, answers > 0
 }
 
-// whole is a number, or 0 where there is none or it is absurd.
+// whole is a number, or 0 if there is none or it is absurd.
 func whole(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil || n > 1<<30 {

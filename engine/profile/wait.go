@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Class is what a thread of the host was at, and so why a GPU waited.
+// Class is what a host thread was doing, and so why a GPU waited.
 type Class uint8
 
 const (
-	// Unrecorded is nothing that the profile says: between steps most often the
-	// scheduler, IPC or Python without its stack.
+	// Unrecorded is nothing that the profile shows: between steps usually the scheduler,
+	// IPC or Python without its stack.
 	Unrecorded Class = iota
-	// Unlaunched is a wait of which no call is known that ended it.
+	// Unlaunched is a wait without a known call that ended it.
 	Unlaunched
-	// Queued is a wait although the work was launched before it: the GPU's own time from
-	// one kernel to the next.
+	// Queued is a wait although the work was launched before it: the GPU's own time
+	// between kernels.
 	Queued
 	// Launching is a call that starts work, up to the start of the work.
 	Launching
-	// Synchronizing is waiting for the GPU, and coming back from that.
+	// Synchronizing is waiting for the GPU, and returning from that.
 	Synchronizing
 	// API is any other call of the GPU's runtime.
 	API
 	// Ops are operators of the framework.
 	Ops
 	Python
-	// Step is within the engine's mark around a step, without anything that says more.
+	// Step is within the engine's mark around a step, without anything more specific.
 	Step
 	Tokenizer
 	Detokenizer
@@ -37,19 +37,19 @@ const (
 	classes
 )
 
-// Causes are the classes as an analysis names them.
+// Causes are the classes' names in an analysis.
 var Causes = [classes]string{
 	Unrecorded: "unrecorded", Unlaunched: "unknown", Queued: "queued", Launching: "launch", Synchronizing: "synchronize", API: "runtime_api",
 	Ops: "operators", Python: "python", Step: "in_step", Tokenizer: "tokenizer", Detokenizer: "detokenizer", Scheduler: "scheduler", IPC: "ipc", HTTP: "http",
 }
 
-// specific says more than what it is called within.
+// specific reports whether a class is more specific than what encloses it.
 func (c Class) specific() bool {
 	return c != Unrecorded && c != Python && c != Step && c != Ops && c != API
 }
 
-// classRules say what a thread is at by what it runs, in lower case; the first that
-// matches counts.
+// classRules determine what a thread is doing from what it runs, in lower case; the first
+// match counts.
 var classRules = []struct {
 	words []string
 	class Class
@@ -61,8 +61,8 @@ var classRules = []struct {
 	{[]string{"uvicorn", "starlette", "fastapi", "http"}, HTTP},
 }
 
-// Class is what a host's event of a kind (cuda_runtime, cpu_op, python_function,
-// user_annotation) and a name is of.
+// Class is the class of a host event with a kind (cuda_runtime, cpu_op, python_function,
+// user_annotation) and a name.
 func (b *Builder) Class(kind string, name []byte) Class {
 	switch kind {
 	case "cuda_runtime", "cuda_driver", "hip_runtime":
@@ -110,18 +110,18 @@ func callClass(lower string) Class {
 	return API
 }
 
-// gap is time in which a GPU waited until a thread launched what came next.
+// gap is time in which a GPU waited until a thread launched the next work.
 type gap struct {
 	start, end int64
 	part       *walked
-	// left is what of it no class explains so far.
+	// left is the part that no class explains so far.
 	left int64
 	// seen are the classes that it is counted for.
 	seen uint32
 }
 
-// wait says why a GPU waited until what starts next. What the thread did that launched
-// this is for attribute to find out.
+// wait determines why a GPU waited until the next work starts. attribute determines what
+// the launching thread did.
 func (b *Builder) wait(r *rank, a *activity, gaps map[ThreadID][]gap) {
 	count := func(c Class, ns int64) {
 		r.part.waits[c].count++
@@ -142,13 +142,13 @@ func (b *Builder) wait(r *rank, a *activity, gaps map[ThreadID][]gap) {
 	}
 }
 
-// following is where the walk over a thread's events is.
+// following is the position of the walk over a thread's events.
 type following struct {
 	stack []frame
 	at    int64
 	gaps  []gap
 	spans []span
-	// first gap and span that are not over.
+	// first gap and span not yet over.
 	gap, span int
 }
 
@@ -157,8 +157,8 @@ type frame struct {
 	class Class
 }
 
-// attribute says what threads did while GPUs waited for them, and how long they were at
-// work within steps.
+// attribute determines what threads did while GPUs waited for them, and how long they
+// were busy within steps.
 func (b *Builder) attribute(gaps map[ThreadID][]gap, counted map[*rank]bool) {
 	threads := make([]following, len(b.threads))
 	for id := range threads {
@@ -191,7 +191,7 @@ func (b *Builder) attribute(gaps map[ThreadID][]gap, counted map[*rank]bool) {
 	}
 }
 
-// until goes on to a time: what was called and is over is taken from the stack.
+// until advances to a time: calls that are over are popped from the stack.
 func (f *following) until(at int64, id ThreadID) {
 	for n := len(f.stack); n > 0; n = len(f.stack) {
 		top := f.stack[n-1]
@@ -207,7 +207,7 @@ func (f *following) until(at int64, id ThreadID) {
 	}
 }
 
-// segment is time in which a thread was at one thing.
+// segment is time in which a thread was doing one thing.
 func (f *following) segment(from, to int64, class Class, id ThreadID) {
 	for f.gap < len(f.gaps) && f.gaps[f.gap].end <= from {
 		f.gap++

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// idleLeast is the shortest wait that may mean that there was nothing to do.
+// idleLeast is the shortest wait that may mean an idle GPU.
 const idleLeast = 20 * time.Millisecond
 
-// walk goes over all work in the order of time, and gives it to the step in which it
+// walk iterates over all work in time order, and assigns it to the step in which it
 // started.
 func (b *Builder) walk(ranks []*rank, counted map[*rank]bool) []*walked {
 	parts := map[partKey]*walked{}
@@ -65,7 +65,7 @@ func (b *Builder) walk(ranks []*rank, counted map[*rank]bool) []*walked {
 	return listed
 }
 
-// plan fills in what the profile did not say of a part.
+// plan fills in what the profile lacks about a part.
 func (b *Builder) plan(w *walked) {
 	if len(b.ranks) > 0 && w.steps == 0 {
 		w.steps, w.tokens = b.options.Steps*len(w.gpus), b.options.Tokens*len(w.gpus)
@@ -81,7 +81,7 @@ func (b *Builder) prepare(r *rank) {
 		r.windows, r.byLaunch = b.steps[r.launcher], true
 	}
 	slices.SortStableFunc(r.windows, func(x, y window) int { return int(min(max(x.start-y.start, -1), 1)) })
-	// One mark is seen on each stream that has work of it.
+	// One mark appears on each stream that has work of it.
 	merged := r.windows[:0]
 	for _, w := range r.windows {
 		i := len(merged) - 1
@@ -116,7 +116,7 @@ func median(of []int64) int64 {
 	return of[len(of)/2]
 }
 
-// step moves a GPU on to the step of what starts next, and closes the one before.
+// step moves a GPU on to the step of the next work, and closes the previous one.
 func (b *Builder) step(r *rank, a *activity, of func(partKey) *walked, gaps map[ThreadID][]gap) {
 	if len(r.windows) == 0 {
 		if !r.began {
@@ -148,7 +148,7 @@ func (b *Builder) step(r *rank, a *activity, of func(partKey) *walked, gaps map[
 		r.open(part, a.start)
 		return
 	}
-	// What comes long after a step is not of it: there is no mark around it.
+	// Work long after a step does not belong to it: no mark surrounds it.
 	if r.part != nil && next >= 0 && at > r.windows[next].end+max(r.tail, int64(time.Millisecond)) && (next+1 == len(r.windows) || r.idled(a.start)) {
 		r.close(r.busy)
 	}
@@ -168,8 +168,8 @@ func (r *rank) open(part *walked, at int64) {
 	part.gpus[r] = true
 }
 
-// close ends a step where the next starts, or, where nothing was to be done until then,
-// with its last work.
+// close ends a step where the next starts or, if the GPU was idle until then, with its
+// last work.
 func (r *rank) close(at int64) {
 	if r.part == nil {
 		return
@@ -183,10 +183,10 @@ func (r *rank) close(at int64) {
 	r.part = nil
 }
 
-// idled reports whether a GPU had nothing to do up to then.
+// idled reports whether a GPU had nothing to do until then.
 func (r *rank) idled(at int64) bool { return len(r.windows) > 0 && at-r.busy > r.idle }
 
-// finish is a part in µs.
+// finish converts a part to µs.
 func (b *Builder) finish(w *walked, names Naming) Part {
 	sum := newPartSum(w.key)
 	sum.p.Steps, sum.p.Tokens, sum.p.GPUs = w.steps, w.tokens, len(w.gpus)

@@ -5,7 +5,7 @@ import (
 	"github.com/mxflow/mxflow/engine/profile/symbol"
 )
 
-// Resource is what a step waits for most of its time.
+// Resource is what a step mostly waits for.
 type Resource string
 
 const (
@@ -13,8 +13,8 @@ const (
 	Memory        Resource = Resource(limit.Memory)
 	Compute       Resource = Resource(limit.Compute)
 	Communication Resource = symbol.Communication
-	// Unknown is where the evidence does not suffice. It is equal to none of the others, so
-	// that no rule passes by it.
+	// Unknown is for insufficient evidence. It equals none of the others, so no rule
+	// passes by it.
 	Unknown Resource = "unknown"
 )
 
@@ -27,33 +27,35 @@ const (
 	Untimed = "untimed"  // the profile has sums of kernels, and no step
 )
 
-// Bound is what bounds a step, and the numbers that decide it: shares of the step.
+// Bound is what bounds a step, and the deciding numbers: shares of the step.
 type Bound struct {
 	By Resource `json:"by"`
-	// Why is set where By is Unknown.
+	// Why is set if By is Unknown.
 	Why string `json:"why,omitempty"`
-	// Idle is when no GPU works.
+	// Idle is the time in which no GPU works.
 	Idle          Span `json:"idle"`
 	Communication Span `json:"communication"`
-	// Memory and Compute are kernels that the memory's bandwidth or the matrix units bound,
-	// and Rest those about which nothing is known.
+	// Memory and Compute are kernels bound by memory bandwidth or by the matrix units,
+	// and Rest those without known limits.
 	Memory  Span `json:"memory"`
 	Compute Span `json:"compute"`
 	Rest    Span `json:"rest"`
-	// OfLimit is what share of the limit the kernels reach that By is about: far below 1
-	// they wait for something that a better kernel would not.
+	// OfLimit is the share of the limit reached by the kernels that By refers to: far
+	// below 1 they wait for something that a better kernel would not.
 	OfLimit float64 `json:"of_limit,omitempty"`
 }
 
 const (
-	// most is what share of a step has to wait for one resource to be bound by it.
+	// most is the share of a step that must wait for one resource for the step to be
+	// bound by it.
 	most = 0.5
-	// unseen is what share of a step kernels may have to take that the profile does not show.
+	// unseen is the share of a step that kernels missing from the profile may have to
+	// take.
 	unseen = 0.02
 )
 
-// boundOf says what takes most of a step, where that is the same at both ends of what is
-// known of its length.
+// boundOf determines what takes most of a step, if that is the same at both ends of its
+// known duration.
 func boundOf(r *Roofline) Bound {
 	if !r.Timed() {
 		return Bound{By: Unknown, Why: Untimed}

@@ -1,7 +1,7 @@
 // Package roofline compares a profile with what the machine allows: for each category of
-// kernels how long it took and how long it must take, what a step waits for, and how
-// much faster a step can become if kernels do. It reads no files, and refuses to know
-// plans, rules and sentences.
+// kernels how long it took and how long it must take, what a step waits for, and how much
+// faster a step can become if kernels do. It reads no files, and does not know plans,
+// rules or sentences.
 package roofline
 
 import (
@@ -15,72 +15,70 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// Basis is what a part of a profile is held against. Without a model nothing is said of how
-// long kernels must take.
+// Basis is what a part of a profile is compared with. Without a model the minimum time of
+// kernels is unknown.
 type Basis struct {
 	Model   *limit.Model
 	Machine limit.Machine
-	// Context is how many tokens of context each request had, on average over the steps
-	// of decoding. 0 leaves out the KV cache, so that the limit of attention is lower than
-	// it is.
+	// Context is how many tokens of context each request had, averaged over the decoding
+	// steps. 0 leaves out the KV cache, so the limit of attention is too low.
 	Context float64
 }
 
-// Span is from one number to another, which are the same where it is known exactly.
+// Span is a range of numbers, with equal ends if the value is known exactly.
 type Span struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Roofline is one part of a profile. Times are in µs of one step: of decoding, or of one
+// Roofline is one part of a profile. Times are in µs per step: of decoding, or of one
 // pass over prompts.
 type Roofline struct {
 	Phase    string `json:"phase"`
 	Requests int    `json:"requests,omitempty"`
 	// Tokens is how many tokens a step computes.
 	Tokens float64 `json:"tokens"`
-	// Model and Machine are what its limits are of, with the bandwidth in GB/s, which a
-	// benchmark measured or data sheets list. All are empty where there is no limit.
+	// Model and Machine are what its limits refer to, with the bandwidth in GB/s,
+	// measured by a benchmark or from data sheets. All are empty if there is no limit.
 	Model     string  `json:"model,omitempty"`
 	Machine   string  `json:"machine,omitempty"`
 	Bandwidth float64 `json:"bandwidth_gb_s,omitempty"`
 	Measured  bool    `json:"bandwidth_measured,omitempty"`
 	Context   float64 `json:"context,omitempty"`
-	// Step is how long one takes from end to end without a profiler: a span where that was
-	// not measured, and 0 where the profile has sums of kernels only.
+	// Step is the end-to-end time of one without a profiler: a span if that was not
+	// measured, and 0 if the profile only has sums of kernels.
 	Step Span `json:"step_us"`
-	// Busy is how long the GPU works at anything meanwhile, and GPU the sum over kernels
-	// and copies. Busy is the same where the profile has sums only.
+	// Busy is how long the GPU works at anything during that, and GPU the sum over
+	// kernels and copies. Busy equals GPU if the profile only has sums.
 	Busy float64 `json:"busy_us"`
 	GPU  float64 `json:"gpu_us"`
-	// Rows are the categories, in the order of the profile.
+	// Rows are the categories, in the profile's order.
 	Rows []Row `json:"categories"`
-	// Missing are categories that the model's config has and the profile does not.
+	// Missing are categories in the model's config that the profile does not have.
 	Missing []Row `json:"missing,omitempty"`
 	Bound   Bound `json:"bound"`
-	// host is what the busiest of the host's threads did.
+	// host is the time of the busiest host thread.
 	host float64
 }
 
 // Row is one category.
 type Row struct {
 	Category string `json:"category"`
-	// Kernel is the one that the row is, where it is not all of a category.
+	// Kernel is the row's kernel, if it is not all of a category.
 	Kernel string  `json:"kernel,omitempty"`
 	Took   float64 `json:"us"`
-	// Limit is how long it takes at least, and Waits for what; Bytes and FLOPs are what it
-	// has to do. All are 0 where nothing is known.
+	// Limit is its minimum time, and Waits what limits it; Bytes and FLOPs are its work.
+	// All are 0 if unknown.
 	Limit float64        `json:"limit_us,omitempty"`
 	Waits limit.Resource `json:"waits,omitempty"`
 	Bytes float64        `json:"bytes,omitempty"`
 	FLOPs float64        `json:"flops,omitempty"`
-	// Gain is what a step gains where the row is brought to its limit.
+	// Gain is a step's gain if the row is brought to its limit.
 	Gain *Gain `json:"gain_at_limit,omitempty"`
 }
 
-// OfLimit is what share of the machine's limit a row reaches; 0 where that is not known.
-// More than 1 is possible where the engine reads smaller formats than the model's config
-// names.
+// OfLimit is the share of the machine's limit that a row reaches; 0 if unknown. It may
+// exceed 1 if the engine reads smaller formats than in the model's config.
 func (r Row) OfLimit() float64 {
 	if !(r.Limit > 0) || !(r.Took > 0) {
 		return 0
@@ -88,8 +86,8 @@ func (r Row) OfLimit() float64 {
 	return r.Limit / r.Took
 }
 
-// Limit is how long a step takes at least: what the model has to do, one after another,
-// whether the profile shows its kernels or not. 0 where nothing is known.
+// Limit is the minimum time of a step: the model's work, one after another, whether the
+// profile shows its kernels or not. 0 if unknown.
 func (r *Roofline) Limit() (least float64) {
 	for _, row := range slices.Concat(r.Rows, r.Missing) {
 		least += row.Limit
@@ -97,11 +95,11 @@ func (r *Roofline) Limit() (least float64) {
 	return least
 }
 
-// Timed reports whether anything is known of how long a step takes from end to end.
+// Timed reports whether anything is known about a step's end-to-end time.
 func (r *Roofline) Timed() bool { return r.Step.Low > 0 }
 
-// took is how long the kernels of a category take; the output projection is one of the dense
-// matrices, and also by itself where it is told apart.
+// took is how long the kernels of a category take; the output projection is one of the
+// dense matrices, and separate if it can be told apart.
 func (r *Roofline) took(category string) (took float64, known bool) {
 	for _, row := range r.Rows {
 		if row.Category == category || row.Kernel != "" && category == limit.Dense {
@@ -118,11 +116,12 @@ var (
 	ErrTimes   = errors.New("its times are contradictory")
 )
 
-// stretch is by how much a profiler lengthens a step at most. One that traces CUDA graphs
-// lengthened steps of vLLM by 26%; one that records each operation of Python takes longer.
+// stretch is the maximum factor by which a profiler lengthens a step. One that traces
+// CUDA graphs lengthened steps of vLLM by 26%; one that records each Python operation
+// takes longer.
 const stretch = 2
 
-// Of lays out one part of a profile.
+// Of computes the roofline of one part of a profile.
 func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	if p.Phase != profile.Decode && p.Phase != profile.Prefill {
 		return nil, ErrWhole
@@ -171,9 +170,8 @@ func Of(p *profile.Part, on Basis) (*Roofline, error) {
 	return r, nil
 }
 
-// Gain is what a step gains where kernels become faster as claimed; open where its length
-// is not known. Unknown are categories of the claim that the profile does not show: nothing
-// is said of those.
+// Gain is a step's gain if kernels become faster as claimed; open if its duration is
+// unknown. Unknown are categories of the claim that the profile does not have.
 func (r *Roofline) Gain(c Claim) (g Gain, unknown []string) {
 	var saved float64
 	for _, category := range slices.Sorted(maps.Keys(c)) {
@@ -185,12 +183,12 @@ func (r *Roofline) Gain(c Claim) (g Gain, unknown []string) {
 		saved += took * (1 - 1/c[category])
 	}
 	if head := r.row(limit.Head); head >= 0 && r.Rows[head].Kernel != "" && c[limit.Head] >= 1 && c[limit.Dense] >= 1 {
-		saved -= r.Rows[head].Took * (1 - 1/c[limit.Dense]) // it has a claim of its own
+		saved -= r.Rows[head].Took * (1 - 1/c[limit.Dense]) // it has its own claim
 	}
 	return gainOf(r, saved), unknown
 }
 
-// limit adds how long the rows take at least.
+// limit adds the rows' minimum times.
 func (r *Roofline) limit(p *profile.Part, on Basis) {
 	if on.Model == nil || r.Phase == profile.Decode && r.Requests <= 0 || r.Tokens < 1 {
 		r.split(p, 0)
@@ -198,7 +196,7 @@ func (r *Roofline) limit(p *profile.Part, on Basis) {
 	}
 	if p.GPUs > 0 && p.GPUs != len(on.Machine.GPUs) {
 		r.split(p, 0)
-		return // nobody knows which part of the weights each of them has
+		return // which part of the weights each has is unknown
 	}
 	prompts := float64(r.Requests)
 	if p.Batch {
@@ -221,7 +219,7 @@ func (r *Roofline) limit(p *profile.Part, on Basis) {
 		}
 		i := r.row(w.Category)
 		if i < 0 && w.Category == limit.Head {
-			i = r.row(limit.Dense) // which it is part of, where nothing tells it apart
+			i = r.row(limit.Dense) // which it is part of, if nothing tells it apart
 		}
 		if i < 0 {
 			r.Missing = append(r.Missing, least)
@@ -241,9 +239,9 @@ func (r *Roofline) row(category string) int {
 	return slices.IndexFunc(r.Rows, func(row Row) bool { return row.Category == category })
 }
 
-// split takes the output projection out of the dense matrices, where the profile does not
-// tell it apart: the one kernel among them that runs once a step, and takes as long as that
-// must where that is known. Where there are several nothing is split.
+// split separates the output projection from the dense matrices, if the profile does not:
+// the one kernel among them that runs once per step, and takes as long as it must if that
+// is known. If there are several nothing is split.
 func (r *Roofline) split(p *profile.Part, least float64) {
 	dense, steps := r.row(limit.Dense), float64(p.Steps)
 	var found []profile.Kernel

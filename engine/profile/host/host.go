@@ -1,4 +1,4 @@
-// Package host reads how long each thread of an engine was at work, from the operating
+// Package host reads how long each thread of an engine was busy, from the operating
 // system's kernel: without a profiler that slows it down, and for profiles without the
 // host's side. Linux only.
 package host
@@ -21,7 +21,7 @@ type Snapshot map[thread]used
 
 type thread struct {
 	pid, tid int
-	// started tells a thread from a later one of the same number.
+	// started distinguishes a thread from a later one with the same ID.
 	started string
 }
 
@@ -30,8 +30,8 @@ type used struct {
 	ns   int64
 }
 
-// Read takes the CPU time of all threads of processes; proc is /proc. A process or thread
-// that ends meanwhile is left out; that none is there is an error.
+// Read reads the CPU time of all threads of processes; proc is /proc. A process or thread
+// that ends meanwhile is left out; if none is left, that is an error.
 func Read(proc fs.FS, pids ...int) (Snapshot, error) {
 	s := Snapshot{}
 	for _, pid := range pids {
@@ -61,7 +61,7 @@ func (s Snapshot) read(proc fs.FS, dir string, pid, tid int) error {
 	if err != nil {
 		return nil // it ended
 	}
-	// The name is in brackets and may hold some itself.
+	// The name is in parentheses and may contain some itself.
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
 		return fmt.Errorf("/proc/%s/stat: %.80q has no name", dir, stat)
@@ -88,8 +88,8 @@ func (s Snapshot) read(proc fs.FS, dir string, pid, tid int) error {
 	return nil
 }
 
-// Since is how long each thread was at work since an earlier snapshot, the busiest first.
-// One that started since counts from its start; one that ended is not known.
+// Since is how long each thread was busy since an earlier snapshot, busiest first. One
+// that started since counts from its start; one that ended is unknown.
 func (s Snapshot) Since(before Snapshot) []profile.Thread {
 	var out []profile.Thread
 	for t, u := range s {

@@ -16,13 +16,13 @@ import (
 
 const maxLine = 1 << 20
 
-// ErrNoDurations is a CSV of Nsight Compute without how long kernels ran.
+// ErrNoDurations is the error for a Nsight Compute CSV without kernel durations.
 var ErrNoDurations = errors.New("no kernel durations: record with --metrics gpu__time_duration.sum or --section SpeedOfLight")
 
-// table is a kind of table in a CSV, told by the columns that it has.
+// table is a kind of table in a CSV, identified by its columns.
 type table struct {
 	kind string
-	// columns that it must have; one with a unit has it behind: Total Time (ns).
+	// required columns; the unit of one follows it: Total Time (ns).
 	columns []string
 	row     func(c *csvFile, at map[string]string) error
 }
@@ -47,15 +47,15 @@ type csvFile struct {
 	table *table
 	head  []string
 	units map[string]string
-	// last is the ID of the kernel whose duration was read, of Nsight Compute.
+	// last is the ID of the kernel whose duration was last read, for Nsight Compute.
 	last    string
 	kernels int
 	timed   int
 	ids     map[string]int64
 }
 
-// readCSV reads tables of kernels, one line after the other. Lines in front of a table are
-// what profilers print beside it.
+// readCSV reads tables of kernels, line by line. Lines before a table are other output of
+// profilers.
 func readCSV(r *bufio.Reader, file *profile.File, o profile.Options) ([]profile.Part, error) {
 	c := &csvFile{b: profile.NewBuilder(o), ids: map[string]int64{}}
 	for line := 1; ; line++ {
@@ -150,7 +150,7 @@ func (c *csvFile) header(fields []string) bool {
 	return false
 }
 
-// sum is a row of a table of sums.
+// sum handles a row of a table of sums.
 func (c *csvFile) sum(name, count, total, unit string) error {
 	n, err := number(count)
 	if err != nil || n < 0 || n != math.Trunc(n) {
@@ -167,7 +167,7 @@ func (c *csvFile) sum(name, count, total, unit string) error {
 	return nil
 }
 
-// copyName spells copies as PyTorch does: one word for one thing, also between profilers.
+// copyName spells copies as PyTorch does: one name for one thing, across profilers.
 func copyName(name string) string {
 	operation, ok := strings.CutPrefix(name, "[CUDA ")
 	if !ok {
@@ -182,7 +182,7 @@ func copyName(name string) string {
 	return word + " " + strings.NewReplacer("Host-to-Device", "HtoD", "Device-to-Host", "DtoH", "Device-to-Device", "DtoD").Replace(rest)
 }
 
-// traced is one kernel of a list of them.
+// traced handles one kernel of a list of them.
 func (c *csvFile) traced(at map[string]string) error {
 	start, err := duration(at["Start"], c.units["Start"])
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *csvFile) id(device string) int64 {
 	return n
 }
 
-// metric is one number of one kernel, of Nsight Compute's long form.
+// metric handles one number of one kernel, in Nsight Compute's long form.
 func (c *csvFile) metric(at map[string]string) error {
 	if at["ID"] != c.last || c.kernels == 0 {
 		c.last = at["ID"]
@@ -246,12 +246,12 @@ func duration(s, unit string) (float64, error) {
 	return v * scale, nil
 }
 
-// number reads what may have commas between thousands.
+// number parses a number that may have thousands separators.
 func number(s string) (float64, error) {
 	return strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(s), ",", ""), 64)
 }
 
-// split divides a line of CSV; whole is false where a quote is not closed.
+// split splits a line of CSV; whole is false if a quote is not closed.
 func split(line string) (fields []string, whole bool) {
 	for {
 		if !strings.HasPrefix(line, `"`) {

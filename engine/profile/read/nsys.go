@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// Tables of Nsight Systems. One that would be empty is not there.
+// Tables of Nsight Systems. Empty ones are absent.
 const (
 	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
 	copyTable    = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -24,7 +24,7 @@ const (
 	stringTable  = "StringIds"
 )
 
-// readNsys reads what nsys export made of a report.
+// readNsys reads a report exported by nsys.
 func readNsys(f *os.File, size int64, file *profile.File, o profile.Options) ([]profile.Part, error) {
 	d, err := openDatabase(f, size)
 	if err != nil {
@@ -74,18 +74,18 @@ type nsys struct {
 	held    int
 	names   map[int64]profile.Name
 	classes map[int64]call
-	// processes numbers those that have calls: call numbers are per process.
+	// processes numbers those with calls: call numbers are per process.
 	processes map[int64]int64
 	lane      lastLane
 }
 
-// call is what a function of the runtime is.
+// call is the kind of a runtime function.
 type call struct {
 	class profile.Class
 	graph bool
 }
 
-// lastLane saves most lookups: one kernel follows another on its stream.
+// lastLane saves most lookups: kernels follow each other on a stream.
 type lastLane struct {
 	device, stream, process int64
 	lane                    profile.Lane
@@ -123,7 +123,7 @@ func (n *nsys) thread(c []cell) error {
 	return nil
 }
 
-// correlation is the number of a call of a process; each counts from 1.
+// correlation is the number of a process's call; each process counts from 1.
 func (n *nsys) correlation(process, number int64) uint32 {
 	at, ok := n.processes[process]
 	if !ok {
@@ -179,7 +179,7 @@ func (n *nsys) copied(c []cell) error {
 
 func (n *nsys) filled(c []cell) error { return n.activity(c, n.b.Name([]byte("Memset (Device)"))) }
 
-// graph is a CUDA graph as one piece: what nsys records unless it is told otherwise.
+// graph handles a CUDA graph as one piece, which nsys records by default.
 func (n *nsys) graph(c []cell) error { return n.activity(c, n.b.Name([]byte("CUDA graph"))) }
 
 func (n *nsys) call(c []cell) error {
@@ -215,7 +215,7 @@ func (n *nsys) mark(c []cell) error {
 	return nil
 }
 
-// openReport reads a report through nsys itself, which alone knows the format.
+// openReport reads a report through nsys itself, the only program that knows the format.
 func openReport(ctx context.Context, path string, o profile.Options) (*profile.Analysis, error) {
 	tool, err := exec.LookPath("nsys")
 	if err != nil {

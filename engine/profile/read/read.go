@@ -1,6 +1,6 @@
-// Package read makes an analysis from a profile's file, whatever profiler wrote it.
-// It recognises the format by content. It knows formats, and leaves the meaning of
-// events to engine/profile.
+// Package read makes an analysis from a profile's file, whatever profiler wrote it. It
+// recognises the format by content. It knows formats, and leaves the meaning of events to
+// engine/profile.
 package read
 
 import (
@@ -23,27 +23,27 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// Formats are what can be read, for messages.
+// Formats are the supported formats, for messages.
 const Formats = "a torch or Chrome trace (.json, .json.gz), Nsight Systems (.sqlite, .nsys-rep, CSV of nsys stats), Nsight Compute (CSV), a kernel summary (CSV) or an mxflow analysis (JSON)"
 
-// NsightCompute is the kind of file that has each kernel run by itself.
+// NsightCompute is the kind of file for which each kernel ran by itself.
 const NsightCompute = "ncu-csv"
 
-// ErrFormat is a file that is not a profile.
+// ErrFormat is the error for a file that is not a profile.
 var ErrFormat = errors.New("not a profile that mxflow reads: " + Formats)
 
-// suffixes are those of files that are looked at in a folder.
+// suffixes are those of files considered in a folder.
 var suffixes = []string{".json", ".json.gz", ".sqlite", ".nsys-rep", ".csv"}
 
-// IsProfile reports whether a file is called as profiles are. Profilers write others beside
+// IsProfile reports whether a file is named like a profile. Profilers write others beside
 // them.
 func IsProfile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(path, s) })
 }
 
-// Open reads the files of one capture, one a GPU or process, as one analysis. A folder
-// stands for the profiles in it. A file without kernels, as that of a front end, is passed
-// over where another has some.
+// Open reads the files of one capture, one per GPU or process, as one analysis. A folder
+// stands for the profiles in it. A file without kernels, such as a front end's, is
+// skipped if another has some.
 func Open(ctx context.Context, paths []string, o profile.Options) (*profile.Analysis, error) {
 	files, err := expand(paths)
 	if err != nil {
@@ -70,7 +70,7 @@ func Open(ctx context.Context, paths []string, o profile.Options) (*profile.Anal
 	return profile.Join(all...), nil
 }
 
-// expand puts the profiles in folders in the place of those.
+// expand replaces folders by the profiles in them.
 func expand(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -163,7 +163,7 @@ func digest(f *os.File) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// readStream reads what is read from start to end.
+// readStream reads a format that is read sequentially.
 func readStream(r io.Reader, file *profile.File, o profile.Options) (*profile.Analysis, []profile.Part, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -188,7 +188,7 @@ func readStream(r io.Reader, file *profile.File, o profile.Options) (*profile.An
 		file.Kind = "torch"
 		parts, err := readTorch(in, file, o)
 		if err == nil {
-			// The checksum of gzip is behind all else.
+			// gzip's checksum is at the end.
 			if _, err = io.Copy(io.Discard, in); err != nil {
 				err = damaged(err)
 			}
@@ -199,7 +199,7 @@ func readStream(r io.Reader, file *profile.File, o profile.Options) (*profile.An
 	return nil, parts, err
 }
 
-// damaged says what an end within something means.
+// damaged explains an unexpected end of the data.
 func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the file is truncated, or the profiler was stopped before it had written everything: record it again")
@@ -207,7 +207,7 @@ func damaged(err error) error {
 	return err
 }
 
-// readAnalysis reads what was an analysis already.
+// readAnalysis reads a file that is already an analysis.
 func readAnalysis(r io.Reader) (*profile.Analysis, error) {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
@@ -229,7 +229,7 @@ func readAnalysis(r io.Reader) (*profile.Analysis, error) {
 	return a, nil
 }
 
-// ahead reads on while what was read is looked at: inflating takes a core of its own.
+// ahead reads ahead of its consumer: inflating takes a core of its own.
 type ahead struct {
 	full, free chan []byte
 	quit       chan struct{}
@@ -263,7 +263,8 @@ func newAhead(r io.Reader) *ahead {
 			}
 			if err != nil {
 				if errors.Is(err, io.ErrUnexpectedEOF) && n > 0 {
-					// Whether the stream ended within the block or was cut says the next read.
+					// The next read shows whether the stream ended within the block or
+					// was truncated.
 					_, err = r.Read(make([]byte, 1))
 				}
 				a.err = err

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// scanner goes over JSON that is too large to be held.
+// scanner scans JSON that is too large for memory.
 type scanner struct {
 	r    io.Reader
 	buf  []byte
@@ -20,7 +20,7 @@ var errShort = errors.New("more is needed")
 
 func (s *scanner) offset() int64 { return s.gone + int64(s.pos) }
 
-// fill reads more behind what is still to be looked at.
+// fill reads more data after the unread rest.
 func (s *scanner) fill() error {
 	if s.err != nil {
 		return s.err
@@ -55,7 +55,7 @@ func (s *scanner) fill() error {
 	return io.ErrNoProgress
 }
 
-// next is the byte after spaces, which stays to be read.
+// next returns the next byte that is not a space, without consuming it.
 func (s *scanner) next() (byte, error) {
 	for {
 		for ; s.pos < len(s.buf); s.pos++ {
@@ -88,7 +88,7 @@ func (s *scanner) token() (string, error) {
 	}
 }
 
-// skip passes over a value of any length.
+// skip skips a value of any length.
 func (s *scanner) skip() error {
 	depth := 0
 	quoted, escaped := false, false
@@ -127,7 +127,7 @@ func (s *scanner) skip() error {
 	}
 }
 
-// parse reads one event, an object that starts b, and says how long it is.
+// parse parses one event, an object at the start of b, and returns its length.
 func (e *event) parse(b []byte) (int, error) {
 	return members(b, "an event", func(key, v []byte) {
 		switch string(key) {
@@ -156,7 +156,7 @@ func (e *event) parse(b []byte) (int, error) {
 	})
 }
 
-// args reads what we need of an event's arguments.
+// args parses the needed arguments of an event.
 func (e *event) args(b []byte) (int, error) {
 	return members(b, "the args of an event", func(key, v []byte) {
 		switch string(key) {
@@ -170,8 +170,8 @@ func (e *event) args(b []byte) (int, error) {
 	}, func(_, b []byte) (int, error) { return nested(b) })
 }
 
-// members goes over an object that starts b, and says how long it is. take gets the
-// members that are no objects and no lists; inside says how long those are.
+// members iterates over an object at the start of b, and returns its length. take
+// receives the members that are not objects or lists; inside returns the length of those.
 func members(b []byte, of string, take func(key, v []byte), inside func(key, b []byte) (int, error)) (int, error) {
 	p := 1
 	for {
@@ -226,7 +226,7 @@ func spaces(b []byte, p int) int {
 	return p
 }
 
-// value is a string without its quotes, or a number or word, and its length in b.
+// value returns a string without its quotes, or a number or word, and its length in b.
 func value(b []byte) (v []byte, n int, err error) {
 	if len(b) == 0 {
 		return nil, 0, errShort

@@ -14,18 +14,19 @@ import (
 // sqliteMagic starts every database of SQLite.
 const sqliteMagic = "SQLite format 3\x00"
 
-// maxRecord bounds a row: the longest are names of kernels.
+// maxRecord limits a row: the longest are kernel names.
 const maxRecord = 16 << 20
 
-// database reads the tables of an SQLite file from start to end, and does nothing else: no
-// index, no query, no writing. The format is that of https://www.sqlite.org/fileformat2.html.
+// database reads the tables of an SQLite file sequentially, and does nothing else: no
+// index, no query, no writing. The format is that of
+// https://www.sqlite.org/fileformat2.html.
 type database struct {
 	f      io.ReaderAt
 	page   int
 	usable int
 	pages  int64
 	tables map[string]*sqlTable
-	// seen bounds a walk by the pages that there are: a damaged file may point in circles.
+	// seen limits a walk to the number of pages: a damaged file may have cycles.
 	seen int64
 	long []byte
 }
@@ -33,7 +34,7 @@ type database struct {
 type sqlTable struct {
 	root    int64
 	columns []string
-	// rowid is the column that the key of a row stands for, -1 for none.
+	// rowid is the column that the row's key stands for, -1 for none.
 	rowid int
 }
 
@@ -77,7 +78,7 @@ func openDatabase(f *os.File, size int64) (*database, error) {
 	return d, nil
 }
 
-// columnsOf reads the names of columns in the statement that made a table.
+// columnsOf parses the column names in the statement that created a table.
 func columnsOf(sql string) (names []string, rowid int) {
 	rowid = -1
 	_, body, _ := strings.Cut(uncommented(sql), "(")
@@ -116,7 +117,7 @@ func columnsOf(sql string) (names []string, rowid int) {
 	return names, rowid
 }
 
-// uncommented is SQL without comments, which nsys puts behind columns.
+// uncommented is SQL without comments, which nsys puts after columns.
 func uncommented(sql string) string {
 	var b strings.Builder
 	for sql != "" {
@@ -142,8 +143,8 @@ type cell struct {
 	given bool
 }
 
-// rows goes over a table, in the order of its keys, and gives the columns that are wanted;
-// one that the table lacks is not given.
+// rows iterates over a table, in key order, and passes the wanted columns; one that the
+// table lacks is not given.
 func (d *database) rows(t *sqlTable, wanted []string, row func([]cell) error) error {
 	at, most := make([]int, len(t.columns)), -1
 	for i, name := range t.columns {
@@ -166,7 +167,7 @@ type rowWalk struct {
 	bufs  [][]byte
 }
 
-// tree walks the pages below one.
+// tree walks the pages below a page.
 func (w *rowWalk) tree(number int64, depth int) error {
 	w.seen++
 	if depth > 32 || w.seen > w.pages || number < 1 || number > w.pages {
@@ -245,7 +246,7 @@ func (w *rowWalk) leaf(page []byte, p int) error {
 	return w.record(record[:size], key)
 }
 
-// overflow is a row that continues in pages of its own.
+// overflow is a row that continues in overflow pages.
 func (w *rowWalk) overflow(start []byte, next, size int64) ([]byte, error) {
 	w.long = append(w.long[:0], start...)
 	for int64(len(w.long)) < size {
@@ -311,7 +312,7 @@ func (w *rowWalk) record(record []byte, key int64) error {
 	return w.row(w.cells)
 }
 
-// length is how many bytes a value of a kind has.
+// length is the size of a value of a kind in bytes.
 func length(kind int64) int64 {
 	switch {
 	case kind >= 12:
@@ -322,7 +323,7 @@ func length(kind int64) int64 {
 	return [10]int64{0, 1, 2, 3, 4, 6, 8, 8, 0, 0}[kind]
 }
 
-// varint is a number of 1 to 9 bytes; n is 0 where it is cut.
+// varint is a number of 1 to 9 bytes; n is 0 if it is truncated.
 func varint(b []byte) (v int64, n int) {
 	for n = 0; n < len(b) && n < 8; n++ {
 		v = v<<7 | int64(b[n]&0x7f)

@@ -12,14 +12,14 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// Bounds of what one event may hold: names of templates are long, and nothing else is.
+// Limits of one event's contents: template names are long, and nothing else is.
 const (
 	firstBuffer = 1 << 20
 	maxEvent    = 16 << 20
 )
 
-// readTorch reads events in the format of Chrome's traces, as the profiler of PyTorch
-// writes them, and those of engines of our own. What is read is not kept.
+// readTorch reads events in the format of Chrome's traces, as written by PyTorch's
+// profiler and by our own engines. What is read is not kept.
 func readTorch(r io.Reader, file *profile.File, o profile.Options) ([]profile.Part, error) {
 	t := &torch{
 		scanner: scanner{r: r, buf: make([]byte, 0, firstBuffer)}, b: profile.NewBuilder(o), ids: map[string]int64{},
@@ -41,12 +41,12 @@ type torch struct {
 	naming profile.Naming
 	ids    map[string]int64
 	found  bool
-	// based: the file says at which time its clock starts.
+	// based is set if the file has the start time of its clock.
 	based bool
 	e     event
 }
 
-// event is what we look at of one entry. All refer to the buffer.
+// event is the part of one entry that is read. All fields refer to the buffer.
 type event struct {
 	ph                     byte
 	cat, name, pid, tid    []byte
@@ -54,7 +54,7 @@ type event struct {
 	correlation, id, label []byte
 }
 
-// document is an object with traceEvents among others, or their array alone.
+// document reads an object with traceEvents among others, or only their array.
 func (t *torch) document() error {
 	c, err := t.next()
 	switch {
@@ -162,7 +162,7 @@ func (t *torch) events() error {
 	}
 }
 
-// take gives an event to the builder.
+// take passes an event to the builder.
 func (t *torch) take(e *event) error {
 	switch e.ph {
 	case 'M':
@@ -208,7 +208,7 @@ func (t *torch) take(e *event) error {
 		return t.b.Activity(start, end, lane, t.b.Name(name), uint32(correlation))
 	}
 	if kind == "python_function" && string(bytes.Trim(e.tid, `"`)) == "0" {
-		return nil // threads that Kineto cannot name, as watchdogs that sleep; none has this number
+		return nil // threads that Kineto cannot name, such as sleeping watchdogs; none has this ID
 	}
 	thread := t.b.Thread(t.id(e.pid), t.id(e.tid))
 	switch kind {
@@ -228,8 +228,8 @@ func (t *torch) take(e *event) error {
 	return nil
 }
 
-// kindOf is the kind of an event, "" for those that say nothing to us. PyTorch before 1.13
-// had other words.
+// kindOf is the kind of an event, "" for ignored ones. PyTorch before 1.13 used other
+// names.
 func kindOf(cat []byte) string {
 	switch string(cat) {
 	case "kernel", "Kernel":
@@ -254,7 +254,7 @@ func kindOf(cat []byte) string {
 	return ""
 }
 
-// meta are names of processes and threads.
+// meta handles names of processes and threads.
 func (t *torch) meta(e *event) error {
 	label, err := text(e.label)
 	if err != nil || len(label) == 0 || len(label) > 256 {
@@ -263,7 +263,7 @@ func (t *torch) meta(e *event) error {
 	const most = 1 << 16
 	switch string(e.name) {
 	case "process_name":
-		// A GPU bears the name of its process, beside the process itself.
+		// A GPU has the name of its process, in addition to the process itself.
 		if id := t.id(e.pid); len(t.naming.Processes) < most {
 			t.naming.Processes[id] = string(label)
 			t.naming.Owners[id] = string(label)
@@ -276,7 +276,7 @@ func (t *torch) meta(e *event) error {
 	return nil
 }
 
-// id is a number of a process or thread; some are words.
+// id is the number of a process or thread; some are words.
 func (t *torch) id(of []byte) int64 {
 	if n, err := strconv.ParseInt(string(of), 10, 64); err == nil {
 		return n
@@ -291,7 +291,7 @@ func (t *torch) id(of []byte) int64 {
 	return n
 }
 
-// ns are µs with a fraction, exactly: the clock of a trace needs more digits than a float
+// ns converts µs with a fraction exactly: a trace's clock needs more digits than a float
 // has.
 func ns(us []byte) (int64, error) {
 	us = bytes.Trim(us, `"`)
@@ -330,7 +330,7 @@ func ns(us []byte) (int64, error) {
 	return n, nil
 }
 
-// text is what a string of JSON says.
+// text is the value of a JSON string.
 func text(raw []byte) ([]byte, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, nil

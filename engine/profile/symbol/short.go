@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// shortest is how many characters of a name are shown.
+// shortest is the length in characters of a shown name.
 const shortest = 44
 
-// Short is a kernel's name as people read it, and the same wherever it is shown: without
-// result, parameters and the types of templates, of which only numbers stay, since they
-// tell variants of a kernel apart.
+// Short is a kernel's name for people, the same wherever it is shown: without result,
+// parameters and the types of templates, of which only numbers stay, since they
+// distinguish variants of a kernel.
 func Short(name string) string {
 	s := strings.TrimSpace(name)
 	if m := unmangled(s); m != "" {
@@ -24,7 +24,7 @@ func Short(name string) string {
 		return cut(s) // Memcpy HtoD (Pinned -> Device)
 	}
 	s = strings.ReplaceAll(s, "(anonymous namespace)::", "")
-	// A kernel that only starts what its template's argument is says that.
+	// A kernel that only starts its template's argument is named after that.
 	for range 4 {
 		base, args := divide(s)
 		if !wraps[last(base)] || args == "" {
@@ -39,7 +39,7 @@ func Short(name string) string {
 	}
 	n := numbers(arguments(args))
 	if n == "" {
-		// Shapes of tiles are deep within, and often all that tells two apart.
+		// Shapes of tiles are deeply nested, and often the only difference between two.
 		words := strings.FieldsFunc(args, func(r rune) bool { return strings.ContainsRune(" ,<>()", r) })
 		n = numbers(slices.DeleteFunc(words, func(w string) bool { return w == "1" }))
 	}
@@ -49,7 +49,7 @@ func Short(name string) string {
 	return cut(base)
 }
 
-// wraps are kernels that are named for what they start.
+// wraps are kernels named after what they start.
 var wraps = map[string]bool{"device_kernel": true, "Kernel": true, "Kernel2": true, "enable_sm90_or_later": true, "enable_sm80_to_sm89": true, "enable_sm100_or_later": true}
 
 // bracketed is a name for people: words, and then some in brackets.
@@ -58,16 +58,16 @@ func bracketed(s string) bool {
 	return ok && !strings.ContainsAny(head, "<:") && !strings.HasPrefix(head, "void")
 }
 
-// divide is what a name of C++ calls the kernel, without result and parameters, and the
-// arguments of its template.
+// divide splits a C++ name into the kernel's name, without result and parameters, and its
+// template arguments.
 func divide(s string) (base, args string) {
 	depth, start := 0, 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '<':
 			if depth == 0 {
-				// operator() and a type of the result have templates of their own: what
-				// follows them decides.
+				// operator() and a result type have their own templates: what follows
+				// them decides.
 				end := closing(s, i)
 				rest := s[end:]
 				if rest == "" || rest[0] == '(' || rest[0] == ' ' && !strings.Contains(rest, "::") {
@@ -89,7 +89,7 @@ func divide(s string) (base, args string) {
 	return s[start:], ""
 }
 
-// closing is the place behind the bracket that closes the one at i.
+// closing is the index after the bracket that closes the one at i.
 func closing(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -108,7 +108,7 @@ func closing(s string, i int) int {
 	return len(s)
 }
 
-// arguments are those of a template, one by one.
+// arguments splits the arguments of a template.
 func arguments(s string) (out []string) {
 	depth, start := 0, 0
 	for i := range len(s) {
@@ -129,8 +129,8 @@ func arguments(s string) (out []string) {
 	return append(out, strings.TrimSpace(s[start:]))
 }
 
-// numbers are the arguments that are plain numbers and truths, of which a name shows the
-// first few: 18-digit ones are types in disguise.
+// numbers are the arguments that are plain numbers and bools, of which a name shows the
+// first few: 18-digit ones are encoded types.
 func numbers(args []string) string {
 	var out []string
 	for _, a := range args {
@@ -152,8 +152,7 @@ func numbers(args []string) string {
 	return strings.Join(out, ",")
 }
 
-// qualified is a name with the namespace that it is in, which tells libraries apart,
-// and no more.
+// qualified is a name with only its innermost namespace, which distinguishes libraries.
 func qualified(base string) string {
 	parts := strings.Split(flat(base), "::")
 	if len(parts) > 2 {
@@ -182,8 +181,8 @@ func last(base string) string {
 	return base[strings.LastIndexByte(base, ':')+1:]
 }
 
-// functor is what a kernel of PyTorch's that goes over elements does with them: the kernel
-// is the same for most.
+// functor is the operation of a PyTorch elementwise kernel: the kernel itself is the same
+// for most.
 func functor(s string) string {
 	if !strings.Contains(s, "at::native") || !strings.Contains(s, "elementwise") && !strings.Contains(s, "reduce_kernel") {
 		return ""
@@ -205,10 +204,10 @@ func functor(s string) string {
 	return ""
 }
 
-// wrappers say how many elements something takes, not what it does with them.
+// wrappers are the number of operands, not the operation.
 var wrappers = map[string]bool{"BinaryFunctor": true, "AUnaryFunctor": true, "BUnaryFunctor": true, "UnaryFunctor": true, "gpu_kernel_impl": true, "gpu_kernel_impl_nocast": true}
 
-// unmangled is the name of a symbol that no profiler unmangled, without its types.
+// unmangled is the name of a symbol that no profiler demangled, without its types.
 func unmangled(s string) string {
 	rest, ok := strings.CutPrefix(s, "_ZN")
 	nested := ok
@@ -242,7 +241,7 @@ func unmangled(s string) string {
 	return qualified(strings.Join(parts, "::"))
 }
 
-// cut keeps a name to what a line holds, from both ends: the end tells variants apart.
+// cut shortens a name to fit a line, keeping both ends: the end distinguishes variants.
 func cut(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "?")

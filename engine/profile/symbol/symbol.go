@@ -1,6 +1,6 @@
-// Package symbol knows what the names of GPU kernels say: a short form for people, the
-// category of the work, and the families that engines and people know them by. It is a
-// leaf, and looks only at a name.
+// Package symbol interprets the names of GPU kernels: a short form for people, the
+// category of the work, and the families by which engines and people know them. It is a
+// leaf, and uses only the name.
 package symbol
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Categories of work on a GPU, in the order in which they are listed.
+// Categories of work on a GPU, in listing order.
 const (
 	DenseGEMM      = "dense_gemm"
 	MoE            = "moe"
@@ -18,21 +18,21 @@ const (
 	Memory         = "memory"
 	Communication  = "communication"
 	Other          = "other"
-	// Hidden is what ran within CUDA graphs of which a profile does not name the kernels.
+	// Hidden is work within CUDA graphs whose kernels a profile does not name.
 	Hidden = "hidden"
 )
 
-// Categories are all that we know, in the order of tables.
+// Categories are all known categories, in the order of tables.
 var Categories = []string{DenseGEMM, MoE, Attention, NormActivation, Sampling, Memory, Communication, Other, Hidden}
 
-// Rule puts kernels whose names match into a category. The first that matches counts.
+// Rule puts kernels with matching names into a category. The first match counts.
 type Rule struct {
-	// Glob is unanchored and without case; * stands for anything.
+	// Glob is unanchored and case-insensitive; * matches anything.
 	Glob     string
 	Category string
 }
 
-// Rules are those of a plan, in front of ours.
+// Rules are a plan's rules, which precede ours.
 type Rules []Rule
 
 // Category is the kind of work that a kernel does.
@@ -51,8 +51,8 @@ func (r Rules) Category(name string) string {
 	return Other
 }
 
-// Match reports whether a kernel is of a family (marlin, flash_attn_3 …), or its whole name
-// matches a glob: unanchored, without case, * for anything.
+// Match reports whether a kernel is of a family (marlin, flash_attn_3 …), or its full
+// name matches a glob: unanchored, case-insensitive, * for anything.
 func Match(pattern, name string) bool {
 	pattern, name = strings.ToLower(pattern), strings.ToLower(name)
 	globs, known := families[pattern]
@@ -62,8 +62,8 @@ func Match(pattern, name string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return glob(g, name) })
 }
 
-// glob reports whether name holds the pieces of pattern one behind the other. A ^ at the
-// start or a $ at the end of a pattern of ours ties it there. Both are in lower case.
+// glob reports whether name contains the pieces of pattern in order. A ^ at the start or
+// a $ at the end of one of our patterns anchors it. Both are in lower case.
 func glob(pattern, name string) bool {
 	pattern, atStart := strings.CutPrefix(pattern, "^")
 	pattern, atEnd := strings.CutSuffix(pattern, "$")
@@ -87,7 +87,7 @@ func glob(pattern, name string) bool {
 	return !atEnd || name == ""
 }
 
-// IsCopy reports whether a name is of a copy or fill that is not a kernel.
+// IsCopy reports whether a name is that of a copy or fill that is not a kernel.
 func IsCopy(name string) bool {
 	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ") || strings.HasPrefix(name, "[CUDA mem")
 }
