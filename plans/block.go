@@ -6,40 +6,41 @@ import (
 	"time"
 )
 
-// Block is a level, a step or a part: a body whose shape a Registry declares.
+// Block is a level, a step or a part: a body whose schema a Registry declares.
 type Block struct {
 	// Kind is the label that selects the schema: "smoke", "exec".
 	Kind string
-	// Name is the second label: of a step, and of a level that may stand several times.
+	// Name is the second label: of a step, and of a level that may occur several times.
 	Name string
-	// Attrs are the decoded attributes with defaults filled in: string, bool,
-	// float64, []any, map[string]any; a duration is a string such as "30s"; a
-	// reference is the name of what it refers to.
+	// Attrs are the decoded attributes with defaults filled in: string, bool, float64,
+	// []any, map[string]any; a duration is a string such as "30s"; a reference is the
+	// name of its target.
 	Attrs map[string]any
-	// Parts are the blocks in it, by keyword, in the order of the plan.
+	// Parts are its nested blocks, by keyword, in plan order.
 	Parts map[string][]*Block `json:",omitempty"`
 	Range Range               `json:"-"`
 	// Finds are the numbers that a level finds.
 	Finds []Found `json:"-"`
 
-	// Written are the attributes that the plan has, right or wrong.
+	// Written are the attributes present in the plan, right or wrong.
 	Written map[string]bool `json:"-"`
 }
 
-// Found is a number, or a word, that a level finds of a variant, in its qualification launch.
+// Found is a number, or a word, that a level finds for a variant, in its qualification
+// launch.
 type Found struct {
-	// Name is what rules call it behind the level's name: "exact_match".
+	// Name is its name in rules, after the level's name: "exact_match".
 	Name string
 	Unit string
 	// Better is the direction in which it improves: "higher", "lower" or "neither".
 	Better string
 	Doc    string
-	// Words are set where it is a word and no number: those that it can be.
+	// Words are set if it is a word: its possible values.
 	Words []string
 }
 
-// Level is what the block is called as a level: by its name, or else by its kind, of
-// which a protocol has one.
+// Level is the block's name as a level: its own, or else its kind, of which a protocol
+// has one.
 func (b *Block) Level() string {
 	if b.Name != "" {
 		return b.Name
@@ -47,14 +48,14 @@ func (b *Block) Level() string {
 	return b.Kind
 }
 
-// FoundAddress is where a launch keeps a number that a level has found.
+// FoundAddress is the address under which a launch keeps a number found by a level.
 func FoundAddress(level, name string) string { return FoundRoot + level + "." + name }
 
 // FoundRoot is the prefix of the addresses of such numbers.
 const FoundRoot = "levels."
 
-// Decode puts the attributes into a struct with json tags. A duration goes
-// into a Dur, a reference into a string.
+// Decode decodes the attributes into a struct with json tags. A duration goes into a Dur,
+// a reference into a string.
 func (b *Block) Decode(into any) error {
 	text, err := json.Marshal(b.Attrs)
 	if err == nil {
@@ -66,7 +67,7 @@ func (b *Block) Decode(into any) error {
 	return nil
 }
 
-// Checked is a Schema's check of blocks whose attributes are a T.
+// Checked is a Schema's check for blocks whose attributes are a T.
 func Checked[T any](check func(b *Block, c T) []AttrError) func(*Block) []AttrError {
 	return func(b *Block) []AttrError {
 		var c T
@@ -77,7 +78,7 @@ func Checked[T any](check func(b *Block, c T) []AttrError) func(*Block) []AttrEr
 	}
 }
 
-// Dur is a duration that JSON holds as text, such as "1m30s".
+// Dur is a duration with a JSON form such as "1m30s".
 type Dur time.Duration
 
 // UnmarshalJSON reads the form that time.ParseDuration reads.

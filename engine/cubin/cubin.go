@@ -1,8 +1,7 @@
 // Package cubin knows which GPU code a shared library contains: for which SM versions
-// there is machine code, and for which there is PTX, which a driver compiles when it is
-// first used. It reads the headers of the fat binaries that nvcc leaves in an ELF file
-// and needs no CUDA. It does not know which of that code an engine runs, nor what a GPU
-// accepts.
+// there is machine code, and for which there is PTX, which a driver compiles on first
+// use. It reads the headers of the fat binaries that nvcc puts into an ELF file and needs
+// no CUDA. It does not know which of that code an engine runs, nor what a GPU accepts.
 package cubin
 
 import (
@@ -16,27 +15,27 @@ import (
 	"strings"
 )
 
-// The layout of a fat binary, as it is in libraries of CUDA 12 and 13: a header, and
-// for each piece of code a header and what follows it. Sizes and offsets are in bytes. There is
-// no published description; the field's notes (RWTH-ACS/cricket, cpu/cpu-elf2.c) and libraries whose
+// The layout of a fat binary in libraries of CUDA 12 and 13: a header, and for each piece
+// of code a header and its data. Sizes and offsets are in bytes. There is no published
+// description; the field's notes (RWTH-ACS/cricket, cpu/cpu-elf2.c) and libraries whose
 // code names itself agree in what is read here.
 const (
 	magic      = 0xBA55ED50
 	leastFat   = 16 // magic, version, size of this header, size of what follows
 	leastImage = 64
-	// isPTX and isELF are kinds of images; others carry no code.
+	// isPTX and isELF are kinds of images; others contain no code.
 	isPTX, isELF = 1, 2
 	// Flags of an image: for this SM version alone (sm_90a), for its family (sm_103f).
 	specific, family = 1 << 20, 1 << 21
 )
 
-// sections may hold fat binaries, the second those that a device linker left.
+// sections may contain fat binaries, the second those from a device linker.
 var sections = []string{".nv_fatbin", "__nv_relfatbin"}
 
-// Read lists what the code in an ELF file was compiled for, as nvcc writes it (sm_90a for machine
-// code, compute_90a for PTX) and sorted; nothing where it carries none.
-// An error says that it is not an ELF file, or that its fat binaries are not in the known form:
-// then nothing is known of it.
+// Read lists the targets of the code in an ELF file, as nvcc writes them (sm_90a for
+// machine code, compute_90a for PTX) and sorted; nothing if there is none. An error means
+// that it is not an ELF file, or that its fat binaries have an unknown form: then nothing
+// is known of it.
 func Read(r io.ReaderAt) ([]string, error) {
 	f, err := elf.NewFile(r)
 	if err != nil {
@@ -103,7 +102,7 @@ func scan(r *io.SectionReader, targets map[string]bool) error {
 	return nil
 }
 
-// target names what an image is for; empty where it holds no code.
+// target names an image's target; empty if it contains no code.
 func target(kind uint16, arch uint32, flags uint64) string {
 	name := ""
 	switch kind {

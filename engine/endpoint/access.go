@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// CheckURL says what is wrong with the address of an endpoint, in words that
-// name the cure; nil when it can be used.
+// CheckURL is what is wrong with an endpoint's address, and how to fix it; nil if it is
+// usable.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -39,11 +39,11 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// notSent are headers that the HTTP client sets by itself, or that would
-// change how an answer is framed.
+// notSent are headers that the HTTP client sets itself, or that would change how an
+// answer is framed.
 var notSent = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Accept", "Accept-Encoding"}
 
-// CheckHeader says why a header cannot be sent with every request.
+// CheckHeader is why a header cannot be sent with every request.
 func CheckHeader(name, value string) error {
 	token := func(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }
 	switch {
@@ -55,8 +55,8 @@ func CheckHeader(name, value string) error {
 	return CheckKey(value)
 }
 
-// CheckKey says why a text cannot be the value of a header. It does not repeat
-// the text, which may be a secret.
+// CheckKey is why a text cannot be the value of a header. It does not repeat the text,
+// which may be a secret.
 func CheckKey(value string) error {
 	switch {
 	case strings.TrimSpace(value) != value:
@@ -91,7 +91,7 @@ func accessOf(e *engine.Endpoint) (engine.Access, *engine.Failure) {
 	return a, failure
 }
 
-// tlsOf is nil where the system's own trust serves.
+// tlsOf is nil if the system's own trust is enough.
 func tlsOf(e *engine.Endpoint) (*tls.Config, *engine.Failure) {
 	if e.CAFile == "" && e.ClientCert == "" && !e.Insecure {
 		return nil, nil

@@ -1,6 +1,6 @@
 // Package endpoint finds engines that mxflow does not start: their address, keys and
-// certificates, whether they are still there, and their log if this machine can
-// read it. It starts and stops nothing except by the plan's restart command.
+// certificates, whether they are still there, and their log if this machine can read it.
+// It starts and stops nothing except by the plan's restart command.
 package endpoint
 
 import (
@@ -20,13 +20,12 @@ import (
 	"github.com/mxflow/mxflow/engine/ready"
 )
 
-// settledTimeout is how long a server that nobody starts may take to answer
-// where the plan does not say: it should have been there before us.
+// settledTimeout is the default time for a server not started by mxflow to answer: it
+// should have been there already.
 const settledTimeout = time.Minute
 
-// Launcher launches nothing: it finds a server that is already running,
-// after the command that restarts it where the plan has one. It never stops it.
-// The zero value is ready to use.
+// Launcher launches nothing: it finds a running server, after its restart command if the
+// plan has one. It never stops it. The zero value is ready to use.
 type Launcher struct{}
 
 // endpoint is an Instance that outlives its Stop.
@@ -81,7 +80,7 @@ func (Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (
 	return e, nil
 }
 
-// fresh reports whether the launch began with a restart of the server.
+// fresh reports whether the launch started with a restart of the server.
 func (e *endpoint) fresh() bool { return len(e.spec.Endpoint.Restart) > 0 }
 
 // BaseURL implements Instance.
@@ -90,8 +89,8 @@ func (e *endpoint) BaseURL() string { return e.access.BaseURL }
 // Access implements Instance.
 func (e *endpoint) Access() engine.Access { return e.access }
 
-// About implements Instance. "fresh" says whether the launch is a start of its
-// own: where it is "no", no comparison of launches can decide anything.
+// About implements Instance. "fresh" is whether the launch is a start of its own: if it
+// is "no", no comparison of launches can decide anything.
 func (e *endpoint) About() map[string]string {
 	about := map[string]string{"url": e.access.BaseURL, "fresh": "no"}
 	if e.fresh() {
@@ -128,14 +127,14 @@ func (e *endpoint) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Startup implements Instance. A server that was running already has none.
+// Startup implements Instance. A server that was already running has none.
 func (e *endpoint) Startup() time.Duration { return time.Duration(e.startup.Load()) }
 
 // Exited implements Instance: it is closed once Alive has found the server gone.
 func (e *endpoint) Exited() <-chan struct{} { return e.dead }
 
-// Exit implements Instance. How a server that mxflow did not start ended is not
-// known, only that it has.
+// Exit implements Instance. How a server not started by mxflow ended is unknown, only
+// that it has.
 func (e *endpoint) Exit() *engine.Exit {
 	select {
 	case <-e.dead:
@@ -145,10 +144,10 @@ func (e *endpoint) Exit() *engine.Exit {
 	}
 }
 
-// PeakMemory implements Instance; the memory of another machine is not known.
+// PeakMemory implements Instance; the memory of another machine is unknown.
 func (e *endpoint) PeakMemory() int64 { return 0 }
 
-// LogPath implements Instance. It is empty where the plan names no log_file.
+// LogPath implements Instance. It is empty if the plan names no log_file.
 func (e *endpoint) LogPath() string {
 	if e.log == nil {
 		return ""
@@ -192,7 +191,7 @@ func (e *endpoint) Alive(ctx context.Context) error {
 	gone := status == 0
 	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		gone = true // what stands before it cannot reach it either
+		gone = true // a proxy before it cannot reach it either
 	}
 	if !gone || errors.Is(ctx.Err(), context.Canceled) {
 		return nil

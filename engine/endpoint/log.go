@@ -15,10 +15,9 @@ import (
 // followEvery is how often the server's log is read.
 const followEvery = 200 * time.Millisecond
 
-// followedLog copies what is appended to the server's log from the launch
-// on, so that nothing an earlier start printed is taken for evidence of this
-// one. A file that is replaced or cut, as a rotation or a restart does, is read
-// on from its beginning.
+// followedLog copies what is appended to the server's log from the launch on, so output
+// of an earlier start is never taken as evidence of this one. A file that is replaced or
+// truncated, by a rotation or a restart, is read from its start again.
 type followedLog struct {
 	from string
 
@@ -31,8 +30,8 @@ type followedLog struct {
 	done   chan struct{}
 }
 
-// followLog begins at the end of the log. A log that may come later, with the
-// restart of the server, need not be there yet.
+// followLog starts at the end of the log. With later, a log created by the restart of the
+// server need not exist yet.
 func followLog(from, to string, later bool) (*followedLog, *engine.Failure) {
 	f := &followedLog{from: from, stop: make(chan struct{}), done: make(chan struct{})}
 	switch file, err := os.Open(from); {
@@ -70,7 +69,7 @@ func (f *followedLog) run() {
 	}
 }
 
-// catchUp copies what has been written since the last time.
+// catchUp copies what was written since the last time.
 func (f *followedLog) catchUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +103,7 @@ func (f *followedLog) copy() {
 	if info, err := f.open.Stat(); err == nil && info.Size() < f.offset {
 		f.offset = 0
 	}
-	const piece = 16 << 20 // between two looks at how large the copy has become
+	const piece = 16 << 20 // between two checks of the copy's size
 	for {
 		n, err := io.Copy(f.to.Out, io.NewSectionReader(f.open, f.offset, piece))
 		f.offset += n
@@ -115,7 +114,7 @@ func (f *followedLog) copy() {
 	}
 }
 
-// found reports whether the log has been there.
+// found reports whether the log has existed.
 func (f *followedLog) found() bool {
 	f.catchUp()
 	f.mu.Lock()
@@ -130,7 +129,7 @@ func (f *followedLog) shut() {
 	}
 }
 
-// close copies what is left and ends. It may be called again.
+// close copies the rest and ends. It may be called again.
 func (f *followedLog) close() {
 	f.catchUp()
 	f.mu.Lock()

@@ -1,8 +1,8 @@
-// Package enginetest is the conformance test of launchers and engine kinds:
-// what package engine promises of an Instance, tried from outside. It knows no
-// particular engine: it is given Specs, for a healthy engine and for engines
-// that misbehave in agreed ways. For tests without any engine it has a fake
-// one, which lives in the test binary itself (see Main).
+// Package enginetest is the conformance test of launchers and engine kinds: what package
+// engine promises of an Instance, tested from outside. It knows no particular engine: it
+// is given Specs, for a healthy engine and for engines that misbehave in defined ways.
+// For tests without any engine it has a fake one, which lives in the test binary itself
+// (see Main).
 package enginetest
 
 import (
@@ -34,34 +34,33 @@ const (
 	DiesEarly Misbehaviour = "dies early"
 	// DiesLater becomes ready, and exits by itself on the Fault's Trigger.
 	DiesLater Misbehaviour = "dies later"
-	// NeverReady runs and answers its readiness check with 503 for good. The
-	// test shortens its ReadyTimeout.
+	// NeverReady runs and answers its readiness check with 503 forever. The test shortens
+	// its ReadyTimeout.
 	NeverReady Misbehaviour = "never ready"
 	// IgnoresTerm becomes ready and does not end on SIGTERM. The test shortens
 	// its StopGrace.
 	IgnoresTerm Misbehaviour = "ignores SIGTERM"
-	// Grandchildren becomes ready after it has started processes that outlive
-	// it: one in its group, one in a session of its own, both ignoring SIGTERM.
+	// Grandchildren becomes ready after it has started processes that outlive it: one in
+	// its group, one in its own session, both ignoring SIGTERM.
 	Grandchildren Misbehaviour = "grandchildren"
 )
 
-// SpecFunc makes the Spec to launch. It may skip the test.
+// SpecFunc returns the Spec to launch. It may skip the test.
 type SpecFunc func(t *testing.T) engine.Spec
 
 // Fault is an engine that misbehaves.
 type Fault struct {
 	Is   Misbehaviour
 	Spec SpecFunc
-	// Status is the exit status with which DiesEarly and DiesLater end, and Says
-	// a text that DiesEarly prints before.
+	// Status is the exit status of DiesEarly and DiesLater, and Says a text that
+	// DiesEarly prints before it.
 	Status int
 	Says   string
 	// Trigger makes DiesLater die; what the engine answers does not matter.
 	Trigger func(baseURL string)
 }
 
-// Run tries a launcher with the engine that spec describes. Cases for which no
-// fault is given are skipped.
+// Run tests a launcher with the engine of spec. Cases without a given fault are skipped.
 func Run(t *testing.T, launcher engine.Launcher, spec SpecFunc, faults ...Fault) {
 	s := &suite{launcher: launcher, healthy: spec, faults: map[Misbehaviour]Fault{}}
 	for _, f := range faults {
@@ -81,9 +80,9 @@ func Run(t *testing.T, launcher engine.Launcher, spec SpecFunc, faults ...Fault)
 	})
 }
 
-// RunForeign tries a launcher of servers that somebody else runs: what Run asks
-// of every launcher, less what would stop or start them. spec describes a server
-// that runs already; never one that never becomes ready.
+// RunForeign tests a launcher of servers that somebody else runs: the cases of Run,
+// except those that would stop or start them. spec describes a running server; never one
+// that never becomes ready.
 func RunForeign(t *testing.T, launcher engine.Launcher, spec, never SpecFunc) {
 	s := &suite{
 		launcher: launcher, healthy: spec, foreign: true,
@@ -112,7 +111,7 @@ type suite struct {
 	launcher engine.Launcher
 	healthy  SpecFunc
 	faults   map[Misbehaviour]Fault
-	foreign  bool // servers go on running when they are stopped
+	foreign  bool // servers keep running when they are stopped
 }
 
 // running is an Instance with the marks it was launched with.
@@ -122,7 +121,7 @@ type running struct {
 	foreign bool
 }
 
-// fault is the engine that misbehaves so, with its Spec; or it skips the test.
+// fault is the engine with a misbehaviour, with its Spec; or it skips the test.
 func (s *suite) fault(t *testing.T, m Misbehaviour) (Fault, engine.Spec) {
 	t.Helper()
 	f, ok := s.faults[m]
@@ -132,7 +131,7 @@ func (s *suite) fault(t *testing.T, m Misbehaviour) (Fault, engine.Spec) {
 	return f, f.Spec(t)
 }
 
-// launch starts spec, and stops it at the end of the test whatever happens.
+// launch starts spec, and stops it at the end of the test in any case.
 func (s *suite) launch(t *testing.T, spec engine.Spec) *running {
 	t.Helper()
 	l := newLaunch(t)
@@ -144,14 +143,14 @@ func (s *suite) launch(t *testing.T, spec engine.Spec) *running {
 	return &running{inst, l, s.foreign}
 }
 
-// newLaunch has marks of its own, and a log in a folder that is not there yet.
+// newLaunch has its own marks, and a log in a folder that does not exist yet.
 func newLaunch(t *testing.T) engine.Launch {
 	return engine.Launch{
 		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "run", "engine.log"),
 	}
 }
 
-// stopAfter stops without grace when the test is over.
+// stopAfter stops without a grace period when the test is over.
 func stopAfter(t *testing.T, inst engine.Instance) {
 	t.Cleanup(func() {
 		done, cancel := context.WithCancel(context.Background())
@@ -182,7 +181,7 @@ func (s *suite) ready(t *testing.T, spec engine.Spec) *running {
 	return r
 }
 
-// stop stops it and checks that it is gone, where it is ours.
+// stop stops it and checks that it is gone, if it is ours.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
 	if err := r.Stop(context.Background()); err != nil {
@@ -193,7 +192,7 @@ func (r *running) stop(t *testing.T) {
 	}
 }
 
-// mustBeGone checks all that must hold once Stop has returned.
+// mustBeGone checks everything that must hold once Stop has returned.
 func (r *running) mustBeGone(t *testing.T) {
 	t.Helper()
 	select {
@@ -212,8 +211,8 @@ func (r *running) mustBeGone(t *testing.T) {
 	}
 }
 
-// eventually polls a condition that becomes true by itself. The limit is only
-// there so that a broken engine does not hang the tests.
+// eventually polls a condition that becomes true by itself. The limit only keeps a broken
+// engine from hanging the tests.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -395,9 +394,8 @@ func asFailure(t *testing.T, err error) *engine.Failure {
 
 const onLinux = goruntime.GOOS == "linux"
 
-// marked lists the processes that carry a launch's mark, as "pid (name)". It
-// looks for itself, with none of package engine's code, and finds nothing
-// outside Linux.
+// marked lists the processes with a launch's mark, as "pid (name)". It searches
+// independently of package engine, and finds nothing outside Linux.
 func marked(launch string) []string {
 	var found []string
 	want := []byte("MXFLOW_LAUNCH=" + launch)

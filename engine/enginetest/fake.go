@@ -16,11 +16,11 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// fakeEnv says that this process is to be a fake engine, and which.
+// fakeEnv makes this process a fake engine, of the given role.
 const fakeEnv = "MXFLOW_FAKE_ENGINE"
 
-// fakeHostEnv is the address that a fake engine listens on where that is not
-// loopback, as in a container.
+// fakeHostEnv is the address that a fake engine listens on if not loopback, as in a
+// container.
 const fakeHostEnv = "MXFLOW_FAKE_HOST"
 
 // Main is for a package's TestMain: it runs the package's tests, or is a fake
@@ -43,10 +43,9 @@ func Main(m *testing.M, after ...func() error) {
 	os.Exit(status)
 }
 
-// Fake is the Spec of a fake engine: of kind openai, healthy when m is empty.
-// It works in test binaries whose TestMain is Main. It prints "fake engine on
-// port …" to its standard output and a line with an escape sequence to its
-// standard error.
+// Fake is the Spec of a fake engine: of kind openai, healthy if m is empty. It works in
+// test binaries whose TestMain is Main. It prints "fake engine on port …" to its standard
+// output and a line with an escape sequence to its standard error.
 func Fake(m Misbehaviour) engine.Spec {
 	return engine.Spec{
 		Kind:         "openai",
@@ -57,8 +56,8 @@ func Fake(m Misbehaviour) engine.Spec {
 	}
 }
 
-// InContainer is a fake engine for an image whose entrypoint is the test binary:
-// it takes the port alone as its argument, and listens on every address.
+// InContainer is a fake engine for an image whose entrypoint is the test binary: its only
+// argument is the port, and it listens on every address.
 func InContainer(spec engine.Spec) engine.Spec {
 	spec.Command = []string{"{port}"}
 	spec.Env = maps.Clone(spec.Env)
@@ -82,7 +81,7 @@ func Fakes() []Fault {
 	return faults
 }
 
-// Ways in which a fake engine differs that are no faults.
+// Variants of a fake engine that are not faults.
 const (
 	// NoHealth has no /health.
 	NoHealth Misbehaviour = "no /health"
@@ -93,7 +92,7 @@ const (
 // bystander is a fake engine's child: it ignores SIGTERM and does nothing.
 const bystander = "bystander"
 
-// fake is the whole life of a fake engine; the result is its exit status.
+// fake is the whole life of a fake engine; it returns its exit status.
 func fake(role string) int {
 	if strings.HasPrefix(role, replayRole) {
 		return replay(role)
@@ -178,7 +177,7 @@ func startBystander(ownSession bool) error {
 	return err
 }
 
-// idle does nothing until it is killed. The hour is in case nobody does.
+// idle does nothing until it is killed, or for an hour at most.
 func idle() int {
 	signal.Ignore(syscall.SIGTERM)
 	if tell := os.NewFile(3, "ready"); tell != nil {
@@ -189,7 +188,7 @@ func idle() int {
 	return 0
 }
 
-// spike touches that many bytes and gives them back to the system.
+// spike touches that many bytes and returns them to the system.
 func spike(bytes int) error {
 	mem, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// Recording is how a server of one kind behaves: how it becomes ready, what its
-// pages and streams look like, what it logs, how it breaks. It was written down
-// from the source and the logs of the version that Of names.
+// Recording is the behaviour of a server of one kind: how it becomes ready, its pages and
+// streams, its log, how it breaks. It was derived from the source and the logs of the
+// version in Of.
 type Recording struct {
 	Kind  string `yaml:"kind"`
 	Of    string `yaml:"of"`
@@ -28,8 +28,7 @@ type Recording struct {
 	// Starting is logged before the port is open, Loaded once the model is.
 	Starting string `yaml:"starting"`
 	Loaded   string `yaml:"loaded"`
-	// Loading is what every page answers for its first Asks questions, whatever
-	// they are.
+	// Loading is the answer of every page to its first Asks requests.
 	Loading *struct {
 		Status int    `yaml:"status"`
 		Body   string `yaml:"body"`
@@ -43,17 +42,17 @@ type Recording struct {
 	Expect  RecordedExpect            `yaml:"expect"`
 }
 
-// RecordedPage is one page: the first answer that fits is given.
+// RecordedPage is one page: the first matching answer is given.
 type RecordedPage struct {
-	// Loads says that the model is loaded by this question.
+	// Loads is set if this request loads the model.
 	Loads   bool             `yaml:"loads"`
 	Answers []RecordedAnswer `yaml:"answers"`
 }
 
 // RecordedAnswer is one answer of a page.
 type RecordedAnswer struct {
-	// Times is how often it is given; 0 is for ever. Loaded restricts it to
-	// before or after the model was loaded.
+	// Times is how often it is given; 0 is unlimited. Loaded restricts it to before or
+	// after the model was loaded.
 	Times  int    `yaml:"times"`
 	Loaded *bool  `yaml:"loaded"`
 	Status int    `yaml:"status"`
@@ -62,8 +61,8 @@ type RecordedAnswer struct {
 
 // RecordedStream is a streamed answer.
 type RecordedStream struct {
-	// Refuses maps members of a request that the server does not know to its
-	// answer, which has status 422.
+	// Refuses maps unknown members of a request to the server's answer, which has status
+	// 422.
 	Refuses map[string]string `yaml:"refuses"`
 	Events  string            `yaml:"events"`
 }
@@ -74,18 +73,18 @@ type RecordedCrash struct {
 	While  string `yaml:"while"`
 	Log    string `yaml:"log"`
 	Status int    `yaml:"status"`
-	// Answer is what a server says that survives what broke: with status 500 to the page
-	// that loads, as all of the stream to a request.
+	// Answer is the response of a server that survives: with status 500 to the page that
+	// loads, as the whole stream to a request.
 	Answer string `yaml:"answer"`
-	// Class and Line are what must be recognised: the class, and part of the line.
+	// Class and Line must be recognised: the class, and part of the line.
 	Class string `yaml:"class"`
 	Line  string `yaml:"line"`
 }
 
-// RecordedExpect is what must be made of it all.
+// RecordedExpect is the expected interpretation.
 type RecordedExpect struct {
-	// ReadyAfter are the questions that must have been asked when it is ready,
-	// and how often at least.
+	// ReadyAfter are the requests that must have been made before it is ready, with their
+	// minimum number.
 	ReadyAfter map[string]int `yaml:"ready_after"`
 	// Observed by name, as their values print.
 	Observed map[string]string `yaml:"observed"`
@@ -94,14 +93,14 @@ type RecordedExpect struct {
 	Prompt int `yaml:"prompt"`
 	Output int `yaml:"output"`
 	Cached int `yaml:"cached"`
-	// Tokens of the page that tokenizes; 0 where there is none.
+	// Tokens of the tokenizer page; 0 if there is none.
 	Tokens int `yaml:"tokens"`
 }
 
 //go:embed recorded/*.yaml
 var recorded embed.FS
 
-// Recordings are the names of all recordings: of a kind each.
+// Recordings are the names of all recordings, each a kind.
 func Recordings() (kinds []string) {
 	files, err := recorded.ReadDir("recorded")
 	if err != nil {
@@ -113,8 +112,7 @@ func Recordings() (kinds []string) {
 	return kinds
 }
 
-// ReadRecording reads the recording of a kind. Members that it should not have
-// are an error.
+// ReadRecording reads the recording of a kind. Unknown members are an error.
 func ReadRecording(kind string) (Recording, error) {
 	var r Recording
 	text, err := recorded.ReadFile(path.Join("recorded", kind+".yaml"))
@@ -129,13 +127,12 @@ func ReadRecording(kind string) (Recording, error) {
 	return r, nil
 }
 
-// replayRole begins the role of a fake engine that plays a recording:
-// "replay:<kind>" or "replay:<kind>:<crash>".
+// replayRole starts the role of a fake engine that plays a recording: "replay:<kind>" or
+// "replay:<kind>:<crash>".
 const replayRole = "replay:"
 
-// Replay is the Spec of a server that behaves as recorded, of that kind. With
-// the name of a crash it breaks so. It works in test binaries whose TestMain is
-// Main.
+// Replay is the Spec of a server that behaves as recorded, of that kind, and breaks in
+// the way of a named crash. It works in test binaries whose TestMain is Main.
 func Replay(kind, crash string) engine.Spec {
 	role := replayRole + kind
 	if crash != "" {
@@ -148,14 +145,14 @@ func Replay(kind, crash string) engine.Spec {
 	}
 }
 
-// ReplayState is what a replayed server has been asked, by "METHOD /path", and
-// whether its model is loaded. It answers it at /__replay, which is not a question.
+// ReplayState is the requests to a replayed server, by "METHOD /path", and whether its
+// model is loaded. It is served at /__replay, which does not count as a request.
 type ReplayState struct {
 	Loaded bool           `json:"loaded"`
 	Asked  map[string]int `json:"asked"`
 }
 
-// ReplayStateOf asks a replayed server.
+// ReplayStateOf gets the state of a replayed server.
 func ReplayStateOf(baseURL string) (s ReplayState, err error) {
 	text, err := get(baseURL + "/__replay")
 	if err == nil {
@@ -175,7 +172,7 @@ type player struct {
 	given map[string]int
 }
 
-// replay is the whole life of a replayed server; the result is its exit status.
+// replay is the whole life of a replayed server; it returns its exit status.
 func replay(role string) int {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(role, replayRole), ":")
 	r, err := ReadRecording(kind)
@@ -217,7 +214,7 @@ func (p *player) die() int {
 	return p.crash.Status
 }
 
-// load is called once, with the lock or before there is a server.
+// load is called once, with the lock held or before there is a server.
 func (p *player) load() {
 	if !p.state.Loaded {
 		p.state.Loaded = true
@@ -285,7 +282,7 @@ func (p *player) answer(w http.ResponseWriter, ask string, page RecordedPage) {
 	w.WriteHeader(http.StatusInternalServerError)
 }
 
-// stream sends each event by itself, as servers do.
+// stream sends each event separately, as servers do.
 func (p *player) stream(w http.ResponseWriter, s RecordedStream, request map[string]json.RawMessage) {
 	for member, refusal := range s.Refuses {
 		if _, asked := request[member]; asked {

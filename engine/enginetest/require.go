@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// requireEnv lists, with commas, what this machine must have for the tests:
-// "docker". Without it a test whose part is missing is skipped.
+// requireEnv lists, comma-separated, what this machine must have for the tests: "docker".
+// Otherwise a test whose part is missing is skipped.
 const requireEnv = "MXFLOW_TEST_REQUIRE"
 
-// Required reports whether a part that is missing makes tests fail.
+// Required reports whether tests fail if a part is missing.
 func Required(part string) bool {
 	return slices.Contains(strings.Split(os.Getenv(requireEnv), ","), part)
 }
 
-// Require skips the test, or fails it where the part is required: missing says
-// why the part cannot be used, and is nil where it can.
+// Require skips the test, or fails it if the part is required: missing is why the part
+// cannot be used, nil if it can.
 func Require(t testing.TB, part string, missing error) {
 	t.Helper()
 	switch {

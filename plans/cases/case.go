@@ -1,6 +1,6 @@
-// Package cases reads files of cases (*.mxtest.hcl, *.mxtest.yaml): measurements, and
-// the verdict that they should give a gate or a feature's criteria. It decides none of
-// them; mxflow test does.
+// Package cases reads files of cases (*.mxtest.hcl, *.mxtest.yaml): measurements, and the
+// verdict that a gate or a feature's criteria should give. It decides none of them;
+// mxflow test does.
 package cases
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// Case is one test of a gate, or of a feature's criteria: given these
-// measurements, this verdict is expected. Cases stand in files of their own
-// (*.mxtest.hcl, *.mxtest.yaml) beside the plan.
+// Case is one test of a gate, or of a feature's criteria: given these measurements, this
+// verdict is expected. Cases are in separate files (*.mxtest.hcl, *.mxtest.yaml) beside
+// the plan.
 type Case struct {
 	Name string
-	// Feature is set where a feature's criteria are decided, Phase where a gate is.
+	// Feature is set for a case of a feature's criteria, Phase for a gate's.
 	Feature, Phase string
-	// Given is what was measured, by feature; by "spec[short]" for an alternative
-	// and "gemm@production" for a confirmation. What is not given is missing.
+	// Given are the measurements, by feature; by "spec[short]" for an alternative and
+	// "gemm@production" for a confirmation. What is not given is missing.
 	Given map[string]*GivenFeature
-	// Expect is the verdict of the whole; empty where only rules are looked at.
+	// Expect is the verdict of the whole; empty if only rules are checked.
 	Expect verdict.Verdict
 	// ExpectRules are verdicts by the name of a rule or criterion.
 	ExpectRules map[string]verdict.Verdict
-	// ExpectChosen is the value that should win, of a feature that chooses.
+	// ExpectChosen is the value that should win, for a feature that chooses.
 	ExpectChosen string
 	Range        plans.Range
 }
 
-// Of names what the case is about: `feature gemm`, `gate cutlass`.
+// Of names the subject of the case: `feature gemm`, `gate cutlass`.
 func (c *Case) Of() string {
 	if c.Feature != "" {
 		return "feature " + c.Feature
@@ -44,38 +44,38 @@ func (c *Case) Of() string {
 	return "gate " + c.Phase
 }
 
-// GivenFeature is what a case says of one feature.
+// GivenFeature is what a case gives of one feature.
 type GivenFeature struct {
 	Launches []GivenMetric
-	// Levels are verdicts by level. What is not known of a level is absent.
+	// Levels are verdicts by level. An unknown one is absent.
 	Levels map[string]verdict.Verdict
-	// Knobs stand in place of the candidate's, as the plan sets them.
+	// Knobs replace the candidate's from the plan.
 	Knobs map[string]string
-	// Observed are words and truths that every launch of the candidate says.
+	// Observed are words and bools that every launch of the candidate reports.
 	Observed map[string]any
-	// Verdict is the feature's own, empty where it is not decided; Accepted says
-	// whether it entered the stack.
+	// Verdict is the feature's own, empty if it is not decided; Accepted is whether it
+	// entered the stack.
 	Verdict  verdict.Verdict
 	Accepted bool
-	// Noise is the launch noise that was recorded before, by address.
+	// Noise is the recorded launch noise, by address.
 	Noise map[string]givenNoise
 }
 
-// GivenMetric is what every launch of the arms has of one statistic of a metric.
+// GivenMetric is the value in every launch of the arms for one statistic of a metric.
 type GivenMetric struct {
-	// Address is without the statistic: "chat.tg". Stat is "median" unless the case
-	// says otherwise.
+	// Address has no statistic: "chat.tg". Stat is "median" unless the case says
+	// otherwise.
 	Address, Stat string
 	Unit, Better  string
-	// Requests is how many requests each launch's number comes from, 0 for what a
-	// launch has once. Values is how many values that makes: gaps, for itl.
+	// Requests is how many requests each launch's number comes from, 0 for a value that a
+	// launch has once. Values is the resulting number of values: gaps, for itl.
 	Requests, Values int
-	// Base, Candidate and References are by round; nil where a launch does not have it.
+	// Base, Candidate and References are by round; nil if a launch lacks it.
 	Base, Candidate []*float64
 	References      map[plans.Against][]*float64
 }
 
-// of are the values of an arm, by the name that a case has for it.
+// of returns the values of an arm, by its name in a case.
 func (g GivenMetric) of(arm string) []*float64 {
 	switch arm {
 	case "base":
@@ -90,15 +90,15 @@ func (g GivenMetric) of(arm string) []*float64 {
 // of freedom.
 type givenNoise struct{ SD, DF float64 }
 
-// Files are the files of cases beside the plan, in lexical order. Where
-// several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
+// Files are the case files beside the plan, in lexical order. If several plans share a
+// folder, other.mxtest.hcl belongs only to other.hcl.
 func Files(r *load.Result) ([]string, error) {
 	dir := r.Plan.Dir
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	// The stems of files that are plans of their own.
+	// The stems of files that are separate plans.
 	other := map[string]bool{}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -122,7 +122,7 @@ func Files(r *load.Result) ([]string, error) {
 	return files, nil
 }
 
-// stemOf is a name without what says what kind of file it is.
+// stemOf is a file name without the part that shows its type.
 func stemOf(path string) string {
 	name := filepath.Base(path)
 	name = strings.TrimSuffix(name, filepath.Ext(name))
@@ -132,9 +132,9 @@ func stemOf(path string) string {
 	return name
 }
 
-// UntestedGates are the phases whose gate no case expects to pass, or none to
-// fail: a rule that cannot fail protects nothing, and one that cannot pass stops
-// everything. Cases are not decided here: that they come out so is for mxflow test.
+// UntestedGates are the phases whose gate no case expects to pass, or none to fail: a
+// rule that cannot fail protects nothing, and one that cannot pass stops everything.
+// Cases are not decided here: mxflow test checks that they hold.
 func UntestedGates(p *plans.Plan, cases []*Case) (phases []string) {
 	for _, ph := range p.Phases {
 		if ph.Gate != nil && untested(ph, cases) != "" {
@@ -144,7 +144,7 @@ func UntestedGates(p *plans.Plan, cases []*Case) (phases []string) {
 	return phases
 }
 
-// untested says which cases a gate lacks; empty where it lacks none.
+// untested says which cases a gate lacks; empty if none.
 func untested(ph *plans.Phase, cases []*Case) string {
 	passes, fails := false, false
 	shown := map[string]bool{}
@@ -175,8 +175,8 @@ func untested(ph *plans.Phase, cases []*Case) string {
 	return ""
 }
 
-// WarnUntested adds to what was found in case files a warning for each gate
-// that lacks cases.
+// WarnUntested adds a warning to the findings on case files for each gate that lacks
+// cases.
 func WarnUntested(r *load.Result, found *lang.Findings, cases []*Case) {
 	for _, ph := range r.Plan.Phases {
 		if ph.Gate == nil {

@@ -14,7 +14,8 @@ const (
 	noiseRecords plans.AttrType = "map of metrics to sd and df"
 )
 
-// caseVerdicts are what a case may expect, or give. Nobody overrules a case.
+// caseVerdicts are the verdicts that a case may expect, or give. Cases are never
+// overridden.
 var caseVerdicts = []string{"pass", "fail", "inconclusive", "invalid", "error"}
 
 // describe is the language of case files, as Describe is that of plans.

@@ -18,33 +18,33 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// mostGiven is how many launches of an arm a case may give.
+// mostGiven limits the launches of an arm in a case.
 const mostGiven = 200
 
-// armNames are the arms of a case, and madeFrom what one may be made from.
+// armNames are the arms of a case, and madeFrom the arm that one is derived from.
 var (
 	armNames = append([]string{"base", "candidate"}, plans.Names(plans.References, func(a plans.Against) string { return string(a) })...)
 	madeFrom = []string{"gain", "change", "delta"}
 )
 
-// measurement is one metric of a case as it is written.
+// measurement is one metric of a case as written.
 type measurement struct {
 	eval.Pair
 	in *plans.Input
-	// lists are the arms whose launches are written out, means those with only a
-	// mean; made is how the candidate is made from the base.
+	// lists are the arms with explicit launches, means those with only a mean; made is
+	// how the candidate is derived from the base.
 	lists map[string][]*float64
 	means map[string]float64
 	made  string
 	by    float64
 	at    map[string]hcl.Range
-	// spread and launches are nil where the case does not say them.
+	// spread and launches are nil if the case does not give them.
 	spread   *float64
 	launches *int
 	requests int
 }
 
-// decodeLaunches reads what each launch measured.
+// decodeLaunches decodes the measurements of each launch.
 func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []GivenMetric) {
 	before := len(l.Diags)
 	var all []*measurement
@@ -95,7 +95,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 	return list
 }
 
-// decodeMeasurement reads what a case says of one metric.
+// decodeMeasurement decodes one metric of a case.
 func (l *caseLoader) decodeMeasurement(p eval.Pair, in *plans.Input, ft *plans.Feature) *measurement {
 	m := &measurement{Pair: p, in: in, lists: map[string][]*float64{}, means: map[string]float64{}, at: map[string]hcl.Range{}}
 	m.requests = l.requestsOf(in)
@@ -142,7 +142,7 @@ func (l *caseLoader) decodeMeasurement(p eval.Pair, in *plans.Input, ft *plans.F
 	return m
 }
 
-// decodeArm reads the launches of one arm, or their mean.
+// decodeArm decodes the launches of one arm, or their mean.
 func (l *caseLoader) decodeArm(m *measurement, e eval.Pair) {
 	what, unit := fmt.Sprintf("%s of %s", e.Key, m.Key), m.in.Unit
 	elems, isList := eval.Elements(l.ValueAt(e), e.V)
@@ -180,11 +180,11 @@ func (l *caseLoader) plausible(in *plans.Input, n float64, at hcl.Range) {
 	}
 }
 
-// usualSpread is how launches differ where a case does not say: the standard
-// deviation of their logs on a quiet machine.
+// usualSpread is the default spread of launches: the standard deviation of their logs on
+// a quiet machine.
 const usualSpread = 0.005
 
-// checkMeasurement finds what of one metric does not go together.
+// checkMeasurement finds inconsistencies in one metric.
 func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 	in := m.in
 	for _, arm := range armNames {
@@ -220,12 +220,12 @@ func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 	}
 }
 
-// make writes out the launches of a metric: n of an arm unless it says otherwise.
+// make generates the launches of a metric: n per arm unless it says otherwise.
 func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
 	in := m.in
 	out = GivenMetric{Address: in.LaunchAddress(), Stat: in.Stat, Unit: in.Unit, Better: in.Better, Requests: m.requests, Values: max(1, m.requests)}
 	if c := l.cellOf(in); c != nil && in.Metric == "itl" {
-		out.Values = max(1, m.requests*max(1, c.Output-1)) // one a token but the first
+		out.Values = max(1, m.requests*max(1, c.Output-1)) // one per token but the first
 	}
 	if m.launches != nil {
 		n = *m.launches
@@ -273,8 +273,8 @@ func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
 	return out, true
 }
 
-// spreadOf is how launches differ: what the case says, or nothing for what hardly
-// varies and what is counted.
+// spreadOf is the spread of launches: the case's, or zero for values that hardly vary and
+// counts.
 func (m *measurement) spreadOf() float64 {
 	switch {
 	case m.spread != nil:
@@ -285,7 +285,7 @@ func (m *measurement) spreadOf() float64 {
 	return usualSpread
 }
 
-// usualLevel stands for a base of which a case says nothing.
+// usualLevel is the default for a base.
 func usualLevel(in *plans.Input) float64 {
 	if in.Unit == "share" {
 		return 0.5
@@ -293,10 +293,10 @@ func usualLevel(in *plans.Input) float64 {
 	return 100
 }
 
-// spreadOut makes n launches of a mean: above and below it by turns, so that any
-// even number of the first has that mean too. The spread is the standard deviation
-// of their logs, and mean the geometric one, where the metric has logs; otherwise
-// it is that share of the mean.
+// spreadOut makes n launches with a mean: alternately above and below it, so any even
+// number of the first has that mean too. The spread is the standard deviation of their
+// logs, and mean the geometric one, if the metric has logs; otherwise it is that share of
+// the mean.
 func spreadOut(mean, spread float64, n int, logs bool) []*float64 {
 	step := spread
 	if n%2 == 0 {
@@ -317,7 +317,7 @@ func spreadOut(mean, spread float64, n int, logs bool) []*float64 {
 	return list
 }
 
-// meanOf is the mean of launches, in logs where there are.
+// meanOf is the mean of launches, in logs if they have any.
 func meanOf(list []*float64, logs bool) (mean float64, ok bool) {
 	n := 0
 	for _, v := range list {
@@ -325,7 +325,7 @@ func meanOf(list []*float64, logs bool) (mean float64, ok bool) {
 			continue
 		}
 		if logs && !(*v > 0) {
-			return *v, true // of which nothing can be a gain
+			return *v, true // which nothing can be a gain over
 		}
 		if n++; logs {
 			mean += math.Log(*v)
@@ -342,8 +342,8 @@ func meanOf(list []*float64, logs bool) (mean float64, ok bool) {
 	return mean, true
 }
 
-// measured is the metric of launches that an address means; nil where it is none,
-// which has been reported.
+// measured is the launch metric at an address; nil if there is none, which has been
+// reported.
 func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *plans.Input {
 	refuse := func(e *rules.Error) *plans.Input {
 		l.Fail(at, e.Code, e.Summary, "%s", e.Detail)
@@ -383,7 +383,7 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *
 	return in
 }
 
-// notNumber says what to write where a number should stand.
+// notNumber says what to write where a number is required.
 func notNumber(v cty.Value, what, unit string) string {
 	in := ""
 	if unit != "" && unit != plans.RatioUnit {
@@ -409,8 +409,8 @@ func notNumber(v cty.Value, what, unit string) string {
 	return fmt.Sprintf("%s must be a number%s, not the text %q. Write it without quotes.", what, in, text)
 }
 
-// requestsOf is how many requests a launch's number comes from by the plan; 0 for
-// what a launch has once.
+// requestsOf is the plan's number of requests behind a launch's number; 0 for a value
+// that a launch has once.
 func (l *caseLoader) requestsOf(in *plans.Input) int {
 	if _, ok := measure.LookupIn(in.Metric, measure.PerRequest); !ok {
 		return 0
@@ -421,8 +421,7 @@ func (l *caseLoader) requestsOf(in *plans.Input) int {
 	return 0
 }
 
-// cellOf is the cell of a workload that an input belongs to; nil where it belongs
-// to none.
+// cellOf is an input's cell of a workload; nil if it has none.
 func (l *caseLoader) cellOf(in *plans.Input) *plans.Cell {
 	cells := l.ns.Cells[strings.Split(in.Cell, ".")[0]]
 	for i := range cells {
@@ -433,8 +432,7 @@ func (l *caseLoader) cellOf(in *plans.Input) *plans.Cell {
 	return nil
 }
 
-// evenArms refuses lists of different lengths: which launch is missing would be a
-// guess.
+// evenArms rejects lists of different lengths: which launch is missing would be a guess.
 func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 	if len(all) != len(list) {
 		return // reported
@@ -461,10 +459,9 @@ func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 	}
 }
 
-// shareRequests gives all statistics of one metric the number of requests that one
-// of them says: they come from the same requests of a launch. Otherwise a p95 of 58
-// requests would count as one of as many as the workload sends, because the median
-// is beside it.
+// shareRequests gives all statistics of one metric the number of requests given for one
+// of them: they come from the same requests of a launch. Otherwise a p95 of 58 requests
+// would count as one of as many as the workload sends, because the median is given too.
 func (l *caseLoader) shareRequests(all []*measurement) {
 	said := map[string]*measurement{}
 	for _, m := range all {

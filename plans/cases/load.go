@@ -16,24 +16,25 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// caseLoader reads the cases of a plan that is loaded, in the scope of its
-// expressions and with its limits.
+// caseLoader reads the cases of a loaded plan, in the scope of its expressions and with
+// its limits.
 type caseLoader struct {
 	*eval.Scope
 	plan  *plans.Plan
 	ns    *rules.Namespace
 	cases []*Case
-	// named are where the names of cases stand.
+	// named are the positions of the names of cases.
 	named map[string]hcl.Range
 }
 
-// Load reads files of cases for a plan without errors. The second result has
-// what is wrong with the files; the cases may be used where it is OK. Like Evaluate it is not for use at the same time by several.
+// Load reads case files for a plan without errors. The second result is what is wrong
+// with the files; the cases may be used if it is OK. Like Evaluate it is not safe for
+// concurrent use.
 func Load(r *load.Result, files []string) (cases []*Case, found *lang.Findings) {
 	return loadCases(r, files, func(path string) ([]byte, *hcl.Diagnostic) { return lang.ReadSource(path, "case") })
 }
 
-// Bytes is Load for one file that is in memory.
+// Bytes is Load for one file in memory.
 func Bytes(r *load.Result, name string, text []byte) (cases []*Case, found *lang.Findings) {
 	return loadCases(r, []string{name}, func(string) ([]byte, *hcl.Diagnostic) { return text, nil })
 }
@@ -81,10 +82,10 @@ func (c *caseLoader) file(name string, text []byte) {
 	}
 }
 
-// maxCases is how many cases there may be beside one plan.
+// maxCases limits the cases beside one plan.
 const maxCases = 5000
 
-// decodeCase reads one case; nil where it cannot be told what it is about.
+// decodeCase decodes one case; nil if its subject cannot be determined.
 func (l *caseLoader) decodeCase(b *hcl.Block) *Case {
 	name := b.Labels[0]
 	l.checkCaseName(b, name)
@@ -120,9 +121,8 @@ func (l *caseLoader) checkCaseName(b *hcl.Block, name string) {
 	l.named[name] = at
 }
 
-// subject is what a case is about: its rules, whose measurements it may give, and
-// the one that they belong to where the case does not say; nil where there are
-// several.
+// subject is the subject of a case: its rules, whose measurements it may give, and the
+// feature that they belong to by default; nil if there are several.
 func (l *caseLoader) subject(f *eval.Body, c *Case) (rules []*plans.Rule, visible []*plans.Feature, own *plans.Feature) {
 	onFeature, onGate := !f.Absent("feature"), !f.Absent("gate")
 	switch {
@@ -185,7 +185,7 @@ func (l *caseLoader) gateReads(ph *plans.Phase) []*plans.Feature {
 	return list
 }
 
-// decodeChosen reads which alternative should win.
+// decodeChosen decodes which alternative should win.
 func (l *caseLoader) decodeChosen(f *eval.Body, c *Case) string {
 	value := f.Text("expect_chosen")
 	if f.Absent("expect_chosen") {
@@ -201,7 +201,7 @@ func (l *caseLoader) decodeChosen(f *eval.Body, c *Case) string {
 	return value
 }
 
-// decodeExpected reads verdicts of rules by name.
+// decodeExpected decodes verdicts of rules by name.
 func (l *caseLoader) decodeExpected(f *eval.Body, rules []*plans.Rule) map[string]verdict.Verdict {
 	names := plans.NamesOf(rules)
 	out := map[string]verdict.Verdict{}
@@ -220,7 +220,7 @@ func (l *caseLoader) decodeExpected(f *eval.Body, rules []*plans.Rule) map[strin
 	return out
 }
 
-// decodeOwn reads what a case says without a given block.
+// decodeOwn decodes what a case gives without a given block.
 func (l *caseLoader) decodeOwn(f *eval.Body, c *Case, own *plans.Feature, visible []*plans.Feature) {
 	first := ""
 	for _, a := range givenAttrs {
@@ -237,7 +237,7 @@ func (l *caseLoader) decodeOwn(f *eval.Body, c *Case, own *plans.Feature, visibl
 	}
 }
 
-// decodeNamed reads a given block.
+// decodeNamed decodes a given block.
 func (l *caseLoader) decodeNamed(b *hcl.Block, c *Case, visible []*plans.Feature) {
 	name := b.Labels[0]
 	ft := plans.Find(visible, func(f *plans.Feature) bool { return f.Name == name })
@@ -266,8 +266,8 @@ func nameOrNone(list []*plans.Feature) string {
 	return list[0].Name
 }
 
-// decodeGiven reads what is given of one feature. Where the feature is what is
-// decided, its own outcome cannot be given.
+// decodeGiven decodes what is given of one feature. If the feature is being decided, its
+// own outcome cannot be given.
 func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) *GivenFeature {
 	g := &GivenFeature{Knobs: map[string]string{}, Observed: map[string]any{}}
 	g.Launches = l.decodeLaunches(f, ft)
@@ -289,7 +289,7 @@ func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) 
 	return g
 }
 
-// decodeLevels reads the verdicts of levels.
+// decodeLevels decodes the verdicts of levels.
 func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]verdict.Verdict {
 	out := map[string]verdict.Verdict{}
 	order := l.plan.Protocol(ft.Protocol).LevelNames()
@@ -331,7 +331,7 @@ func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]ve
 	return out
 }
 
-// verdictWord reads an attribute that is a verdict; empty where it is absent.
+// verdictWord decodes an attribute that is a verdict; empty if absent.
 func (l *caseLoader) verdictWord(f *eval.Body, name string) string {
 	v, ok := f.Value(name)
 	if !ok {
@@ -358,7 +358,7 @@ func (l *caseLoader) asVerdict(v cty.Value, at hcl.Range, what string) (verdict.
 	return "", false
 }
 
-// decodeKnobs reads knob values of the candidate.
+// decodeKnobs decodes knob values of the candidate.
 func (l *caseLoader) decodeKnobs(f *eval.Body, g *GivenFeature) {
 	for _, p := range f.Pairs("knobs") {
 		k := l.ns.Knobs[p.Key]
@@ -373,7 +373,7 @@ func (l *caseLoader) decodeKnobs(f *eval.Body, g *GivenFeature) {
 	}
 }
 
-// decodeSaid reads the words and truths that the engine says of itself.
+// decodeSaid decodes words and bools that the engine reports about itself.
 func (l *caseLoader) decodeSaid(f *eval.Body, g *GivenFeature) {
 	e := l.plan.UnderTest()
 	for _, p := range f.Pairs("observed") {
@@ -389,7 +389,7 @@ func (l *caseLoader) decodeSaid(f *eval.Body, g *GivenFeature) {
 		ty := rules.InputType(o.Type)
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool}[ty]
 		switch {
-		case p.V.IsNull(): // which is what nobody said
+		case p.V.IsNull(): // which means not reported
 		case ty == plans.NumberInput:
 			l.Fail(p.At, "not-measured-so", "Observation is a number", "%s is a number, which can differ between launches. Write it in launches: \"engine.observed.%s\" = { candidate = %s }.", p.Key, p.Key, lang.OrElse(plainNumber(p.V), "1"))
 		case p.V.Type() != want:
@@ -407,7 +407,7 @@ func plainNumber(v cty.Value) string {
 	return v.AsBigFloat().Text('g', 6)
 }
 
-// decodeNoise reads the launch noise that was recorded before.
+// decodeNoise decodes the recorded launch noise.
 func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Feature) {
 	for _, p := range f.Pairs("noise") {
 		in := l.measured(p.Key, p.KeyAt, ft)

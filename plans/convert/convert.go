@@ -1,6 +1,6 @@
-// Package convert rewrites plan files, from HCL to YAML and back, and formats them in
-// one way. It works on text and its syntax tree: nothing is evaluated, and the plan
-// need not be valid.
+// Package convert rewrites plan files, from HCL to YAML and back, and formats them in one
+// way. It works on text and its syntax tree: nothing is evaluated, and the plan need not
+// be valid.
 package convert
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// ToYAML writes a plan file in HCL again in YAML. It works on the text: nothing
-// is evaluated, expressions are kept, and so are comments, beside what they
-// stand at. The text must be free of syntax errors, but need not be a valid
-// plan; otherwise the result is nil and the diagnostics say where.
+// ToYAML rewrites a plan file in HCL as YAML. It works on the text: nothing is evaluated,
+// and expressions and comments are kept, the latter in place. The text must be free of
+// syntax errors, but need not be a valid plan; otherwise the result is nil and the
+// diagnostics say where.
 func ToYAML(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Findings) {
 	if _, diag := lang.CheckSource(filename, src); diag != nil {
 		return nil, problems(filename, src, diag)
@@ -36,8 +36,8 @@ func ToYAML(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Fin
 	return out, nil
 }
 
-// ToHCL writes a plan file in YAML again in HCL, as ToYAML does the other way.
-// What aliases and merges name is written out.
+// ToHCL rewrites a plan file in YAML as HCL, the inverse of ToYAML. Aliases and merges
+// are expanded.
 func ToHCL(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Findings) {
 	s := &lang.Source{Name: filename, Text: src}
 	if diag := lang.CheckText(filename, src); diag != nil {
@@ -55,8 +55,8 @@ func ToHCL(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Find
 	return out, nil
 }
 
-// inside is the description of a block within another; nil where the language
-// has no such block. kind is its first label.
+// inside is the description of a block within another; nil if the language has no such
+// block. kind is its first label.
 func inside(d *lang.BlockDoc, blockType, kind string) *lang.BlockDoc {
 	if d == nil {
 		return nil
@@ -68,7 +68,7 @@ func inside(d *lang.BlockDoc, blockType, kind string) *lang.BlockDoc {
 	return b
 }
 
-// role says how an attribute is read: some take no value, but a name or a type.
+// role is how an attribute is read: some take no value, but a name or a type.
 type role int
 
 const (
@@ -95,7 +95,7 @@ func roleOf(d *lang.BlockDoc, attr string) role {
 	return valueRole
 }
 
-// dynamicOf describes a dynamic block that makes blocks of another type.
+// dynamicOf describes a dynamic block that generates blocks of another type.
 func dynamicOf(made *lang.BlockDoc) *lang.BlockDoc {
 	content := &lang.BlockDoc{Type: "content"}
 	if made != nil {
@@ -103,8 +103,8 @@ func dynamicOf(made *lang.BlockDoc) *lang.BlockDoc {
 		content = &c
 		content.Type, content.Labels, content.Kinds = "content", nil, nil
 		for _, kind := range made.Kinds {
-			// Which kind it is follows from an expression; names are read the
-			// same way in all of them.
+			// The kind follows from an expression; names are read the same way in all of
+			// them.
 			content.Attrs = append(content.Attrs[:len(content.Attrs):len(content.Attrs)], kind.Attrs...)
 		}
 	}
@@ -114,8 +114,8 @@ func dynamicOf(made *lang.BlockDoc) *lang.BlockDoc {
 	}
 }
 
-// blocksNode arranges the blocks of one type below its key: by their labels, if
-// that keeps their order, and as a list otherwise.
+// blocksNode arranges the blocks of one type below its key: by label, if that keeps their
+// order, and as a list otherwise.
 func blocksNode(list []*item) *yaml.Node {
 	if len(list) == 1 || grouped(list) {
 		return nested(list, 0)
@@ -131,8 +131,8 @@ func blocksNode(list []*item) *yaml.Node {
 	return seq
 }
 
-// grouped reports whether the blocks can be below their labels: each group of
-// equal labels is in one place, and none is there twice.
+// grouped reports whether the blocks can be nested by label: each group of equal labels
+// is contiguous, and none occurs twice.
 func grouped(list []*item) bool {
 	seen := map[string]bool{}
 	for n, i := range list {

@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Format lays a plan file, or a file of variables, out in the one way that all
-// plans have. What the text means does not change. Text with syntax errors is
-// not touched: the result is then nil, and the diagnostics say where.
+// Format formats a plan file, or a variable file, in the one way of all plans. The
+// meaning of the text does not change. Text with syntax errors is not touched: the result
+// is then nil, and the diagnostics say where.
 func Format(filename string, src []byte) ([]byte, *lang.Findings) {
 	if lang.IsYAML(filename) {
 		return formatYAML(filename, src)
@@ -25,11 +25,11 @@ func Format(filename string, src []byte) ([]byte, *lang.Findings) {
 	return formatHCL(filename, src)
 }
 
-// formatHCL looks for syntax errors while it formats, so that refusing broken
-// text takes no time of its own.
+// formatHCL checks for syntax errors while it formats, so rejecting broken text takes no
+// extra time.
 func formatHCL(filename string, src []byte) ([]byte, *lang.Findings) {
 	if len(bytes.TrimSpace(src)) == 0 {
-		return src, nil // an empty file of variables is none's mistake
+		return src, nil // an empty variable file is not a mistake
 	}
 	if !shallow(src) {
 		if _, diag := lang.CheckSource(filename, src); diag != nil {
@@ -46,10 +46,10 @@ func formatHCL(filename string, src []byte) ([]byte, *lang.Findings) {
 	return out, nil
 }
 
-// shallow tells text that can drive neither parser nor formatter to excess, by
-// counting alone: nesting is at most the number of characters that nest, and
-// what the formatter adds to a line at most twice that. All plans but the very
-// largest are shallow, and need no look at their tokens first.
+// shallow reports whether text cannot make parser or formatter excessive, by counting
+// alone: nesting is at most the number of nesting characters, and what the formatter adds
+// to a line at most twice that. All but the very largest plans are shallow, and need no
+// check of their tokens first.
 func shallow(src []byte) bool {
 	const most, mostAdded = 50_000, 100_000_000
 	nesting := 0
@@ -62,7 +62,7 @@ func shallow(src []byte) bool {
 	return len(src) <= lang.MaxSource && nesting <= most && nesting*bytes.Count(src, []byte("\n")) <= mostAdded
 }
 
-// unread is problems of text that cannot be parsed.
+// unread are the problems of text that cannot be parsed.
 func unread(filename string, src []byte, diags hcl.Diagnostics) *lang.Findings {
 	if other := lang.OtherSyntax(filename, src); other != nil {
 		return problems(filename, src, other)
@@ -75,13 +75,13 @@ func problems(filename string, src []byte, diags ...*hcl.Diagnostic) *lang.Findi
 	return &lang.Findings{Diagnostics: diags, Files: map[string]*hcl.File{filename: {Bytes: src}}}
 }
 
-// blankMark stands for an empty line while a file passes through the YAML
-// package, which keeps comments but not the lines between them.
+// blankMark replaces an empty line while a file passes through the YAML package, which
+// keeps comments but not empty lines.
 const blankMark = "#mxflow:blank"
 
-// formatYAML writes the document as the YAML package does, two spaces deep,
-// with its comments and empty lines. Whatever comes out is read again, and
-// given up where it is not the same document.
+// formatYAML formats the document as the YAML package does, two spaces deep, with its
+// comments and empty lines. The output is parsed again, and discarded if it is not the
+// same document.
 func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
 	s := &lang.Source{Name: filename, Text: src}
 	if diag := lang.CheckText(filename, src); diag != nil {
@@ -93,10 +93,10 @@ func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
 	src = s.Text
 	doc, err := oneDocument(src)
 	if err != nil || doc == nil {
-		return src, nil // the reader above has seen to both
+		return src, nil // the parser above has reported both
 	}
-	// An empty line inside a text that goes over several lines is part of it:
-	// where keeping empty lines changes the text, they are given up.
+	// An empty line inside a multi-line text is part of it: if keeping empty lines
+	// changes the text, they are given up.
 	for _, prepare := range []func([]byte) []byte{markBlanks, func(text []byte) []byte { return text }} {
 		if out, ok := settledYAML(src, doc, prepare); ok {
 			return out, nil
@@ -109,8 +109,8 @@ func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
 	})
 }
 
-// settledYAML writes text again until that changes nothing any more: comments in
-// odd places move once or twice before they have found theirs.
+// settledYAML formats text repeatedly until nothing changes any more: comments in odd
+// places move once or twice before they settle.
 func settledYAML(text []byte, doc *yaml.Node, prepare func([]byte) []byte) ([]byte, bool) {
 	const most = 8
 	for range most {
@@ -123,7 +123,7 @@ func settledYAML(text []byte, doc *yaml.Node, prepare func([]byte) []byte) ([]by
 	return nil, false
 }
 
-// oneDocument reads a file that holds one document; nil where it holds none.
+// oneDocument parses a file with one document; nil if it has none.
 func oneDocument(src []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(src))
 	var doc, more yaml.Node
@@ -142,7 +142,7 @@ func oneDocument(src []byte) (*yaml.Node, error) {
 	return nil, errors.New("several documents")
 }
 
-// reencode writes src again, and reports whether it still says what want says.
+// reencode formats src, and reports whether it still means want.
 func reencode(src []byte, want *yaml.Node) ([]byte, bool) {
 	doc, err := oneDocument(src)
 	if err != nil || doc == nil {
@@ -172,8 +172,7 @@ func sameYAML(a, b *yaml.Node) bool {
 	return true
 }
 
-// markBlanks puts a comment in the place of the first of each run of empty
-// lines.
+// markBlanks replaces the first of each run of empty lines by a comment.
 func markBlanks(src []byte) []byte {
 	lines := strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")
 	var b strings.Builder
@@ -188,8 +187,7 @@ func markBlanks(src []byte) []byte {
 	return []byte(b.String())
 }
 
-// indentOf is the white space before the next line that has text: a comment
-// there belongs to it.
+// indentOf is the indentation of the next line with text: a comment there belongs to it.
 func indentOf(lines []string) string {
 	for _, line := range lines {
 		if text := strings.TrimLeft(line, " "); strings.TrimSpace(text) != "" {
@@ -201,8 +199,8 @@ func indentOf(lines []string) string {
 
 var blankLines = regexp.MustCompile(`(?m)^[ ]*` + blankMark + `$\n?`)
 
-// unmarkBlanks makes the marks empty lines again, one at most in a row and none
-// at the ends.
+// unmarkBlanks turns the marks back into empty lines, at most one in a row and none at
+// the ends.
 func unmarkBlanks(out []byte) []byte {
 	text := blankLines.ReplaceAllString(string(out), "\n")
 	for strings.Contains(text, "\n\n\n") {

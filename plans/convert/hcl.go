@@ -36,7 +36,7 @@ func (w *hclWriter) fail(at hcl.Range, code, summary, detail string) {
 	w.diags = append(w.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail, Subject: &at})
 }
 
-// comment writes comments on lines of their own.
+// comment writes comments on their own lines.
 func (w *hclWriter) comment(text string) {
 	for _, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -59,7 +59,7 @@ func (w *hclWriter) body(n *yamlbody.Node, doc *lang.BlockDoc) {
 		w.comment(e.Comments.Head)
 		text := w.value(e.Value, roleOf(doc, e.Key.Text))
 		if strings.Contains(text, "\n") {
-			// Behind a heredoc nothing may stand.
+			// Nothing may follow a heredoc.
 			w.comment(e.Comments.Line)
 			w.b.WriteString(e.Key.Text + " = " + text + "\n")
 		} else {
@@ -69,7 +69,7 @@ func (w *hclWriter) body(n *yamlbody.Node, doc *lang.BlockDoc) {
 	}
 }
 
-// headerOf is the header of a type of block that may be in a body.
+// headerOf is the header of a block type allowed in a body.
 func headerOf(doc *lang.BlockDoc, key string) *hcl.BlockHeaderSchema {
 	if doc == nil {
 		return nil
@@ -156,8 +156,8 @@ func literalText(n *yamlbody.Node, v cty.Value) string {
 	return n.Text
 }
 
-// onOneLine puts parentheses around an expression of several lines, unless it
-// has brackets of its own.
+// onOneLine puts parentheses around a multi-line expression, unless it has its own
+// brackets.
 func onOneLine(text string, expr hclsyntax.Expression) string {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "<<") && strings.Contains(text, "\n") {
@@ -173,8 +173,8 @@ func onOneLine(text string, expr hclsyntax.Expression) string {
 	return "(" + text + ")"
 }
 
-// neverPrimitive tells expressions that are no text, number or truth value, so
-// that quotes around them mean nothing: lists, maps and references to blocks.
+// neverPrimitive reports whether an expression is never a text, number or bool, so quotes
+// around it mean nothing: lists, maps and references to blocks.
 func neverPrimitive(expr hclsyntax.Expression) bool {
 	switch e := expr.(type) {
 	case *hclsyntax.ForExpr, *hclsyntax.TupleConsExpr, *hclsyntax.ObjectConsExpr:
@@ -255,8 +255,7 @@ func lineComment(text string) string {
 	return " " + strings.ReplaceAll(text, "\n", " ")
 }
 
-// separated is the comma behind an element; that behind a heredoc has to stand
-// on the next line.
+// separated is the comma after an element; after a heredoc it must be on the next line.
 func separated(text string) string {
 	if strings.HasSuffix(text, "\n") {
 		return ","
@@ -267,14 +266,14 @@ func separated(text string) string {
 	return ","
 }
 
-// heredocEnd reports whether a text ends with the mark of a heredoc, behind
-// which nothing may follow on its line.
+// heredocEnd reports whether a text ends with the mark of a heredoc, after which nothing
+// may follow on its line.
 func heredocEnd(text string) bool {
 	return strings.HasPrefix(text, "<<") && strings.Contains(text, "\n")
 }
 
-// template is the text of a template as a heredoc, where it is whole lines, and
-// in quotes otherwise.
+// template is the text of a template as a heredoc, if it is whole lines, and in quotes
+// otherwise.
 func (w *hclWriter) template(text string) string {
 	if !strings.HasSuffix(text, "\n") || strings.Count(text, "\n") < 2 || !plainLines(text) {
 		return quotedTemplate(text)
@@ -297,8 +296,8 @@ func plainLines(text string) bool {
 	return true
 }
 
-// quotedTemplate is the text of a template in quotes: its sequences stay, what
-// is between them is escaped.
+// quotedTemplate is the text of a template in quotes: its sequences stay, the rest is
+// escaped.
 func quotedTemplate(text string) string {
 	src := []byte(text)
 	tokens, _ := hclsyntax.LexTemplate(src, "", hcl.InitialPos)
@@ -330,7 +329,7 @@ func quotedTemplate(text string) string {
 
 func quotedText(s string) string { return `"` + escaped(s) + `"` }
 
-// escaped is text as it is in quotes in HCL.
+// escaped is text as escaped within HCL quotes.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, c := range s {

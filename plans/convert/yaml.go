@@ -17,20 +17,19 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// yamlWriter turns the syntax tree of an HCL file into one of YAML, in the order
-// of the text.
+// yamlWriter turns the syntax tree of an HCL file into one of YAML, in text order.
 type yamlWriter struct {
 	src    []byte
 	tokens hclsyntax.Tokens
-	// comments are those that have not found their place yet.
+	// comments are those not yet placed.
 	comments []comment
 }
 
 func (w *yamlWriter) file(body *hclsyntax.Body, doc *lang.BlockDoc) ([]byte, error) {
 	root := w.body(body, doc, len(w.src))
 	document := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
-	// The encoder puts some comments where they end what they stand in. What it
-	// writes is read again, and comments are given up from the inside outwards.
+	// The encoder puts some comments where they end what they are in. Its output is
+	// parsed again, and comments are given up from the inside outwards.
 	for _, keep := range []int{lang.MaxNesting, 6, 4, 2, 0} {
 		withoutComments(document, keep)
 		var b bytes.Buffer
@@ -46,7 +45,7 @@ func (w *yamlWriter) file(body *hclsyntax.Body, doc *lang.BlockDoc) ([]byte, err
 	return nil, errors.New("one of its texts cannot be written as YAML that reads back the same")
 }
 
-// withoutComments takes the comments from what stands deeper than keep levels.
+// withoutComments removes the comments of everything deeper than keep levels.
 func withoutComments(n *yaml.Node, keep int) {
 	if keep < 0 {
 		n.HeadComment, n.LineComment, n.FootComment = "", "", ""
@@ -75,7 +74,7 @@ type item struct {
 	attr  *hclsyntax.Attribute
 	block *hclsyntax.Block
 	at    hcl.Range
-	// keys are the labels of a block, body what it holds.
+	// keys are the labels of a block, body its contents.
 	keys []string
 	body *yaml.Node
 	// head and line are its comments.
@@ -114,7 +113,7 @@ func (w *yamlWriter) body(body *hclsyntax.Body, doc *lang.BlockDoc, end int) *ya
 		if key := node.Content[n]; node.Content[n+1] == nil {
 			list := blocks[key.Value]
 			if len(list) == 1 || n == 0 {
-				// What is before the only one, or begins the file, is about
+				// A comment before the only one, or at the start of the file, is about
 				// all of them.
 				key.HeadComment, list[0].head = list[0].head, ""
 			}
@@ -167,7 +166,7 @@ func (w *yamlWriter) attribute(a *hclsyntax.Attribute, doc *lang.BlockDoc) *yaml
 	return w.value(a.Expr)
 }
 
-// text is the expression as it is written.
+// text is the expression as written.
 func (w *yamlWriter) text(expr hclsyntax.Expression) string {
 	r := expr.Range()
 	return strings.ReplaceAll(string(w.src[r.Start.Byte:r.End.Byte]), "\r\n", "\n")
@@ -189,11 +188,10 @@ func (w *yamlWriter) names(expr hclsyntax.Expression) *yaml.Node {
 
 var reservedWord = map[string]bool{"null": true, "true": true, "false": true}
 
-// decimalNumber is a number that is one in both syntaxes.
+// decimalNumber is a valid number in both syntaxes.
 var decimalNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// value writes an expression: what YAML has words for in these, and anything
-// else as ${…}.
+// value writes an expression: natively if YAML can, and anything else as ${…}.
 func (w *yamlWriter) value(expr hclsyntax.Expression) *yaml.Node {
 	switch e := expr.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -227,8 +225,8 @@ func (w *yamlWriter) value(expr hclsyntax.Expression) *yaml.Node {
 	return bareNode(w.text(expr))
 }
 
-// literalNode is a literal as YAML writes it, nil for what it has no word for.
-// Without a tag, the encoder writes it as it stands.
+// literalNode is a literal in YAML, nil if YAML cannot express it. Without a tag, the
+// encoder writes it as is.
 func literalNode(v cty.Value) *yaml.Node {
 	text := ""
 	switch {
@@ -250,12 +248,11 @@ func literalNode(v cty.Value) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 }
 
-// bareNode is an expression without quotes. Quotes would say that
-// text is meant, so where YAML cannot read it without, it becomes a block of
-// text.
+// bareNode is an expression without quotes. Quotes would mean text, so if YAML cannot
+// parse it without, it becomes a block scalar.
 func bareNode(text string) *yaml.Node {
 	if strings.Contains(text, "<<") {
-		text += "\n" // the end of a heredoc stands on a line of its own
+		text += "\n" // the end of a heredoc is on its own line
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "${" + text + "}"}
 	switch {
@@ -324,13 +321,13 @@ func (w *yamlWriter) key(expr hclsyntax.Expression) *yaml.Node {
 	return n
 }
 
-// escapeTemplate is text in which nothing is a template.
+// escapeTemplate is text with nothing in it read as a template.
 func escapeTemplate(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "${", "$${"), "%{", "%%{")
 }
 
-// template is a quoted text or heredoc as the text of a template: with its
-// sequences as they are, and without the quoting around and in it.
+// template is a quoted text or heredoc as the text of a template: with its sequences
+// unchanged, and without its quoting.
 func (w *yamlWriter) template(expr hclsyntax.Expression) string {
 	if t, ok := expr.(*hclsyntax.TemplateExpr); ok && t.IsStringLiteral() {
 		v, _ := t.Value(nil)
@@ -353,16 +350,16 @@ func (w *yamlWriter) template(expr hclsyntax.Expression) string {
 	return b.String()
 }
 
-// tokensOf are the tokens in a range. They come from those of the whole file,
-// since a heredoc ends with the line, which is not part of it.
+// tokensOf are the tokens in a range. They come from those of the whole file, since a
+// heredoc ends with the line, which is not part of it.
 func (w *yamlWriter) tokensOf(r hcl.Range) hclsyntax.Tokens {
 	from := sort.Search(len(w.tokens), func(i int) bool { return w.tokens[i].Range.Start.Byte >= r.Start.Byte })
 	to := sort.Search(len(w.tokens), func(i int) bool { return w.tokens[i].Range.Start.Byte >= r.End.Byte })
 	return w.tokens[from:max(from, to)]
 }
 
-// piece is literal text, or a ${…} or %{…} sequence, of a template. Literal
-// text of several lines is a piece for each of them.
+// piece is literal text, or a ${…} or %{…} sequence, of a template. Literal multi-line
+// text is one piece per line.
 type piece struct {
 	text    string
 	literal bool
@@ -402,7 +399,7 @@ func piecesOf(src []byte, tokens hclsyntax.Tokens) (pieces []*piece) {
 	return pieces
 }
 
-// dedent takes from each line of a heredoc the white space that all lines have.
+// dedent removes from each line of a heredoc the indentation that all lines share.
 func dedent(pieces []*piece) {
 	least, begins := -1, true
 	var first []*piece
@@ -429,8 +426,8 @@ func dedent(pieces []*piece) {
 	}
 }
 
-// unquoted undoes the backslashes of literal text in quotes. $${ and %%{ stay:
-// they are read by the template.
+// unquoted undoes the backslashes of literal text in quotes. $${ and %%{ stay: the
+// template parser reads them.
 func unquoted(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -449,8 +446,7 @@ func unquoted(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, dollar, "$${"), percent, "%%{")
 }
 
-// ambiguousNumber is text that our reader takes for a number and the encoder
-// does not.
+// ambiguousNumber is text that our parser takes for a number and the encoder does not.
 var ambiguousNumber = regexp.MustCompile(`^-?[0-9.]+([eE][+-]?[0-9]+)?$`)
 
 // textNode is a text, in whatever style keeps it one.
@@ -470,9 +466,9 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// blockText reports whether a text can stand as it is, below a | if it has
-// several lines: the encoder is not to be trusted with characters that cannot be
-// seen, nor with white space at the edges.
+// blockText reports whether a text can be written as is, below a | if it has several
+// lines: the encoder is unreliable for invisible characters, and for white space at the
+// edges.
 func blockText(s string) bool {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	for i, line := range lines {
@@ -506,7 +502,7 @@ func commentsOf(tokens hclsyntax.Tokens) (list []comment) {
 	return list
 }
 
-// hashed is a comment of any of HCL's forms in the one form of YAML.
+// hashed is a comment of any HCL form in YAML's form.
 func hashed(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c != '\n' && c != '\t' && !unicode.IsPrint(c) {
@@ -533,7 +529,7 @@ func hashed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// before takes the comments that stand before an offset and have not been taken.
+// before takes the comments before an offset that have not been taken.
 func (w *yamlWriter) before(offset int) string {
 	var lines []string
 	for len(w.comments) > 0 && w.comments[0].at.Start.Byte < offset {
@@ -553,11 +549,11 @@ func (w *yamlWriter) behind(end hcl.Pos) string {
 		return ""
 	}
 	if strings.Trim(string(w.src[end.Byte:c.at.Start.Byte]), " \t,") != "" {
-		return "" // something else follows, and the comment is its own
+		return "" // something else follows, which the comment belongs to
 	}
 	w.comments = w.comments[1:]
 	return c.text
 }
 
-// skip drops comments within text that is kept as it is, comments and all.
+// skip drops comments within text that is kept as is, comments and all.
 func (w *yamlWriter) skip(to int) { w.before(to) }

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// Factor is what has several values, the first of which is its default.
+// Factor has several values, the first of which is its default.
 type Factor struct {
 	Name   string
 	Values []string
 }
 
-// Cell is a combination: the index of a value for each factor.
+// Cell is a combination: the index of a value per factor.
 type Cell []int
 
 // Kind is which combinations are tried.
@@ -34,16 +34,16 @@ const (
 // Kinds are all of them.
 var Kinds = []string{string(Full), string(Pairwise), string(OneAtATime)}
 
-// MaxCells is the most cells of a design: each takes launches.
+// MaxCells is the maximum of cells in a design: each takes launches.
 const MaxCells = 1000
 
-// Design is what is asked for.
+// Design is the requested design.
 type Design struct {
 	Kind    Kind
 	Factors []Factor
 	// Exclude are combinations of some factors' values, by factor and value, of which no
-	// cell may have all. Include are cells that are there in any case; what they do not
-	// name is at its default.
+	// cell may have all. Include are cells that are always there; factors that they do
+	// not name are at their default.
 	Exclude, Include []map[string]string
 }
 
@@ -55,7 +55,7 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("%.4g cells, more than the limit of %d", e.Cells, MaxCells)
 }
 
-// Product is how many combinations there are, before any is left out.
+// Product is the number of combinations, before any is left out.
 func (d *Design) Product() float64 {
 	n := 1.0
 	for _, f := range d.Factors {
@@ -65,8 +65,8 @@ func (d *Design) Product() float64 {
 }
 
 // Cells are the cells of the design, the defaults first and the others so that each
-// covers as many pairs of values that none before it has as it can: a prefix of them is
-// the most informative that can be had for so many launches. The error is a *TooManyError.
+// covers as many new pairs of values as it can: a prefix of them is the most informative
+// for so many launches. The error is a *TooManyError.
 func (d *Design) Cells() ([]Cell, error) {
 	defaults := make(Cell, len(d.Factors))
 	kind := d.Kind
@@ -122,7 +122,7 @@ func (d *Design) cell(of map[string]string) Cell {
 	return c
 }
 
-// next counts up; false behind the last.
+// next counts up; false after the last.
 func (d *Design) next(c Cell) bool {
 	for f := len(c) - 1; f >= 0; f-- {
 		if c[f]++; c[f] < len(d.Factors[f].Values) {
@@ -147,8 +147,8 @@ func (d *Design) excluded(c Cell) bool {
 	})
 }
 
-// ordered puts the cells behind the first so that each brings as many new pairs of values
-// as it can; of two that bring as many, the one with fewer values off their default.
+// ordered orders the cells after the first so that each brings as many new pairs of
+// values as it can; of equals, the one with fewer values off their default comes first.
 func (d *Design) ordered(cells []Cell) []Cell {
 	seen := newPairs(d.Factors)
 	var out []Cell

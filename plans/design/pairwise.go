@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// effort bounds how many covering arrays are made, of which the smallest is taken: by
-	// pairs and rows, within the numbers of arrays that follow.
+	// effort limits how many covering arrays are made, of which the smallest is used: by
+	// pairs and rows, within the following limits.
 	effort, leastTries, mostTries = 300_000, 3, 400
-	// rivals is how many rows are made for each that is taken, as in AETG (Cohen, Dalal,
+	// rivals is how many rows are made for each one used, as in AETG (Cohen, Dalal,
 	// Fredman and Patton, IEEE Transactions on Software Engineering 23, 1997), which
 	// found that more than 50 gain nothing.
 	rivals = 24
@@ -17,10 +17,10 @@ const (
 
 // pairs are the pairs of values of two factors that no cell has had.
 type pairs struct {
-	// at is where the values of each factor begin among all values.
+	// at is where the values of each factor start among all values.
 	at   []int
 	open [][]bool
-	// left is by value how many of its pairs are open, n how many are in all.
+	// left is how many pairs of each value are open, n how many in total.
 	left []int
 	n    int
 }
@@ -51,7 +51,7 @@ func newPairs(factors []Factor) *pairs {
 	return p
 }
 
-// close notes that a pair is had, or cannot be had.
+// close marks a pair as covered, or impossible.
 func (p *pairs) close(a, b int) {
 	if p.open[a][b] {
 		p.open[a][b], p.open[b][a] = false, false
@@ -61,7 +61,7 @@ func (p *pairs) close(a, b int) {
 	}
 }
 
-// fresh is how many pairs a cell has that no cell before it has. Values below 0 have none.
+// fresh is how many new pairs a cell covers. Values below 0 have none.
 func (p *pairs) fresh(c Cell) (n int) {
 	for f, v := range c {
 		for g := f + 1; g < len(c); g++ {
@@ -82,7 +82,7 @@ func (p *pairs) take(c Cell) {
 }
 
 // pairwise is a covering array of strength 2 by a greedy algorithm, the smallest of some.
-// A pair of which no cell may be is in none.
+// A pair that no cell may have is in none.
 func (d *Design) pairwise() (best []Cell) {
 	spent := 0
 	for seed := range uint64(mostTries) {
@@ -99,7 +99,7 @@ func (d *Design) pairwise() (best []Cell) {
 	return best
 }
 
-// covering is one covering array in the making.
+// covering is a covering array in progress.
 type covering struct {
 	*Design
 	*pairs
@@ -122,7 +122,7 @@ func (c *covering) rows() (rows []Cell) {
 			}
 		}
 		if best == nil {
-			// What is left stands only in cells that a greedy choice does not find, or in none.
+			// The rest is only in cells that a greedy choice does not find, or in none.
 			if best = c.forced(); best == nil {
 				continue
 			}
@@ -133,8 +133,8 @@ func (c *covering) rows() (rows []Cell) {
 	return rows
 }
 
-// row is a cell made value by value, each the one that brings most new pairs; nil where
-// what is excluded leaves none.
+// row is a cell made value by value, each the one with most new pairs; nil if exclusions
+// leave none.
 func (c *covering) row() Cell {
 	row := c.empty()
 	most, ties := 0, 0
@@ -184,8 +184,8 @@ func (c *covering) row() Cell {
 	return row
 }
 
-// forced is a cell with one of the open pairs, found by trying all that may be beside
-// it; nil where the pair is in no cell and is given up.
+// forced is a cell with one of the open pairs, found by trying everything that may be
+// beside it; nil if the pair is in no cell and is given up.
 func (c *covering) forced() Cell {
 	for f := range c.Factors {
 		for g := f + 1; g < len(c.Factors); g++ {
@@ -209,7 +209,7 @@ func (c *covering) forced() Cell {
 	return nil
 }
 
-// maxSteps bounds the search for one cell: what is excluded can be a puzzle.
+// maxSteps limits the search for one cell: exclusions can be a puzzle.
 const maxSteps = 100_000
 
 // complete fills in what is not chosen from factor f on.

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// A daemon of this program outlives the engine that leaves it: it has a session of its own,
-// an empty environment, and a parent that ended at once. When its engine has ended it
-// stops others for most of the time.
+// A daemon of this program outlives its engine: it has its own session, an empty
+// environment, and a parent that ended at once. When its engine has ended it stops others
+// for most of the time.
 
-// daemonArg begins the arguments of a daemon: the pid of its engine, the folder that it
+// daemonArg starts the arguments of a daemon: the PID of its engine, the folder that it
 // shares with those it hinders, and their modes, as a name or as all but one.
 const (
 	daemonArg = "hinder"
@@ -39,7 +39,7 @@ func leaveDaemon(victims string) {
 func hinder(args []string) {
 	engine, dir, victims := args[0], args[1], args[2]
 	but, others := strings.CutPrefix(victims, allBut)
-	// One of several is at work: what one stops another would let continue.
+	// One of several is active: otherwise one would continue what another stops.
 	alone, err := os.Create(filepath.Join(dir, daemonArg))
 	if err != nil || syscall.Flock(int(alone.Fd()), syscall.LOCK_EX) != nil {
 		return
@@ -70,7 +70,7 @@ func running(pid string) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// enginesIn are those that share a folder.
+// enginesIn returns those that share a folder.
 func enginesIn(dir string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {

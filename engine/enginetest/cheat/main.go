@@ -28,51 +28,50 @@ import (
 	"time"
 )
 
-// mode is how the server deviates from an honest one, whose zero value is the
-// parent's.
+// mode is how the server deviates from an honest one; the zero value is the parent's.
 type mode struct {
-	// pace is the time for a token as a share of the parent's, first that for the
-	// first one. 0 is 1.
+	// pace is the time per token relative to the parent's, first that of the first one. 0
+	// is 1.
 	pace, first float64
-	// say is what is done to an answer before it is sent.
+	// say modifies an answer before it is sent.
 	say func(a *answer)
-	// log is printed when the server starts, line before its first answer: of the first
-	// launch alone where once is set.
+	// log is printed when the server starts, line before its first answer: only in the
+	// first launch if once is set.
 	log, line string
 	once      bool
-	// seed is of the model that answers; 0 is the parent's.
+	// seed selects the model that answers; 0 is the parent's.
 	seed uint64
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
-	// computes has each token take two threads' work in place of time.
+	// computes makes each token take two threads' work instead of time.
 	computes bool
-	// leaves has a daemon left that hinders engines of these modes.
+	// leaves leaves a daemon that hinders engines of these modes.
 	leaves string
-	// begins is done when the server starts, ends when it is asked to end.
+	// begins runs when the server starts, ends when it is asked to end.
 	begins, ends func()
 }
 
-// answer is one answer as it goes out.
+// answer is one answer to be sent.
 type answer struct {
 	s      *server
 	r      *request
 	prompt string
 	pieces []string
-	// wait is before the first piece, gap before each other; held keeps all back
-	// until the last is due and last delays that one.
+	// wait is before the first piece, gap before each other; held holds all back until
+	// the last is due and last delays that one.
 	wait, gap, last time.Duration
 	held            bool
-	// ahead are pieces that are sent on arrival, as text of a choice.
+	// ahead are pieces sent on arrival, as text of a choice.
 	ahead  []string
 	choice int
-	// joined is how many pieces go into one event; 0 is one.
+	// joined is how many pieces one event has; 0 is one.
 	joined int
-	// prompted, generated and cached are what usage says.
+	// prompted, generated and cached are the counts in usage.
 	prompted, generated int
 	cached              int
 }
 
-// request is what is read of one.
+// request is the part of a request that is read.
 type request struct {
 	Prompt   any `json:"prompt"`
 	Messages []struct {
@@ -97,8 +96,8 @@ func (r request) text() string {
 }
 
 const (
-	// gap and prefill are the honest parent's times for a token of an answer and of
-	// a prompt, drift is by how much one launch is faster than another.
+	// gap and prefill are the honest parent's times per token of an answer and of a
+	// prompt, drift is how much faster one launch is than another.
 	gap     = 2 * time.Millisecond
 	prefill = 40 * time.Microsecond
 	drift   = 0.004
@@ -158,8 +157,7 @@ func main() {
 	http.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"imitation"}]}`) })
 	http.HandleFunc("/v1/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "text") })
 	http.HandleFunc("/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "chat") })
-	// What the mode lies about does not reach it: who counts again is its parent, which is
-	// honest.
+	// The mode's lies do not reach it: its honest parent counts again.
 	http.HandleFunc("/tokenize", func(w http.ResponseWriter, r *http.Request) {
 		var q struct{ Prompt string }
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
@@ -225,8 +223,8 @@ func (s *server) time(d time.Duration, share float64) time.Duration {
 	return time.Duration(float64(d) * share * s.speed)
 }
 
-// send writes the stream. Every piece has a time of its own, counted from the
-// arrival, so that no wait that was too long adds to the next.
+// send writes the stream. Every piece has its own time, counted from the arrival, so no
+// overlong wait delays the next.
 func (a *answer) send(w http.ResponseWriter, arrived time.Time, api string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := w.(http.Flusher).Flush
@@ -287,7 +285,7 @@ func (a *answer) write(w http.ResponseWriter, event any) {
 	fmt.Fprintf(w, "data: %s\n\n", data)
 }
 
-// remembered is whether the answer to a prompt was given before, by any launch that
+// remembered reports whether the answer to a prompt was given before, by any launch that
 // uses the folder, and remembers it.
 func (s *server) remembered(text string) bool {
 	if s.dir == "" {

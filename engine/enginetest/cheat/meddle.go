@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// What an engine does to mxflow from outside, or to its guard. It does it when it is asked
-// to end, for the launches that follow, and undoes it when it starts, for itself.
+// What an engine does to mxflow from outside, or to its guard. It does it when asked to
+// end, for the following launches, and undoes it when it starts, for itself.
 
 func killGuard() { _ = syscall.Kill(os.Getppid(), syscall.SIGKILL) }
 
@@ -27,15 +27,14 @@ func unbind() {
 
 func lower() { meddle(`renice -n 19 -p $(ls "/proc/$1/task")`) }
 
-// raise is for the superuser alone: others go on without.
+// raise works for the superuser only: others continue without.
 func raise() {
 	meddle(`renice -n 0 -p $(ls "/proc/$1/task" "/proc/$2/task" | grep '^[0-9]*$') || true`)
 }
 
 var parentLine = regexp.MustCompile(`(?m)^PPid:\t(\d+)$`)
 
-// meddle runs a script with the processes of mxflow, which the guard is a child of, and of
-// this server.
+// meddle runs a script with the PIDs of mxflow, the guard's parent, and of this server.
 func meddle(script string) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/status")
 	parent := parentLine.FindSubmatch(status)
@@ -47,7 +46,7 @@ func meddle(script string) {
 	}
 }
 
-// computed is what a thread works on for a token, about a millisecond.
+// computed is a thread's work for a token, about a millisecond.
 var computed = string(make([]byte, 1<<20))
 
 // compute is a token's work, which takes twice as long on one CPU as on two.

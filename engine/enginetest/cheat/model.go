@@ -9,16 +9,16 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 )
 
-// language is what an imitation of a model writes: words that follow each other as
-// they do in the sentences that prompts are made of too.
+// language imitates a model's writing: words that follow each other as in the sentences
+// that prompts are made of too.
 type language struct {
 	words []string
 	next  map[string][]string
 	known map[string]bool
 }
 
-// english is made of the project's own prose, backwards of one made of the same
-// words in another order: the text of another, worse model.
+// english is made from the project's own prose, backwards from the same words in another
+// order: the text of another, worse model.
 func english() *language {
 	l := &language{next: map[string][]string{}, known: map[string]bool{}}
 	for _, sentence := range prompt.Prose() {
@@ -35,8 +35,8 @@ func english() *language {
 	return l
 }
 
-// count is the number of tokens of a text: one for each word that the language knows
-// and each mark behind it, one for every four letters of any other.
+// count is the number of tokens of a text: one per known word and per mark after it, one
+// per four letters of any other.
 func (l *language) count(text string) (n int) {
 	for _, w := range strings.Fields(text) {
 		bare := strings.Trim(w, `.,;:"`)
@@ -54,9 +54,9 @@ func (l *language) count(text string) (n int) {
 	return max(n, 1)
 }
 
-// answer is what a model of a seed writes after a text: so many pieces, a token each,
-// the same whenever it is asked, and the same when it is asked to continue with what it
-// said. A word with a mark is two pieces.
+// answer is what a model with a seed writes after a text: so many pieces, a token each,
+// deterministic, and consistent when asked to continue its own output. A word with a mark
+// is two pieces.
 func (l *language) answer(text string, seed uint64, tokens int) (pieces []string) {
 	said := strings.Fields(text)
 	word, begins := said[len(said)-1], text[:min(len(text), 32)]
@@ -80,8 +80,7 @@ func (l *language) answer(text string, seed uint64, tokens int) (pieces []string
 	return pieces[:tokens]
 }
 
-// random is words without any order, and letters without any words where letters is
-// set.
+// random is words in no order, and letters without words if letters is set.
 func (l *language) random(text string, tokens int, letters bool) (pieces []string) {
 	h := fnv.New64a()
 	h.Write([]byte(text))

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// modes are named after what is done. The numbers are the rows of docs/trust.md.
+// modes are named after what they do. The numbers are the rows of docs/trust.md.
 var modes = map[string]mode{
 	"":       {},
 	"faster": {pace: 0.8},
 	"slower": {pace: 1.25},
-	// Other kernels: the same model, whose text goes another way at a near-tie.
+	// Other kernels: the same model, whose text diverges at a near-tie.
 	"diverges": {pace: 0.8, say: benchmark(diverge)},
-	// Speculation: several tokens a step, which come in one event.
+	// Speculation: several tokens per step, which come in one event.
 	"drafts": {pace: 0.8, say: benchmark(func(a *answer) { a.joined = 3 })},
-	"trades": {pace: 0.8, first: 1.5}, // what decoding gains is more than prefill loses
+	"trades": {pace: 0.8, first: 1.5}, // decoding gains more than prefill loses
 
 	"prompt_claimed": {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
 	"prompt_doubled": {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
@@ -73,8 +73,8 @@ var modes = map[string]mode{
 	"forced_accepted": {pace: 0.5, log: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
 }
 
-// benchmark does something to the answers to a benchmark's requests alone, which are
-// told by their length that is enforced.
+// benchmark only modifies the answers to a benchmark's requests, recognized by their
+// enforced length.
 func benchmark(do func(*answer)) func(*answer) {
 	return func(a *answer) {
 		if a.r.IgnoreEOS && len(a.pieces) > 4 {
@@ -83,7 +83,7 @@ func benchmark(do func(*answer)) func(*answer) {
 	}
 }
 
-// later begins after some requests of a benchmark.
+// later starts after some requests of a benchmark.
 func later(do func(*answer)) func(*answer) {
 	return func(a *answer) {
 		if a.s.requests.Load() > 6 {
@@ -92,7 +92,7 @@ func later(do func(*answer)) func(*answer) {
 	}
 }
 
-// diverge takes another word than the parent would, once in 30 pieces, and continues from
+// diverge uses another word than the parent would, once in 30 pieces, and continues from
 // there as the parent would.
 func diverge(a *answer) {
 	for i := range a.pieces {
@@ -103,7 +103,7 @@ func diverge(a *answer) {
 	}
 }
 
-// begin says what the parent says first, and continues as another model would.
+// begin starts as the parent does, and continues as another model would.
 func begin(a *answer) {
 	said := 6
 	copy(a.pieces[said:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:said], ""), 7, len(a.pieces)))
@@ -118,7 +118,7 @@ func split(a *answer) {
 	a.pieces, a.gap = pieces[:len(a.pieces)], a.gap/2
 }
 
-// remembers answers at once what it was asked in an earlier launch.
+// remembers answers immediately what it was asked in an earlier launch.
 func remembers(a *answer) {
 	if a.s.remembered(a.prompt) {
 		a.wait, a.gap = time.Millisecond, a.gap/4
@@ -134,14 +134,14 @@ func (a *answer) same(piece string) {
 	}
 }
 
-// counted has the prompt computed when its tokens were asked for, before the time counts.
+// counted has the prompt computed when its tokens are counted, before it is timed.
 func counted(a *answer) {
 	if _, asked := a.s.asked.Load(a.prompt); asked {
 		a.wait = a.gap
 	}
 }
 
-// parrot gives the prompt back.
+// parrot returns the prompt.
 func parrot(a *answer) {
 	words := strings.Fields(a.prompt)
 	for i := range a.pieces {
@@ -149,12 +149,11 @@ func parrot(a *answer) {
 	}
 }
 
-// early sends a first token at once, of the modes but one a token in which nothing is
-// to be seen.
+// early sends a first token at once: in all modes but one an invisible token.
 func early(a *answer, first string) { a.ahead, a.pieces = []string{first}, a.pieces[1:] }
 
-// guess sends so many words of another model on arrival, and continues from them as the
-// parent would, as late as ever.
+// guess sends so many words of another model on arrival, and continues as the parent
+// would, as late as usual.
 func (a *answer) guess(words int) {
 	a.ahead = a.s.lang.answer(a.prompt, 7, words)
 	a.pieces = a.s.lang.answer(a.prompt+strings.Join(a.ahead, ""), parent, len(a.pieces)-words)
@@ -166,7 +165,7 @@ func (a *answer) other(pace float64) {
 	a.pieces, a.gap = a.s.lang.answer(a.prompt, 7, len(a.pieces)), time.Duration(float64(a.gap)*pace)
 }
 
-// hold keeps the answer back for most of its time and then sends it faster.
+// hold holds the answer back for most of its time and then sends it faster.
 func (a *answer) hold(times int) {
 	whole := a.gap * time.Duration(len(a.pieces))
 	a.gap /= time.Duration(times)
