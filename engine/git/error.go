@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind says what kind of thing went wrong, for those who decide by it.
+// Kind is the kind of failure, for callers that decide by it.
 type Kind string
 
 const (
@@ -30,18 +30,18 @@ const (
 	Other         Kind = "git failed"
 )
 
-// Error is git refusing, with what to do about it.
+// Error is git's refusal, with what to do about it.
 type Error struct {
 	Kind Kind
-	// Args are git's arguments, for those who want to try by hand.
+	// Args are git's arguments, for trying by hand.
 	Args []string
 	// Reason is what was wrong and what to do, in a sentence or two.
 	Reason string
-	// Files are those it is about: in the way, in conflict.
+	// Files are the files concerned: in the way, in conflict.
 	Files []string
 	// Exit is git's exit status, 0 when it did not run.
 	Exit int
-	// message is what it wrote to its error output.
+	// message is its error output.
 	message string
 }
 
@@ -67,11 +67,11 @@ func FileList(files []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), len(files)-most)
 }
 
-// sign is text in git's messages that tells what happened.
+// sign is text in git's messages that identifies what happened.
 type sign struct {
 	kind   Kind
 	text   *regexp.Regexp
-	reason string // with $DIR, $1 and git's own line put in
+	reason string // with $DIR, $1 and git's own line filled in
 }
 
 var signs = []sign{
@@ -127,7 +127,7 @@ var signs = []sign{
 
 var inTheWay = regexp.MustCompile(`(?m)^error: (?:Your local changes to the following files|The following untracked working tree files) would be (?:overwritten|removed) by [^\n]*\n((?:\t[^\n]*\n?)+)`)
 
-// explain makes an Error of what git said.
+// explain turns git's messages into an Error.
 func explain(dir string, args []string, said, message string, err error) error {
 	e := &Error{Kind: Other, Args: args}
 	var exit *exec.ExitError
@@ -164,8 +164,8 @@ func explain(dir string, args []string, said, message string, err error) error {
 	return e
 }
 
-// lastWords is the line of a message that says most: the last fatal or error,
-// else the last line.
+// lastWords is the most informative line of a message: the last fatal or error, else the
+// last line.
 func lastWords(message string) string {
 	last, best := "", ""
 	for _, line := range strings.Split(message, "\n") {

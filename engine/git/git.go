@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// maxOutput bounds what git may print to be read as a whole.
+	// maxOutput limits git output that is read as a whole.
 	maxOutput = 64 << 20
-	// maxMessage bounds what is kept of its error output.
+	// maxMessage limits what is kept of its error output.
 	maxMessage = 64 << 10
 )
 
 // Repo is a working tree of a repository, or a bare repository.
 type Repo struct {
-	// Top is the root of the working tree; of a bare repository, the repository.
+	// Top is the root of the working tree; for a bare repository, the repository.
 	Top string
 	// GitDir belongs to this working tree, CommonDir to all working trees of the
 	// repository.
 	GitDir, CommonDir string
 	Bare              bool
-	// env is set for git beside what it always gets.
+	// env is set for git in addition to the usual environment.
 	env []string
 }
 
@@ -67,15 +67,14 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-// call is one run of git. With stdout its output goes there.
+// call is one run of git. With stdout set its output goes there.
 type call struct {
 	stdin  io.Reader
 	stdout io.Writer
 	args   []string
 }
 
-// run runs git in the working tree and returns what it prints, without the last
-// newline.
+// run runs git in the working tree and returns its output, without the last newline.
 func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 	return r.runWith(ctx, call{args: args})
 }
@@ -92,13 +91,13 @@ func (r *Repo) runWith(ctx context.Context, c call) (string, error) {
 	return out.text(), err
 }
 
-// list runs git and takes its output apart at NUL.
+// list runs git and splits its output at NUL.
 func (r *Repo) list(ctx context.Context, args ...string) ([]string, error) {
 	out, err := r.run(ctx, args...)
 	return parts(out, "\x00"), err
 }
 
-// lines runs git and takes its output apart at the ends of lines.
+// lines runs git and splits its output into lines.
 func (r *Repo) lines(ctx context.Context, args ...string) ([]string, error) {
 	out, err := r.run(ctx, args...)
 	return parts(out, "\n"), err
@@ -114,8 +113,8 @@ func (r *Repo) start(ctx context.Context, c call) error {
 	cmd := exec.CommandContext(ctx, "git", append(fixed(r.Top), c.args...)...)
 	cmd.Env = append(environment(), r.env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, io.MultiWriter(c.stdout, said), message
-	// git's children (ssh, hooks, filters) end with it, and none of them gets
-	// hold of the terminal to ask for a password.
+	// git's children (ssh, hooks, filters) end with it, and none of them can use the
+	// terminal to ask for a password.
 	ownSession(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	err := cmd.Run()
@@ -128,8 +127,8 @@ func (r *Repo) start(ctx context.Context, c call) error {
 	return explain(r.Top, c.args, said.text(), message.text(), err)
 }
 
-// fixed are the options of every run: what depends on a person's settings and
-// would change answers, wait for someone, or write where nobody asked.
+// fixed are the options of every run: they override personal settings that would change
+// answers, block on input, or write where not requested.
 func fixed(dir string) []string {
 	return []string{
 		"-C", dir, "--no-pager",
@@ -146,8 +145,8 @@ var notPassedOn = []string{
 	"LC_ALL", "LANG", "LANGUAGE", "LC_MESSAGES",
 }
 
-// environment is mxflow's without what points git at another repository (as in
-// a hook), and with no prompt, no editor and English messages.
+// environment is mxflow's without variables that point git at another repository (as in a
+// hook), and with no prompt, no editor and English messages.
 func environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -157,7 +156,7 @@ func environment() []string {
 		"GIT_EDITOR=true", "GIT_MERGE_AUTOEDIT=no", "GIT_LITERAL_PATHSPECS=1")
 }
 
-// boundedBuffer keeps the first limit bytes and says whether there were more.
+// boundedBuffer keeps the first limit bytes and records whether there were more.
 type boundedBuffer struct {
 	bytes.Buffer
 	limit int

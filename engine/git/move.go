@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// fetched is where commits of the remote that belong to no branch of it are
-// kept, so that git does not clean them away.
+// fetched is where commits of the remote that are on none of its branches are kept, so
+// git does not prune them.
 const fetched = "refs/mxflow/remotes"
 
-// request is how forges name the commits of a pull or merge request.
+// request matches forges' names for the commits of a pull or merge request.
 var request = regexp.MustCompile(`^(?:refs/)?((?:pull|merge-requests)/[0-9]+/(?:head|merge))$`)
 
 // IsRequest reports whether a name is that of a pull or merge request.
@@ -38,8 +38,8 @@ func (r *Repo) FetchRequest(ctx context.Context, remote, name string) (string, e
 	return r.Commit(ctx, local)
 }
 
-// Fetched is the commit of a request that FetchRequest fetched before; empty
-// where it did not.
+// Fetched is the commit of a request fetched earlier by FetchRequest; empty if it was
+// not.
 func (r *Repo) Fetched(ctx context.Context, remote, name string) string {
 	if m := request.FindStringSubmatch(name); m != nil {
 		return r.Tip(ctx, fetched+"/"+remote+"/"+m[1])
@@ -65,11 +65,11 @@ func (r *Repo) checkRemote(ctx context.Context, remote string) error {
 	return &Error{Kind: Remote, Reason: fmt.Sprintf("%s has no remote %q (%s): add it with git remote add, or correct the name", r.Top, remote, have)}
 }
 
-// RefMove is a remote branch or tag that a fetch brought or moved.
+// RefMove is a remote branch or tag that a fetch added or moved.
 type RefMove struct{ Ref, Before, After string }
 
-// Fetch updates the remote branches of a remote, or only the named ones. Local
-// branches are left alone.
+// Fetch updates the remote branches of a remote, or only the named ones. Local branches
+// are left alone.
 func (r *Repo) Fetch(ctx context.Context, remote string, branches []string, tags bool) ([]RefMove, error) {
 	if err := r.checkRemote(ctx, remote); err != nil {
 		return nil, err
@@ -112,9 +112,8 @@ func (r *Repo) remoteRefs(ctx context.Context, remote string) (map[string]string
 	return refs, err
 }
 
-// Checkout switches the working tree to a branch, or to a commit with a detached
-// HEAD where branch is empty. git refuses where that would overwrite something
-// that is not committed.
+// Checkout switches the working tree to a branch, or to a commit with a detached HEAD if
+// branch is empty. git refuses if that would overwrite something uncommitted.
 func (r *Repo) Checkout(ctx context.Context, branch, commit string) error {
 	args := []string{"checkout", "--no-guess", "--detach", commit, "--"}
 	if branch != "" {
@@ -124,8 +123,7 @@ func (r *Repo) Checkout(ctx context.Context, branch, commit string) error {
 	return err
 }
 
-// CreateTag makes a tag, with a message where it has one. force moves one that
-// is there.
+// CreateTag creates a tag, with a message if given. force moves an existing one.
 func (r *Repo) CreateTag(ctx context.Context, name, commit, message string, force bool) error {
 	args := []string{"tag"}
 	if force {
@@ -138,9 +136,8 @@ func (r *Repo) CreateTag(ctx context.Context, name, commit, message string, forc
 	return err
 }
 
-// Merge merges a commit into the branch that is checked out. Where files
-// conflict, the working tree is put back as it was and the error, of kind
-// Conflict, names them.
+// Merge merges a commit into the current branch. On conflicts the working tree is
+// restored and the error, of kind Conflict, names the files.
 func (r *Repo) Merge(ctx context.Context, commit, message string, fastForward bool) error {
 	args := []string{"merge", "--no-stat", "--no-autostash"}
 	if !fastForward {
@@ -159,16 +156,15 @@ func (r *Repo) Merge(ctx context.Context, commit, message string, fastForward bo
 	return r.orAbort(ctx, err, "merge")
 }
 
-// CherryPick applies commits on top of the branch that is checked out, all of
-// them or, where one conflicts, none. Those whose change is there already are
-// left out.
+// CherryPick applies commits on top of the current branch: all of them or, if one
+// conflicts, none. Those whose change is already there are left out.
 func (r *Repo) CherryPick(ctx context.Context, commits []string) error {
 	if len(commits) == 0 {
 		return nil
 	}
 	_, err := r.run(ctx, append([]string{"cherry-pick", "-x", "--allow-empty"}, commits...)...)
 	for err != nil && ctx.Err() == nil && r.InProgress() != "" {
-		// A change that is there already in other commits leaves nothing to commit.
+		// A change already present in other commits leaves nothing to commit.
 		if s, lookErr := r.Status(ctx); lookErr != nil || len(s.Changed) > 0 {
 			break
 		}
@@ -177,9 +173,9 @@ func (r *Repo) CherryPick(ctx context.Context, commits []string) error {
 	return r.orAbort(ctx, err, "cherry-pick")
 }
 
-// Missing lists those of the commits in a range or of single commits whose
-// change tip does not have: neither the commit nor another one with the same
-// patch. Oldest first within each.
+// Missing lists those of the commits in a range or of single commits whose change tip
+// lacks: neither the commit nor another one with the same patch. Oldest first within
+// each.
 func (r *Repo) Missing(ctx context.Context, tip string, specs []string) ([]string, error) {
 	var missing []string
 	for _, spec := range specs {
@@ -234,19 +230,19 @@ func (r *Repo) hasChange(ctx context.Context, tip, commit string) (bool, error) 
 	default:
 		return false, &Error{Kind: Other, Reason: fmt.Sprintf("%s is a merge commit, which cannot be picked: merge it (step git_merge), or list its commits", Short(commit))}
 	}
-	// Only the commit itself is asked about, against all that tip has and the
-	// commit's parent has not.
+	// Only the commit itself is checked, against everything that tip has and the commit's
+	// parent does not.
 	left, err := r.run(ctx, "rev-list", "--cherry-pick", "--right-only", "--no-merges", tip+"..."+commit, "^"+commit+"^")
 	return err == nil && !strings.Contains(left, commit), err
 }
 
-// orAbort ends an operation that conflicts, so that the working tree is as it
-// was, and says which files it was about.
+// orAbort aborts a conflicting operation, so the working tree is restored, and returns
+// the files concerned.
 func (r *Repo) orAbort(ctx context.Context, err error, operation string) error {
 	if err == nil || r.InProgress() == "" {
 		return err
 	}
-	// Also when the person has given up: half a merge is left to nobody.
+	// Also if the person has given up: a half-finished merge must not be left behind.
 	ctx = context.WithoutCancel(ctx)
 	files, _ := r.list(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	_, abortErr := r.run(ctx, operation, "--abort")
@@ -260,21 +256,21 @@ func (r *Repo) orAbort(ctx context.Context, err error, operation string) error {
 	return failed
 }
 
-// Applied reports whether a patch is in the working tree already.
+// Applied reports whether a patch is already in the working tree.
 func (r *Repo) Applied(ctx context.Context, patch string) bool {
 	_, err := r.run(ctx, "apply", "--reverse", "--check", patch)
 	return err == nil
 }
 
-// Apply applies a patch file to the working tree, whole or not at all. threeWay
-// falls back to a merge where lines have moved; that needs the blobs that the
-// patch was made from, and leaves the result in the index too.
+// Apply applies a patch file to the working tree, completely or not at all. threeWay
+// falls back to a merge if lines have moved; that needs the blobs that the patch was made
+// from, and leaves the result in the index too.
 func (r *Repo) Apply(ctx context.Context, patch string, threeWay bool) error {
 	if !threeWay {
 		_, err := r.run(ctx, "apply", "--verbose", patch)
 		return rejected(err, r.Top)
 	}
-	// First in an index of our own, where a conflict does no harm.
+	// First in a separate index, where a conflict does no harm.
 	aside, err := r.aside(ctx)
 	if err != nil {
 		return err
@@ -315,7 +311,7 @@ func rejected(err error, top string) error {
 	return err
 }
 
-// PatchFile says what is wrong with a patch file; nil when it can be read.
+// PatchFile is what is wrong with a patch file; nil if it can be read.
 func PatchFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

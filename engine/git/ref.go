@@ -41,8 +41,8 @@ func (r *Repo) Shallow(ctx context.Context) bool {
 	return err == nil && out == "true"
 }
 
-// Head is the commit that is checked out and the branch it is on, empty where
-// HEAD is detached. In a repository without commits the commit is empty.
+// Head is the checked out commit and its branch, empty if HEAD is detached. In a
+// repository without commits the commit is empty.
 func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	if ref, err := r.run(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		branch = strings.TrimPrefix(ref, "refs/heads/")
@@ -66,26 +66,25 @@ func (r *Repo) Contains(ctx context.Context, tip, commit string) bool {
 	return err == nil
 }
 
-// Only lists the commits that tip has and no other branch, tag or remote branch
-// has: what would be lost if the branch were moved away. Refs in except do not
-// count as having them.
+// Only lists the commits that tip has and no other branch, tag or remote branch has: what
+// would be lost if the branch moved. Refs in except do not count as having them.
 func (r *Repo) Only(ctx context.Context, tip string, except ...string) ([]string, error) {
 	args := []string{"rev-list", tip, "--not"}
 	for _, ref := range except {
 		args = append(args, "--exclude="+ref)
 	}
 	args = append(args, "--glob=refs/heads", "--tags", "--remotes", "--glob="+fetched)
-	// --exclude holds for the next pattern only, so the branches come first.
+	// --exclude applies to the next pattern only, so the branches come first.
 	return r.lines(ctx, args...)
 }
 
-// Branch is the commit that a local branch points at; empty where there is none.
+// Branch is the commit of a local branch; empty if there is none.
 func (r *Repo) Branch(ctx context.Context, name string) string { return r.Tip(ctx, "refs/heads/"+name) }
 
-// Tag is the commit that a tag stands for; empty where there is none.
+// Tag is the commit of a tag; empty if there is none.
 func (r *Repo) Tag(ctx context.Context, name string) string { return r.Tip(ctx, "refs/tags/"+name) }
 
-// Tip is the commit of a ref by its full name; empty where there is none.
+// Tip is the commit of a ref by its full name; empty if there is none.
 func (r *Repo) Tip(ctx context.Context, full string) string {
 	out, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", full+"^{commit}")
 	if err != nil {
@@ -94,8 +93,8 @@ func (r *Repo) Tip(ctx context.Context, full string) string {
 	return out
 }
 
-// MoveBranch moves a branch that is at before. Where it is checked out its files
-// follow, and nothing uncommitted may be in the way.
+// MoveBranch moves a branch that is at before. If it is checked out its files follow, and
+// nothing uncommitted may be in the way.
 func (r *Repo) MoveBranch(ctx context.Context, name, to, before string) error {
 	trees, err := r.Worktrees(ctx)
 	if err != nil {
@@ -121,8 +120,7 @@ func (r *Repo) MoveBranch(ctx context.Context, name, to, before string) error {
 	return r.SetRef(ctx, "refs/heads/"+name, to, before, "moved")
 }
 
-// GoodName says what is wrong with the name of a branch or tag; nil when it can
-// be one.
+// GoodName is what is wrong with a branch or tag name; nil if it is valid.
 func (r *Repo) GoodName(ctx context.Context, name string) error {
 	if _, err := r.run(ctx, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "@{") {
 		return &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q is not a valid branch or tag name: see git help check-ref-format", name)}
@@ -139,7 +137,7 @@ func (r *Repo) SetRef(ctx context.Context, full, commit, before, why string) err
 	return err
 }
 
-// Short is the beginning of a SHA, for people.
+// Short is a shortened SHA, for people.
 func Short(sha string) string {
 	if len(sha) > 12 {
 		return sha[:12]
@@ -150,11 +148,11 @@ func Short(sha string) string {
 // Worktree is a working tree of a repository.
 type Worktree struct {
 	Path string
-	// Branch is empty where HEAD is detached.
+	// Branch is empty if HEAD is detached.
 	Branch string
 }
 
-// Worktrees lists those that the repository has, its own first.
+// Worktrees lists those of the repository, its main one first.
 func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	out, err := r.run(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -179,13 +177,13 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, nil
 }
 
-// AddWorktree makes a working tree in dir, on a branch, or at a commit with a
-// detached HEAD where branch is empty.
+// AddWorktree creates a working tree in dir, on a branch, or at a commit with a detached
+// HEAD if branch is empty.
 func (r *Repo) AddWorktree(ctx context.Context, dir, branch, commit string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return &Error{Kind: Other, Reason: "cannot create a folder for a worktree: " + err.Error()}
 	}
-	// An entry whose folder somebody removed would be in the way.
+	// An entry whose folder was removed would be in the way.
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		_, _ = r.run(ctx, "worktree", "prune")
 	}
@@ -197,9 +195,8 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch, commit string) erro
 	return err
 }
 
-// RemoveWorktree removes a working tree that AddWorktree made, with all in it,
-// also one that was made only in part. What somebody changed there is lost: the
-// caller looks before.
+// RemoveWorktree removes a working tree made by AddWorktree, with everything in it, also
+// if it was only partly made. Changes in it are lost: the caller checks before.
 func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
 	_, _ = r.run(ctx, "worktree", "remove", "--force", "--force", dir)
 	if err := os.RemoveAll(dir); err != nil {
@@ -209,7 +206,7 @@ func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
 	return err
 }
 
-// CheckoutSubmodules fills in the submodules of a working tree.
+// CheckoutSubmodules checks out the submodules of a working tree.
 func (r *Repo) CheckoutSubmodules(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(r.Top, ".gitmodules")); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -218,8 +215,8 @@ func (r *Repo) CheckoutSubmodules(ctx context.Context) error {
 	return err
 }
 
-// AddNote gives a commit a note below a ref ("refs/notes/…"), in the place of the one that
-// it has there.
+// AddNote adds a note to a commit below a ref ("refs/notes/…"), replacing an existing one
+// there.
 func (r *Repo) AddNote(ctx context.Context, ref, commit, text string) error {
 	_, err := r.runWith(ctx, call{stdin: strings.NewReader(text), args: []string{"notes", "--ref", ref, "add", "--force", "--file=-", commit}})
 	return err

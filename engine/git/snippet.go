@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Fate is what became of lines of a commit in another one.
+// Fate is what became of a commit's lines in another commit.
 type Fate string
 
 const (
@@ -18,37 +18,37 @@ const (
 	Still Fate = "still"
 	// Moved: at another line or in another file.
 	Moved Fate = "moved"
-	// Changed: where it was there is something alike.
+	// Changed: there is something similar in its place.
 	Changed Fate = "changed"
 	Gone    Fate = "gone"
 )
 
-// Place is where lines begin in a commit.
+// Place is where lines start in a commit.
 type Place struct {
 	File string
 	Line int // counted from 1
-	// Text of these lines, one of many cut.
+	// Text of these lines, cut if there are many.
 	Text string
 }
 
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Followed is one place of a snippet and what became of it.
+// Followed is one place of a snippet and its fate.
 type Followed struct {
 	Was  Place
 	Fate Fate
-	// Now is where it is, or what is alike; empty where it is gone.
+	// Now is where it is, or what is similar; empty if it is gone.
 	Now Place
 }
 
-// maxPlaces bounds how often a snippet may be in a commit: one that does oftener
-// says too little.
+// maxPlaces limits the occurrences of a snippet in a commit: with more it is too
+// unspecific.
 const maxPlaces = 50
 
-// Follow finds a snippet in the files of a commit that a glob names, and each of these
-// places in another commit. Each line of the snippet must be within a line of the file,
-// one after the other, however they are indented; white space counts as one space. None
-// found is not an error.
+// Follow finds a snippet in the files of a commit that match a glob, and each of these
+// places in another commit. Each line of the snippet must be contained in a line of the
+// file, consecutively, however they are indented; white space counts as one space.
+// Finding none is not an error.
 func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all []Followed, err error) {
 	want := split(snippet)
 	inGlob := func(p Place) bool { ok, _ := path.Match(glob, p.File); return ok }
@@ -56,7 +56,7 @@ func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all 
 	if err != nil {
 		return nil, err
 	}
-	var others []Place // which nobody asked for, and which nothing else moved to
+	var others []Place // which were not asked for, and to which nothing else moved
 	was = slices.DeleteFunc(was, func(p Place) bool {
 		if !inGlob(p) {
 			others = append(others, p)
@@ -82,7 +82,7 @@ func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all 
 	for i, p := range was {
 		all[i] = Followed{Was: p, Fate: Gone}
 	}
-	// What is nearest goes first, so that no place is taken for one that moved there.
+	// The nearest goes first, so no place is mistaken for one that moved there.
 	for _, near := range []func(p, q Place) bool{
 		func(p, q Place) bool { return p.File == q.File && p.Line == q.Line },
 		func(p, q Place) bool { return p.File == q.File },
@@ -117,7 +117,7 @@ func (r *Repo) Follow(ctx context.Context, snippet, glob, from, to string) (all 
 	return all, nil
 }
 
-// File is the text of a file in a commit, empty where it has none.
+// File is the text of a file in a commit, empty if it does not exist.
 func (r *Repo) File(ctx context.Context, commit, file string) (string, error) {
 	list, err := r.list(ctx, "ls-tree", "-z", "--name-only", commit, "--", file)
 	if err != nil || len(list) == 0 {
@@ -164,7 +164,7 @@ func split(text string) []string {
 	return lines
 }
 
-// find is where a file has all lines of a snippet.
+// find returns where a file has all lines of a snippet.
 func find(want []string, text string) (all []Place) {
 	has := strings.Split(text, "\n")
 next:
@@ -190,11 +190,11 @@ func place(lines []string, at int) Place {
 	return Place{Line: at + 1, Text: text}
 }
 
-// word is what lines are held against each other by: names are taken apart, so that one
-// that was renamed in part is alike.
+// word matches the unit of comparison between lines: names are split, so a partly renamed
+// one is similar.
 var word = regexp.MustCompile(`[\pL\pN]+`)
 
-// longestWord is one that each line with the snippet has.
+// longestWord is a word that every line with the snippet contains.
 func longestWord(lines []string) (longest string) {
 	for _, w := range word.FindAllString(strings.Join(lines, "\n"), -1) {
 		if len(w) > len(longest) {
@@ -204,15 +204,14 @@ func longestWord(lines []string) (longest string) {
 	return longest
 }
 
-// HasWord reports whether a snippet has anything to look for.
+// HasWord reports whether a snippet has anything to search for.
 func HasWord(snippet string) bool { return longestWord(split(snippet)) != "" }
 
-// alikeFrom is the share of a snippet's words, by their length, that lines need to be
-// alike.
+// alikeFrom is the share of a snippet's words, by length, that similar lines need.
 const alikeFrom = 0.6
 
-// alike is where a file has the most of a snippet's words within as many lines, where
-// that is enough of them.
+// alike is where a file has the most of a snippet's words within as many lines, if that
+// is enough.
 func alike(want []string, text string) (best Place, ok bool) {
 	words, whole := map[string]int{}, 0
 	for _, w := range word.FindAllString(strings.Join(want, "\n"), -1) {

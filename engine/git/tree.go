@@ -16,28 +16,27 @@ import (
 	"strings"
 )
 
-// maxUntracked bounds how much that git does not know is read for a hash:
-// weights or build outputs that nobody ignores would take minutes each time.
+// maxUntracked limits how much untracked data is read for a hash: weights or build
+// outputs that are not ignored would take minutes each time.
 const maxUntracked = 1 << 30
 
-// Tree is the state of a working tree as it is there: what is committed,
-// staged, changed and new, but not what is ignored.
+// Tree is the state of a working tree on disk: committed, staged, changed and new files,
+// but not ignored ones.
 type Tree struct {
 	Commit string
 	// Hash covers paths, modes and contents. Equal hashes are equal trees.
 	Hash string
-	// Clean says that it is what Commit says.
+	// Clean is set if it equals Commit.
 	Clean bool
 }
 
-// Snapshot hashes the working tree, or the part of it under paths (relative to
-// the repository's root). Where diff is given, all that differs from HEAD is
-// written to it as a patch that git apply reads. Submodules that are checked out
-// are looked into.
+// Snapshot hashes the working tree, or the part of it under paths (relative to the
+// repository's root). If diff is given, all differences from HEAD are written to it as a
+// patch for git apply. Checked out submodules are included.
 //
-// It works on a copy of the index, which knows the files that have not changed
-// by their times, so that only changed ones are read; new objects go to a folder
-// that is removed again. Nothing is written to the repository.
+// It works on a copy of the index, which recognizes unchanged files by their times, so
+// only changed ones are read; new objects go to a temporary folder. Nothing is written to
+// the repository.
 func (r *Repo) Snapshot(ctx context.Context, paths []string, diff io.Writer) (t Tree, err error) {
 	if r.Bare {
 		return t, &Error{Kind: NotRepository, Reason: r.Top + " is a bare repository, without files to hash"}
@@ -108,7 +107,7 @@ func (r *Repo) submodules(ctx context.Context, list string, h io.Writer, diff *c
 		}
 		dir := filepath.Join(r.Top, path)
 		if _, err := os.Stat(filepath.Join(dir, ".git")); errors.Is(err, fs.ErrNotExist) {
-			continue // not checked out: there is nothing but the commit
+			continue // not checked out: there is only the commit
 		}
 		sub, err := Open(ctx, dir)
 		if err != nil {
@@ -145,7 +144,7 @@ func inFolder(patch []byte, path string) []byte {
 	return out.Bytes()
 }
 
-// checkUntracked refuses trees that hold too much that git does not know.
+// checkUntracked rejects trees with too much untracked data.
 func (r *Repo) checkUntracked(ctx context.Context, paths []string) error {
 	list, err := r.list(ctx, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, paths...)...)
 	if err != nil {
@@ -190,14 +189,14 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// State is what is not committed in a working tree.
+// State is the uncommitted state of a working tree.
 type State struct {
-	// Changed are tracked files that differ from HEAD, staged or not; Untracked
-	// those git does not know and does not ignore.
+	// Changed are tracked files that differ from HEAD, staged or not; Untracked those
+	// that git neither tracks nor ignores.
 	Changed, Untracked []string
 }
 
-// Status looks at the working tree. Nothing is written, the index included.
+// Status reads the state of the working tree. Nothing is written, including the index.
 func (r *Repo) Status(ctx context.Context) (s State, err error) {
 	list, err := r.list(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
 	if err != nil {
@@ -213,8 +212,7 @@ func (r *Repo) Status(ctx context.Context) (s State, err error) {
 	return s, nil
 }
 
-// InProgress names the operation that somebody has begun in the working tree
-// and not ended; empty where there is none.
+// InProgress names an unfinished operation in the working tree; empty if there is none.
 func (r *Repo) InProgress() string {
 	for _, op := range []struct{ file, name string }{
 		{"MERGE_HEAD", "merge"},
@@ -232,7 +230,7 @@ func (r *Repo) InProgress() string {
 	return ""
 }
 
-// Idle is an error where an operation is in progress.
+// Idle returns an error if an operation is in progress.
 func (r *Repo) Idle() error {
 	if op := r.InProgress(); op != "" {
 		return &Error{Kind: Busy, Reason: "a " + op + " is in progress in " + r.Top + ": finish or abort it first"}
@@ -240,8 +238,8 @@ func (r *Repo) Idle() error {
 	return nil
 }
 
-// Settled is an error where tracked files differ from HEAD, or an operation is
-// in progress. Submodules that are at another commit count as changed.
+// Settled returns an error if tracked files differ from HEAD, or an operation is in
+// progress. Submodules at another commit count as changed.
 func (r *Repo) Settled(ctx context.Context) error {
 	if err := r.Idle(); err != nil {
 		return err
@@ -256,16 +254,15 @@ func (r *Repo) Settled(ctx context.Context) error {
 	return nil
 }
 
-// aside is a repository seen through an index and an object folder of our own.
+// aside is a repository seen through a separate index and object folder.
 type aside struct {
 	*Repo
 	dir string
 }
 
-// aside copies the index, with its time: git takes an entry that is as new as
-// the index for one that may have changed since, and a newer index would hide
-// that. Marks by which git passes over files ("assume unchanged", sparse
-// checkouts) are taken off in the copy.
+// aside copies the index, with its time: git treats an entry as new as the index as
+// possibly changed since, and a newer index would hide that. Marks that make git skip
+// files ("assume unchanged", sparse checkouts) are removed in the copy.
 func (r *Repo) aside(ctx context.Context) (*aside, error) {
 	dir, err := os.MkdirTemp("", "mxflow-git-*")
 	if err != nil {
@@ -293,7 +290,7 @@ func (r *Repo) aside(ctx context.Context) (*aside, error) {
 	return a, nil
 }
 
-// quotePath protects a path in a list that : separates.
+// quotePath quotes a path in a colon-separated list.
 func quotePath(path string) string {
 	if !strings.ContainsAny(path, `:"`) {
 		return path
@@ -310,7 +307,7 @@ func copyIndex(from, to string) error {
 		return &Error{Kind: Other, Reason: "cannot read git's index: " + err.Error()}
 	}
 	defer in.Close()
-	// The time is taken before the bytes: too old a time only makes git look.
+	// The time is read before the bytes: too old a time only makes git check.
 	info, err := in.Stat()
 	if err != nil {
 		return err
@@ -326,7 +323,7 @@ func copyIndex(from, to string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// unmark makes git look at every file.
+// unmark makes git check every file.
 func (a *aside) unmark(ctx context.Context) error {
 	list, err := a.list(ctx, "ls-files", "-v", "-z")
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// Choose picks GPUs by index ("0"), by UUID ("GPU-8f…", or an unambiguous
-// beginning of one) or by MIG device ("MIG-…", which stands for the GPU that it
-// is a part of, given by parents). "all" is every GPU, "none" none. A name that
-// fits no GPU is an error that says what there is.
+// Choose picks GPUs by index ("0"), by UUID ("GPU-8f…", or an unambiguous prefix) or by
+// MIG device ("MIG-…", which stands for its GPU, by parents). "all" is every GPU, "none"
+// none. A name that matches no GPU is an error that lists the existing ones.
 func Choose(all []GPU, parents map[string]string, names []string) ([]GPU, error) {
 	chosen := map[string]bool{}
 	for _, name := range names {
@@ -66,12 +65,12 @@ func one(all []GPU, parents map[string]string, name string) (GPU, error) {
 	return GPU{}, fmt.Errorf("there is no GPU %q; there are %s", name, strings.Join(there, ", "))
 }
 
-// Visible are the GPUs that a program sees with CUDA_VISIBLE_DEVICES set to
-// list, as CUDA reads it: the first name that fits nothing hides what follows.
+// Visible are the GPUs that a program sees with CUDA_VISIBLE_DEVICES set to list, as CUDA
+// interprets it: the first name without a match hides those after it.
 //
-// CUDA counts by speed unless CUDA_DEVICE_ORDER is PCI_BUS_ID, and nvidia-smi by
-// bus. Where GPUs differ, an index therefore does not say which one is meant:
-// all of them are taken then, and sure is false.
+// CUDA counts by speed unless CUDA_DEVICE_ORDER is PCI_BUS_ID, and nvidia-smi by bus. If
+// GPUs differ, an index is therefore ambiguous: then all of them are returned, and sure
+// is false.
 func Visible(all []GPU, parents map[string]string, list, order string) (visible []GPU, sure bool) {
 	alike := order == "PCI_BUS_ID"
 	if !alike {
@@ -95,8 +94,7 @@ func Visible(all []GPU, parents map[string]string, list, order string) (visible 
 	return visible, true
 }
 
-// parseParents reads `nvidia-smi -L`: the MIG devices, each with the UUID of the
-// GPU that it is a part of.
+// parseParents parses `nvidia-smi -L`: the MIG devices, each with the UUID of its GPU.
 func parseParents(out string) map[string]string {
 	parents := map[string]string{}
 	gpu := ""
@@ -115,21 +113,20 @@ func parseParents(out string) map[string]string {
 	return parents
 }
 
-// tolerated compute on GPUs as part of the system, hold little memory there, and
-// never leave.
+// tolerated compute on GPUs as part of the system, hold little memory there, and never
+// leave.
 var tolerated = []string{"nvidia-cuda-mps-server", "nvidia-persistenced", "nv-hostengine", "dcgm*", "Xorg", "Xwayland", "gnome-shell", "kwin_*"}
 
-// Occupancy is who or what is on some GPUs.
+// Occupancy is who or what is using some GPUs.
 type Occupancy struct {
 	// Processes are those that hold memory there.
 	Processes []Process
-	// Hidden are GPUs of which more memory is used than is idle and that no
-	// process accounts for: it is held in another container, or by a process that
-	// is about to be gone.
+	// Hidden are GPUs with more memory in use than when idle, for which no process
+	// accounts: it is held in another container, or by a process about to end.
 	Hidden []GPU
 }
 
-// Free reports that nobody is there.
+// Free reports whether nobody is there.
 func (o Occupancy) Free() bool { return len(o.Processes) == 0 && len(o.Hidden) == 0 }
 
 // String says who is there.
@@ -145,9 +142,9 @@ func (o Occupancy) String() string {
 	return strings.Join(words, "; ")
 }
 
-// Foreign looks who is on the GPUs of these UUIDs, besides what is tolerated and
-// programs whose name matches one of the globs in ignore. idleMiB is what may be
-// used on a GPU that nobody computes on.
+// Foreign returns who is using the GPUs with these UUIDs, besides tolerated programs and
+// those whose name matches one of the globs in ignore. idleMiB is the memory that may be
+// in use on a GPU that nobody computes on.
 func Foreign(ctx context.Context, uuids []string, ignore []string, idleMiB float64) (Occupancy, error) {
 	var o Occupancy
 	processes, err := Processes(ctx)
@@ -190,12 +187,12 @@ func foreign(gpus []GPU, processes []Process, uuids, ignore []string, idleMiB fl
 	return o
 }
 
-// Look asks who is on the GPUs, see Foreign.
+// Look returns who is using the GPUs, see Foreign.
 type Look func(ctx context.Context) (Occupancy, error)
 
-// WaitFree looks every so often until nobody is on the GPUs, for up to wait, and
-// says who still is. changed is called whenever somebody else is there than
-// before, so that whoever waits knows for whom. An error of look ends the wait.
+// WaitFree polls until nobody is using the GPUs, for up to wait, and returns who still
+// is. changed is called whenever that changes, so a waiting person knows for whom. An
+// error of look ends the wait.
 func WaitFree(ctx context.Context, look Look, every, wait time.Duration, changed func(Occupancy)) (Occupancy, error) {
 	limit := time.NewTimer(wait)
 	defer limit.Stop()
@@ -219,7 +216,7 @@ func WaitFree(ctx context.Context, look Look, every, wait time.Duration, changed
 	}
 }
 
-// who is there, without how much each holds, which changes all the time.
+// who is there, without the memory, which changes all the time.
 func (o Occupancy) who() string {
 	var b strings.Builder
 	for _, p := range o.Processes {

@@ -1,7 +1,7 @@
-// Package gpu knows what nvidia-smi says about this machine's GPUs, which of
-// them an engine uses, who is on them, and how one mxflow keeps others off
-// them. It knows nothing about engines. A machine without a GPU, or without
-// nvidia-smi, is a normal machine with an empty list.
+// Package gpu knows what nvidia-smi reports about this machine's GPUs, which of them an
+// engine uses, who is using them, and how one mxflow keeps others off them. It knows
+// nothing about engines. A machine without a GPU, or without nvidia-smi, is a normal
+// machine with an empty list.
 package gpu
 
 import (
@@ -21,24 +21,24 @@ import (
 type GPU struct {
 	// Index is nvidia-smi's, which follows the PCI bus.
 	Index int
-	// UUID names the GPU for good ("GPU-…"), Name is its product name.
+	// UUID identifies the GPU permanently ("GPU-…"), Name is its product name.
 	UUID, Name string
 	// Driver is the version of the kernel driver.
 	Driver string
-	// Values are all fields that were answered, by their names in nvidia-smi, in
-	// its words without units: MiB, MHz, W and °C. What is not supported is absent,
-	// so that it is never taken for zero.
+	// Values are all fields with a value, by their names in nvidia-smi, in its notation
+	// without units: MiB, MHz, W and °C. Unsupported ones are absent, so they are never
+	// taken for zero.
 	Values map[string]string
 }
 
-// Number is a value as a number; false where it is absent or is none.
+// Number is a value as a number; false if it is absent or not a number.
 func (g GPU) Number(field string) (float64, bool) {
 	n, err := strconv.ParseFloat(g.Values[field], 64)
 	return n, err == nil && n-n == 0 // neither infinite nor NaN
 }
 
-// Unified reports whether the GPU has no memory of its own but shares the
-// host's, as GB10 does: nvidia-smi then knows no total.
+// Unified reports whether the GPU has no memory of its own but shares the host's, as GB10
+// does: nvidia-smi then reports no total.
 func (g GPU) Unified() bool {
 	_, ok := g.Number("memory.total")
 	return !ok
@@ -47,22 +47,21 @@ func (g GPU) Unified() bool {
 // String names the GPU for people.
 func (g GPU) String() string { return fmt.Sprintf("GPU %d (%s, %s)", g.Index, g.Name, g.UUID) }
 
-// absent are the ways in which nvidia-smi says that there is no value.
+// absent are nvidia-smi's notations for a missing value.
 var absent = map[string]bool{
 	"": true, "N/A": true, "[N/A]": true, "[Not Supported]": true, "[Unknown Error]": true, "[Not Found]": true,
 	"[Insufficient Permissions]": true, "[GPU requires reset]": true, "[GPU is lost]": true,
 	"Requested functionality has been deprecated": true, "[Requested functionality has been deprecated]": true,
 }
 
-// value is a cell of nvidia-smi's CSV; false where it says that there is none.
+// value is a cell of nvidia-smi's CSV; false if it marks a missing value.
 func value(cell string) (string, bool) {
 	cell = strings.TrimSpace(cell)
 	return cell, !absent[cell] && !strings.HasPrefix(cell, "[Unknown")
 }
 
-// parseGPUs reads what a query for fields printed, one GPU a line. A line that
-// lacks cells, index or UUID is an error: what cannot be told apart cannot be
-// locked.
+// parseGPUs parses a query's output, one GPU per line. A line without the required cells,
+// index or UUID is an error: what cannot be identified cannot be locked.
 func parseGPUs(out string, fields []field) ([]GPU, error) {
 	var list []GPU
 	for line := range strings.Lines(out) {
@@ -109,8 +108,8 @@ var reasons = []struct {
 	{256, "display clocks"},
 }
 
-// Throttled says what keeps the clocks down now, in words. ok is false where the
-// driver does not tell; none with ok means that nothing does.
+// Throttled is what reduces the clocks now, in words. ok is false if the driver does not
+// report it; none with ok means that nothing does.
 func (g GPU) Throttled() (words []string, ok bool) {
 	mask, ok := g.Throttle()
 	if !ok {
@@ -119,8 +118,8 @@ func (g GPU) Throttled() (words []string, ok bool) {
 	return reasonsIn(mask), true
 }
 
-// Throttle is the driver's bit mask of what keeps the clocks down now; false
-// where it does not tell.
+// Throttle is the driver's bit mask of what reduces the clocks now; false if it does not
+// report it.
 func (g GPU) Throttle() (uint64, bool) {
 	mask, err := strconv.ParseUint(strings.TrimPrefix(g.Values["clocks_event_reasons.active"], "0x"), 16, 64)
 	return mask, err == nil
@@ -149,11 +148,10 @@ func Parents(ctx context.Context) (map[string]string, error) {
 	return parseParents(out), err
 }
 
-// Fingerprint is what measurements on this machine depend on, for measurement
-// keys: gpu (names with UUIDs, in the order of the UUIDs) and driver. It is empty
-// where there is no GPU. Where nvidia-smi is broken, gpu says so, so that numbers
-// from before and after it are not taken for the same machine's. The question is
-// asked once in the life of this process.
+// Fingerprint is the part of this machine that measurements depend on, for measurement
+// keys: gpu (names with UUIDs, ordered by UUID) and driver. It is empty if there is no
+// GPU. If nvidia-smi is broken, gpu says so, so numbers from before and after it are not
+// taken for the same machine's. It is queried once per process.
 var Fingerprint = sync.OnceValue(func() map[string]string {
 	list, err := List(context.Background())
 	if err != nil {
@@ -187,7 +185,7 @@ func fingerprintOf(list []GPU) map[string]string {
 
 var cudaVersion = regexp.MustCompile(`CUDA Version\s*:\s*([0-9.]+)`)
 
-// DriverCUDA is the newest CUDA that the driver runs, empty where unknown.
+// DriverCUDA is the newest CUDA that the driver supports, empty if unknown.
 func DriverCUDA(ctx context.Context) string {
 	out, err := smi(ctx)
 	if err != nil {

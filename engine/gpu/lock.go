@@ -17,10 +17,10 @@ import (
 	"github.com/mxflow/mxflow/internal/flock"
 )
 
-// Holder is who holds a GPU, as the lock's file tells it: one line of JSON. It is
-// there to be read by people; whether the lock is held is known from the
-// operating system alone, so that what a dead process left there fools nobody.
-// Other users may write it: it is shown, and never believed.
+// Holder is who holds a GPU, as recorded in the lock's file: one line of JSON. It is for
+// people to read; whether the lock is held is determined by the operating system alone,
+// so what a dead process left there misleads nobody. Other users may write it: it is
+// shown, and never trusted.
 type Holder struct {
 	PID  int    `json:"pid"`
 	User string `json:"user,omitempty"`
@@ -29,11 +29,11 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// HeldError says that another process has a GPU.
+// HeldError is the error that another process has a GPU.
 type HeldError struct {
 	GPU  GPU
 	Path string
-	// Holder is nil when it has not said who it is.
+	// Holder is nil if it has not identified itself.
 	Holder *Holder
 }
 
@@ -53,9 +53,9 @@ func (e *HeldError) Error() string {
 // process, however that ends.
 type Lock struct{ file *os.File }
 
-// LockDir is the folder of the lock files, one for the whole machine whatever
-// the user: MXFLOW_GPU_LOCK_DIR, for containers that share a GPU and not a
-// /run/lock; else /run/lock where everybody may write; else /tmp.
+// LockDir is the folder of the lock files, one for the whole machine whatever the user:
+// MXFLOW_GPU_LOCK_DIR, for containers that share a GPU but not /run/lock; else /run/lock
+// if everybody may write there; else /tmp.
 func LockDir() string {
 	if dir := os.Getenv("MXFLOW_GPU_LOCK_DIR"); dir != "" {
 		return dir
@@ -67,14 +67,13 @@ func LockDir() string {
 	return "/tmp"
 }
 
-// lockEvery is how often a held lock is asked for again.
+// lockEvery is how often a held lock is retried.
 const lockEvery = 250 * time.Millisecond
 
-// Acquire locks GPUs, in the order of their UUIDs, so that two who want the same
-// ones cannot wait for each other. It waits while another process holds one: for
-// up to wait, and until ctx is done. held is called once for each GPU that has to
-// be waited for. The locks are by UUID. The error is a *HeldError when waiting
-// did not help; nothing is locked then.
+// Acquire locks GPUs, in the order of their UUIDs, so two that want the same ones cannot
+// deadlock. It waits while another process holds one: for up to wait, and until ctx is
+// done. held is called once per GPU that has to be waited for. The locks are by UUID. The
+// error is a *HeldError if waiting did not help; nothing is locked then.
 func Acquire(ctx context.Context, dir string, gpus []GPU, me Holder, wait time.Duration, held func(*HeldError)) (map[string]*Lock, error) {
 	gpus = slices.Clone(gpus)
 	slices.SortFunc(gpus, func(a, b GPU) int { return strings.Compare(a.UUID, b.UUID) })
@@ -116,7 +115,7 @@ func acquire(ctx context.Context, dir string, g GPU, me Holder, limit <-chan tim
 	}
 }
 
-// tryAcquire locks one GPU at once, or says who has it.
+// tryAcquire locks one GPU at once, or returns who has it.
 func tryAcquire(dir string, g GPU, me Holder) (*Lock, error) {
 	path := filepath.Join(dir, "mxflow-"+safe(g.UUID)+".lock")
 	f, err := openLock(path)
@@ -132,30 +131,30 @@ func tryAcquire(dir string, g GPU, me Holder) (*Lock, error) {
 		return nil, &HeldError{GPU: g, Path: path, Holder: readHolder(f)}
 	}
 	l := &Lock{f}
-	// Who holds it is for people: on a full disk the lock is held all the same.
+	// The holder is informational: on a full disk the lock is still held.
 	if text, err := json.Marshal(me); err == nil && f.Truncate(0) == nil {
 		_, _ = f.WriteAt(append(text, '\n'), 0)
 	}
 	return l, nil
 }
 
-// openLock opens a lock file that any user may have made. It is first opened
-// without O_CREAT: in a folder with the sticky bit Linux refuses that flag for
-// files of others (fs.protected_regular), to root too. Links are not followed.
+// openLock opens a lock file that any user may have created. It is first opened without
+// O_CREAT: in a folder with the sticky bit Linux refuses that flag for others' files
+// (fs.protected_regular), even to root. Links are not followed.
 func openLock(path string) (*os.File, error) {
 	const mode = os.O_RDWR | flock.NoFollow
 	f, err := os.OpenFile(path, mode, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.OpenFile(path, mode|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
-			// The umask took away what others need.
+			// The umask removed permissions that others need.
 			_ = f.Chmod(0o666)
 		} else if errors.Is(err, fs.ErrExist) {
 			f, err = os.OpenFile(path, mode, 0)
 		}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		// To hold it, reading is enough.
+		// Reading is enough to hold it.
 		f, err = os.OpenFile(path, os.O_RDONLY|flock.NoFollow, 0)
 	}
 	if err != nil {
@@ -167,7 +166,7 @@ func openLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// readHolder returns nil for what is not, or not yet, whole.
+// readHolder returns nil for incomplete or invalid contents.
 func readHolder(f *os.File) *Holder {
 	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
 	h := new(Holder)
@@ -177,14 +176,14 @@ func readHolder(f *os.File) *Holder {
 	return h
 }
 
-// Unlock gives the lock back. The file stays, empty: to remove it would let two
-// processes hold locks on two files of the same name.
+// Unlock releases the lock. The file stays, empty: removing it would let two processes
+// hold locks on two files of the same name.
 func (l *Lock) Unlock() error {
 	_ = l.file.Truncate(0)
 	return l.file.Close()
 }
 
-// safe makes a file name of a UUID.
+// safe turns a UUID into a file name.
 func safe(uuid string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {

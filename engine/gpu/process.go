@@ -20,10 +20,10 @@ type Process struct {
 	PID int
 	// GPU is the UUID of the GPU.
 	GPU string
-	// MiB is the memory it holds there; nil where nvidia-smi does not say.
+	// MiB is the memory it holds there; nil if nvidia-smi does not report it.
 	MiB *float64
-	// Name is the program, without its arguments, which may hold secrets. Empty
-	// where it cannot be known.
+	// Name is the program, without its arguments, which may contain secrets. Empty if
+	// unknown.
 	Name string
 }
 
@@ -39,12 +39,12 @@ func (p Process) String() string {
 	return fmt.Sprintf("process %d (%s) holds %s", p.PID, name, holds)
 }
 
-// Ignored reports that the process is tolerated on a GPU, or that its program
-// matches one of the globs.
+// Ignored reports whether the process is tolerated on a GPU, or its program matches one
+// of the globs.
 func (p Process) Ignored(globs []string) bool { return ignored(p.Name, globs) }
 
-// Processes are all processes that compute on this machine's GPUs. Those in
-// other PID namespaces are not among them, or have other numbers there.
+// Processes are all processes that compute on this machine's GPUs. Those in other PID
+// namespaces are missing, or have other numbers there.
 func Processes(ctx context.Context) ([]Process, error) {
 	out, err := smi(ctx, processQuery...)
 	if errors.Is(err, ErrNone) {
@@ -56,11 +56,10 @@ func Processes(ctx context.Context) ([]Process, error) {
 	return parseProcesses(out)
 }
 
-// processQuery asks for processes. The name comes last, since it may have commas
-// in it.
+// processQuery queries processes. The name comes last, since it may contain commas.
 var processQuery = []string{"--query-compute-apps=pid,gpu_uuid,used_memory,process_name", "--format=csv,noheader,nounits"}
 
-// parseProcesses reads one process a line.
+// parseProcesses parses one process per line.
 func parseProcesses(out string) ([]Process, error) {
 	var list []Process
 	for line := range strings.Lines(out) {
@@ -94,13 +93,13 @@ func parseProcesses(out string) ([]Process, error) {
 	return list, nil
 }
 
-// program is a process name without what newer drivers add: arguments.
+// program is a process name without the arguments that newer drivers add.
 func program(name string) string {
 	first, _, _ := strings.Cut(name, " ")
 	return logscan.Clean(first)
 }
 
-// comm is the kernel's short name of a process, empty where it is hidden.
+// comm is the kernel's short name of a process, empty if hidden.
 func comm(pid int) string {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	if err != nil {
@@ -109,11 +108,10 @@ func comm(pid int) string {
 	return logscan.Clean(strings.TrimSpace(string(text)))
 }
 
-// FollowProcesses has nvidia-smi list the processes on the GPUs every so often
-// until ctx ends, which costs far less than to start it each time. each is
-// called with every list that is whole, and when it was made. Where no process is
-// on any GPU, nvidia-smi prints nothing, and nothing is called: that may as well
-// mean that it hangs. It returns as follow does.
+// FollowProcesses has nvidia-smi list the processes on the GPUs periodically until ctx
+// ends, which costs far less than starting it each time. each is called with every
+// complete list, and its time. If no process is on any GPU, nvidia-smi prints nothing,
+// and nothing is called: that may as well mean that it hangs. It returns as follow does.
 func FollowProcesses(ctx context.Context, every time.Duration, each func([]Process, time.Time)) error {
 	r := &rounds{each: each, quiet: every / 4}
 	r.end = time.AfterFunc(time.Hour, r.flush)
@@ -121,8 +119,7 @@ func FollowProcesses(ctx context.Context, every time.Duration, each func([]Proce
 	return follow(ctx, 0, append(processQuery[:2:2], "-lms", millis(every)), r.line)
 }
 
-// rounds puts lines together that belong to one list: they come at once, and none
-// comes twice.
+// rounds groups the lines of one list: they come at once, and none comes twice.
 type rounds struct {
 	each  func([]Process, time.Time)
 	quiet time.Duration
@@ -131,7 +128,7 @@ type rounds struct {
 	end  *time.Timer
 	list []Process
 	at   time.Time
-	// broken: a line could not be read, and a list with a hole is none.
+	// broken is set if a line could not be read; an incomplete list does not count.
 	broken, closed bool
 }
 
@@ -144,7 +141,7 @@ func (r *rounds) line(line string, now time.Time, err error) {
 	}
 	for _, p := range r.list {
 		if err == nil && len(found) == 1 && p.PID == found[0].PID && p.GPU == found[0].GPU {
-			r.finish() // the next list came at its heels
+			r.finish() // the next list followed immediately
 			break
 		}
 	}
@@ -156,7 +153,7 @@ func (r *rounds) line(line string, now time.Time, err error) {
 	r.end.Reset(r.quiet)
 }
 
-// finish hands out a list. r.mu must be held.
+// finish delivers a list. r.mu must be held.
 func (r *rounds) finish() {
 	if len(r.list) > 0 && !r.broken && !r.closed {
 		r.each(r.list, r.at)
@@ -170,7 +167,7 @@ func (r *rounds) flush() {
 	r.finish()
 }
 
-// close drops what is not whole: nvidia-smi may have ended in the middle of it.
+// close drops an incomplete list: nvidia-smi may have ended in the middle of it.
 func (r *rounds) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// field is one thing to ask nvidia-smi for. Drivers know it by one of several
-// words, the newest first.
+// field is one field to query from nvidia-smi. Drivers know it under one of several
+// names, the newest first.
 type field struct {
 	name  string
 	words []string
 }
 
-// fields are asked for all at once. The first three cannot be done without.
+// fields are queried all at once. The first three are required.
 var fields = []field{
 	{"index", []string{"index"}},
 	{"uuid", []string{"uuid", "gpu_uuid"}},
@@ -51,13 +51,13 @@ var fields = []field{
 	{"mig.mode.current", []string{"mig.mode.current"}},
 }
 
-// timeLimit bounds one call: with a driver that hangs, nvidia-smi does too.
+// timeLimit bounds one call: if a driver hangs, nvidia-smi does too.
 const timeLimit = 20 * time.Second
 
-// ErrNone says that this machine has no nvidia-smi, or that it sees no GPU.
+// ErrNone means that this machine has no nvidia-smi, or that it sees no GPU.
 var ErrNone = errors.New("this machine has no NVIDIA GPU")
 
-// findSMI is where nvidia-smi is; the error wraps ErrNone.
+// findSMI is the path of nvidia-smi; the error wraps ErrNone.
 func findSMI() (string, error) {
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
@@ -66,7 +66,7 @@ func findSMI() (string, error) {
 	return path, nil
 }
 
-// smi runs nvidia-smi. The error wraps ErrNone where there is nothing to ask.
+// smi runs nvidia-smi. The error wraps ErrNone if there is nothing to query.
 func smi(ctx context.Context, args ...string) (string, error) {
 	path, err := findSMI()
 	if err != nil {
@@ -89,7 +89,7 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	if errors.Is(err, errTooMuch) {
 		return "", fmt.Errorf("%s printed %w, which nvidia-smi never does: check what that program is", path, errTooMuch)
 	}
-	said := out + complaint // it complains on standard output
+	said := out + complaint // it reports errors on standard output
 	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
 		if strings.Contains(said, none) {
 			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNone, logscan.Clean(strings.TrimSpace(said)))
@@ -98,7 +98,7 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	return "", &smiError{said: said, err: err}
 }
 
-// smiError is a refusal of nvidia-smi, in its own words.
+// smiError is nvidia-smi's refusal, in its own words.
 type smiError struct {
 	said string
 	err  error
@@ -112,9 +112,8 @@ func (e *smiError) Unwrap() error { return e.err }
 
 var unknownField = regexp.MustCompile(`Field "([^"]+)" is not a valid field`)
 
-// List asks for all GPUs. Without a GPU the list is empty and the error nil;
-// List is the same question to the driver each time, so values of the moment are
-// those of the moment.
+// List queries all GPUs. Without a GPU the list is empty and the error nil; List queries
+// the driver each time, so momentary values are current.
 func List(ctx context.Context) ([]GPU, error) {
 	out, asked, err := query(ctx, fields, 4)
 	if errors.Is(err, ErrNone) {
@@ -126,11 +125,11 @@ func List(ctx context.Context) ([]GPU, error) {
 	return parseGPUs(out, asked)
 }
 
-// query asks for fields of GPUs, of which the first needed ones cannot be done
-// without, and says which it got. args name the GPUs, none means all.
+// query queries fields of GPUs, the first needed ones of which are required, and returns
+// which it got. args name the GPUs, none means all.
 //
-// One field that the driver does not know makes nvidia-smi refuse the whole
-// question. It is then asked again by its older word, in the end without it.
+// One field unknown to the driver makes nvidia-smi reject the whole query. Then it is
+// repeated with the field's older name, and finally without it.
 func query(ctx context.Context, ask []field, needed int, args ...string) (out string, asked []field, err error) {
 	for ask = slices.Clone(ask); ; {
 		out, err := smi(ctx, append([]string{question(ask), "--format=csv,noheader,nounits"}, args...)...)
@@ -147,7 +146,7 @@ func query(ctx context.Context, ask []field, needed int, args ...string) (out st
 	}
 }
 
-// question is the argument that asks for fields.
+// question is the argument that queries fields.
 func question(ask []field) string {
 	words := make([]string, len(ask))
 	for i, f := range ask {
@@ -156,9 +155,8 @@ func question(ask []field) string {
 	return "--query-gpu=" + strings.Join(words, ",")
 }
 
-// without drops the word that nvidia-smi refuses. Where it names none, only the
-// needed fields, which every driver knows, are left; nil when there is nothing to
-// drop.
+// without drops the name that nvidia-smi rejected. If it names none, only the needed
+// fields, which every driver knows, are left; nil if there is nothing to drop.
 func without(ask []field, needed int, said string) []field {
 	m := unknownField.FindStringSubmatch(said)
 	if m == nil {
@@ -181,16 +179,15 @@ func without(ask []field, needed int, said string) []field {
 	return nil
 }
 
-// maxOutput bounds what is kept of one answer: a GPU is asked for some hundred
-// bytes, so that even a large machine stays far below it.
+// maxOutput limits what is kept of one answer: a GPU has some hundred bytes, so even a
+// large machine stays far below it.
 const maxOutput = 16 << 20
 
-// errTooMuch says that a program printed more than nvidia-smi ever does.
+// errTooMuch means that a program printed more than nvidia-smi ever does.
 var errTooMuch = fmt.Errorf("more than %d MiB of output", maxOutput>>20)
 
-// output runs a command and returns what it printed on its two outputs. The
-// error wraps errTooMuch where that is more than maxOutput; the command is then
-// ended, by the pipe that nobody reads any more.
+// output runs a command and returns its two outputs. The error wraps errTooMuch if that
+// is more than maxOutput; the command then ends because its pipe is no longer read.
 func output(cmd *exec.Cmd) (stdout, stderr string, err error) {
 	var out, complaint atMost
 	cmd.Stdout, cmd.Stderr = &out, &complaint
@@ -201,8 +198,8 @@ func output(cmd *exec.Cmd) (stdout, stderr string, err error) {
 	return out.buf.String(), complaint.buf.String(), err
 }
 
-// atMost keeps what is written until it is too much. It embeds no buffer, whose
-// ReadFrom would be used in place of Write.
+// atMost keeps what is written up to a limit. It embeds no buffer, whose ReadFrom would
+// be used instead of Write.
 type atMost struct {
 	buf  bytes.Buffer
 	over bool

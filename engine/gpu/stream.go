@@ -17,9 +17,9 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// streamed are asked for again and again. The first two cannot be done without.
-// power.draw is an average over the last second on Ampere and newer; instant is
-// not, and older drivers do not have it.
+// streamed are queried repeatedly. The first two are required. power.draw is an average
+// over the last second on Ampere and newer; instant is not, and older drivers do not have
+// it.
 var streamed = []field{
 	{"timestamp", []string{"timestamp"}},
 	{"uuid", []string{"uuid", "gpu_uuid"}},
@@ -37,30 +37,29 @@ var streamed = []field{
 // silence is how long a stream may print nothing before it counts as hung.
 const silence = 10 * time.Second
 
-// Stream asks nvidia-smi for the values of some GPUs again and again.
+// Stream queries the values of some GPUs repeatedly through nvidia-smi.
 type Stream struct {
 	uuids []string
 	asked []field
-	// First are the values that were read when the stream was made, one GPU each
-	// in the order asked.
+	// First are the values read when the stream was created, one GPU each in the
+	// requested order.
 	First []GPU
 	// silence is how long nothing may come.
 	silence time.Duration
 }
 
-// Reading is one GPU's values at one moment: those of Values that were answered.
+// Reading is one GPU's values at one moment, those of Values that were available.
 type Reading struct {
 	GPU
-	// At is when nvidia-smi asked the driver, by its own word where that can be
-	// true, else when its line arrived; Delay is the difference. At has a
-	// monotonic reading.
+	// At is when nvidia-smi queried the driver, by its own timestamp if that is
+	// plausible, else when its line arrived; Delay is the difference. At has a monotonic
+	// reading.
 	At    time.Time
 	Delay time.Duration
 }
 
-// NewStream asks once, so that it is known what the driver knows. The error wraps
-// ErrNone where there is no GPU; a UUID that nvidia-smi does not show is an error
-// too.
+// NewStream queries once, to determine what the driver supports. The error wraps ErrNone
+// if there is no GPU; a UUID that nvidia-smi does not show is an error too.
 func NewStream(ctx context.Context, uuids []string) (*Stream, error) {
 	out, asked, err := query(ctx, streamed, 2, "-i", strings.Join(uuids, ","))
 	if err != nil {
@@ -88,9 +87,9 @@ func (s *Stream) Has(name string) bool {
 	return slices.ContainsFunc(s.asked, func(f field) bool { return f.name == name })
 }
 
-// Run has nvidia-smi print every so often until ctx ends, and calls each for
-// every line as it comes: with a reading, or with an error for a line that is
-// none. It returns as follow does.
+// Run has nvidia-smi print periodically until ctx ends, and calls each for every line as
+// it comes: with a reading, or with an error for an invalid line. It returns as follow
+// does.
 func (s *Stream) Run(ctx context.Context, every time.Duration, each func(Reading, error)) error {
 	args := []string{question(s.asked), "--format=csv,noheader,nounits", "-i", strings.Join(s.uuids, ","), "-lms", millis(every)}
 	return follow(ctx, s.silence, args, func(line string, now time.Time, err error) {
@@ -102,9 +101,8 @@ func (s *Stream) Run(ctx context.Context, every time.Duration, each func(Reading
 	})
 }
 
-// parse reads a line of the stream that arrived at now. A line that is not
-// wholly what was asked for is an error: a number in the wrong place is worse
-// than none.
+// parse parses a line of the stream that arrived at now. A line that is not exactly as
+// requested is an error: a number in the wrong place is worse than none.
 func (s *Stream) parse(line string, now time.Time) (Reading, error) {
 	line = strings.TrimSpace(line)
 	cells := strings.Split(line, ",")
@@ -150,13 +148,12 @@ func plausible(name, v string) bool {
 	return err == nil && n >= 0 && n <= most
 }
 
-// late is the longest that a line takes to come to us.
+// late is the maximum delay of a line.
 const late = 2 * time.Second
 
-// delay is the time from asked, a wall clock in nvidia-smi's zone, to now. Zones
-// are whole quarters of an hour apart, so only what is left beside those counts.
-// It is zero where that is no time that a line can take: after the clock was set,
-// for example.
+// delay is the time from asked, a wall clock in nvidia-smi's zone, to now. Zones are
+// whole quarters of an hour apart, so only the remainder counts. It is zero if that is
+// not a plausible delay: after the clock was set, for example.
 func delay(asked, now time.Time) time.Duration {
 	const zone = 15 * time.Minute
 	d := now.Sub(asked) % zone
@@ -169,15 +166,14 @@ func delay(asked, now time.Time) time.Duration {
 	return d
 }
 
-// millis is a time as -lms takes it.
+// millis is a time in the format of -lms.
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
-// follow runs nvidia-smi until ctx ends, and calls each for every line that is
-// not empty as it comes, or with an error for one that is too long to be one. It
-// returns nil once ctx has ended, else why nvidia-smi did not continue, such as that
-// it printed nothing for the time of silence; a silence of 0 may last.
-// nvidia-smi ends with this program, however that ends (Linux), and does not
-// outlive follow.
+// follow runs nvidia-smi until ctx ends, and calls each for every line that is not empty
+// as it comes, or with an error for one that is too long. It returns nil once ctx has
+// ended, else why nvidia-smi did not continue, such as printing nothing for the time of
+// silence; 0 allows any silence. nvidia-smi ends with this program, however that ends
+// (Linux), and does not outlive follow.
 func follow(ctx context.Context, silence time.Duration, args []string, each func(line string, now time.Time, err error)) error {
 	path, err := findSMI()
 	if err != nil {
@@ -194,7 +190,8 @@ func follow(ctx context.Context, silence time.Duration, args []string, each func
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stdout, cmd.Stderr = w, w
 	bind(cmd)
-	// What binds a child to this program looks at the thread that started it.
+	// The mechanism that binds a child to this program watches the thread that started
+	// it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = cmd.Start()
@@ -217,7 +214,7 @@ func follow(ctx context.Context, silence time.Duration, args []string, each func
 		})
 	}()
 	err = cmd.Wait()
-	// What it still printed is in the pipe; another holder of it is not waited for.
+	// Its remaining output is in the pipe; another holder of it is not waited for.
 	_ = r.SetReadDeadline(time.Now().Add(time.Second))
 	<-done
 	switch {
@@ -231,8 +228,8 @@ func follow(ctx context.Context, silence time.Duration, args []string, each func
 	return errors.New("nvidia-smi ended")
 }
 
-// lines takes lines until there are no more. A last line without its end is
-// dropped: its last number may lack digits.
+// lines reads lines until there are no more. A last line without its end is dropped: its
+// last number may lack digits.
 func lines(from io.Reader, each func(line string, now time.Time, err error)) {
 	in := bufio.NewReaderSize(from, 4096)
 	for {

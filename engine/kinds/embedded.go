@@ -13,7 +13,7 @@ func init() {
   }
 }`,
 		Command: []string{"{mxflow}", "engine", "serve", "--port", "{port}"},
-		// Of an image whose entrypoint is mxflow.
+		// In an image whose entrypoint is mxflow.
 		ImageCommand: []string{"engine", "serve", "--host", "{host}", "--port", "{port}"},
 		Port:         8000,
 		Ready:        []Probe{{Path: "/health"}},
@@ -72,8 +72,8 @@ func init() {
 	})
 }
 
-// Only the lines of what engaged say that a kernel ran. Of attention it is
-// the one that decodes, which also says how a prompt is read.
+// Only the engage lines show that a kernel ran. For attention it is the one that decodes,
+// which also says how a prompt is read.
 var embeddedObserve = []Pattern{
 	{Name: "attention", Type: TypeString, Doc: "Kernel of attention.", Log: []string{`\[embedded\] attention: using kernel (?P<value>(?:decode|full)\S+)`}},
 	{Name: "softmax", Type: TypeString, Doc: "Kernel of the softmax.", Log: []string{`\[embedded\] softmax: using kernel (?P<value>\S+)`}},

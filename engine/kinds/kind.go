@@ -1,7 +1,7 @@
-// Package kinds knows engines as data: how each kind is started, what its
-// settings become on its command line, how it shows that it is ready, what its
-// log and its pages report, and which lines show that it broke. It starts nothing
-// and sends no requests. A new kind is one file.
+// Package kinds describes engines as data: how each kind is started, what its settings
+// become on its command line, how it shows that it is ready, what its log and its pages
+// report, and which lines show that it broke. It starts nothing and sends no requests. A
+// new kind is one file.
 package kinds
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// Kind is what is known of one kind of engine: how it is started, what its
-// settings are called on its command line, and how it shows that it is ready.
-// It is data, so that a new kind is one file with one register call.
+// Kind is what is known of one kind of engine: how it is started, how its settings are
+// passed on its command line, and how it shows that it is ready. It is data, so a new
+// kind is one file with one register call.
 type Kind struct {
-	// Name is the word plans use: engine "embedded" "tiny".
+	// Name is the word in plans: engine "embedded" "tiny".
 	Name string
 	// Doc is one paragraph for the manual, Example an engine block for it.
 	Doc     string
@@ -28,69 +28,64 @@ type Kind struct {
 	// replaced in it, and Fill for the rest: {model} is the plan's model, {host}
 	// the address to listen on. Nil means that the plan must give the command.
 	Command []string
-	// Image is the container image where a plan names none, ImageCommand the
-	// arguments to it, before the flags, and Port where it listens in there.
+	// Image is the default container image, ImageCommand its arguments, before the flags,
+	// and Port where it listens inside.
 	Image        string
 	ImageCommand []string
 	Port         int
-	// Container is what its image needs of the container, where the plan is silent.
+	// Container is what its image requires of the container, unless the plan sets it.
 	Container Container
-	// Env is set where neither the plan's engine nor a knob sets the same name.
+	// Env is set unless the plan's engine or a knob sets the same name.
 	Env map[string]string
-	// ConfigName is the name of the file that settings with a Key go into, empty
-	// where the kind reads none. Its ending says the format: .yml, .yaml or .json.
-	// ConfigArgs go before the flags where there is such a file; {config} in them
-	// is where it lies.
+	// ConfigName is the name of the file for settings with a Key, empty if the kind reads
+	// none. Its extension is the format: .yml, .yaml or .json. ConfigArgs go before the
+	// flags if there is such a file; {config} in them is its path.
 	ConfigName string
 	ConfigArgs []string
-	// Any says that an engine of any other kind may be behind it.
+	// Any is set if an engine of any other kind may be behind it.
 	Any bool
-	// AskModel says that requests use the name that the engine lists, since the
-	// plan's model is a file.
+	// AskModel is set if requests use the name that the engine lists, since the plan's
+	// model is a file.
 	AskModel bool
-	// Ready are asked in this order; each must be answered before the next. None
-	// means that the kind is not a server: it is ready once it runs.
+	// Ready are probed in this order; each must succeed before the next. None means that
+	// the kind is not a server: it is ready once it runs.
 	Ready []Probe
-	// Version is the page that says which version runs, and the jq expression for
-	// it; empty where there is none.
+	// Version is the page with the running version, and the jq expression for it; empty
+	// if there is none.
 	Version Pattern
-	// Info are further pages that say what runs and how; kept for the record
-	// where they answer.
+	// Info are further pages about what runs and how; kept for the record if they answer.
 	Info []string
-	// Observe is what its log, its pages and its metrics tell, Crashes how it
-	// shows that it broke, and Harmless globs of lines that look like it and are
-	// not.
+	// Observe is what its log, its pages and its metrics report, Crashes how it shows
+	// that it broke, and Harmless globs of lines that only look like it.
 	Observe  []Pattern
 	Crashes  []Signature
 	Harmless []string
-	// Stages are lines that show how far a start has come, for who waits for it. The
-	// first that fits a line counts.
+	// Stages are lines that show the progress of a start to a waiting person. The first
+	// match of a line counts.
 	Stages   []StageLines
 	Metrics  Metrics
 	Tokenize Tokenize
 	Ask      Ask
 	// Profiler is how it takes a profile of itself.
 	Profiler Profiler
-	// MaxLag is how late the measuring client may be where the plan is silent; 0
-	// is defaultMaxLag.
+	// MaxLag is the default for how late the measuring client may be; 0 is defaultMaxLag.
 	MaxLag time.Duration
-	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
+	// DefaultReadyTimeout and DefaultStopGrace are used if the plan sets none.
 	DefaultReadyTimeout time.Duration
 	DefaultStopGrace    time.Duration
-	// Toy says that its model is so small that a step takes no time to speak of.
+	// Toy is set if its model is so small that a step takes negligible time.
 	Toy bool
-	// Variables are all environment variables of its own that it reads, where they are
-	// known.
+	// Variables are all its own environment variables, if known.
 	Variables []string
-	// Settings are all that a plan may set; any other is an error.
+	// Settings are all settings allowed in a plan; any other is an error.
 	Settings []Setting
 }
 
-// defaultMaxLag is far above what a client with a processor to spare needs, and
-// below what would show in a time to the first token.
+// defaultMaxLag is far above what a client with a spare processor needs, and below what
+// would show in a TTFT.
 const defaultMaxLag = 10 * time.Millisecond
 
-// Lag is how late the measuring client may be: as declared, or as the kind has it.
+// Lag is how late the measuring client may be: as declared, or the kind's value.
 func (k Kind) Lag(declared time.Duration) time.Duration {
 	switch {
 	case declared > 0:
@@ -101,12 +96,12 @@ func (k Kind) Lag(declared time.Duration) time.Duration {
 	return defaultMaxLag
 }
 
-// mostEvents is how many events a second no stream of one request has on any hardware:
-// a step of a model takes longer than 100 µs.
+// mostEvents is more events per second than a stream of one request reaches on any
+// hardware: a step of a model takes longer than 100 µs.
 const mostEvents = 10_000
 
-// MostEvents is how many events a second a stream of one request can have. A toy's steps
-// have no such bound.
+// MostEvents is the maximum number of events per second for a stream of one request. A
+// toy's steps have no such limit.
 func (k Kind) MostEvents() float64 {
 	if k.Toy {
 		return math.Inf(1)
@@ -114,45 +109,44 @@ func (k Kind) MostEvents() float64 {
 	return mostEvents
 }
 
-// Probe is one question of a readiness check. It is answered by status 200.
+// Probe is one request of a readiness check. It succeeds with status 200.
 type Probe struct {
 	Path string
-	// Fallback is asked instead where Path is unknown (404); empty means that a
-	// 404 is not ready.
+	// Fallback is requested instead if Path is unknown (404); empty means that a 404 is
+	// not ready.
 	Fallback string
-	// Body is posted as JSON, with "{model}" replaced by the model's name; empty
-	// makes the question a GET.
+	// Body is posted as JSON, with "{model}" replaced by the model's name; empty makes it
+	// a GET.
 	Body string
-	// Contains is text that the answer must have; empty takes any.
+	// Contains is text required in the answer; empty accepts any.
 	Contains string
-	// Slow questions load a model: they get all the time there is.
+	// Slow probes load a model: they get all the remaining time.
 	Slow bool
-	// Final are statuses that no waiting fixes, such as 404 where the model is
-	// unknown, and Hint is what to do about them.
+	// Final are statuses that no waiting fixes, such as 404 if the model is unknown, and
+	// Hint is what to do about them.
 	Final []int
 	Hint  string
 }
 
 // Profiler is how an engine takes profiles of itself, or how one is taken of it.
 type Profiler struct {
-	// Args and Env are added to a start that is to be profiled. {profile} in them, and
-	// in Body, is the folder for profiles as the engine sees it.
+	// Args and Env are added to a start for profiling. {profile} in them, and in Body, is
+	// the folder for profiles as seen by the engine.
 	Args []string
 	Env  map[string]string
-	// Start and Stop are pages that are posted to begin and to end a profile; empty where
-	// there are none. Body goes with the first.
+	// Start and Stop are pages posted to start and stop a profile; empty if there are
+	// none. Body goes with the first.
 	Start, Stop, Body string
 }
 
 // ProfileFolder stands for the folder for profiles in what a Profiler adds.
 const ProfileFolder = "{profile}"
 
-// Container is what an image of the kind needs of its container.
+// Container is what an image of the kind requires of its container.
 type Container struct {
 	IPC, ShmSize string
 	Ulimits      map[string]string
-	// Env is set in place of the kind's Env of the same names, since addresses
-	// differ inside.
+	// Env replaces the kind's Env of the same names, since addresses differ inside.
 	Env map[string]string
 }
 
@@ -178,7 +172,7 @@ func Lookup(name string) (Kind, bool) {
 	return k, ok
 }
 
-// NeedsCommand reports whether the plan must say how to start the engine.
+// NeedsCommand reports whether the plan must give the engine's command.
 func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
 
 // Fill replaces {model} and {host} in an argument or a value of the environment.
@@ -186,17 +180,17 @@ func Fill(text, model, host string) string {
 	return strings.NewReplacer("{model}", model, "{host}", host).Replace(text)
 }
 
-// NeedsModel reports whether the engine is started with the model's name, so
-// that a plan must give it. command is the one that is used.
+// NeedsModel reports whether the engine is started with the model's name, so a plan must
+// give it. command is the one used.
 func NeedsModel(command []string) bool {
 	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{model}") })
 }
 
-// Type is the type of a setting or of what is observed.
+// Type is the type of a setting or of an observation.
 type Type string
 
-// TypeCount is of a Pattern alone: how many lines of the log matched; zero is a
-// value. TypeList, TypeObject and TypeAny, any of them, are of a Setting alone.
+// TypeCount is for a Pattern only: how many lines of the log matched; zero is a value.
+// TypeList, TypeObject and TypeAny, any of them, are for a Setting only.
 const (
 	TypeString Type = "string"
 	TypeNumber Type = "number"
@@ -207,52 +201,53 @@ const (
 	TypeAny    Type = "any"
 )
 
-// Pattern takes one observation out of what an engine says of itself. It names
-// one source: a log line, a page of its API, or a metric. Several patterns may
-// have one name: the first that sees something counts.
+// Pattern extracts one observation from what an engine reports about itself. It has one
+// source: a log line, a page of its API, or a metric. Several patterns may share a name:
+// the first that finds something counts.
 type Pattern struct {
-	// Name is what rules call it: engine.observed.<name>.
+	// Name is its name in rules: engine.observed.<name>.
 	Name string
 	// Type of the value.
 	Type Type
 	Unit string
 	Doc  string
-	// Log are RE2 expressions, tried in order on each line of the log without
-	// its terminal escapes. The group called "value", else the first group, is
-	// the value; without a group the value is true. The last line that matches
-	// counts, or the first where First says so: of an engine that says the same of
-	// the model that it serves, and then of one that drafts for it.
+	// Log are RE2 expressions, tried in order on each line of the log without its
+	// terminal escapes. The group called "value", else the first group, is the value;
+	// without a group the value is true. The last matching line counts, or the first if
+	// First is set: for an engine that reports the same about the served model, and then
+	// about a drafting one.
 	Log   []string
 	First bool
-	// Path is a page of the API, JQ the jq expression that takes the value out of
-	// its JSON.
+	// Path is a page of the API, JQ the jq expression that extracts the value from its
+	// JSON.
 	Path string
 	JQ   string
-	// File is a file that the engine writes, where the engine lives, for JQ.
+	// File is a file written by the engine, where the engine lives, for JQ.
 	File string
-	// Metric are names of one Prometheus metric, newest first; the first that
-	// the engine has counts. Labels pick one of several series.
+	// Metric are names of one Prometheus metric, newest first; the first that the engine
+	// has counts. Labels select one of several series.
 	Metric []string
 	Labels map[string]string
 	// Scale multiplies a number; 0 means 1.
 	Scale float64
-	// Words maps what the engine says to the word that rules compare with.
+	// Words maps the engine's word to the one that rules compare with.
 	Words map[string]string
-	// Consequence says that it follows from what was set and is nothing that was set
-	// itself, such as a time or the memory that weights take: arms may differ in it,
-	// and are shown side by side. In a setting, which every other is, they must agree.
+	// Consequence is set for a consequence of settings, such as a time or the memory of
+	// weights: arms may differ in it, and are shown side by side. In a setting, which
+	// every other observation is, they must agree.
 	Consequence bool
-	// Chosen says that its lines come from where the engine chose or made what they
-	// name, after it looked at what can run. They prove it, also where they were logged
-	// before the first request; a line that repeats what was asked for does not.
+	// Chosen is set if its lines come from where the engine chose or made what they name,
+	// after checking what can run. They prove it even if logged before the first request;
+	// a line that repeats what was asked for does not.
 	Chosen bool
 }
 
-// Shows reports whether a line of the pattern shows what is, whenever it was logged.
+// Shows reports whether a line of the pattern shows what is in effect, whenever it was
+// logged.
 func (p Pattern) Shows() bool { return p.Chosen || p.Consequence }
 
-// Shown are expressions for lines by which an engine of this kind shows what is,
-// whenever it logs them. Where it may be an engine of any kind, they are those of
+// Shown are expressions for lines by which an engine of this kind shows what is in
+// effect, whenever it logs them. If it may be an engine of any kind, they are those of
 // all.
 func (k Kind) Shown() (exprs []string) {
 	own := []Kind{k}
@@ -269,8 +264,8 @@ func (k Kind) Shown() (exprs []string) {
 	return exprs
 }
 
-// Asked reports whether all that an observation can be taken from are lines of the
-// log that repeat what was asked for.
+// Asked reports whether an observation can only come from log lines that repeat what was
+// asked for.
 func (k Kind) Asked(name string) bool {
 	asked := false
 	for _, p := range k.Observe {
@@ -284,12 +279,12 @@ func (k Kind) Asked(name string) bool {
 	return asked
 }
 
-// Signature is a log line that tells how an engine broke.
+// Signature is a log line that shows how an engine broke.
 type Signature struct {
-	// Glob is found in the line, see Glob.
+	// Glob is searched for in the line, see Glob.
 	Glob string
 	// Class is a word for reports: "oom", "crash", "config", "driver", "disk". The last
-	// three are mistakes of a plan or of a machine: no engine is held to them.
+	// three are mistakes of a plan or of a machine, not held against an engine.
 	Class string
 	// Means is one sentence: what happened and what to do.
 	Means string
@@ -297,9 +292,9 @@ type Signature struct {
 
 // Metrics is how a kind publishes Prometheus metrics.
 type Metrics struct {
-	// Path of the page, empty where the kind has none.
+	// Path of the page, empty if the kind has none.
 	Path string
-	// Needs are flags without which the page is not there.
+	// Needs are flags that enable the page.
 	Needs []string
 	// Names maps mxflow's name of a metric ("running", "kv_cache_usage") to the
 	// engine's names over its versions, newest first.
@@ -309,54 +304,52 @@ type Metrics struct {
 // Tokenize is how a kind counts the tokens of a text.
 type Tokenize struct {
 	Path string
-	// Field is where the text goes in the request ("prompt", "content"), Count
-	// the jq expression for the number of tokens in the answer.
+	// Field is the request's member for the text ("prompt", "content"), Count the jq
+	// expression for the number of tokens in the answer.
 	Field, Count string
 }
 
-// Ask is how a kind is asked for what engines ask differently for.
+// Ask is how requests to a kind differ from other engines'.
 type Ask struct {
-	// IgnoreEOS and MinTokens say whether the request fields of these names work.
-	// Workloads fix the length of answers by the first; the second is for people
-	// (`mxflow engine kinds`), as are Usage, ContinuousUsage and CacheReset.
+	// IgnoreEOS and MinTokens report whether the request fields of these names work.
+	// Workloads fix the length of answers by the first; the second is for people (`mxflow
+	// engine kinds`), as are Usage, ContinuousUsage and CacheReset.
 	IgnoreEOS, MinTokens bool
 	LogProbs             LogProbs
-	// Usage says whether streams can end with token counts, ContinuousUsage
-	// whether every event can carry them.
+	// Usage reports whether streams can end with token counts, ContinuousUsage whether
+	// every event can have them.
 	Usage, ContinuousUsage bool
-	// Extra is merged into every request: members without which a prompt is answered
-	// from a cache, or an answer is cut short whatever length was asked for. CacheReset
-	// is the page that empties a cache when it is posted to. Nobody here does: launches
-	// are fresh starts, and their prompts are unique.
+	// Extra is merged into every request: members without which a prompt is answered from
+	// a cache, or an answer is cut short whatever length was requested. CacheReset is the
+	// page that empties a cache by a POST. mxflow never uses it: launches are fresh
+	// starts, and their prompts are unique.
 	Extra      map[string]any
 	CacheReset string
-	// Rename maps members of a request to what the engine calls them, where it
-	// calls them otherwise.
+	// Rename maps members of a request to the engine's names, if they differ.
 	Rename map[string]string
 	// CachedTokens is a flag that makes the engine report cached tokens.
 	CachedTokens string
-	// ClosesStreams says that the engine closes the connection behind each stream,
-	// whatever its headers promise. A request on a connection that was kept would
-	// race that, so none is kept.
+	// ClosesStreams is set if the engine closes the connection after each stream,
+	// whatever its headers promise. A request on a kept connection would race with that,
+	// so none is kept.
 	ClosesStreams bool
 }
 
-// LogProbs is what log-probabilities an engine gives, asked with logprobs in completions
-// and with logprobs and top_logprobs in chats.
+// LogProbs is which log-probabilities an engine gives, requested with logprobs in
+// completions and with logprobs and top_logprobs in chats.
 type LogProbs struct {
-	// Top is how many of the likeliest tokens of a position a request may ask for, 0
-	// where there are no log-probabilities. Setting is the one that sets it, where the
-	// engine has one.
+	// Top is how many of the likeliest tokens of a position a request may ask for, 0 if
+	// there are no log-probabilities. Setting is the setting for it, if the engine has
+	// one.
 	Top     int
 	Setting string
-	// IDs says that tokens come with their ids. Without, two tokens of one text are one.
-	// AskIDs says that they are asked for with return_tokens_as_token_ids.
+	// IDs is set if tokens come with their IDs. Otherwise two tokens with one text are
+	// one. AskIDs is set if they are requested with return_tokens_as_token_ids.
 	IDs, AskIDs bool
-	// Prompt says how those of a prompt's tokens are asked for: "prompt_logprobs", or
-	// "echo", which completions alone have; empty where they cannot be.
+	// Prompt is how those of a prompt's tokens are requested: "prompt_logprobs", or
+	// "echo", which only completions have; empty if they cannot be.
 	Prompt string
-	// Chat says that answers have them in chats alone, and completions without a word
-	// have none.
+	// Chat is set if only chat answers have them, and completions silently have none.
 	Chat bool
 }
 
@@ -372,9 +365,8 @@ func (l LogProbs) Most(settings map[string]any) int {
 	return l.Top
 }
 
-// Patterns are all that is observed of an engine of this kind: its version, what
-// the kind knows, and what the plan adds. One of the plan takes the place of all
-// of its name.
+// Patterns are all observations of an engine of this kind: its version, the kind's, and
+// the plan's. One of the plan replaces all of its name.
 func (k Kind) Patterns(plan []Pattern) []Pattern {
 	var all []Pattern
 	own := slices.Clone(k.Observe)
@@ -390,10 +382,10 @@ func (k Kind) Patterns(plan []Pattern) []Pattern {
 	return append(all, plan...)
 }
 
-// Diagnosis is how an engine broke, as its log shows.
+// Diagnosis is how an engine broke, by its log.
 type Diagnosis struct {
 	// Class is a word for reports: "oom", "crash", "config", "driver", "disk". The last
-	// three are mistakes of a plan or of a machine: no engine is held to them.
+	// three are mistakes of a plan or of a machine, not held against an engine.
 	Class string
 	// Means is what happened and what to do.
 	Means string
@@ -402,7 +394,7 @@ type Diagnosis struct {
 	LineNo int
 }
 
-// diagnosedLine is how much of the line a sentence shows, in characters.
+// diagnosedLine limits the part of the line in a sentence, in characters.
 const diagnosedLine = 100
 
 // String is one sentence with its evidence.
@@ -414,13 +406,13 @@ func (d Diagnosis) String() string {
 	return fmt.Sprintf("%s [%s, log line %d: %s]", d.Means, d.Class, d.LineNo, string(line))
 }
 
-// diskFull is a cause that any engine may name.
+// diskFull is a cause that any engine may report.
 var diskFull = Signature{"No space left on device", "disk", "A disk is full: free some space and apply again."}
 
-// Diagnose looks in a log for the signatures by which engines of this kind show
-// that they broke. The first in the kind's order counts, since a root cause is
-// listed before what follows from it. Lines that only look like it (Harmless) are
-// passed over. False where the log shows none of them, or cannot be read.
+// Diagnose searches a log for the signatures by which engines of this kind show that they
+// broke. The first in the kind's order counts, since a root cause is listed before its
+// consequences. Lines that only look like it (Harmless) are skipped. False if the log has
+// none of them, or cannot be read.
 func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 	crashes := append([]Signature{diskFull}, k.Crashes...)
 	var globs []string

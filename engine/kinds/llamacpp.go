@@ -45,7 +45,7 @@ func init() {
 				"spec_drafts":          {"llamacpp:spec_decode_num_drafts_total"},
 				"spec_draft_tokens":    {"llamacpp:spec_decode_num_draft_tokens_total"},
 				"spec_accepted_tokens": {"llamacpp:spec_decode_num_accepted_tokens_total"},
-				// One line for each position in the draft, with the label position; none
+				// One line per position in the draft, with the label position; none
 				// before a first token was accepted there.
 				"spec_accepted_per_pos": {"llamacpp:spec_decode_num_accepted_tokens_per_pos_total"},
 			},
@@ -59,7 +59,7 @@ func init() {
 	})
 }
 
-// llamacppCrashes are those of kind ollama too, which runs llama-server.
+// llamacppCrashes are also those of kind ollama, which runs llama-server.
 var llamacppCrashes = []Signature{
 	{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
 	{"failed to allocate compute*buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
@@ -82,7 +82,7 @@ var llamacppCrashes = []Signature{
 
 var llamacppHarmless = []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"}
 
-// llamacppStages: a draft model is loaded after the model, and has stages of its own.
+// llamacppStages: a draft model is loaded after the model, and has its own stages.
 var llamacppStages = []StageLines{
 	{Weights, []string{`loading (?:draft )?model`, `load_tensors:`}},
 	{KVCache, []string{`llama_context: (?:constructing|n_ctx )`, `llama_kv_cache:`}},
@@ -90,8 +90,8 @@ var llamacppStages = []StageLines{
 	{Serving, []string{`model loaded`}},
 }
 
-// A model that drafts is loaded after the one that it drafts for, and logs the same
-// lines: of the model that is served, the first one speaks.
+// A drafting model is loaded after the model it drafts for, and logs the same lines: the
+// first one is about the served model.
 var llamacppObserve = []Pattern{
 	{
 		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Whether flash attention is on.",

@@ -27,8 +27,8 @@ func init() {
 		// The image's entrypoint is ollama.
 		ImageCommand: []string{"serve"},
 		Port:         11434,
-		// A model that is unloaded between two requests would be loaded again inside
-		// of the measurement.
+		// A model unloaded between two requests would be loaded again within the
+		// measurement.
 		Env: map[string]string{"OLLAMA_HOST": "{host}:{port}", "OLLAMA_KEEP_ALIVE": "-1"},
 		Ready: []Probe{
 			{Path: "/api/version"},
@@ -78,8 +78,8 @@ func init() {
 	})
 }
 
-// ollamaObserve is what Ollama shows beside what its llama-server logs. The pages are
-// Ollama's own, so its type of the weights is not taken: it is "unknown" of files that
+// ollamaObserve is what Ollama shows besides its llama-server's log. The pages are
+// Ollama's own, so its type of the weights is not used: it is "unknown" for files that
 // llama.cpp knows.
 var ollamaObserve = []Pattern{
 	{Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on, in versions without llama-server.", Log: []string{`(?P<value>enabling) flash attention`}, Words: map[string]string{"enabling": "on"}},
@@ -90,7 +90,7 @@ var ollamaObserve = []Pattern{
 		Name: "keep_alive", Type: TypeString, Doc: "How long a model stays loaded without requests.", Log: []string{`OLLAMA_KEEP_ALIVE:(?P<value>\S+)`},
 		Words: map[string]string{"2562047h47m16.854775807s": "-1"},
 	},
-	// A llama-server that ended is replaced without a word to the client.
+	// An ended llama-server is replaced without notice to the client.
 	{Name: "model_loads", Type: TypeCount, Doc: "How often a model was loaded: more than 1 means a reload during the measurement.", Log: []string{`msg="loaded runners"`}},
 	{Name: "truncated_prompts", Type: TypeCount, Doc: "Prompts that Ollama truncated to fit the context.", Log: []string{`msg="truncating input prompt"`}},
 	{Name: "loaded_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Memory of the loaded model, including the KV cache.", Path: "/api/ps", JQ: ".models[0].size"},

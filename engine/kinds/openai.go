@@ -2,9 +2,8 @@ package kinds
 
 import "time"
 
-// Any server with OpenAI's HTTP API: what is taken for granted is only what all
-// of them have. What one of them prints or publishes beyond that is told by the
-// plan's own profile block.
+// Any server with OpenAI's HTTP API: only what all of them have is assumed. What one of
+// them prints or publishes beyond that is declared in the plan's own profile block.
 
 func init() {
 	register(Kind{
@@ -28,9 +27,9 @@ func init() {
 		},
 		Crashes:  torchCrashes([]Signature{{"address already in use", "config", "The port is taken."}}, nil),
 		Harmless: torchHarmless(),
-		// ignore_eos is not part of OpenAI's API, but most of those who serve it know
-		// it. One that refuses it says so: profile { ignore_eos = false }.
-		// Five alternatives are what OpenAI's own completions allow.
+		// ignore_eos is not part of OpenAI's API, but most servers of it know it. For one
+		// that rejects it: profile { ignore_eos = false }. Five alternatives are what
+		// OpenAI's own completions allow.
 		Ask: Ask{IgnoreEOS: true, LogProbs: LogProbs{Top: 5}, Usage: true},
 		// Long enough to load a large model and to compile its kernels.
 		DefaultReadyTimeout: 15 * time.Minute,

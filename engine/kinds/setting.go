@@ -15,56 +15,53 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// Setting is one option of a kind. Options that mean the same have the same name
-// in every kind; what they are called by the engine is in the fields below.
-// A value reaches the engine in every way that is named: as a flag, in the
-// environment, in its configuration file.
+// Setting is one option of a kind. Options with the same meaning have the same name in
+// every kind; the engine's names are in the fields below. A value reaches the engine in
+// every way that is named: as a flag, in the environment, in its configuration file.
 type Setting struct {
 	Name string
 	Type Type
 	// Whole restricts a number to integers.
 	Whole bool
 	Doc   string
-	// Default is what the engine does when the setting is absent, in words; it
-	// is never sent.
+	// Default is what the engine does without the setting, in words; it is never sent.
 	Default string
-	// Choices are all that a string may be; empty takes any.
+	// Choices are the allowed values of a string; empty accepts any.
 	Choices []string
 	// Words maps the plan's word to the engine's, where they differ.
 	Words map[string]string
-	// Times names a whole-number setting that a number is multiplied by before it
-	// is sent, where the engine counts for all sequences together what the plan
-	// counts for one, unless the bool setting TimesUnless is true.
+	// Times names a whole-number setting that a number is multiplied by before it is
+	// sent, if the engine counts for all sequences together what the plan counts for one,
+	// unless the bool setting TimesUnless is true.
 	Times, TimesUnless string
 
-	// Flag is the flag that carries the value ("--max-model-len"); a list is
-	// joined by commas, or each of its members a word of its own where it is Apart,
-	// and an object is JSON. For a bool it is given alone when true, and OffFlag, if
-	// there is one, when false. Also are further flags that get the same value.
+	// Flag is the flag for the value ("--max-model-len"); a list is joined by commas, or
+	// each of its members is a separate word if Apart is set, and an object is JSON. For
+	// a bool it is given alone if true, and OffFlag, if there is one, if false. Also are
+	// further flags that get the same value.
 	Flag, OffFlag string
 	Also          []string
 	Apart         bool
-	// Env is a variable that carries the value; a bool is 1 or 0.
+	// Env is a variable for the value; a bool is 1 or 0.
 	Env string
-	// Key is the place in the configuration file, with dots between its levels.
+	// Key is the position in the configuration file, with dots between its levels.
 	Key string
-	// On and Off are what true and false do, in place of all of the above.
+	// On and Off are what true and false do, instead of all of the above.
 	On, Off *Effect
-	// Without is what a member of an object does beside the above where another
-	// member is absent.
+	// Without is what a member of an object does in addition if another member is absent.
 	Without *Without
 	// Used names an observation that shows whether the engine used the setting: a number
 	// above 0, or a word that is not "none". UsedWith is the member of the setting that
-	// asks for it, where it is a member of an object that is sent whole. UsedHidden says
-	// that an engine may use it and not show that, as where its metrics are off.
+	// requests it, if it is a member of an object that is sent whole. UsedHidden is set
+	// if an engine may use it without showing that, as with its metrics off.
 	Used, UsedWith string
 	UsedHidden     bool
-	// Fields are the members of an object that is not sent whole: each is a
-	// setting of its own, and other members are refused.
+	// Fields are the members of an object that is not sent whole: each is a setting of
+	// its own, and other members are rejected.
 	Fields []Setting
 }
 
-// shownBy are the observations in which a setting shows that is called otherwise.
+// shownBy are the observations that show a setting with another name.
 var shownBy = map[string][]string{
 	"attention_backend":     {"attention"},
 	"compilation_config":    {"cuda_graphs"},
@@ -74,23 +71,23 @@ var shownBy = map[string][]string{
 	"quantization":          {"linear_kernel"},
 }
 
-// Shown are the names of the observations in which a setting shows, of whatever kind.
+// Shown are the names of the observations that show a setting, in any kind.
 func Shown(setting string) []string { return append([]string{setting}, shownBy[setting]...) }
 
-// Without is the effect of a member of an object where Member is absent.
+// Without is the effect of a member of an object if Member is absent.
 type Without struct {
 	Member string
 	Effect Effect
 }
 
-// Use is a setting of a launch, as it is written in a plan, and the observation
-// that shows that the engine used it, which may be hidden.
+// Use is a setting of a launch, as written in a plan, and the observation that shows that
+// the engine used it, which may be hidden.
 type Use struct {
 	Setting, Observed string
 	Hidden            bool
 }
 
-// Uses are those settings of a launch of which an observation shows the use.
+// Uses are the settings of a launch whose use an observation shows.
 func (k Kind) Uses(settings map[string]any) []Use { return usesOf(k.Settings, settings, "") }
 
 func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
@@ -119,7 +116,7 @@ type Effect struct {
 	Config map[string]any
 }
 
-// apply adds what a value does to out. all are the other settings of the plan.
+// apply adds a value's effect to out. all are the other settings of the plan.
 func (s Setting) apply(v any, all map[string]any, out *Result) error {
 	v, err := s.check(v)
 	if err != nil {
@@ -162,7 +159,7 @@ func (s Setting) apply(v any, all map[string]any, out *Result) error {
 	return nil
 }
 
-// switched is what a bool does.
+// switched is a bool's effect.
 func (s Setting) switched(on bool) Effect {
 	switch {
 	case on && s.On != nil:
@@ -221,7 +218,7 @@ func (s Setting) times(v any, all map[string]any) (any, error) {
 	return each * many, nil
 }
 
-// text is a value as a flag or a variable carries it.
+// text is a value in the form of a flag or a variable.
 func (s Setting) text(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -246,8 +243,8 @@ func (s Setting) text(v any) (string, error) {
 	return "", fmt.Errorf("setting %q cannot hold %v", s.Name, v)
 }
 
-// check says whether a value is of the setting's type, and gives it back in one
-// form: bool, string, a number, []any or map[string]any.
+// check checks that a value is of the setting's type, and normalizes it: bool, string, a
+// number, []any or map[string]any.
 func (s Setting) check(v any) (any, error) {
 	mismatch := fmt.Errorf("setting %q must be %s, not %s", s.Name, aType[s.Type], shown(v))
 	switch s.Type {
@@ -308,13 +305,13 @@ var aType = map[Type]string{
 	TypeAny: "text, a number, a bool, a list or an object",
 }
 
-// shown prints a value for a message, never more than a line of it.
+// shown formats a value for a message, at most one line of it.
 func shown(v any) string {
 	return logscan.CleanTo(fmt.Sprint(v), 60)
 }
 
-// number prints a number as a flag's value, never with an exponent, which some
-// engines' integer parsers refuse.
+// number formats a number as a flag's value, never with an exponent, which some engines'
+// integer parsers reject.
 func number(v any) (string, bool) {
 	switch n := v.(type) {
 	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
@@ -328,8 +325,8 @@ func number(v any) (string, bool) {
 	return "", false
 }
 
-// plainNumber makes whole numbers int64, since a decoded plan has only float64
-// and a configuration file must not say 1e+06; other values stay.
+// plainNumber converts whole numbers to int64, since a decoded plan has only float64 and
+// a configuration file must not have 1e+06; other values stay.
 func plainNumber(v any) any {
 	text, ok := number(v)
 	if !ok {
@@ -341,7 +338,7 @@ func plainNumber(v any) any {
 	return v
 }
 
-// plainNumbers is plainNumber throughout lists and objects, as a copy.
+// plainNumbers applies plainNumber throughout lists and objects, as a copy.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -382,7 +379,7 @@ func quoteList(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
 }
 
-// Result is what the settings of a plan come to.
+// Result is the effect of a plan's settings.
 type Result struct {
 	Flags []string
 	// Env is set unless the plan sets the same names itself.

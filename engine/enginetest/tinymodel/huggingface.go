@@ -53,7 +53,7 @@ func (m *Model) tokenizer() map[string]any {
 	for i, t := range m.Tokens {
 		score := -10.0
 		if i >= firstWord {
-			// A whole word costs less than any two pieces of it.
+			// A whole word costs less than any two of its pieces.
 			score = -1 - 1/float64(len(t))
 		}
 		vocab = append(vocab, []any{t, score})
@@ -79,8 +79,8 @@ func (m *Model) tokenizer() map[string]any {
 	}
 }
 
-// safetensors is the content of a .safetensors file: the length of a JSON header
-// as 8 bytes, the header with each tensor's place, then the tensors.
+// safetensors is the content of a .safetensors file: the length of a JSON header as 8
+// bytes, the header with each tensor's position, then the tensors.
 func (m *Model) safetensors() ([]byte, error) {
 	header := map[string]any{"__metadata__": map[string]string{"format": "pt"}}
 	var data bytes.Buffer

@@ -1,9 +1,8 @@
-// Package tinymodel writes language models of half a megabyte, for tests that
-// start real engines: a GGUF file for llama.cpp, a Hugging Face folder for vLLM,
-// SGLang and transformers. Nothing is trained or downloaded. The layers are
-// random; embedding and output head are built so that after each word of a
-// short text comes the next one. So answers read as text and are known, and an
-// engine that computes wrongly gives others.
+// Package tinymodel writes language models of half a megabyte, for tests that start real
+// engines: a GGUF file for llama.cpp, a Hugging Face folder for vLLM, SGLang and
+// transformers. Nothing is trained or downloaded. The layers are random; embedding and
+// output head are built so that each word of a short text is followed by the next one. So
+// answers read as text and are known, and an engine that computes wrongly gives others.
 package tinymodel
 
 import (
@@ -14,21 +13,20 @@ import (
 	"strings"
 )
 
-// text is what the model continues with. Every word is in it once, so that the
-// word before decides which comes next; after the last comes the first.
+// text is what the model continues with. Every word occurs once, so each determines the
+// next; after the last comes the first.
 const text = "Paris has many old bridges over a wide river where boats carry stone wood and grain " +
 	"to markets that open early every morning while bakers light their ovens"
 
-// lead are words that prompts may have; after each of them comes the text's
-// first word.
+// lead are words for prompts; after each of them comes the text's first word.
 const lead = "The capital of France is"
 
 // Model is one model: its shape, its tokens and which token follows which.
 type Model struct {
 	Hidden, Layers, Heads, KVHeads, FeedForward, Context int
 
-	// Tokens are the vocabulary: specials, one for each byte, then words with a
-	// leading ▁ and all their beginnings.
+	// Tokens are the vocabulary: specials, one per byte, then words with a leading ▁ and
+	// all their prefixes.
 	Tokens []string
 	next   []int
 	seed   uint64
@@ -43,8 +41,7 @@ const (
 	firstWord = firstByte + 256
 )
 
-// New is the model of a seed: another seed gives other weights and the same
-// answers.
+// New is the model of a seed: another seed gives other weights and the same answers.
 func New(seed uint64) *Model {
 	m := &Model{Hidden: 128, Layers: 2, Heads: 2, KVHeads: 1, FeedForward: 256, Context: 2048, seed: seed}
 	m.Tokens = []string{"<unk>", "<s>", "</s>"}
@@ -59,7 +56,7 @@ func New(seed uint64) *Model {
 		}
 	}
 	words := strings.Fields(text)
-	// llama.cpp joins a word from the left, so each beginning is a token too.
+	// llama.cpp merges a word from the left, so each prefix is a token too.
 	for _, word := range append(strings.Fields(lead), words...) {
 		for i := range len(word) + 1 {
 			add("▁" + word[:i])
@@ -72,7 +69,7 @@ func New(seed uint64) *Model {
 		m.Tokens = append(m.Tokens, fmt.Sprintf("<unused%d>", len(m.Tokens)))
 	}
 	first := ids["▁"+words[0]]
-	m.next = make([]int, len(m.Tokens)) // unknown where nothing follows
+	m.next = make([]int, len(m.Tokens)) // unknown if nothing follows
 	for _, word := range strings.Fields(lead) {
 		m.next[ids["▁"+word]] = first
 	}
@@ -82,8 +79,7 @@ func New(seed uint64) *Model {
 	return m
 }
 
-// Answer is the first n words after a prompt that ends in a word of none but
-// the lead.
+// Answer is the first n words after a prompt whose last word is one of the lead's.
 func Answer(n int) string {
 	words := strings.Fields(text)
 	var out []string
@@ -93,17 +89,16 @@ func Answer(n int) string {
 	return strings.Join(out, " ")
 }
 
-// Tensor is one weight, row by row: Rows outputs of Columns inputs; a vector has
-// one row.
+// Tensor is one weight, row by row: Rows outputs of Columns inputs; a vector has one row.
 type Tensor struct {
-	// Name is the one that Hugging Face's Llama uses, GGUF the one of llama.cpp.
+	// Name is the one in Hugging Face's Llama, GGUF the one in llama.cpp.
 	Name, GGUF    string
 	Rows, Columns int
 	Vector        bool
 	Data          []float32
 }
 
-// Tensors makes all weights, the same ones for the same seed.
+// Tensors generates all weights, the same for the same seed.
 func (m *Model) Tensors() []Tensor {
 	random := rand.New(rand.NewPCG(m.seed, 17))
 	matrix := func(rows, columns int, scale float64) []float32 {
@@ -122,8 +117,8 @@ func (m *Model) Tensors() []Tensor {
 	}
 	head := m.Hidden / m.Heads
 	wide := 1 / math.Sqrt(float64(m.Hidden))
-	// What layers add to the stream stays far below the embedding, so that the
-	// head can still read the word off it.
+	// What layers add to the stream stays far below the embedding, so the head can still
+	// read the word from it.
 	const faint = 0.002
 	embedding := matrix(len(m.Tokens), m.Hidden, 1)
 	out := []Tensor{
