@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// defaultLogLimit bounds a log that its launcher does not bound otherwise.
+	// defaultLogLimit bounds a log for which its launcher sets no other bound.
 	defaultLogLimit = 256 << 20
 	// keptTail is how much of the end survives when the middle is dropped: the
 	// last thing an engine says is why it died.
 	keptTail = 1 << 20
 )
 
-// logCutMark is the line in place of the dropped middle of a log, and
-// logCutWords what scans know it by.
+// logCutMark is the line that replaces the dropped middle of a log, and logCutWords how
+// scans recognise it.
 const (
 	logCutWords = "[mxflow] log limit reached: "
 	logCutMark  = logCutWords + "about %d bytes were dropped here"
-	// logKeptWords follow where the lines after the mark are what was looked for
-	// in the middle.
+	// logKeptWords follow if the lines after the mark are those of the middle that
+	// matched the evidence patterns.
 	logKeptWords = ", all but the first and last line of what is looked for"
 )
 
-// File is an engine's output. The engine writes straight into the file, in
-// append mode; mxflow only looks now and then whether it has grown too large.
+// File is an engine's output. The engine writes straight into the file, in append mode;
+// mxflow only checks now and then whether it has grown too large.
 type File struct {
 	Path  string
 	Out   *os.File
@@ -42,9 +42,9 @@ type File struct {
 	keep *lineKeeper
 }
 
-// Open creates the file, readable to its owner alone (engines print tokens
-// and prompts), and moves a log that was there to path.old. A limit of zero is
-// 256 MiB; the lines of evidence stay where the middle is dropped.
+// Open creates the file, readable only by its owner (engines print tokens and prompts),
+// and moves an existing log to path.old. A limit of zero means 256 MiB; the lines of
+// evidence stay when the middle is dropped.
 func Open(path string, limit int64, evidence Evidence) (*File, error) {
 	if path == "" {
 		return nil, errors.New("no log file given")
@@ -65,13 +65,12 @@ func Open(path string, limit int64, evidence Evidence) (*File, error) {
 	return &File{Path: path, Out: f, limit: limit, keep: newLineKeeper(evidence)}, nil
 }
 
-// bound drops the middle of a log that has outgrown its limit: the first half
-// stays (what was loaded, which back ends were chosen), then comes a mark, then
-// the lines of the middle that are evidence, then the end. In append mode whatever
-// the engine writes next follows that. What it writes during the cut is lost,
-// therefore "about". Between two looks the file may grow past its limit. An error
-// leaves the log as it is: a log too large is better than an engine stopped for
-// it.
+// bound drops the middle of a log that has outgrown its limit: the first half stays (what
+// was loaded, which back ends were chosen), then comes a mark, then the lines of the
+// middle that are evidence, then the end. In append mode whatever the engine writes next
+// follows that. What it writes during the cut is lost, hence "about". Between two checks
+// the file may grow past its limit. An error leaves the log unchanged: a log that is too
+// large is better than an engine stopped for it.
 func (l *File) Bound() {
 	info, err := l.Out.Stat()
 	if err != nil || info.Size() <= l.limit {
@@ -80,8 +79,8 @@ func (l *File) Bound() {
 	head, size := l.lineBefore(l.limit/2), info.Size()
 	end := make([]byte, min(keptTail, l.limit/4))
 	from := head
-	// Looking through the middle takes a while, in which the log continues growing;
-	// what has come to be dropped too is looked at in further rounds.
+	// Reading through the middle takes a while, and the log keeps growing meanwhile; what
+	// must then be dropped as well is read in further rounds.
 	for range 4 {
 		to := size - int64(len(end))
 		if err := l.keep.read(io.NewSectionReader(l.Out, from, to-from)); err != nil {
@@ -111,8 +110,8 @@ func (l *File) Bound() {
 	_, _ = l.Out.Write(append(mark, redact.Known().Begun(string(end[:n]))...))
 }
 
-// lineBefore is where the last line before a place ends, so that what is cut there
-// leaves no half of a secret; where that is far off, it is far enough before it.
+// lineBefore is the end of the last line before a position, so that a cut there leaves no
+// half of a secret; if that is far off, a position far enough before it.
 func (l *File) lineBefore(at int64) int64 {
 	near := make([]byte, min(at, 64<<10))
 	if _, err := l.Out.ReadAt(near, at-int64(len(near))); err != nil {
@@ -123,16 +122,16 @@ func (l *File) lineBefore(at int64) int64 {
 
 func (l *File) Close() { _ = l.Out.Close() }
 
-// Sink is a log file for output that comes through mxflow, as that of a
-// container does. It is bounded as every log is: past the limit the middle is
-// dropped. It may be written to from several goroutines.
+// Sink is a log file for output that comes through mxflow, such as a container's. It is
+// bounded like every log: past the limit the middle is dropped. Several goroutines may
+// write to it.
 type Sink struct {
 	mu   sync.Mutex
 	log  *File
 	size int64
 }
 
-// OpenSink opens the log as Open does.
+// OpenSink opens the log like Open.
 func OpenSink(path string, limit int64, evidence Evidence) (*Sink, error) {
 	log, err := Open(path, limit, evidence)
 	if err != nil {
@@ -141,8 +140,8 @@ func OpenSink(path string, limit int64, evidence Evidence) (*Sink, error) {
 	return &Sink{log: log}, nil
 }
 
-// Write keeps the bytes as they are. It never fails: an engine is not to be held
-// up by a disk that is full.
+// Write writes the bytes unchanged. It never fails: a full disk must not hold up an
+// engine.
 func (s *Sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,26 +158,26 @@ func (s *Sink) Write(p []byte) (int, error) {
 // Path is the file.
 func (s *Sink) Path() string { return s.log.Path }
 
-// Close ends the writing. What comes later is dropped.
+// Close ends the writing. Anything later is dropped.
 func (s *Sink) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log.Close()
 }
 
-// Evidence are patterns of a log that somebody will look for: their lines stay
-// when the middle of a log that has grown too large is dropped.
+// Evidence are log patterns that will be looked for later: their lines stay when the
+// middle of an oversized log is dropped.
 type Evidence struct {
-	// Globs are as in ParseGlob, Expressions RE2.
+	// Globs have the syntax of ParseGlob, Expressions that of RE2.
 	Globs, Expressions []string
 }
 
-// maxKeptLine bounds one line that is kept, in bytes.
+// maxKeptLine bounds a kept line, in bytes.
 const maxKeptLine = 4 << 10
 
-// lineKeeper finds in a part of a log the first and the last line of each
-// pattern. That is bounded whatever the log, shows that a line was there, and
-// leaves the last word to the last line; how many there were is lost.
+// lineKeeper finds the first and the last line of each pattern in a part of a log. That
+// is bounded whatever the log, shows that a line was there, and leaves the last word to
+// the last line; how many there were is lost.
 type lineKeeper struct {
 	scan  *Scan
 	first map[int]keptLine
@@ -190,8 +189,8 @@ type keptLine struct {
 	text   []byte
 }
 
-// newLineKeeper is nil where there is nothing to keep. A pattern that does not
-// compile is left out: whoever looks for it says what is wrong with it.
+// newLineKeeper is nil if there is nothing to keep. A pattern that does not compile is
+// left out: the scan that looks for it reports the error.
 func newLineKeeper(e Evidence) *lineKeeper {
 	k := &lineKeeper{first: map[int]keptLine{}, last: map[int]keptLine{}}
 	k.scan, _ = New(nil)
@@ -217,7 +216,7 @@ func newLineKeeper(e Evidence) *lineKeeper {
 	return k
 }
 
-// read looks at the next bytes that will be dropped.
+// read scans the next bytes that will be dropped.
 func (k *lineKeeper) read(r io.Reader) error {
 	if k == nil {
 		return nil
@@ -226,8 +225,7 @@ func (k *lineKeeper) read(r io.Reader) error {
 	return err
 }
 
-// lines are what is to be kept, in the order of the log, each with its \n. The
-// keeper begins again.
+// lines are the lines to keep, in log order, each with its \n. The keeper starts over.
 func (k *lineKeeper) lines() []byte {
 	if k == nil {
 		return nil

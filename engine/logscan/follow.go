@@ -8,17 +8,17 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Follower reads what a log gains, for people who wait for an engine.
+// Follower reads what is added to a log, for people who wait for an engine.
 type Follower struct {
 	Path string
-	// at is the begin of the first line that had not ended.
+	// at is the start of the first line that had not ended.
 	at int64
 }
 
-// Lines are those that the log gained since the last call, each as Clean makes it and
-// without blank ones; of a line that was redrawn with \r (a progress bar) the last
-// state. A last line that has not ended is among them, and comes again. Of what came at
-// once only the end is read, as Tail does.
+// Lines are those added to the log since the last call, each cleaned by Clean and without
+// blank ones; of a line redrawn with \r (a progress bar) the last state. A last line that
+// has not ended is included, and comes again. If much was added at once, only its end is
+// read, as in Tail.
 func (f *Follower) Lines() (lines []string) {
 	file, err := os.Open(f.Path)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Glob is a compiled pattern of the plan language: pieces of text that must
-// occur in this order. It is unanchored and ignores case; * stands for any
-// text, the empty one and every character included, and nothing else is
-// special. So it matches mangled kernel names and log lines alike, and takes
-// time proportional to the text: the leftmost place of each piece is always as
-// good as any other, hence nothing is ever tried twice. Of a pattern of several
-// lines each is a pattern by itself, and text matches that matches one of them.
+// Glob is a compiled pattern of the plan language: pieces of text that must occur in this
+// order. It is unanchored and ignores case; * stands for any text, including the empty
+// one and every character, and nothing else is special. So it matches mangled kernel
+// names and log lines alike, and takes time proportional to the text: the leftmost place
+// of each piece is always as good as any other, so nothing is ever tried twice. In a
+// pattern of several lines each line is a pattern by itself, and text that matches any of
+// them matches.
 type Glob struct{ alternatives [][][]byte }
 
-// AnyOf is the pattern that matches what one of several does.
+// AnyOf is the pattern that matches whatever any of the patterns matches.
 func AnyOf(patterns []string) string { return strings.Join(patterns, "\n") }
 
 // ParseGlob compiles a pattern. One without any text, such as "*", would match
@@ -45,7 +45,7 @@ func (g Glob) Match(text string) bool {
 	return g.matchFolded(fold(nil, []byte(text)))
 }
 
-// matchFolded is Match on text that went through fold.
+// matchFolded is Match for text already folded.
 func (g Glob) matchFolded(text []byte) bool {
 	return slices.ContainsFunc(g.alternatives, func(pieces [][]byte) bool {
 		rest := text
@@ -60,9 +60,9 @@ func (g Glob) matchFolded(text []byte) bool {
 	})
 }
 
-// Names reports whether the pattern is about what is in a line from at to to, and
-// not only about the same line: one of its pieces is there. Of a line that is not
-// whole, other pieces may be in what was cut off.
+// Names reports whether the pattern is about the part of a line from at to to, and not
+// just about the same line: one of its pieces is there. If the line is not whole, other
+// pieces may be in the part that was cut off.
 func (g Glob) Names(line string, at, to int, whole bool) bool {
 	if at < 0 || at >= to || to > len(line) || whole && !g.Match(line) {
 		return false
@@ -79,8 +79,8 @@ func (g Glob) Names(line string, at, to int, whole bool) bool {
 	})
 }
 
-// literals are pieces of the glob of which every line it matches has one; an empty
-// one stands for an alternative that is all outside ASCII.
+// literals are pieces of the glob; every line it matches contains one of them. An empty
+// one stands for an alternative entirely outside ASCII.
 func (g Glob) literals() (all []string) {
 	for _, pieces := range g.alternatives {
 		best := ""

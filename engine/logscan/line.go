@@ -15,22 +15,22 @@ import (
 // maxLineBytes is how much of one log line is ever shown or stored.
 const maxLineBytes = 300
 
-// cleanedBytes is how much of a line is looked at for that.
+// cleanedBytes is how much of a line is read for that.
 const cleanedBytes = 16 * maxLineBytes
 
 // maxShortBytes is how much of an answer is repeated in a message.
 const maxShortBytes = 160
 
 // Clean makes one line of foreign output safe to print and store: the secrets of this
-// process, terminal escapes and control characters go, what is not UTF-8 or not
-// printable becomes U+FFFD (this includes the marks that reverse a line's
-// direction), and the line is cut to maxLineBytes.
+// process, terminal escapes and control characters are removed, anything not UTF-8 or not
+// printable becomes U+FFFD (including the marks that reverse a line's direction), and the
+// line is cut to maxLineBytes.
 //
-// Secrets go before anything is cut, since no later look finds the rest of one; and
-// again when all is clean, since an escape may have been in one.
+// Secrets are removed before anything is cut, since no later pass finds the rest of one;
+// and again once all is clean, since one may have contained an escape.
 func Clean[T ~string | ~[]byte](text T) string { return CleanTo(text, maxLineBytes) }
 
-// CleanTo is Clean with another length.
+// CleanTo is Clean with a different length.
 func CleanTo[T ~string | ~[]byte](text T, most int) string {
 	hide := redact.Known()
 	// The generous margin bounds the work on a long line; escapes may eat into it.
@@ -55,8 +55,8 @@ func CleanTo[T ~string | ~[]byte](text T, most int) string {
 // Short is text without the secrets of this process, shortened for a message.
 func Short(text string) string { return ellipsised(redact.Known(), text, maxShortBytes) }
 
-// ellipsised is text without secrets in at most so many bytes, the last of which say
-// where something was cut.
+// ellipsised is text without secrets in at most the given number of bytes, the last of
+// which mark any cut.
 func ellipsised(hide *redact.Redactor, text string, most int) string {
 	const ellipsis = "…"
 	if text = hide.Text(text); len(text) <= most {
@@ -123,11 +123,11 @@ func escapeLen(s []byte) int {
 // tailWindow is how much of a log's end Tail reads at most, in bytes.
 const tailWindow = 256 << 10
 
-// Tail is the last lines of a log, oldest first, each safe to print: escape
-// sequences are gone, invalid UTF-8 is replaced, a line is cut at 300 bytes.
-// Blank lines are left out, and of a line that was redrawn with \r (a progress
-// bar) the last state is kept. At most the last 256 KiB are read, whatever the
-// size of the file; a file that cannot be read has no lines.
+// Tail is the last lines of a log, oldest first, each safe to print: escape sequences are
+// removed, invalid UTF-8 is replaced, a line is cut at 300 bytes. Blank lines are left
+// out, and of a line redrawn with \r (a progress bar) the last state is kept. At most the
+// last 256 KiB are read, whatever the size of the file; a file that cannot be read has no
+// lines.
 func Tail(path string, lines int) []string {
 	if lines <= 0 {
 		return nil
@@ -152,7 +152,7 @@ func Tail(path string, lines int) []string {
 	return tail
 }
 
-// readEnd reads the last tailWindow bytes; whole says that this is all of it.
+// readEnd reads the last tailWindow bytes; whole is true if that is the entire file.
 func readEnd(path string) (window []byte, whole bool) {
 	f, err := os.Open(path)
 	if err != nil {

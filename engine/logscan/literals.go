@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxStates bounds the automaton's memory: 64 k states of up to 64 classes take
-// 16 MiB. Patterns whose literals do not fit are tried on every line.
+// maxStates bounds the automaton's memory: 64 k states of up to 64 classes take 16 MiB.
+// Patterns whose literals do not fit are tried on every line.
 const maxStates = 1 << 16
 
-// automaton finds which of many literals stand in a line, in one pass and
-// without regard to ASCII case: the deterministic form of Aho and Corasick's
-// trie (Efficient string matching, CACM 18(6), 1975), over classes of bytes.
-// States are numbered so that those with something to report come last: one
-// comparison a byte is all that a line without a hit costs.
+// automaton finds which of many literals occur in a line, in one pass and ignoring ASCII
+// case: the deterministic form of Aho and Corasick's trie (Efficient string matching,
+// CACM 18(6), 1975), over classes of bytes. States are numbered so that those with
+// something to report come last: a line without a hit costs only one comparison per byte.
 type automaton struct {
-	// class of each byte; 0 are all that no literal has.
+	// class of each byte; 0 for all bytes that no literal contains.
 	class [256]uint8
 	shift uint
 	// next state by state<<shift | class, itself shifted.
@@ -31,7 +30,7 @@ type automaton struct {
 	foreign uint32
 }
 
-// trie is the automaton while literals are added.
+// trie is the automaton while literals are being added.
 type trie struct {
 	class   [256]uint8
 	classes int
@@ -47,8 +46,8 @@ func newTrie() *trie {
 // foreignClass is the class of all bytes outside ASCII.
 const foreignClass = 1
 
-// add makes literal, lower case ASCII, report pattern; false where it is empty or
-// there is no room.
+// add makes literal, in lower-case ASCII, report pattern; false if it is empty or there
+// is no room.
 func (t *trie) add(literal string, pattern int) bool {
 	if literal == "" || len(t.children)+len(literal) >= maxStates {
 		return false
@@ -73,8 +72,8 @@ func (t *trie) add(literal string, pattern int) bool {
 	return true
 }
 
-// compile makes the automaton. Going through states by depth, each takes over
-// the moves and reports of the longest proper suffix of its text.
+// compile builds the automaton. States are visited by depth, and each takes over the
+// moves and reports of the longest proper suffix of its text.
 func (t *trie) compile() *automaton {
 	a := &automaton{class: t.class}
 	for c := range 26 {
@@ -99,7 +98,7 @@ func (t *trie) compile() *automaton {
 			t.reports[s] = append(t.reports[s], t.reports[suffix[s]]...)
 		}
 		for class, to := range t.children[s] {
-			suffix[to] = moves[s][class] // where the suffix goes, or the root
+			suffix[to] = moves[s][class] // where the suffix leads, or the root
 			moves[s][class] = to
 			queue = append(queue, to)
 		}
@@ -140,8 +139,8 @@ func (t *trie) number(a *automaton, moves [][]int) *automaton {
 	return a
 }
 
-// find calls report for each pattern one of whose literals is in text, possibly
-// more than once, and says whether there are bytes outside ASCII.
+// find calls report for each pattern with a literal in text, possibly more than once, and
+// returns whether there are bytes outside ASCII.
 func (a *automaton) find(text []byte, report func(pattern int)) (foreign bool) {
 	next, s := a.next, uint32(0)
 	for _, c := range text {
@@ -161,18 +160,17 @@ func (a *automaton) find(text []byte, report func(pattern int)) (foreign bool) {
 }
 
 const (
-	// maxLiteral is how much of a literal is looked for: its beginning, since a
-	// text that lacks that lacks the whole.
+	// maxLiteral is how much of a literal is looked for: its beginning, since a text
+	// without that lacks the whole.
 	maxLiteral = 24
 	// maxAlternatives bounds the literals of one expression.
 	maxAlternatives = 64
 )
 
-// literalsOf are texts in lower case ASCII, one of which is in the folded
-// form of every line that the expression matches; nil where none can be told,
-// as for ^\d+$. Caseless says that the expression ignores case, so that a
-// letter may also match one outside ASCII (s matches U+017F), which folding
-// does not undo.
+// literalsOf are texts in lower-case ASCII, one of which is in the folded form of every
+// line that the expression matches; nil if none can be derived, as for ^\d+$. Caseless
+// means that the expression ignores case, so that a letter may also match one outside
+// ASCII (s matches U+017F), which folding does not undo.
 func literalsOf(expr string) (literals []string, caseless bool, err error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -182,7 +180,7 @@ func literalsOf(expr string) (literals []string, caseless bool, err error) {
 	return required(re), ignoresCase(re), nil
 }
 
-// required is the rarest choice of literals, by the length of its shortest.
+// required is the rarest choice of literals, judged by the length of its shortest.
 func required(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -217,7 +215,7 @@ func required(re *syntax.Regexp) []string {
 	return nil
 }
 
-// shortest is the length of the shortest literal, 0 where there is none.
+// shortest is the length of the shortest literal, 0 if there is none.
 func shortest(literals []string) int {
 	least := 0
 	for i, l := range literals {
@@ -228,8 +226,8 @@ func shortest(literals []string) int {
 	return least
 }
 
-// asciiRun is the longest part of s without characters outside ASCII, in lower
-// case: the rest would have to be folded as a line is, which is not worth it.
+// asciiRun is the longest part of s without characters outside ASCII, in lower case: the
+// rest would have to be folded like a line, which is not worth it.
 func asciiRun(s string) string {
 	best := ""
 	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {

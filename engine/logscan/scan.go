@@ -1,6 +1,6 @@
-// Package logscan knows logs as bytes: what is in them (many patterns in one
-// pass), their last lines made safe to print, and files that stay bounded while
-// an engine writes. It does not know what a line means: kinds do.
+// Package logscan handles logs as bytes: what is in them (many patterns in one pass),
+// their last lines made safe to print, and files that stay bounded while an engine
+// writes. It does not know what a line means: kinds do.
 package logscan
 
 import (
@@ -13,37 +13,37 @@ import (
 	"unicode/utf8"
 )
 
-// maxScanLine is how much of one line is searched, in bytes; what a line has
-// beyond is skipped. Real log lines stay far below; the limit bounds memory
-// against an engine that prints without ever ending a line.
+// maxScanLine is how much of one line is searched, in bytes; the rest of a line is
+// skipped. Real log lines stay far below; the limit bounds memory against an engine that
+// prints without ever ending a line.
 const maxScanLine = 1 << 20
 
-// scanChunk is how much of a log is read at once: it stays in a core's cache.
+// scanChunk is how much of a log is read at once: it fits in a core's cache.
 const scanChunk = 128 << 10
 
-// Scan looks for many patterns in the lines of a log in one pass, as a
-// stream: memory is bounded whatever the log. Terminal escapes are removed
-// before matching, and each redraw of a progress line (\r) is a line by itself.
+// Scan looks for many patterns in the lines of a log in one pass, as a stream: memory is
+// bounded whatever the log. Terminal escapes are removed before matching, and each redraw
+// of a progress line (\r) is a line by itself.
 //
-// One automaton over a literal of each pattern says which few patterns may match
-// a line; only these are tried. So patterns cost next to nothing on the lines
-// that have none of their words.
+// One automaton over a literal of each pattern finds the few patterns that may match a
+// line; only these are tried. So patterns cost next to nothing on lines that contain none
+// of their words.
 type Scan struct {
 	patterns []pattern
-	// always are patterns without a literal, caseless those that a line outside
-	// ASCII may match without having its literal.
+	// always are patterns without a literal, caseless those that may match a line outside
+	// ASCII that lacks their literal.
 	always, caseless []int
 	trie             *trie
 	words            *automaton  // nil until the first line
 	matches          []Match     // by number of the glob
 	found            []lastMatch // by number of the expression
 	unless           []Glob
-	// after is the last line before something was asked of whoever writes the log, and
-	// chosen are the lines up to there that count all the same; see Uses.
+	// after is the last line before a request went to the log's writer, and chosen are
+	// the lines up to there that count all the same; see Uses.
 	after  int
 	chosen []*regexp.Regexp
-	// matched is told of every line that a pattern matches, without its escapes;
-	// nil asks for nothing.
+	// matched is called with every line that a pattern matches, without its escapes; may
+	// be nil.
 	matched func(pattern int, line []byte)
 
 	lines    int
@@ -59,7 +59,7 @@ type Scan struct {
 	folded     []byte // scratch for the line in lower case
 }
 
-// New compiles the globs; see Glob for what they mean.
+// New compiles the globs; see Glob for their syntax.
 func New(globs []string) (*Scan, error) {
 	s := &Scan{trie: newTrie()}
 	// The marks of a cut log are looked for in every log.
@@ -72,9 +72,9 @@ func New(globs []string) (*Scan, error) {
 	return s, nil
 }
 
-// ScanFile looks for the globs in the log at path. The map holds those that were
-// seen, under the glob as given; lines is how many lines the log has. Errors are
-// a glob without text and a file that cannot be read.
+// ScanFile looks for the globs in the log at path. The map holds those that were seen,
+// under the glob as given; lines is how many lines the log has. Errors are a glob without
+// text and a file that cannot be read.
 func ScanFile(path string, globs []string) (seen map[string]Match, lines int, err error) {
 	s, err := New(globs)
 	if err != nil {
@@ -86,8 +86,8 @@ func ScanFile(path string, globs []string) (seen map[string]Match, lines int, er
 	return s.Seen(), s.Lines(), nil
 }
 
-// Unless passes over lines that a glob matches and one of these too. A glob
-// without text passes over none.
+// Unless skips lines that match both a glob of the scan and one of these. A glob without
+// text skips none.
 func (s *Scan) Unless(globs []string) {
 	for _, text := range globs {
 		if g, err := ParseGlob(text); err == nil {
@@ -96,8 +96,8 @@ func (s *Scan) Unless(globs []string) {
 	}
 }
 
-// Uses says which lines show that something was used: those behind the line after,
-// and of those up to there the ones that an expression matches. Without it, all do.
+// Uses sets which lines show that something was used: those behind the line after, and of
+// those up to there the ones that an expression matches. Without it, all do.
 func (s *Scan) Uses(after int, chosen []string) error {
 	s.after = after
 	for _, text := range chosen {
@@ -113,13 +113,13 @@ func (s *Scan) Uses(after int, chosen []string) error {
 // Lines is how many lines were read; a last one without its \n counts.
 func (s *Scan) Lines() int { return s.lines }
 
-// Cut reports whether lines are missing from the log: its middle was dropped, so
-// that what was not seen may have been there all the same.
+// Cut reports whether lines are missing from the log: its middle was dropped, so what was
+// not seen may have been there all the same.
 func (s *Scan) Cut() bool { return s.cut }
 
-// Kept reports that of what is missing the first and last line of each pattern
-// stayed, so that what was not seen was not there but for the moment of the cut,
-// and what was seen last was said last. How often it was said is not known.
+// Kept reports whether the first and last line of each pattern survived in the missing
+// part: then what was not seen was not there, except at the moment of the cut, and what
+// was seen last was the last. How often it occurred is not known.
 func (s *Scan) Kept() bool { return s.kept }
 
 // File scans the file at path.
@@ -148,7 +148,7 @@ func (s *Scan) Read(r io.Reader) error {
 	}
 }
 
-// Write scans the next part of a log that comes bit by bit. It cannot fail.
+// Write scans the next part of a log that arrives piece by piece. It cannot fail.
 func (s *Scan) Write(p []byte) (int, error) {
 	s.feed(p)
 	return len(p), nil
@@ -220,7 +220,7 @@ type Match struct {
 	// LineNo is its line number as an editor shows it, from 1.
 	LineNo int
 	// Used is how many of them show a use (see Uses). UsedLine and UsedNo are the first
-	// of those; UsedNo is 0 where none does. Chosen says that an expression made it count.
+	// of those; UsedNo is 0 if none does. Chosen means that an expression made it count.
 	Used     int
 	UsedLine string
 	UsedNo   int
@@ -257,9 +257,9 @@ func (s *Scan) addGlob(text string) error {
 	return nil
 }
 
-// Expressions adds RE2 expressions that belong together and returns the number
-// under which Found gives what they say. On each line they are tried in order;
-// the first that matches counts. The error names the expression that is wrong.
+// Expressions adds RE2 expressions that belong together and returns the number under
+// which Found returns their result. On each line they are tried in order; the first that
+// matches counts. The error names the invalid expression.
 func (s *Scan) Expressions(exprs []string) (int, error) {
 	n := len(s.found)
 	for _, text := range exprs {
@@ -298,7 +298,7 @@ func (s *Scan) add(p pattern, literals []string) {
 	}
 }
 
-// Seen are the globs that matched so far.
+// Seen are the globs that have matched so far.
 func (s *Scan) Seen() map[string]Match {
 	seen := make(map[string]Match)
 	for _, p := range s.patterns {
@@ -309,15 +309,15 @@ func (s *Scan) Seen() map[string]Match {
 	return seen
 }
 
-// FirstOf lets the first line count that the expressions of that number match, in
-// place of the last.
+// FirstOf makes the first line count that the expressions of that number match, instead
+// of the last.
 func (s *Scan) FirstOf(n int) { s.found[n].first = true }
 
-// Found is what the expressions of that number said last; its Count is 0 where
-// no line matched.
+// Found is the last result of the expressions of that number; its Count is 0 if no line
+// matched.
 func (s *Scan) Found(n int) Found { return s.found[n].found() }
 
-// match takes one line as it was drawn.
+// match takes one line as drawn.
 func (s *Scan) match(line []byte) {
 	if s.words == nil {
 		s.words = s.trie.compile()
@@ -339,8 +339,8 @@ func (s *Scan) match(line []byte) {
 	}
 }
 
-// outsideASCII adds the candidates of a line that only show when it is folded: of
-// all letters outside ASCII two have a lower case within it.
+// outsideASCII adds the candidates of a line that only show once it is folded: of all
+// letters outside ASCII, two have a lower case within it.
 func (s *Scan) outsideASCII(line []byte) {
 	for _, n := range s.caseless {
 		s.candidate(n)
@@ -357,7 +357,7 @@ var (
 	dottedI = []byte("\u0130") // i
 )
 
-// candidate notes a pattern that the line may match, once.
+// candidate notes, once, a pattern that the line may match.
 func (s *Scan) candidate(n int) {
 	if s.mark[n] != s.drawn {
 		s.mark[n] = s.drawn
@@ -365,8 +365,8 @@ func (s *Scan) candidate(n int) {
 	}
 }
 
-// try matches the line with its candidates, in the order in which they were
-// added, which is that of the expressions that belong together.
+// try matches the line against its candidates, in the order in which they were added,
+// which is that of the expressions that belong together.
 func (s *Scan) try(line []byte) {
 	slices.Sort(s.candidates)
 	taken := -1 // the last number of expressions that one matched
@@ -412,28 +412,28 @@ func (s *Scan) tell(n int, line []byte) {
 	}
 }
 
-// Found is what the last line said that one of several expressions matched, or the
-// first (see FirstOf).
+// Found is the last line that one of several expressions matched, or the first (see
+// FirstOf).
 type Found struct {
 	// Count is how many lines matched.
 	Count int
-	// Value is the group called "value", else the first group; Grouped is false
-	// where the expression has none.
+	// Value is the group called "value", else the first group; Grouped is false if the
+	// expression has none.
 	Value   string
 	Grouped bool
 	// Line is the last line that matched, safe to print and cut to 300 bytes around
 	// the value, LineNo its number as an editor shows it, from 1.
 	Line   string
 	LineNo int
-	// At and To are where in Line the value stands, or what matched where there is no
-	// group; both are 0 where that is not known.
+	// At and To delimit the value in Line, or the whole match if there is no group; both
+	// are 0 if that is not known.
 	At, To int
-	// Whole says that Line is the whole line.
+	// Whole means that Line is the whole line.
 	Whole bool
 }
 
-// lastMatch is a Found while the log is scanned: the line is kept as it is, as far
-// as Clean looks, and made safe once.
+// lastMatch is a Found while the log is scanned: the line is kept raw, as far as Clean
+// reads, and made safe once.
 type lastMatch struct {
 	count, number int
 	line, value   []byte
@@ -465,7 +465,7 @@ func (f *lastMatch) found() Found {
 	if f.by == nil {
 		return found
 	}
-	// What is cut is clean already, so that no part of a secret is left.
+	// What is cut is already clean, so that no part of a secret is left.
 	line := CleanTo(f.line, cleanedBytes)
 	if at := f.by.expr.FindStringSubmatchIndex(line); at != nil && at[2*f.by.group] >= 0 {
 		found.At, found.To = at[2*f.by.group], at[2*f.by.group+1]
@@ -475,8 +475,8 @@ func (f *lastMatch) found() Found {
 	return found
 }
 
-// around is a line cut to maxLineBytes, with as much of what stands from at to to, and of
-// what is before and behind it, as fits; and where that is then.
+// around is a line cut to maxLineBytes, with as much of the part from at to to, and of
+// the text before and behind it, as fits; and the position of that part afterwards.
 func around(line string, at, to int) (cut string, from, until int) {
 	const ellipsis = "…"
 	if len(line) <= maxLineBytes {

@@ -2,8 +2,8 @@ package machine
 
 import "slices"
 
-// CPU is one logical CPU: two of a core are the core's threads, and Node is its NUMA
-// node, -1 where that is not known.
+// CPU is one logical CPU: two of the same core are the core's threads, and Node is its
+// NUMA node, -1 if that is not known.
 type CPU struct {
 	ID   int
 	Core string
@@ -11,8 +11,8 @@ type CPU struct {
 }
 
 // Share divides CPUs among places, each of which wants those of a NUMA node (-1 for any):
-// whole cores, as many for each as for its neighbours on the node, left-over cores to
-// nobody, so that places are alike. It returns nil where a place would have none.
+// whole cores, as many for each as for its neighbours on the node; left-over cores go to
+// nobody, so that places are alike. It returns nil if a place would have none.
 func Share(cpus []CPU, nodes []int) [][]int {
 	known := map[int]bool{}
 	for _, c := range cpus {
@@ -47,7 +47,7 @@ func Share(cpus []CPU, nodes []int) [][]int {
 	return shares
 }
 
-// coresOf are the threads of each core of a node, all nodes' for -1, in order.
+// coresOf are the threads of each core of a node, or of all nodes for -1, in order.
 func coresOf(cpus []CPU, node int) (cores [][]int) {
 	at := map[string]int{}
 	for _, c := range cpus {

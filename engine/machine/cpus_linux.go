@@ -49,8 +49,7 @@ func cpuNodes(dir string) map[int]int {
 	return nodes
 }
 
-// cpuList reads CPUs as the kernel writes them, "0-3,8"; what does not read so is left
-// out.
+// cpuList reads CPUs in the kernel's notation, "0-3,8"; anything else is left out.
 func cpuList(text string) (cpus []int) {
 	for part := range strings.SplitSeq(text, ",") {
 		low, high, isRange := strings.Cut(part, "-")
@@ -69,8 +68,8 @@ func cpuList(text string) (cpus []int) {
 	return cpus
 }
 
-// NodeOf is the NUMA node of a PCI device by its address, as nvidia-smi writes it
-// ("00000000:65:00.0"); -1 where that is not known.
+// NodeOf is the NUMA node of a PCI device by its address, in nvidia-smi's notation
+// ("00000000:65:00.0"); -1 if that is not known.
 func NodeOf(address string) int {
 	domain, rest, ok := strings.Cut(strings.ToLower(address), ":")
 	if !ok || len(domain) < 4 || strings.ContainsAny(rest, "/\\") {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Inherited is what this process hands on to those that it starts, as far as their speed
-// depends on it: cpus, memory_nodes, nice, policy, uclamp, io_priority, oom_score_adj, limit.NAME, and
-// cgroup with cpu.max and the like. Whoever runs as the same user can change it from
-// outside, for single threads too, of which any may be the one that starts something: where
+// Inherited is what this process passes on to its children, as far as their speed depends
+// on it: cpus, memory_nodes, nice, policy, uclamp, io_priority, oom_score_adj,
+// limit.NAME, and cgroup with cpu.max and the like. Any process of the same user can
+// change it from outside, even for single threads, any of which may start something: if
 // they differ, all their values are given. What cannot be found out is absent.
 func Inherited() map[string]string {
 	found := map[string]string{}
@@ -43,7 +43,7 @@ func Inherited() map[string]string {
 	return found
 }
 
-// scheduling is what one thread has of its own.
+// scheduling are the settings specific to one thread.
 func scheduling(tid int) map[string]string {
 	found := allowed(readText("/proc/self/task/" + strconv.Itoa(tid) + "/status"))
 	if attr, err := unix.SchedGetAttr(tid, 0); err == nil {
@@ -71,7 +71,7 @@ func policy(number, priority uint32) string {
 }
 
 // ioPriority reads what ioprio_get returns. A thread that has none has the default, which
-// some kernels tell as a value once it has read something, and some before.
+// some kernels report as a value only once it has read something, and some even before.
 func ioPriority(value int) string {
 	const none, realtime, bestEffort, idle, usual = 0, 1, 2, 3, 4
 	class, level := value>>13, value&7
@@ -101,7 +101,7 @@ func allowed(status string) map[string]string {
 	return found
 }
 
-// limits reads /proc/PID/limits: the soft limit, and the hard one where that is another.
+// limits reads /proc/PID/limits: the soft limit, and the hard one if it differs.
 func limits(text string) map[string]string {
 	const nameWidth = 25
 	found := map[string]string{}
@@ -120,7 +120,7 @@ func limits(text string) map[string]string {
 	return found
 }
 
-// groupLimits are the files of a control group that bound what is in it.
+// groupLimits are the files of a control group that bound its members.
 var groupLimits = []string{"cpu.max", "cpu.weight", "memory.high", "memory.max"}
 
 // groups reads /proc/PID/cgroup: the group, one for each hierarchy of version 1, and the

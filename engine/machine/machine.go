@@ -1,7 +1,7 @@
-// Package machine knows what this machine is, as a fingerprint to compare
-// measurements by, when it was booted, and what this process hands on to those that it
-// starts. It contains nothing that changes from one moment to the next by itself, and
-// judges no difference: that is for gates.
+// Package machine identifies this machine, as a fingerprint to compare measurements by,
+// when it was booted, and what this process passes on to its children. It contains
+// nothing that changes by itself from one moment to the next, and judges no difference:
+// that is for gates.
 package machine
 
 import (
@@ -16,12 +16,11 @@ import (
 	"github.com/mxflow/mxflow/engine/gpu"
 )
 
-// Environment is the fingerprint of this machine, so that numbers from
-// different machines are not compared unnoticed: os, arch, arch_level (what the
-// binary was compiled for), cpu (model), cores (that may be used), mem_gib,
-// kernel, host (a hash: the name itself stays here), gpu (names with UUIDs) and
-// driver (the GPUs'). What cannot be found out is absent. It holds no secrets and nothing that changes from one moment to
-// the next.
+// Environment is the fingerprint of this machine, so that numbers from different machines
+// are not compared unnoticed: os, arch, arch_level (what the binary was compiled for),
+// cpu (model), cores (usable ones), mem_gib, kernel, host (a hash: the name itself stays
+// here), gpu (names with UUIDs) and driver (the GPUs'). What cannot be found out is
+// absent. It holds no secrets and nothing that changes from one moment to the next.
 func Environment() map[string]string {
 	env := map[string]string{
 		"os":    goruntime.GOOS,
@@ -48,8 +47,8 @@ func Environment() map[string]string {
 	return env
 }
 
-// gib prints bytes as GiB with one decimal: the kernel keeps a little more or
-// less for itself at each boot, which is not another machine.
+// gib prints bytes as GiB with one decimal: the kernel reserves a little more or less for
+// itself at each boot, which does not make it another machine.
 func gib(bytes uint64) string {
 	if bytes == 0 {
 		return ""
