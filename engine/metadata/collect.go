@@ -21,25 +21,24 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Request is what to find out about one launch. Launch, Engine and Host of the
-// document are filled in by whoever asks.
+// Request is what to find out about one launch. The caller fills in Launch, Engine and
+// Host of the document.
 type Request struct {
-	// Engine runs commands where the engine lives; nil where nothing can be run
-	// there.
+	// Engine runs commands where the engine lives; nil if nothing can be run there.
 	Engine Run
-	// SameFiles says that the engine sees this machine's files: it is a process
-	// here. Otherwise Volumes maps paths of this machine to the engine's.
+	// SameFiles means that the engine sees this machine's files: it is a process here.
+	// Otherwise Volumes maps paths of this machine to the engine's.
 	SameFiles bool
 	Volumes   map[string]string
-	// Dir is where relative paths of a process begin.
+	// Dir is the base of a process's relative paths.
 	Dir string
-	// Env looks up a variable of the engine's environment, empty where unknown.
+	// Env looks up a variable of the engine's environment, empty if unknown.
 	Env func(name string) string
-	// Image is the digest of the image that it runs from, empty where what it runs
-	// from may change.
+	// Image is the digest of the image that it runs from, empty if what it runs from may
+	// change.
 	Image string
-	// Python is the interpreter that the command shows, nil where it shows none;
-	// Packages says whether what it has is of interest.
+	// Python is the interpreter that the command shows, nil if it shows none; Packages is
+	// set if its packages are of interest.
 	Python   []string
 	Packages bool
 	Model    string
@@ -48,15 +47,15 @@ type Request struct {
 	Commands map[string][]string
 	// GPUs are the UUIDs of those that the engine may use.
 	GPUs []string
-	// Also are entries of the fingerprint that others have found out.
+	// Also are further entries of the fingerprint, determined elsewhere.
 	Also map[string]string
 }
 
 // commandLimit bounds a command of the plan.
 const commandLimit = time.Minute
 
-// Collector finds things out, and remembers what does not change between the
-// launches of an apply. The zero value is ready to use.
+// Collector finds things out, and remembers whatever does not change between the launches
+// of an apply. The zero value is ready to use.
 type Collector struct {
 	mu    sync.Mutex
 	known map[string]any
@@ -83,8 +82,8 @@ func remembered[T any](c *Collector, key string, may bool, find func() (T, error
 	return found, err
 }
 
-// Collect completes a document. It takes as long as the commands that it runs,
-// so it is called while nothing is measured.
+// Collect completes a document. It takes as long as the commands that it runs, so it is
+// called while nothing is measured.
 func (c *Collector) Collect(ctx context.Context, q Request, d *Document) {
 	if q.Env == nil {
 		q.Env = func(string) string { return "" }
@@ -141,8 +140,8 @@ func (c *Collector) hardware(ctx context.Context, q *Request, d *Document) {
 	}
 }
 
-// nvcc asks the compiler for its version, where there is one: it is what kernels
-// built at start are compiled with.
+// nvcc asks the compiler, if there is one, for its version: kernels built at start are
+// compiled with it.
 func (c *Collector) nvcc(ctx context.Context, q *Request, d *Document) {
 	version, _ := remembered(c, "nvcc "+q.Image, q.Image != "", func() (string, error) {
 		for _, program := range []string{"nvcc", "/usr/local/cuda/bin/nvcc"} {
@@ -157,19 +156,18 @@ func (c *Collector) nvcc(ctx context.Context, q *Request, d *Document) {
 }
 
 const (
-	// smallLimit is the size up to which a file of a larger model is.
+	// smallLimit is the size up to which a file of a larger model is read whole.
 	smallLimit = 1 << 20
 	// headLimit is how much of a large file is read: GGUF has its metadata there.
 	headLimit = 1 << 20
-	// headerLimit bounds the header of a safetensors file, which names all its
-	// tensors.
+	// headerLimit bounds the header of a safetensors file, which names all its tensors.
 	headerLimit = 64 << 20
 )
 
-// digest covers files by name and content. Of large files it covers the blob
-// name where a cache has one, else size, time of change and head: reading
-// hundreds of gigabytes at every launch is not an option, and would empty the page
-// cache that the engine loads from.
+// digest covers files by name and content. Of large files it covers the blob name if a
+// cache has one, else size, modification time and head: reading hundreds of gigabytes at
+// every launch is not an option, and would empty the page cache that the engine loads
+// from.
 func (c *Collector) digest(ctx context.Context, t tree, files []file, whole bool) (sum, covers string, err error) {
 	h := sha256.New()
 	covers = "names and contents"
@@ -186,7 +184,7 @@ func (c *Collector) digest(ctx context.Context, t tree, files []file, whole bool
 	return hex.EncodeToString(h.Sum(nil)), covers, nil
 }
 
-// identity is what tells a file from one with the same name.
+// identity distinguishes a file from others of the same name.
 func (c *Collector) identity(ctx context.Context, t tree, f file, whole bool) (id string, complete bool, err error) {
 	if f.blob != "" {
 		return f.blob, true, nil
@@ -243,11 +241,11 @@ type packageList struct {
 	Packages   []string `json:"packages"`
 }
 
-// pythons are tried where the plan's command does not show an interpreter.
+// pythons are tried if the plan's command does not show an interpreter.
 var pythons = [][]string{{"python3"}, {"python"}}
 
-// python reads packages and library versions where the engine lives. What an
-// image holds does not change, so that it is asked for once per image.
+// python reads packages and library versions where the engine lives. The contents of an
+// image do not change, so each image is asked only once.
 func (c *Collector) python(ctx context.Context, q *Request, d *Document) {
 	found, err := c.packages(ctx, q)
 	if err != nil {
@@ -304,8 +302,8 @@ func (q *Request) listPackages(ctx context.Context) (packageList, error) {
 	return packageList{}, fmt.Errorf("no Python could list them: %s", strings.Join(why, "; "))
 }
 
-// torch asks PyTorch itself: importing it takes seconds, so the answer is kept
-// while what is installed stays as it is.
+// torch asks PyTorch itself: importing it takes seconds, so the answer is kept while the
+// installed packages are unchanged.
 func (c *Collector) torch(ctx context.Context, q *Request, found packageList) (map[string]string, error) {
 	key := "torch " + q.Image + " " + found.Executable + " " + digest([]byte(strings.Join(found.Packages, "\n")))
 	return remembered(c, key, true, func() (map[string]string, error) {
@@ -321,7 +319,7 @@ func (c *Collector) torch(ctx context.Context, q *Request, found packageList) (m
 	})
 }
 
-// lines are the lines that say something, sorted.
+// lines are the lines that are neither blank nor comments (#), sorted.
 func lines(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -362,13 +360,13 @@ func (run Run) text(ctx context.Context, limit time.Duration, argv ...string) (s
 	return string(out), err
 }
 
-// last is the last line that says something: where programs put the reason.
+// last is the last non-blank line: where programs put the reason.
 func last(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// brief makes a reason fit for one line.
+// brief makes a reason fit on one line.
 func brief(why string) string { return logscan.Clean(strings.Join(strings.Fields(why), " ")) }
 
 func digest(data []byte) string {

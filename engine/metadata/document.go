@@ -1,7 +1,7 @@
-// Package metadata finds out what a launch ran on and from: GPUs and their
-// state, source trees, packages, libraries, the model's files. It runs commands
-// where the engine runs and reads files of this machine. Nothing in it fails:
-// what cannot be determined is listed with the reason.
+// Package metadata finds out what a launch ran on and from: GPUs and their state, source
+// trees, packages, libraries, the model's files. It runs commands where the engine runs
+// and reads files of this machine. Nothing in it fails: anything that cannot be
+// determined is listed with the reason.
 package metadata
 
 import (
@@ -14,22 +14,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Document is all that is known of one launch, as the YAML file beside its log
-// holds it.
+// Document is all that is known of one launch, as stored in the YAML file beside its log.
 type Document struct {
 	Launch Launch `yaml:"launch"`
 	Engine Engine `yaml:"engine"`
 	// Host is the machine: os, arch, cpu, cores, mem_gib, kernel, and a hash of
 	// its name.
 	Host map[string]string `yaml:"host"`
-	// GPUs are all of the machine, with their state before the engine started.
+	// GPUs are all GPUs of the machine, with their state before the engine started.
 	GPUs []GPU `yaml:"gpus,omitempty"`
 	// Software is versions where the engine lives: python, torch, cuda, cudnn,
 	// nccl, nvcc, and the driver's on the host.
 	Software map[string]string `yaml:"software,omitempty"`
 	Model    *Model            `yaml:"model,omitempty"`
 	Repos    map[string]Repo   `yaml:"repos,omitempty"`
-	// Pages is what the engine answers of itself, by path, as JSON in one line.
+	// Pages is what the engine reports about itself, by path, as JSON in one line.
 	Pages map[string]string `yaml:"pages,omitempty"`
 	// Commands is what the plan's own commands printed.
 	Commands map[string]string `yaml:"commands,omitempty"`
@@ -62,12 +61,12 @@ type Engine struct {
 	Command  []string          `yaml:"command,omitempty"`
 	Dir      string            `yaml:"dir,omitempty"`
 	Knobs    map[string]string `yaml:"knobs,omitempty"`
-	// Env is what the plan sets, Inherited what else the engine sees of what
-	// such engines react to, Unset what it does not inherit.
+	// Env is what the plan sets, Inherited the other variables visible to the engine that
+	// such engines react to, Unset those that it does not inherit.
 	Env       map[string]string `yaml:"env,omitempty"`
 	Inherited map[string]string `yaml:"inherited_env,omitempty"`
 	Unset     []string          `yaml:"unset_env,omitempty"`
-	// About is what the launcher says: image and its digest, container, command.
+	// About is what the launcher reports: image and its digest, container, command.
 	About map[string]string `yaml:"about,omitempty"`
 }
 
@@ -77,11 +76,11 @@ type GPU struct {
 	UUID   string `yaml:"uuid"`
 	Name   string `yaml:"name"`
 	Driver string `yaml:"driver,omitempty"`
-	// Used says that the engine may use it.
+	// Used means that the engine may use it.
 	Used bool `yaml:"used"`
-	// Unified says that it has no memory of its own.
+	// Unified means that it has no memory of its own.
 	Unified bool `yaml:"unified_memory,omitempty"`
-	// Throttled is what held its clocks down, nil where nothing did.
+	// Throttled is what held its clocks down, nil if nothing did.
 	Throttled []string `yaml:"throttled,omitempty"`
 	// Values are nvidia-smi's fields, in MiB, MHz, W and °C.
 	Values map[string]string `yaml:"values,omitempty"`
@@ -92,12 +91,12 @@ type Repo struct {
 	Path   string `yaml:"path"`
 	Commit string `yaml:"commit"`
 	Branch string `yaml:"branch,omitempty"`
-	// Dirty says that something differs from the commit; Changes counts the
-	// files, and Diff is the digest of what differs.
+	// Dirty means that something differs from the commit; Changes counts the files, and
+	// Diff is the digest of the difference.
 	Dirty   bool   `yaml:"dirty"`
 	Changes int    `yaml:"changes,omitempty"`
 	Diff    string `yaml:"diff,omitempty"`
-	// On says where it was read: "engine" or "host".
+	// On is where it was read: "engine" or "host".
 	On string `yaml:"on"`
 }
 
@@ -109,13 +108,13 @@ type Model struct {
 	Revision string `yaml:"revision,omitempty"`
 	Files    int    `yaml:"files,omitempty"`
 	Bytes    int64  `yaml:"bytes,omitempty"`
-	// Digest covers what Covers says: contents, or less of large files.
+	// Digest covers what Covers names: contents, or less of large files.
 	Digest string `yaml:"digest,omitempty"`
 	Covers string `yaml:"digest_covers,omitempty"`
 	// Tokenizer is the digest of the tokenizer's files alone.
 	Tokenizer string `yaml:"tokenizer,omitempty"`
-	// Config is its config.json; nil where it has none, or weights of another format
-	// beside it, of which a config.json does not tell.
+	// Config is its config.json; nil if it has none, or if it also has weights of another
+	// format, which a config.json does not describe.
 	Config []byte `yaml:"-"`
 }
 
@@ -130,7 +129,7 @@ func (d *Document) YAML() ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// Lack notes what could not be found out.
+// Lack notes something that could not be found out.
 func (d *Document) Lack(what, why string) {
 	if d.Missing == nil {
 		d.Missing = map[string]string{}
@@ -150,8 +149,8 @@ func (d *Document) software(name, version string) {
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// settings of a GPU are in the fingerprint: they change what it can do. What it
-// does at the moment, its clocks and its temperature, is not.
+// settings of a GPU are in the fingerprint: they change what it can do. Its momentary
+// state, such as clocks and temperature, is not.
 var settings = map[string]string{
 	"power.limit": "power_limit", "persistence_mode": "persistence", "ecc.mode.current": "ecc", "mig.mode.current": "mig",
 	"clocks.applications.graphics": "application_clock", "clocks.applications.memory": "application_memory_clock", "clocks.max.sm": "max_clock",
@@ -166,7 +165,7 @@ func (d *Document) fingerprint(also map[string]string) map[string]string {
 		}
 	}
 	for key, value := range d.Host {
-		// The document tells of all GPUs; only those that are used count.
+		// The document lists all GPUs; only those in use count.
 		if key != "gpu" && key != "driver" {
 			put(key, value)
 		}

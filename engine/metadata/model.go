@@ -82,8 +82,8 @@ func isTokenizer(name string) bool {
 	}
 }
 
-// findModel says where the model's files are: a path of this machine, a path
-// where the engine lives, or a snapshot in a Hugging Face cache of either.
+// findModel finds where the model's files are: a path of this machine, a path where the
+// engine lives, or a snapshot in a Hugging Face cache of either.
 func (q *Request) findModel(ctx context.Context) (t tree, path, revision string, err error) {
 	if host, ok := q.onHost(q.Model); ok {
 		if _, err := os.Stat(host); err == nil {
@@ -108,8 +108,8 @@ func (q *Request) findModel(ctx context.Context) (t tree, path, revision string,
 	return q.engineSnapshot(ctx, folder)
 }
 
-// hostCaches are folders of this machine that may be the hub's cache: the one
-// that the engine's environment names, or those that a container has as volumes.
+// hostCaches are folders of this machine that may be the hub's cache: the one named by
+// the engine's environment, or a container's volumes.
 func (q *Request) hostCaches() (dirs []string) {
 	if q.SameFiles {
 		if dir := q.Env("HF_HUB_CACHE"); dir != "" {
@@ -131,8 +131,8 @@ func (q *Request) hostCaches() (dirs []string) {
 	return dirs
 }
 
-// snapshot is the folder of a revision in a cache: of the one asked for, by
-// branch or commit, else of main.
+// snapshot is the folder of a revision in a cache: the requested one, by branch or
+// commit, else main.
 func snapshot(model, revision string) (path, commit string, ok bool) {
 	if revision == "" {
 		revision = "main"
@@ -171,7 +171,7 @@ exit 1`
 
 // file is one file of a model.
 type file struct {
-	// path is where it is read, name what it is called in the model.
+	// path is where it is read, name its name in the model.
 	path, name string
 	size       int64
 	mtime      string
@@ -180,18 +180,18 @@ type file struct {
 	blob string
 }
 
-// tree is files of this machine or of the engine's.
+// tree is the files of this machine or of the engine.
 type tree interface {
-	// list returns all files below a path, or the path itself where it is a
-	// file, in order of their names.
+	// list returns all files below a path, or the path itself if it is a file, in order
+	// of their names.
 	list(ctx context.Context, path string) ([]file, error)
 	// read copies at most limit bytes of a file.
 	read(ctx context.Context, path string, limit int64, to io.Writer) error
-	// whole is the size up to which a model is read to its end.
+	// whole is the size up to which a model is read in full.
 	whole() int64
 }
 
-// maxFiles bounds a model: whoever names their home folder learns so.
+// maxFiles bounds a model: anyone who names their home folder learns of the mistake.
 const maxFiles = 10000
 
 type hostTree struct{}
@@ -254,7 +254,7 @@ func (hostTree) read(_ context.Context, path string, limit int64, to io.Writer) 
 // head.
 type engineTree struct{ run Run }
 
-// What a command prints comes through memory.
+// A command's output passes through memory.
 func (engineTree) whole() int64 { return 16 << 20 }
 
 func (t engineTree) list(ctx context.Context, root string) (files []file, err error) {

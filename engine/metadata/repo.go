@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// gitLimit bounds one git command: the first status of a large tree reads it all.
+// gitLimit bounds one git command: the first status of a large tree reads all of it.
 const gitLimit = time.Minute
 
 var sha = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// repos reads the state of the source trees that the plan names: where the
-// engine lives, or else on this machine, where a volume comes from.
+// repos reads the state of the source trees that the plan names: where the engine lives,
+// or else on this machine, at the source of a volume.
 func (q *Request) repos(ctx context.Context, d *Document) {
 	for _, name := range keys(q.Repos) {
 		path := q.Repos[name]
@@ -42,8 +42,8 @@ func (q *Request) repos(ctx context.Context, d *Document) {
 	}
 }
 
-// onHost is a path where the engine lives as this machine knows it; false where
-// it is not from this machine.
+// onHost maps a path where the engine lives to this machine's; false if it is not from
+// this machine.
 func (q *Request) onHost(path string) (string, bool) {
 	if q.SameFiles {
 		path = home(path)
@@ -76,8 +76,7 @@ func home(path string) string {
 	return path
 }
 
-// gitState asks git. A tree of another user is read all the same: nothing of it
-// is run.
+// gitState asks git. A tree of another user is read all the same: nothing in it is run.
 func gitState(ctx context.Context, run Run, path string) (Repo, error) {
 	git := func(args ...string) (string, error) {
 		argv := append([]string{"git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-C", path}, args...)

@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// jqMemory is how much the heap may grow while a jq expression computes, in
-	// bytes. Pages and outputs are bounded, so that only an expression that piles
-	// up values comes near it.
+	// jqMemory is how much the heap may grow while a jq expression computes, in bytes.
+	// Pages and outputs are bounded, so only an expression that piles up values comes
+	// near it.
 	jqMemory = 1 << 30
-	// jqLook is how often the heap is looked at meanwhile.
+	// jqLook is how often the heap is checked meanwhile.
 	jqLook = 5 * time.Millisecond
 
 	heapInUse = "/memory/classes/heap/objects:bytes"
 )
 
-// ErrJQMemory is the cause of a context of WithinJQ that ended for memory.
+// ErrJQMemory is the cause if a context of WithinJQ ended for lack of memory.
 var ErrJQMemory = errors.New("needs more than 1 GiB of memory")
 
-// WithinJQ bounds a jq expression in time and memory: the context ends when
-// either is over, with context.DeadlineExceeded or ErrJQMemory as its cause. A
-// context is looked at between two steps of an expression and not within one,
-// so that one that builds a huge value in a single step may exceed it.
+// WithinJQ bounds a jq expression in time and memory: the context ends when either runs
+// out, with context.DeadlineExceeded or ErrJQMemory as its cause. The context is checked
+// between two steps of an expression, not within one, so a single step that builds a huge
+// value may exceed the bound.
 func WithinJQ(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	timed, stopTimer := context.WithTimeout(ctx, limit)
 	watched, end := context.WithCancelCause(timed)
@@ -47,7 +47,7 @@ func WithinJQ(ctx context.Context, limit time.Duration) (context.Context, contex
 	return watched, func() { end(nil); stopTimer() }
 }
 
-// heapBytes is what the program's values take, with those not yet collected.
+// heapBytes is what the program's values take, including those not yet collected.
 func heapBytes() uint64 {
 	sample := []metrics.Sample{{Name: heapInUse}}
 	metrics.Read(sample)

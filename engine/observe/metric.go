@@ -42,8 +42,8 @@ func labelText(labels map[string]string) string {
 	return "{" + strings.Join(out, ",") + "}"
 }
 
-// parseMetrics reads a page in Prometheus' text format. Of histograms and
-// summaries it keeps what the page calls _sum and _count.
+// parseMetrics reads a page in Prometheus' text format. Of histograms and summaries it
+// keeps what the page calls _sum and _count.
 func parseMetrics(text []byte) (map[string][]series, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))

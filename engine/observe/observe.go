@@ -1,6 +1,6 @@
-// Package observe extracts what a running engine reports about itself from its
-// log, its pages, its metrics and its files. A kind or a plan tells it what to
-// look for; it does not know what follows.
+// Package observe extracts what a running engine reports about itself from its log, its
+// pages, its metrics and its files. A kind or a plan specifies what to look for; the
+// package does not know what follows from it.
 package observe
 
 import (
@@ -22,12 +22,11 @@ import (
 // expression. An engine that has just answered requests answers these at once.
 const observeLimit = 10 * time.Second
 
-// All collects what a running engine says of itself, from its log, its
-// pages, its metrics and its files. It is asked after the engine has answered
-// requests, since much is decided at the first. There is one observation for each
-// name, observed or with the reason why not; where several patterns have one
-// name, the first that sees something counts. metrics is the path of the page
-// with Prometheus metrics.
+// All collects what a running engine reports about itself, from its log, its pages, its
+// metrics and its files. Call it after the engine has answered requests, since much is
+// decided at the first. There is one observation for each name, observed or with the
+// reason why not; if several patterns share a name, the first that sees something counts.
+// metrics is the path of the page with Prometheus metrics.
 func All(ctx context.Context, inst engine.Instance, metrics string, patterns []kinds.Pattern) []Observation {
 	o := observer{inst: inst, metrics: metrics, pages: map[string]*page{}, files: map[string]*page{}}
 	o.scanLog(patterns)
@@ -52,15 +51,14 @@ func All(ctx context.Context, inst engine.Instance, metrics string, patterns []k
 	return all
 }
 
-// observer keeps what was read already, so that nothing is asked twice.
+// observer keeps what was already read, so that nothing is asked twice.
 type observer struct {
 	inst    engine.Instance
 	metrics string
 	scan    *logscan.Scan
 	// numbers are those of the log's expressions, by pattern.
 	numbers map[int]int
-	// wrong says why a pattern cannot be used, by pattern; unread why there is no
-	// log.
+	// wrong is why a pattern cannot be used, by pattern; unread why there is no log.
 	wrong  map[int]error
 	unread error
 
@@ -110,8 +108,8 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 	o.scan, o.unread = scan, scan.File(o.inst.LogPath())
 }
 
-// fromLog is what the log reports. Where its middle was dropped, what is not in it
-// may have been there: neither the last value nor a count is known.
+// fromLog is what the log reports. If its middle was dropped, what is not in it may have
+// been there: neither the last value nor a count is known.
 func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 	switch {
 	case o.wrong[i] != nil:
@@ -139,10 +137,9 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 	return got
 }
 
-// fromMetric is the value of the first of the pattern's names that the engine
-// has. Names are matched exactly: a prefix would also catch _created and
-// _per_pos_total. Series that differ are not added up, since gauges are repeated
-// for each rank.
+// fromMetric is the value of the first of the pattern's names that the engine has. Names
+// are matched exactly: a prefix would also catch _created and _per_pos_total. Differing
+// series are not added up, since gauges are repeated for each rank.
 func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation {
 	if o.metrics == "" {
 		return missing(p, "this kind of engine has no metrics page")
