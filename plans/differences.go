@@ -12,20 +12,20 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Difference is one thing in which a plan is another than it was.
+// Difference is one thing that differs between two versions of a plan.
 type Difference struct {
-	// Path is where it stands: "workload.chat.output_tokens", "feature.moe".
+	// Path is its place: "workload.chat.output_tokens", "feature.moe".
 	Path string `json:"path"`
-	// Was and Is are as a plan would write them; empty where it was not there, or is
-	// not any more. What is sensitive is marked.
+	// Was and Is are in the form that a plan would write; empty if it was absent before,
+	// or is absent now. Sensitive values are marked.
 	Was string `json:"was,omitempty"`
 	Is  string `json:"is,omitempty"`
-	// Measured says that launches rest on it, unlike on what only decides.
+	// Measured means that launches depend on it, not only decisions.
 	Measured bool `json:"measured,omitempty"`
 }
 
-// Differences are what a plan has other than it had, in the order of its blocks. What
-// makes no difference to its digest is none.
+// Differences are the differences of a plan from an earlier version, in the order of its
+// blocks. Anything that does not change the digest is not a difference.
 func (p *Plan) Differences(was *Plan) []Difference {
 	d := differ{hide: redact.New(append(slices.Clone(p.Hidden), was.Hidden...))}
 	d.value("", reflect.ValueOf(was.canonical()), reflect.ValueOf(p.canonical()))
@@ -37,8 +37,8 @@ type differ struct {
 	found []Difference
 }
 
-// blockNames are what a plan calls the lists of blocks that the model has; those with
-// an empty name stand under that of their block alone.
+// blockNames are the plan's names for the model's lists of blocks; those with an empty
+// name are listed directly under their block.
 var blockNames = map[string]string{
 	"engines": "engine", "knobs": "knob", "workloads": "workload", "suites": "suite", "protocols": "protocol", "targets": "target",
 	"phases": "phase", "features": "feature", "criteria": "criterion", "rules": "rule", "values": "value", "levels": "level",
@@ -68,7 +68,7 @@ func (d *differ) value(path string, was, is reflect.Value) {
 	}
 }
 
-// named compares what has names: blocks and entries of maps.
+// named compares things that have names: blocks and map entries.
 func (d *differ) named(path string, was, is map[string]reflect.Value) {
 	all := maps.Clone(was)
 	maps.Copy(all, is)
@@ -84,7 +84,7 @@ func (d *differ) add(path string, was, is reflect.Value) {
 	}
 }
 
-// measured reports whether launches rest on what is at a path.
+// measured reports whether launches depend on the value at a path.
 func measured(path string) bool {
 	parts := strings.Split(path, ".")
 	switch last := parts[len(parts)-1]; parts[0] {
@@ -111,7 +111,7 @@ func blocks(list reflect.Value) bool {
 	return list.Len() > 0 && bare(list.Index(0)).Kind() == reflect.Struct
 }
 
-// listed are blocks by what they are called; those without a name by their place.
+// listed are blocks by name; those without a name by position.
 func listed(list reflect.Value) map[string]reflect.Value {
 	out := map[string]reflect.Value{}
 	for i := range list.Len() {
@@ -158,7 +158,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// written is a value as a plan has it: a list of one as its element, and a block as
+// written is a value in a plan's notation: a list of one as its element, and a block as
 // "{…}".
 func written(v reflect.Value) string {
 	v = bare(v)

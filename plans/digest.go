@@ -10,40 +10,40 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// digestVersion changes when the same plan would get another digest, so that
-// old digests are never mistaken for those of a changed plan.
+// digestVersion changes when the same plan would get another digest, so that an old
+// digest is never mistaken for that of a changed plan.
 const digestVersion = "mxflow plan v3\n"
 
-// Digest is the SHA-256 of the plan's meaning, in hex: of digestVersion and the
-// JSON of the decoded values.
+// Digest is the SHA-256 of the plan's meaning, in hex: of digestVersion and the JSON of
+// the decoded values.
 //
-// What it covers: every value that a block ended up with, defaults included,
-// and so summaries too. What it leaves out: comments, formatting, the file's
-// name and place, and variables and locals, which count by what they led to:
-// the same plan with a value written out has the same digest.
+// It covers every value that a block ended up with, including defaults, and so summaries
+// too. It leaves out comments, formatting, the file's name and place, and variables and
+// locals, which count only by their results: the same plan with a value written out has
+// the same digest.
 //
-// The order of blocks of one type does not count, nor that of phases, features,
-// criteria, rules, values of a knob, globs and references in after and accept.
-// The order of levels, of steps, of arguments and of lists of numbers does.
+// The order of blocks of one type does not count, nor that of phases, features, criteria,
+// rules, values of a knob, globs and references in after and accept. The order of levels,
+// of steps, of arguments and of lists of numbers does.
 func (p *Plan) Digest() string {
 	text, err := json.Marshal(p.canonical())
 	if err != nil {
 		// Decoded values are finite numbers, text and maps of them.
 		panic("plans: plan cannot be encoded: " + err.Error())
 	}
-	// What is sensitive counts by its place alone: a digest of the value would
-	// let everybody who sees the ledger try values.
+	// A sensitive value counts only by its place: a digest of the value would let
+	// everybody who sees the ledger try values.
 	text = redact.New(p.Hidden).Bytes(text)
 	sum := sha256.Sum256(append([]byte(digestVersion), text...))
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical is the plan in the order of names, where order makes no difference.
+// canonical is the plan sorted by name wherever order makes no difference.
 func (p *Plan) canonical() Plan {
 	canonical := *p
 	canonical.Variables = nil
 	if p.Decision != nil && *p.Decision == usualDecision {
-		canonical.Decision = nil // as where it is not written
+		canonical.Decision = nil // as if it were not written
 	}
 	canonical.Engines = sortedBy(p.Engines, func(e *Engine) string { return e.Kind + "." + e.Name })
 	canonical.Knobs = sortedBy(p.Knobs, func(k *Knob) string { return k.Name })
@@ -105,7 +105,7 @@ func canonicalPhase(ph *Phase) *Phase {
 	return &c
 }
 
-// canonicalChoose is what is chosen among, which the alternatives follow from.
+// canonicalChoose is the set of choices, from which the alternatives follow.
 func canonicalChoose(c *Choose) *Choose {
 	if c == nil {
 		return nil
@@ -113,8 +113,8 @@ func canonicalChoose(c *Choose) *Choose {
 	return &Choose{Knob: c.Knob, Values: sortedTexts(c.Values), Prefer: c.Prefer}
 }
 
-// canonicalConfirm is which criteria are repeated where; the rest of a
-// confirmation is its feature's.
+// canonicalConfirm is which criteria are repeated where; the rest of a confirmation
+// belongs to its feature.
 func canonicalConfirm(list []*Feature) (confirm []*Feature) {
 	for _, f := range sortedBy(list, func(f *Feature) string { return f.Engine }) {
 		confirm = append(confirm, &Feature{Engine: f.Engine, Accept: sortedTexts(f.Accept)})

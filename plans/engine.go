@@ -9,11 +9,11 @@ type Engine struct {
 	Kind  string
 	Name  string
 	Model string
-	// Process says how to start it; nil where the kind brings its own command or
-	// Launch says so.
+	// Process describes how to start it; nil if the kind brings its own command or Launch
+	// describes the start.
 	Process *Process
-	// Launch is the block that says how it is launched where that is not as a
-	// process: docker, endpoint, compose or exec. It is one of Parts.
+	// Launch is the block that describes how it is launched if not as a process: docker,
+	// endpoint, compose or exec. It is one of Parts.
 	Launch *Block `json:"-"`
 	// Parts are the blocks that the Registry declares, by keyword.
 	Parts map[string][]*Block `json:",omitempty"`
@@ -21,7 +21,7 @@ type Engine struct {
 	// Settings are the kind's options in its own words; the profile of the
 	// kind turns them into flags.
 	Settings map[string]any
-	// Args are appended to the command as they are.
+	// Args are appended to the command unchanged.
 	Args []string
 	// ReadyTimeout and StopGrace; zero means the kind's default.
 	ReadyTimeout time.Duration
@@ -29,8 +29,8 @@ type Engine struct {
 	// FirstTimeout is how long the first request after a start may take; zero
 	// means the usual limit.
 	FirstTimeout time.Duration `json:",omitempty"`
-	// Observed is what is known to be observed of it: by its kind, and by its
-	// observe blocks.
+	// Observed are the known observations of it: from its kind, and from its observe
+	// blocks.
 	Observed []Observed `json:"-"`
 	Range    Range      `json:"-"`
 }
@@ -42,21 +42,20 @@ type Process struct {
 	Command []string
 	// Dir is the working directory; relative to the plan's folder.
 	Dir string
-	// Port is where it listens whatever it is told; 0 is a free one that it is
-	// given as {port}.
+	// Port is where it always listens; 0 means a free one, passed to it as {port}.
 	Port int `json:",omitempty"`
 }
 
-// CommandKind is the kind of engine that is a script: it brings its own work,
-// and its metrics are those that the plan takes out of its output.
+// CommandKind is the kind of engine that is a script: it brings its own work, and its
+// metrics are those that the plan extracts from its output.
 const CommandKind = "command"
 
 // IsCommand reports whether an engine is a command that ends by itself, not a
 // server.
 func (e *Engine) IsCommand() bool { return e != nil && e.Kind == CommandKind }
 
-// CommandEngine is the plan's engine under test where it is a command; nil where
-// it is a server, or there is none.
+// CommandEngine is the plan's engine under test if it is a command; nil if it is a
+// server, or there is none.
 func (p *Plan) CommandEngine() *Engine {
 	if p.Baseline == nil {
 		return nil
@@ -67,7 +66,7 @@ func (p *Plan) CommandEngine() *Engine {
 	return nil
 }
 
-// Observed is one thing that an engine says of itself, as rules read it:
+// Observed is one thing that an engine reports about itself, as rules read it:
 // engine.observed.<name>.
 type Observed struct {
 	Name string
@@ -76,7 +75,7 @@ type Observed struct {
 	// Unit of a number; empty is a plain number.
 	Unit string
 	Doc  string
-	// Asked says that what is read for it repeats what was asked for.
+	// Asked means that the observed value merely repeats what was requested.
 	Asked bool
 }
 

@@ -14,10 +14,9 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// Body reads the attributes and blocks of one block. Each method reports what
-// is wrong with what it reads and returns the default instead, so that a
-// decoder reads straight through and finds everything at once. An attribute
-// that is null counts as not written.
+// Body reads the attributes and blocks of one block. Each method reports any mistake in
+// what it reads and returns the default instead, so that a decoder reads straight through
+// and finds everything at once. An attribute that is null counts as not written.
 type Body struct {
 	Scope *Scope
 	// What names the block in messages: `workload "chat"`.
@@ -25,13 +24,13 @@ type Body struct {
 	Def    hcl.Range
 	Attrs  hcl.Attributes
 	Blocks hcl.Blocks
-	// doc describes what may be in it.
+	// doc describes its permitted content.
 	doc *lang.BlockDoc
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
 }
 
-// Fields opens the body of b, in which there may be what doc describes.
+// Fields opens the body of b, whose permitted content doc describes.
 func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 	what := b.Type
 	for _, label := range b.Labels {
@@ -46,7 +45,7 @@ func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 	}
 }
 
-// Schema is a description in HCL's terms, made once a load.
+// Schema is a description in HCL's terms, made once per load.
 func (l *Scope) Schema(doc *lang.BlockDoc) *hcl.BodySchema {
 	if l.schemas[doc] == nil {
 		l.schemas[doc] = doc.Schema()
@@ -62,9 +61,9 @@ func (f *Body) attr(name string) *plans.Attr {
 	return &plans.Attr{Name: name, Type: plans.Anything}
 }
 
-// Content applies a schema; where something does not belong, the message says what
-// does. Blocks whose type is misspelled are read as what was meant: that was reported
-// already, and a block left out would be missed in every place that refers to it.
+// Content applies a schema; if something does not belong, the message names what does.
+// Blocks whose type is misspelled are read as the type that was meant: the mistake is
+// already reported, and a block left out would be missed wherever something refers to it.
 func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
 	content, diags := body.Content(schema)
 	types := map[string]string{}
@@ -92,7 +91,7 @@ func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl
 	return content
 }
 
-// wordAt is the name that stands somewhere, without quotes.
+// wordAt is the name at a place, without quotes.
 func (l *Scope) wordAt(at *hcl.Range) string {
 	if at == nil {
 		return ""
@@ -101,8 +100,8 @@ func (l *Scope) wordAt(at *hcl.Range) string {
 	return strings.Trim(string(text[:min(len(text), max(0, at.End.Byte-at.Start.Byte))]), `"'`)
 }
 
-// misplaced says of a name that does not belong where it stands what does, and returns
-// the name that was meant, if any.
+// misplaced explains, for a name that does not belong in its place, what does, and
+// returns the name that was meant, if any.
 func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema, what string) (best string) {
 	var names []string
 	attribute := false
@@ -141,7 +140,7 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 	return best
 }
 
-// usualNames are what attributes are called elsewhere.
+// usualNames are names that attributes have elsewhere.
 var usualNames = map[string]string{
 	"pp": "prompt_tokens", "isl": "prompt_tokens", "input_tokens": "prompt_tokens", "input_len": "prompt_tokens",
 	"tg": "output_tokens", "osl": "output_tokens", "max_tokens": "output_tokens", "output_len": "output_tokens",
@@ -190,7 +189,7 @@ func (f *Body) At(name string) hcl.Range {
 	return f.Def
 }
 
-// Value evaluates an attribute; false where it is absent, null or wrong.
+// Value evaluates an attribute; false if it is absent, null or wrong.
 func (f *Body) Value(name string) (cty.Value, bool) {
 	a := f.Attrs[name]
 	if a == nil {
@@ -217,15 +216,15 @@ func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
 	return v
 }
 
-// Required reports an absent attribute; why says what it is for.
+// Required reports an absent attribute; why is what it is for.
 func (f *Body) Required(name, why string) {
 	if f.Absent(name) {
 		f.Scope.Fail(f.At(name), "missing-attribute", "Missing "+name, "%s needs %s: %s", f.What, name, why)
 	}
 }
 
-// Absent tells an attribute that is not written, or null, from one that is
-// wrong: that has been reported, and is not missing.
+// Absent distinguishes an attribute that is not written, or null, from one that is wrong:
+// that has been reported, and is not missing.
 func (f *Body) Absent(name string) bool {
 	if f.Attrs[name] == nil {
 		return true
@@ -238,10 +237,10 @@ func (f *Body) WrongType(name, want string, v cty.Value) {
 	f.Scope.WrongType(f.At(name), name, want, v)
 }
 
-// NeedText is text that must be there and has to say something.
+// NeedText is a required text that must not be blank.
 func (f *Body) NeedText(name, why string) string { return f.NeedTextAs("empty-value", name, why) }
 
-// NeedTextAs is NeedText with a code of its own for text that says nothing.
+// NeedTextAs is NeedText with its own code for blank text.
 func (f *Body) NeedTextAs(code, name, why string) string {
 	f.Required(name, why)
 	v, ok := f.Value(name)
@@ -252,7 +251,7 @@ func (f *Body) NeedTextAs(code, name, why string) string {
 	return s
 }
 
-// meant reads blocks of misspelled types as those that were meant.
+// meant reads blocks of misspelled types as the types that were meant.
 func meant(body hcl.Body, schema *hcl.BodySchema, types map[string]string) *hcl.BodyContent {
 	wider := *schema
 	wider.Blocks = slices.Clone(schema.Blocks)
@@ -271,7 +270,7 @@ func meant(body hcl.Body, schema *hcl.BodySchema, types map[string]string) *hcl.
 }
 
 // doubtMissing notes that a block of an unknown type may be one of those that a plan
-// has none of.
+// lacks.
 func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent) {
 	if l.Whole == nil || schema != l.Schema(l.Whole) {
 		return
@@ -284,7 +283,7 @@ func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent) {
 	}
 }
 
-// Ref is a reference to a block of one of some types; nil where there is none.
+// Ref is a reference to a block of one of some types; nil if there is none.
 func (f *Body) Ref(name string, blocks ...string) *Ref {
 	f.ReadReferences(name)
 	v, ok := f.Value(name)
@@ -309,7 +308,7 @@ func (f *Body) Refs(name, block string) []Ref {
 	return list
 }
 
-// AsRefs is a value as such a list; false where something is wrong with it.
+// AsRefs is a value as such a list; false if something is wrong with it.
 func (l *Scope) AsRefs(v cty.Value, expr hcl.Expression, name, block string) (list []Ref, ok bool) {
 	elems, ok := References(expr, v)
 	if !ok {
@@ -329,8 +328,9 @@ func (l *Scope) AsRefs(v cty.Value, expr hcl.Expression, name, block string) (li
 	return list, ok
 }
 
-// References are the elements of a list of references. All that for_each or
-// count have made of a block counts as so many elements, wherever one may stand.
+// References are the elements of a list of references. A name that stands for all
+// instances made by for_each or count counts as that many elements, wherever one may
+// stand.
 func References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	if ty := v.Type(); !v.IsNull() && (ty.IsObjectType() || ty.IsMapType()) && !ty.Equals(lang.ReferenceType) {
 		list, ok := references(v)
@@ -355,9 +355,9 @@ func References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	return all, ok
 }
 
-// ReadReferences lets the text of an attribute name blocks: in YAML,
-// "engine: engine.embedded.tiny" needs no ${ }, since text means nothing where a
-// reference is wanted.
+// ReadReferences lets the text of an attribute name blocks: in YAML, "engine:
+// engine.embedded.tiny" needs no ${ }, since text means nothing where a reference is
+// expected.
 func (f *Body) ReadReferences(name string) {
 	if a := f.Attrs[name]; a != nil && yamlbody.ReadReferences(a.Expr, "accepted", "baseline") {
 		delete(f.values, name)

@@ -58,8 +58,8 @@ func (o *outside) fileFunc() function.Function {
 	})
 }
 
-// readBelow reads a file below the plan's folder, once a load. Links that lead
-// out of it are not followed: what a plan reads is what travels with it.
+// readBelow reads a file below the plan's folder, once per load. Links that lead out of
+// it are not followed: a plan reads only what travels with it.
 func (o *outside) readBelow(path string) (string, error) {
 	if text, known := o.Read[path]; known {
 		return text, nil
@@ -116,7 +116,7 @@ func (l *Scope) templateFileFunc() function.Function {
 	})
 }
 
-// template fills in a template under the limits that an expression has.
+// template fills in a template under the limits of an expression.
 func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	text, err := l.Inputs.readBelow(path)
 	if err != nil {
@@ -128,8 +128,8 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	if strings.TrimSpace(text) == "" {
 		return cty.StringVal(text), nil
 	}
-	// The lexer takes a whole file for a body, so the text is checked as what it
-	// is: one heredoc. Its lines are those of the template, one further down.
+	// The lexer takes a whole file for a body, so the text is checked as one heredoc,
+	// which it is. Its lines are those of the template, one further down.
 	checked := "a = <<MXFLOW_TEMPLATE_END\n" + strings.TrimSuffix(text, "\n") + "\nMXFLOW_TEMPLATE_END\n"
 	loops, diag := lang.CheckSource(path, []byte(checked))
 	if diag != nil {
@@ -167,7 +167,7 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	return v, nil
 }
 
-// at is the first of some diagnostics as an error with its place.
+// at is the first of some diagnostics as an error with its position.
 func at(diags hcl.Diagnostics) error {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && d.Subject != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Pure are the functions that follow from their arguments alone.
+// Pure are the functions that depend on their arguments alone.
 var Pure = map[string]function.Function{
 	// Numbers.
 	"abs":      stdlib.AbsoluteFunc,
@@ -121,7 +121,7 @@ func (l *Scope) Functions() map[string]function.Function {
 	return all
 }
 
-// onText is a function of one text to another.
+// onText is a function from one text to another.
 func onText(doc string, do func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{
 		Description: doc,
@@ -134,7 +134,7 @@ func onText(doc string, do func(string) (string, error)) function.Function {
 	})
 }
 
-// onTexts is a yes or no about two texts.
+// onTexts is a yes-or-no function of two texts.
 func onTexts(doc, second string, do func(a, b string) bool) function.Function {
 	return function.New(&function.Spec{
 		Description: doc,
@@ -169,7 +169,7 @@ var (
 	})
 )
 
-// replaceFunc replaces a text, or what /…/ matches.
+// replaceFunc replaces a text, or the matches of /…/.
 var replaceFunc = function.New(&function.Spec{
 	Description: "Replaces each occurrence of a text, or of a regular expression between slashes.",
 	Params: []function.Parameter{
@@ -252,9 +252,9 @@ func overBools(doc string, all bool) function.Function {
 	})
 }
 
-// tryFunc and canFunc are what hcl/ext/tryfunc offers, but evaluate their
-// arguments once: that package evaluates them for the type and again for the
-// value, so that each try within a try doubles the work.
+// tryFunc and canFunc are those of hcl/ext/tryfunc, but evaluate their arguments once:
+// that package evaluates them for the type and again for the value, so that each try
+// within a try doubles the work.
 var (
 	tryFunc = function.New(&function.Spec{
 		Description: "The first argument that can be evaluated.",
@@ -301,7 +301,7 @@ func (s *secrets) sensitiveFunc() function.Function {
 	})
 }
 
-// nonsensitiveFunc takes the mark off a value that gives nothing away.
+// nonsensitiveFunc removes the mark from a value that gives nothing away.
 var nonsensitiveFunc = function.New(&function.Spec{
 	Description: "Declares that a value computed from a secret is not secret.",
 	Params:      anything,
@@ -348,8 +348,8 @@ func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// shadowed tells a mistake about a block's name that a dynamic block of that
-// type has taken for its iterator.
+// shadowed recognises a mistake about a block's name that a dynamic block of that type
+// uses as its iterator.
 func shadowed(d *hcl.Diagnostic) bool {
 	if d.Expression == nil || d.EvalContext == nil || d.EvalContext.Parent() == nil {
 		return false

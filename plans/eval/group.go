@@ -10,16 +10,16 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Group is what one name in a plan stands for: one block, or all that for_each
-// or count make of it.
+// Group is what one name in a plan stands for: one block, or all blocks that for_each or
+// count make of it.
 type Group struct {
 	Kind string
 	// Key is the label; "kind.name" for an engine.
 	Key       string
 	Block     *hcl.Block
 	Instances []*Instance
-	// Empty is what a reference is when nothing was made; cty.NilVal for a block
-	// that is not repeated.
+	// Empty is the value of a reference if nothing was made; cty.NilVal for a block that
+	// is not repeated.
 	Empty cty.Value
 }
 
@@ -96,8 +96,8 @@ func (g *Group) tree(list []*Instance, level int) cty.Value {
 	return cty.ObjectVal(attrs)
 }
 
-// Object is the value of a block type's name in expressions: the groups of some
-// keys, or all of them, and what was made also by its own name.
+// Object is the value of a block type's name in expressions: the groups of some keys, or
+// all of them, and each instance also by its own name.
 func (gs groups) Object(kind string, keys []string, all bool) cty.Value {
 	list := gs.Of[kind]
 	if !all {
@@ -156,7 +156,7 @@ func references(v cty.Value) (list []cty.Value, ok bool) {
 	return list, true
 }
 
-// instanceNames are the names that a repeated block of the plan has made.
+// instanceNames are the names of the instances of a repeated block of the plan.
 func (gs groups) instanceNames(kind, key string) []string {
 	g := gs.ByKey(kind, key)
 	if g == nil || !g.Repeated() {
@@ -185,6 +185,6 @@ type Instance struct {
 	// Keys lead from the name in the plan to the instance: none, one, or the
 	// key of the phase and then the feature's own.
 	Keys []cty.Value
-	// Scope is what each and count mean in it.
+	// Scope is the meaning of each and count in it.
 	Scope map[string]cty.Value
 }

@@ -9,16 +9,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Guard ends a load that takes too long or too much memory. The static limits
-// keep all that we know of from coming this far; but an evaluation cannot be
-// cancelled, so what we do not know of can only be ended together with the
-// process.
+// Guard ends a load that takes too long or too much memory. The static limits stop every
+// case that we know of long before; but an evaluation cannot be cancelled, so an unknown
+// case can only be ended together with the process.
 type Guard struct {
 	// Time is how long a load may take, Heap by how many bytes the heap may grow.
 	Time time.Duration
 	Heap uint64
-	// Exceeded ends the process. message says which limit, and what was under
-	// evaluation.
+	// Exceeded ends the process. message names the limit, and what was being evaluated.
 	Exceeded func(message string)
 }
 
@@ -31,7 +29,7 @@ type Place struct {
 // heapMetric counts the bytes of live and not yet collected objects.
 const heapMetric = "/memory/classes/heap/objects:bytes"
 
-// Watch looks at the clock and the heap until stop is called.
+// Watch checks the clock and the heap until stop is called.
 func (g *Guard) Watch(l *Scope) (stop func()) {
 	if g == nil {
 		return func() {}

@@ -12,22 +12,22 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// maxExponent is the largest power: numbers are exact, so that raising them
-// makes more and more digits.
+// maxExponent is the largest power: numbers are exact, so raising them makes more and
+// more digits.
 const maxExponent = 1024
 
 // maxCompared is how many elements may be compared with each other.
 const maxCompared = 2000
 
-// budget is what the expressions of a plan may come to, and have come to so far.
+// budget is how much the expressions of a plan may evaluate to, and have so far.
 type budget struct {
 	Work int
 	// Looping is set while an expression with a loop in it is evaluated.
 	Looping bool
 }
 
-// limited is a function whose work counts. What it gives back is bounded
-// afterwards; functions that can make much of little are bounded before.
+// limited is a function whose work counts. Its result is bounded afterwards; functions
+// that can make much of little are bounded before.
 func (b *budget) limited(name string, f function.Function) function.Function {
 	params, variadic := slices.Clone(f.Params()), f.VarParam()
 	spec := &function.Spec{
@@ -50,7 +50,7 @@ func (b *budget) limited(name string, f function.Function) function.Function {
 	return function.New(spec)
 }
 
-// fits pays for the arguments and refuses what would make too much of them.
+// fits pays for the arguments and refuses a call that would make too much of them.
 func (b *budget) fits(name string, args []cty.Value) error {
 	total := 0
 	for _, a := range args {
@@ -91,8 +91,8 @@ func (b *budget) spend(size int) error {
 	return nil
 }
 
-// expectedSize is an upper bound, or so, of the result of functions that make
-// much of little; for all others it is what went in.
+// expectedSize is an upper bound, roughly, of the result of functions that make much of
+// little; for all others it is the size of the arguments.
 func expectedSize(name string, args []cty.Value, total int) int {
 	texts := func(i int) string {
 		if i >= len(args) {
@@ -136,7 +136,7 @@ func expectedSize(name string, args []cty.Value, total int) int {
 	return total
 }
 
-// number is an argument as a whole number, bounded; 0 where it is none.
+// number is an argument as a whole number, bounded; 0 if it is none.
 func number(args []cty.Value, i int) int {
 	if i >= len(args) {
 		return 0

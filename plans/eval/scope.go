@@ -1,7 +1,7 @@
-// Package eval evaluates the expressions of a plan: the names in scope, functions,
-// the limits under which a foreign plan may be evaluated, and which part of a
-// value is secret. Body reads the attributes of one block with it. plans/load
-// knows which blocks there are and what they mean.
+// Package eval evaluates the expressions of a plan: the names in scope, functions, the
+// limits under which a foreign plan may be evaluated, and which part of a value is
+// secret. Body uses it to read the attributes of one block. plans/load knows which blocks
+// there are and what they mean.
 package eval
 
 import (
@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// MaxValue is the largest value of one expression, and maxWork what all of
-	// a plan may evaluate to, in bytes or so: a chain of locals that each
-	// double the one before is short to write.
+	// MaxValue is the largest value of one expression, and maxWork the most that a whole
+	// plan may evaluate to, roughly in bytes: a chain of locals that each double the one
+	// before is short to write.
 	MaxValue = 1 << 20
 	maxWork  = 64 << 20
-	// MaxLooped is the largest that a loop goes over or repeats, so that their
+	// MaxLooped is the largest value that a loop iterates over or repeats, so that their
 	// product stays below maxWork.
 	MaxLooped = 32 << 10
 )
 
-// Scope is the one scope that every expression of a plan is evaluated in: the
-// names that it has, what they may come to, and what of it is secret.
+// Scope is the one scope in which every expression of a plan is evaluated: its names, the
+// limits of their values, and which of them are secret.
 type Scope struct {
 	*names
 	*lang.Texts
-	// Before is asked before an expression is evaluated that uses names, and may
-	// bring them into scope; false where it cannot.
+	// Before is called before an expression that uses names is evaluated, and may bring
+	// them into scope; false if it cannot.
 	Before func(uses []hcl.Traversal) bool
 	// Whole describes a plan as a whole.
 	Whole *lang.BlockDoc
@@ -41,7 +41,7 @@ type Scope struct {
 
 	Ctx     *hcl.EvalContext
 	Secrets secrets
-	// Inputs are what came from outside of the plan's own files.
+	// Inputs are what came from outside the plan's own files.
 	Inputs outside
 	// Budget is what the plan may still evaluate to.
 	Budget budget
@@ -53,8 +53,7 @@ type Scope struct {
 	busy *atomic.Pointer[Place]
 }
 
-// NewScope starts with nothing but functions and the words that always mean the
-// same.
+// NewScope starts with only the functions and the words that always mean the same.
 func NewScope(path string) *Scope {
 	l := &Scope{
 		names:  &names{Report: &lang.Report{}, Symbols: symbols{}, Groups: newGroups(), Doubted: map[string]bool{}},
@@ -116,10 +115,10 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	return v, true
 }
 
-// Affordable estimates, before evaluating, what an expression can grow to: all
-// that it names plus its own text, and the square of that with a loop in it
-// (there are none within each other, see checkNesting). What functions make is
-// counted when they are called.
+// Affordable estimates, before evaluating, what an expression can grow to: everything
+// that it names plus its own text, and the square of that if it contains a loop (loops
+// are never nested, see checkNesting). Results of functions are counted when they are
+// called.
 func (l *Scope) Affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
 	cost, looping := l.weigh(expr)
 	for _, t := range uses {
@@ -147,8 +146,8 @@ func (l *Scope) tooMuch(expr hcl.Expression) {
 	l.Fail(expr.Range(), "evaluates-to-too-much", "Plan evaluates to too much", "This expression, with the variables and locals it uses, can exceed the limits of a plan: 1 MiB per value, 32 KiB iterated by a for expression, 64 MiB in total. Make it smaller.")
 }
 
-// SizeOf is the memory that a value stands for, roughly, and whether its
-// numbers are ones that float64 holds. It stops where a value is too large.
+// SizeOf is roughly the memory that a value stands for, and whether float64 can hold its
+// numbers. It stops once a value is too large.
 func SizeOf(v cty.Value) (size int, finite bool) {
 	v, _ = v.Unmark()
 	if v.IsNull() || !v.IsKnown() {
@@ -176,8 +175,8 @@ func SizeOf(v cty.Value) (size int, finite bool) {
 	return size, finite
 }
 
-// weigh says how much text an expression is made of, and whether a for
-// expression is in it. In YAML, what an alias names counts where it is used.
+// weigh returns how much text an expression consists of, and whether it contains a for
+// expression. In YAML, what an alias names counts at each use.
 func (l *Scope) weigh(expr hcl.Expression) (size int, loops bool) {
 	if size, loops, ok := yamlbody.Weigh(expr); ok {
 		return size, loops
@@ -193,7 +192,7 @@ func (l *Scope) At(what string, at hcl.Range) {
 	}
 }
 
-// Within runs decode with each and count as they are in an instance.
+// Within runs decode with the each and count of an instance.
 func (l *Scope) Within(i *Instance, decode func()) {
 	before, here := l.words, l.Here
 	var now map[string]cty.Value

@@ -12,21 +12,21 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// mark is a cty mark of ours.
+// mark is one of our cty marks.
 type mark string
 
 // Sensitive marks values that must not be shown. Whatever is computed from one
 // carries the mark too.
 const Sensitive = mark("sensitive")
 
-// secrets are the sensitive texts that a load has come across.
+// secrets are the sensitive texts that a load has encountered.
 type secrets struct {
-	// Marked is set as soon as there is a sensitive value, so that all other
-	// plans do not pay for looking.
+	// Marked is set as soon as there is a sensitive value, so that all other plans do not
+	// pay for the search.
 	Marked bool
 	Known  map[string]bool
 	order  []string
-	// Unseen are texts as they were given, from which a value could not be made.
+	// Unseen are texts, as given, from which no value could be made.
 	Unseen []string
 }
 
@@ -47,7 +47,7 @@ func (s *secrets) Collect(v cty.Value) {
 			s.Known = map[string]bool{}
 		}
 		s.Known[text] = true
-		redact.Know([]string{text}) // what is wrong with the plan may be said before it is loaded
+		redact.Know([]string{text}) // mistakes in the plan may be reported before it is loaded
 		s.order = append(s.order, text)
 	})
 }
@@ -71,8 +71,7 @@ func eachSecret(v cty.Value, inside bool, visit func(cty.Value)) {
 	}
 }
 
-// secretText is the text by which a secret shows; false for what has none that
-// could be recognised.
+// secretText is the text by which a secret is recognised; false if it has none.
 func secretText(leaf cty.Value) (string, bool) {
 	if leaf.Type() == cty.Bool || !leaf.Type().IsPrimitiveType() {
 		return "", false
@@ -87,7 +86,7 @@ func secretText(leaf cty.Value) (string, bool) {
 // Hidden reports whether v is sensitive or holds anything that is.
 func (s *secrets) Hidden(v cty.Value) bool { return s.Marked && v.ContainsMarked() }
 
-// public refuses a sensitive value where the plan would show it.
+// public refuses a sensitive value in a place that the plan would show.
 func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
 	if !l.Secrets.Hidden(v) {
 		return v, true
@@ -96,8 +95,8 @@ func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 	return cty.DynamicVal, false
 }
 
-// Private takes the marks off a value that a program gets to see, and refuses
-// secrets that could not be taken out of its output.
+// Private removes the marks from a value that a program gets to see, and refuses secrets
+// that could not be removed from its output.
 func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 	if !l.Secrets.Hidden(v) {
 		return v, true
@@ -123,9 +122,9 @@ func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 // unknownOrigin is the origin of a value whose origin is unknown.
 const unknownOrigin = "*"
 
-// trace notes what a sensitive value was made of: a variable that is not sensitive
-// itself may have the secret in it. Of a list or a map only the sensitive elements
-// count, so that one secret in an engine's env leaves the rest of it as it is.
+// trace notes what a sensitive value was made of: a variable that is not itself sensitive
+// may contain the secret. Of a list or a map only the sensitive elements count, so that
+// one secret in an engine's env does not affect the rest of it.
 func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
 	if !l.Secrets.Hidden(v) {
 		return
@@ -139,8 +138,7 @@ func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
 	l.Inputs.origins(expr, l.Inputs.Private)
 }
 
-// elementsOf takes a list or a map that is written out apart; nothing for another
-// expression.
+// elementsOf splits a list or a map that is written out; nothing for another expression.
 func elementsOf(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) (elements []cty.Value, of []hcl.Expression) {
 	if v.IsMarked() || v.IsNull() {
 		return nil, nil
@@ -167,8 +165,8 @@ func elementsOf(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) (element
 	return elements, of
 }
 
-// origins adds what an expression is made of: "var.x", "env.X", "file.x", and the
-// locals in between. What a loop of blocks goes over may be anything.
+// origins adds what an expression is made of: "var.x", "env.X", "file.x", and the locals
+// in between. The value that a loop of blocks iterates over may be anything.
 func (o *outside) origins(expr hcl.Expression, into map[string]bool) {
 	for _, t := range expr.Variables() {
 		root := t.RootName()
@@ -215,8 +213,8 @@ func (o *outside) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[strin
 	into[kind+name.AsString()] = true
 }
 
-// originsUnseen adds all that was read where it cannot be seen which of it: what is
-// read later is not in it, for which the expression had no use.
+// originsUnseen adds everything read so far, for cases where the actual origin cannot be
+// seen: what is read later cannot be in it, as the expression had no use for it.
 func (o *outside) originsUnseen(into map[string]bool) {
 	for name := range o.Env {
 		into[OfEnvironment+name] = true
@@ -228,19 +226,19 @@ func (o *outside) originsUnseen(into map[string]bool) {
 
 // outside is what a load has taken from outside so far.
 type outside struct {
-	// Dir is the folder that file() reads below, and Read what it has read, so that
-	// a plan sees one content.
+	// Dir is the folder that file() reads below, and Read the contents read so far, so
+	// that a plan sees one content.
 	Dir  string
 	Read map[string]string
-	// Lookup finds an environment variable; Replays is set where what it finds was
-	// recorded by a run.
+	// Lookup finds an environment variable; Replays is set if its values were recorded by
+	// a run.
 	Lookup  func(name string) (string, bool)
 	Replays bool
-	// Variables are those that were given, Env the environment that was read.
+	// Variables are the given ones, Env the environment that was read.
 	Variables, Env map[string]string
-	// Values are those of all variables, the given ones among them.
+	// Values are those of all variables, including the given ones.
 	Values map[string]string
-	// Private are the origins of what is sensitive, see origins.
+	// Private are the origins of sensitive values, see origins.
 	Private map[string]bool
 	Locals  map[string]*hcl.Attribute
 }
