@@ -67,6 +67,7 @@ phase "steps" {
 // TestSecretsAreNowhere applies a plan that leaks a secret wherever it can, and
 // looks for it in everything that mxflow keeps and prints.
 func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
 	for _, secret := range []string{
 		"hf_0123456789abcdef", `pa"ss\wörd <&>%41/+=`, "1234", "two lines of it\nand another one",
 	} {

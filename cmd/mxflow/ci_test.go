@@ -60,6 +60,7 @@ esac
 // TestCIPage runs the jobs of docs/ci.md step by step: a second run replaces the comment
 // of the first, and measures nothing again.
 func TestCIPage(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
 	}

@@ -36,12 +36,12 @@ var (
 	threads      = regexp.MustCompile(`(?m)^    threads = 1$`)
 )
 
-// longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
-var longExamples = map[string]bool{"mxfp4_v2": true, "llamacpp": true, "sglang": true, "frameworks": true, "generation": true, "load": true, "choose": true, "protocol": true, "prefix_cache": true, "speculation": true}
+// quickExamples are applied by default; where MXFLOW_TEST_LONG is set, as CI does, all are.
+var quickExamples = map[string]bool{"command": true, "rejected": true}
 
 // halfTheLayers are the examples of which every feature still shows on a model of
 // half the depth, in a third of the time. With MXFLOW_TEST_LONG they keep theirs.
-var halfTheLayers = map[string]bool{"quickstart": true, "rejected": true}
+var halfTheLayers = map[string]bool{"rejected": true}
 
 // TestEvidencePlans: plans that reports of real runs name stay valid.
 func TestEvidencePlans(t *testing.T) {
@@ -77,7 +77,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			e.read(t)
 			e.plans(t)
-			if longExamples[e.name] && os.Getenv("MXFLOW_TEST_LONG") == "" {
+			if !quickExamples[e.name] && os.Getenv("MXFLOW_TEST_LONG") == "" {
 				t.Skipf("%s takes ten seconds and more: set MXFLOW_TEST_LONG=1", e.name)
 			}
 			ended := e.apply(t)

@@ -200,6 +200,7 @@ phase "port" {
 // TestForgedLevels: whatever somebody who holds the key makes of a level, deciding it
 // again from what was kept finds it.
 func TestForgedLevels(t *testing.T) {
+	t.Parallel()
 	plan := filepath.Join(t.TempDir(), "plan.hcl")
 	if err := os.WriteFile(plan, []byte(forgedPlan), 0o644); err != nil {
 		t.Fatal(err)
@@ -360,6 +361,7 @@ phase "scored" {
 // TestForgedSessions: whatever somebody who holds the key makes of which launches count,
 // of a comparison or of what a program printed, deciding it again finds it.
 func TestForgedSessions(t *testing.T) {
+	t.Parallel()
 	plan := filepath.Join(t.TempDir(), "plan.hcl")
 	if err := os.WriteFile(plan, []byte(forgedSessions), 0o644); err != nil {
 		t.Fatal(err)

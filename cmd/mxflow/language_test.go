@@ -254,6 +254,7 @@ var scaffolding = []string{
   output_tokens = 32
 }`,
 	`protocol "standard" {
+  level "smoke" { expect = "Paris" }
   level "kernels" {}
   level "benchmark" { workloads = [workload.chat] }
 }`,
