@@ -80,7 +80,7 @@ func TestStopEndsDaemons(t *testing.T) {
 		"one that minds SIGTERM":   {`exec sleep 1000`, 4 * time.Second, true},
 		"one that does not":        {`trap "" TERM; while :; do sleep 1; done`, 400 * time.Millisecond, true},
 		"one that sees to its end": {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done`, time.Minute, false},
-		"one that takes its time":  {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done; sleep 0.1`, time.Minute, false},
+		"one that takes its time":  {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done; sleep 0.5`, time.Minute, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestStopEndsDaemons(t *testing.T) {
 			file, script, pid := daemon(t, `until [ -e "$0.engine" ]; do sleep 0.01; done; `+tc.does, "")
 			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` + file + `.engine; wait`)
 			spec.StopGrace = tc.grace
-			run, err := process.StartCommand(spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
+			run, err := process.StartCommand(spec, engine.Launch{ID: name, Owner: t.Name(), LogPath: filepath.Join(t.TempDir(), "log")})
 			if err != nil {
 				t.Fatal(err)
 			}
