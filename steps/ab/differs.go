@@ -65,10 +65,18 @@ func (r *Result) observations(q *Question) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		a, b := Said(r.A.All, name), Said(r.B.All, name)
-		if a == b {
+		a, inA := Said(r.A.All, name)
+		b, inB := Said(r.B.All, name)
+		if inA == inB && a == b {
 			r.Same++
 			continue
+		}
+		const none = "not reported"
+		if !inA {
+			a = none
+		}
+		if !inB {
+			b = none
 		}
 		d := Diff{What: name + " (observed)", Name: name, A: a, B: b, Observed: true}
 		switch {
@@ -86,12 +94,13 @@ func speaks(launches []*ledger.Launch) bool {
 	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK && len(l.Observed) > 0 })
 }
 
-func Said(launches []*ledger.Launch, name string) string {
+// Said is what launches reported of themselves under a name; false if none did.
+func Said(launches []*ledger.Launch, name string) (string, bool) {
 	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
 	if len(having) == 0 {
-		return "not reported"
+		return "", false
 	}
-	return ledger.SaidBy(having, name)
+	return ledger.SaidBy(having, name), true
 }
 
 // shows reports whether required evidence is about an observation: then it is what the

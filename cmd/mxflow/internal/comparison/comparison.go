@@ -217,19 +217,24 @@ func sharedWords(r *ab.Result, q *ab.Question) string {
 			continue
 		}
 		seen[p.Name] = true
-		a := ab.Said(r.A.All, p.Name)
-		if a == "not reported" || a != ab.Said(r.B.All, p.Name) {
-			continue
+		if text, is := alike(r, p.Name); is {
+			same = append(same, p.Name+" "+text)
 		}
-		same = append(same, p.Name+" "+strings.Trim(a, `"`))
 	}
-	if v := ab.Said(r.A.All, "version"); v != "not reported" && v == ab.Said(r.B.All, "version") {
-		version = " " + strings.Trim(v, `"`)
+	if text, is := alike(r, "version"); is {
+		version = " " + text
 	}
 	if version == "" && len(same) == 0 {
 		return ""
 	}
 	return imported.Printable(strings.Join(append([]string{q.Kind.Name + version}, same...), ", "))
+}
+
+// alike is what both servers reported alike under a name.
+func alike(r *ab.Result, name string) (text string, is bool) {
+	a, inA := ab.Said(r.A.All, name)
+	b, inB := ab.Said(r.B.All, name)
+	return strings.Trim(a, `"`), inA && inB && a == b
 }
 
 // machineWords are what launches ran on, as far as all agree.
