@@ -157,6 +157,32 @@ func TestGitHub(t *testing.T) {
 
 type longPage = page
 
+// TestGitHubTellsOnce: the root cause of what a rule lacks is in the row of the gate, and
+// the features and rules that it also stopped point there.
+func TestGitHubTellsOnce(t *testing.T) {
+	root := verdict.New(code.Broken, verdict.Text("error", "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"))
+	cause := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(root)
+	st := recorded(t, "", "", nil)
+	for _, node := range []string{"feature.f", "phase.p"} {
+		d := &ledger.Decision{Node: node, Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Rule).On("decode").Is(verdict.Invalid).From(cause)}}
+		d.Rules = []ledger.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0", Verdict: verdict.Invalid, Reasons: []verdict.Reason{cause}}}
+		if node == "feature.f" {
+			d.Kind, d.Feature = ledger.KindFeature, "f"
+		}
+		if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var page bytes.Buffer
+	if err := GitHub(&page, st, nil, noon); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	if gate, _, _ := strings.Cut(text, "How to reproduce"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gate, "162 ms late") || strings.Count(text, ", see above") != 2 {
+		t.Error(text)
+	}
+}
+
 // TestPullRequest: what is not on record is said to be missing.
 func TestPullRequest(t *testing.T) {
 	var page bytes.Buffer

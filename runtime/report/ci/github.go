@@ -44,6 +44,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	p := &page{}
 	p.line("%s", marker(run.Plan))
 	var gateRows, ruleRows, worse [][]string
+	var decided []*ledger.Decision
 	passed, all := 0, 0
 	told := tell.Page{}
 	for _, r := range report.Rows(st) {
@@ -56,15 +57,15 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 		case d != nil:
 			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
 			word = sign(d.Verdict) + " " + o.Word()
-			why = strings.Join(report.Told(&told, d.Decision, d.Reasons), "\n")
+			decided = append(decided, d.Decision)
+			if isGate {
+				why = strings.Join(report.Told(&told, d.Decision, d.Reasons), "\n")
+			}
 			if note := o.Note(); note != "" {
 				word += ", " + note
 			}
 			if len(o.Reasons) > 0 && !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
 				why = lines(o.Reasons) + "\n" + why
-			}
-			for _, rule := range d.Rules {
-				ruleRows = append(ruleRows, []string{r.Node, rule.Name, "`" + rule.Expr + "`", string(rule.Verdict), lines(rule.Reasons)})
 			}
 			if d.Kind == ledger.KindFeature && moved != nil {
 				for _, m := range moved(d.Decision) {
@@ -98,6 +99,12 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	p.line("#### How to reproduce\n\n```sh\n%s\n```\n", strings.ReplaceAll(command(run), "```", "` ` `"))
 	if s := run.Start; s != nil {
 		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(tell.Pairs(s.Environment, " ", ", ")))
+	}
+	for _, d := range decided {
+		for _, rule := range d.Rules {
+			evidence := strings.Join(report.Told(&told, d, rule.Reasons), "\n")
+			ruleRows = append(ruleRows, []string{d.Node, rule.Name, "`" + rule.Expr + "`", string(rule.Verdict), evidence})
+		}
 	}
 	if len(ruleRows) > 0 {
 		p.line("#### Every rule\n")
