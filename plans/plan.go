@@ -182,9 +182,9 @@ const (
 // FingerprintEntries are what a launch's environment is known by, besides
 // repo.<name> for each source tree that the plan names.
 var FingerprintEntries = []string{
-	"application_clock", "application_memory_clock", "arch", "arch_level", "cores", "cpu", "cuda", "cudnn", "driver", "ecc",
-	"engine_version", "gpu", "host", "image", "kernel", "max_clock", "mem_gib", "mig", "model_revision", "nccl", "nvcc", "os",
-	"packages", "persistence", "power_limit", "python", "tokenizer", "torch", "weights",
+	"application_clock", "application_memory_clock", "arch", "arch_level", "cores", "cpu", "cpu_limit", "cuda", "cudnn", "driver",
+	"ecc", "engine_version", "gpu", "host", "image", "kernel", "max_clock", "mem_gib", "mig", "model_revision", "nccl", "nvcc", "os",
+	"packages", "persistence", "power_limit", "priority", "python", "tokenizer", "torch", "weights",
 }
 
 // UnderTest is the engine that everything is compared on; nil where the plan

@@ -36,7 +36,7 @@ func Inherited() map[string]string {
 		found[name] = strings.Join(slices.Sorted(maps.Keys(values)), " | ")
 	}
 	maps.Copy(found, limits(readText("/proc/self/limits")))
-	maps.Copy(found, groups(readText("/proc/self/cgroup"), "/sys/fs/cgroup"))
+	maps.Copy(found, groups(readText("/proc/self/cgroup"), cgroupRoot))
 	if text := readText("/proc/self/oom_score_adj"); text != "" {
 		found["oom_score_adj"] = text
 	}
@@ -119,6 +119,8 @@ func limits(text string) map[string]string {
 	}
 	return found
 }
+
+const cgroupRoot = "/sys/fs/cgroup"
 
 // groupLimits are the files of a control group that bound its members.
 var groupLimits = []string{"cpu.max", "cpu.weight", "memory.high", "memory.max"}

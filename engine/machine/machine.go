@@ -18,7 +18,8 @@ import (
 
 // Environment is the fingerprint of this machine, so that numbers from different machines
 // are not compared unnoticed: os, arch, arch_level (what the binary was compiled for),
-// cpu (model), cores (usable ones), mem_gib, kernel, host (a hash: the name itself stays
+// cpu (model), cores (usable ones), cpu_limit (a control group's quota, in CPUs), mem_gib,
+// kernel, priority (scheduling policy and nice value), host (a hash: the name itself stays
 // here), gpu (names with UUIDs) and driver (the GPUs'). What cannot be found out is
 // absent. It holds no secrets and nothing that changes from one moment to the next.
 func Environment() map[string]string {

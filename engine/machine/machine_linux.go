@@ -1,18 +1,59 @@
 package machine
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 )
 
-// machine reads the cpu, mem_gib and kernel entries of Environment.
+// machine reads the cpu, cpu_limit, mem_gib, kernel and priority entries of Environment.
 func machine() map[string]string {
 	return map[string]string{
-		"cpu":     cpuModel(readText("/proc/cpuinfo")),
-		"mem_gib": gib(1024 * memTotal(readText("/proc/meminfo"))),
-		"kernel":  readText("/proc/sys/kernel/osrelease"),
+		"cpu":       cpuModel(readText("/proc/cpuinfo")),
+		"cpu_limit": cpuLimit(groups(readText("/proc/self/cgroup"), cgroupRoot)),
+		"mem_gib":   gib(1024 * memTotal(readText("/proc/meminfo"))),
+		"kernel":    readText("/proc/sys/kernel/osrelease"),
+		"priority":  priority(scheduling(os.Getpid())),
 	}
+}
+
+// cpuLimit is the smallest CPU quota of a control group and those above it, in CPUs
+// ("1.5"), or "none"; empty if the group is not of version 2.
+// Format: docs.kernel.org/admin-guide/cgroup-v2.html, "cpu.max".
+func cpuLimit(groups map[string]string) string {
+	if _, ok := groups["cgroup"]; !ok {
+		return ""
+	}
+	least := math.Inf(1)
+	for quota := range strings.SplitSeq(groups["cpu.max"], ", ") {
+		var most, period float64
+		if n, _ := fmt.Sscan(quota, &most, &period); n == 2 && period > 0 { // "max" is no number
+			least = min(least, most/period)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return "none"
+	}
+	return strconv.FormatFloat(least, 'g', 4, 64)
+}
+
+// priority is what distinguishes a thread's scheduling from the usual ("batch, nice 10"),
+// or "normal"; empty if unknown.
+func priority(scheduling map[string]string) string {
+	policy, nice := scheduling["policy"], scheduling["nice"]
+	switch {
+	case policy == "" || nice == "":
+		return ""
+	case policy == "other" && nice == "0":
+		return "normal"
+	case policy == "other":
+		return "nice " + nice
+	case nice == "0":
+		return policy
+	}
+	return policy + ", nice " + nice
 }
 
 // BootID changes with every boot of this machine; it is empty where unknown.

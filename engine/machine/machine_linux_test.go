@@ -12,3 +12,30 @@ func TestCPUModel(t *testing.T) {
 		}
 	}
 }
+
+func TestCPULimit(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "none", "max 100000": "none", "150000 100000": "1.5", "max 100000, 400000 100000, 250000 100000, max 100000": "2.5", "50000": "none", "x 1": "none", "100000 0": "none",
+	} {
+		if got := cpuLimit(map[string]string{"cgroup": "/pod", "cpu.max": in}); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestPriority(t *testing.T) {
+	for want, in := range map[string]map[string]string{
+		"normal":        {"policy": "other", "nice": "0"},
+		"":              {"policy": "other"},
+		"nice 10":       {"policy": "other", "nice": "10"},
+		"batch, nice 5": {"policy": "batch", "nice": "5"},
+		"fifo 50":       {"policy": "fifo 50", "nice": "0"},
+	} {
+		if got := priority(in); got != want {
+			t.Errorf("%v: got %q, want %q", in, got, want)
+		}
+	}
+	if got := priority(nil) + cpuLimit(map[string]string{"cgroup.cpu": "/of version 1"}); got != "" {
+		t.Errorf("unknown is %q", got)
+	}
+}

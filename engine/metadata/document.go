@@ -18,8 +18,7 @@ import (
 type Document struct {
 	Launch Launch `yaml:"launch"`
 	Engine Engine `yaml:"engine"`
-	// Host is the machine: os, arch, cpu, cores, mem_gib, kernel, and a hash of
-	// its name.
+	// Host is the machine, see machine.Environment.
 	Host map[string]string `yaml:"host"`
 	// GPUs are all GPUs of the machine, with their state before the engine started.
 	GPUs []GPU `yaml:"gpus,omitempty"`
