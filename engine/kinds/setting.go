@@ -384,16 +384,16 @@ type Result struct {
 	Flags []string
 	// Env is set unless the plan sets the same names itself.
 	Env map[string]string
-	// Config is the content of the configuration file, nil where nothing of it
-	// is set; see Render.
+	// Config is the content of the configuration file, nil if none of it is set; see
+	// Render.
 	Config map[string]any
 }
 
-// Apply turns settings into what the engine reads, in the order in which the
-// kind declares them, so that equal settings give equal commands. A nil value is
-// as good as absent. Values are what a plan decodes to: string, bool, any
-// integer or float64, []any and map[string]any. An unknown setting and a value
-// that the setting does not take are errors, all reported at once.
+// Apply turns settings into what the engine reads, in the order in which the kind
+// declares them, so that equal settings give equal commands. A nil value counts as
+// absent. Values are what a plan decodes to: string, bool, any integer or float64, []any
+// and map[string]any. An unknown setting or a value that the setting does not accept is
+// an error; all are reported at once.
 func (k Kind) Apply(settings map[string]any) (Result, error) {
 	var out Result
 	var wrong []string
@@ -429,7 +429,7 @@ func (k Kind) settingsHint() string {
 	return "it has " + namesOf(k.Settings)
 }
 
-// add lays an effect over what is there already.
+// add merges an effect into what is already there.
 func (a *Result) add(e Effect) {
 	a.Flags = append(a.Flags, e.Flags...)
 	if len(e.Env) > 0 && a.Env == nil {
@@ -444,8 +444,8 @@ func (a *Result) add(e Effect) {
 	}
 }
 
-// put sets a value at a path of nested maps. Maps are merged; anything else that
-// is in the way is replaced: the later setting wins.
+// put sets a value at a path of nested maps. Maps are merged; anything else in the way is
+// replaced: the later setting wins.
 func put(into map[string]any, path []string, v any) {
 	for _, level := range path[:len(path)-1] {
 		next, ok := into[level].(map[string]any)
@@ -464,8 +464,8 @@ func put(into map[string]any, path []string, v any) {
 	into[last] = v
 }
 
-// Render is the configuration file of the kind, nil where nothing of it is set.
-// Equal settings give equal files: keys are in alphabetical order.
+// Render returns the configuration file of the kind, nil if none of it is set. Equal
+// settings give equal files: keys are in alphabetical order.
 func (a Result) Render(k Kind) ([]byte, error) {
 	if a.Config == nil {
 		return nil, nil

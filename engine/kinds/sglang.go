@@ -43,7 +43,8 @@ func init() {
 		},
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--enable-metrics"},
-			// Gauges come once for each rank of tensor parallelism: they are not summed.
+			// Gauges appear once for each rank of tensor parallelism, so they are not
+			// summed.
 			Names: map[string][]string{
 				"running":            {"sglang:num_running_reqs"},
 				"waiting":            {"sglang:num_queue_reqs"},
@@ -56,7 +57,7 @@ func init() {
 				"spec_accept_rate":   {"sglang:spec_accept_rate"},
 				"queue_time_sum":     {"sglang:queue_time_seconds_sum"},
 				"queue_time_count":   {"sglang:queue_time_seconds_count"},
-				// The gauge num_retracted_reqs is not a count: it begins again all the time.
+				// The gauge num_retracted_reqs is not a count: it is reset all the time.
 				"preemptions": {"sglang:num_retracted_requests_total"},
 			},
 		},
@@ -106,7 +107,7 @@ var sglangObserve = []Pattern{
 		Log: []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `(?i)Capture (?:target decode )?cuda graph end`}, Words: map[string]string{"True": "true", "False": "false"},
 	},
 	{
-		// The server's own settings say the opposite word.
+		// The server's own setting is the opposite.
 		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs were requested.",
 		Log: []string{`\bdisable_cuda_graph=(?P<value>True|False)\b`}, Words: map[string]string{"True": "false", "False": "true"},
 	},

@@ -2,12 +2,12 @@ package kinds
 
 import "regexp"
 
-// Stage is a part of an engine's start that takes a person's patience. They need not
-// come in this order, and one may come twice.
+// Stage is a part of an engine's start that makes people wait. Stages need not come in
+// this order, and one may come twice.
 type Stage string
 
-// Stages that kinds tell apart by their logs. FirstRequest is nobody's line: it is
-// mxflow that asks.
+// Stages that kinds distinguish by their logs. No kind logs FirstRequest: mxflow itself
+// sends it.
 const (
 	Weights      Stage = "weights"
 	Compile      Stage = "compile"
@@ -18,15 +18,15 @@ const (
 	FirstRequest Stage = "first_request"
 )
 
-// StageLines are lines by which an engine shows that a stage began, or continues.
+// StageLines are the log lines that show that a stage began or continues.
 type StageLines struct {
 	Stage Stage
-	// Log are RE2 expressions, on lines without their terminal escapes.
+	// Log are RE2 expressions, matched against lines without their terminal escapes.
 	Log []string
 }
 
-// StageOf is a function that says which stage a line of the log shows; empty where it
-// shows none. Where the kind may be an engine of any other, their lines count.
+// StageOf returns a function that maps a line of the log to the stage that it shows,
+// empty if it shows none. If the kind may be any other, the lines of all kinds count.
 func (k Kind) StageOf() func(line string) Stage {
 	own := []Kind{k}
 	if k.Any {

@@ -2,11 +2,11 @@ package kinds
 
 import "time"
 
-// TabbyAPI as of August 2026, with exllamav3 alone. Each member of its config.yml is
-// a flag, too, which goes before that file. With --config it ignores all other flags,
-// so that one is left to plans that name the model and the port in their own file.
+// TabbyAPI as of August 2026, with exllamav3 only. Each member of its config.yml is also
+// a flag, which takes precedence over that file. With --config it ignores all other
+// flags, so --config is left to plans that name the model and the port in their own file.
 
-// said is a bool that TabbyAPI wants spelt out, since its flags take words alone.
+// said is a bool that is spelt out, since TabbyAPI's flags always take a value.
 func said(name, flag, otherwise, doc string) Setting {
 	return Setting{
 		Name: name, Type: TypeBool, Default: otherwise, Doc: doc,
@@ -38,7 +38,7 @@ func init() {
 		// The image's entrypoint is python3.
 		ImageCommand: []string{"main.py", "--model-name", "{model}", "--disable-auth", "true", "--host", "{host}", "--port", "{port}"},
 		Port:         5000,
-		// It breaks its lines at 80 characters elsewhere than on a terminal.
+		// It wraps its lines at 80 characters unless it writes to a terminal.
 		Env:    map[string]string{"TABBY_LOG_CONSOLE_WIDTH": "1000"},
 		Ready:  []Probe{{Path: "/health"}, {Path: "/v1/model", Contains: `"id"`}},
 		Info:   []string{"/v1/model", "/props"},
@@ -68,8 +68,9 @@ func init() {
 		}),
 		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
-		// It takes ignore_eos and says in its log that exllamav3 does not, so the end of text
-		// ends an answer. It also ends one whose last 800 tokens repeat themselves.
+		// It accepts ignore_eos and logs that exllamav3 does not support it, so the end
+		// of text ends an answer. By default it also ends one whose last 800 tokens
+		// repeat themselves.
 		Ask: Ask{MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true, Extra: map[string]any{"loop_detect_window": 0}},
 
 		DefaultReadyTimeout: 15 * time.Minute,

@@ -2,14 +2,14 @@ package kinds
 
 import "slices"
 
-// What engines on PyTorch, CUDA and NCCL print when they break, whatever engine
-// it is. The texts are those of PyTorch 2.4 to 2.9 and NCCL 2.2x.
+// What any engine on PyTorch, CUDA and NCCL prints when it breaks. The texts are those of
+// PyTorch 2.4 to 2.9 and NCCL 2.2x.
 
-// gibToGB turns GiB, which most engines print as GB too, into GB.
+// gibToGB converts GiB, which most engines also label GB, to GB.
 const gibToGB = 1.073741824
 
-// torchCrashes are an engine's own root causes, then those of PyTorch, then what
-// the engine prints in consequence of any of them.
+// torchCrashes are an engine's own root causes, then those of PyTorch, then what the
+// engine prints as a consequence of any of them.
 func torchCrashes(causes, consequences []Signature) []Signature {
 	return slices.Concat(causes, []Signature{
 		{"torch.OutOfMemoryError", "oom", "The GPU has too little memory: lower the share of memory or the length, or check for other processes on it."},

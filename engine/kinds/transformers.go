@@ -2,13 +2,13 @@ package kinds
 
 import "time"
 
-// transformers 5: `transformers serve MODEL`, as in 5.19, which ran against this
-// profile (docs/evidence-engines.md). Version 4 takes the model as --force-model: name the
-// whole command in a process block there. It loads a model at the first
-// request that names it, so its /health says nothing of readiness. It answers
-// every member of a request that it does not know with 422 (ignore_eos, logprobs,
-// stream_options), ends streams without [DONE], and since 5 counts tokens in the
-// last event unasked. Version 4 has no /v1/completions.
+// transformers 5: `transformers serve MODEL`, as in 5.19, which was run with this profile
+// (docs/evidence-engines.md). Version 4 takes the model as --force-model: name the whole
+// command in a process block for it. The server loads a model at the first request that
+// names it, so its /health says nothing about readiness. It answers 422 to a request with
+// any member that it does not know (ignore_eos, logprobs, stream_options), ends streams
+// without [DONE], and since 5 counts tokens in the last event unasked. Version 4 has no
+// /v1/completions.
 
 func init() {
 	register(Kind{

@@ -2,9 +2,10 @@ package kinds
 
 import "time"
 
-// TensorRT-LLM 1.0 to 1.2 with the PyTorch back end, served by trtllm-serve. Most
-// options are members of LlmArgs, which are read from a YAML file; --config and
-// --extra_llm_api_options both name it, and only the latter is in all of them.
+// TensorRT-LLM 1.0 to 1.2 with the PyTorch back end, served by trtllm-serve. Most options
+// are members of LlmArgs, which are read from a YAML file; --config and
+// --extra_llm_api_options both name that file, but only the latter exists in all of these
+// versions.
 
 func init() {
 	register(Kind{
@@ -81,7 +82,8 @@ func init() {
 				"spec_accepted_tokens": {"trtllm_spec_decode_num_accepted_tokens_total"},
 			},
 		},
-		// Its TensorRT back end refuses more than one without gather_generation_logits.
+		// Its TensorRT back end refuses more than one log-probability without
+		// gather_generation_logits.
 		Ask:                 Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true},
 		DefaultReadyTimeout: 30 * time.Minute,
 		DefaultStopGrace:    60 * time.Second,
@@ -114,7 +116,7 @@ var trtllmSettings = []Setting{
 	{Name: "async_scheduling", Type: TypeBool, Key: "disable_overlap_scheduler", On: &Effect{Config: map[string]any{"disable_overlap_scheduler": false}}, Off: &Effect{Config: map[string]any{"disable_overlap_scheduler": true}}, Default: "true", Doc: "Prepare the next step while the GPU runs the current one."},
 	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Key: "cuda_graph_config.max_batch_size", Default: "128", Doc: "Largest batch with a CUDA graph; larger ones run without."},
 	{Name: "cuda_graph_padding", Type: TypeBool, Key: "cuda_graph_config.enable_padding", Default: "false", Doc: "Pad batches to the next size with a CUDA graph."},
-	// After the members of cuda_graph_config, so that true takes them away.
+	// After the members of cuda_graph_config, so that true removes them.
 	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Config: map[string]any{"cuda_graph_config": nil}}, Off: &Effect{Config: map[string]any{"cuda_graph_config": map[string]any{}}}, Default: "false", Doc: "Run without CUDA graphs."},
 	{Name: "enable_torch_compile", Type: TypeBool, On: &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}}, Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false", Doc: "Compile the model with torch.compile."},
 	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method, model (model_dir before 1.2), num_speculative_tokens.", Fields: []Setting{

@@ -2,9 +2,9 @@ package kinds
 
 import "time"
 
-// vLLM 0.9 to 0.21: flags and endpoints as in 0.21; log lines and metrics of the
-// older ones beside the newer. Before 0.12 the attention back end was chosen with
-// the variable VLLM_ATTENTION_BACKEND, which later versions ignore.
+// vLLM 0.9 to 0.21: flags and endpoints as in 0.21; log lines and metrics of older
+// versions as well. Before 0.12 the attention back end was chosen with the variable
+// VLLM_ATTENTION_BACKEND, which later versions ignore.
 
 func init() {
 	register(Kind{
@@ -26,8 +26,8 @@ func init() {
 }`,
 		Command: []string{"vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"},
 		Image:   "vllm/vllm-openai",
-		// --model is understood by the image's old entrypoint (the API server's
-		// module) and its new one (vllm serve).
+		// Both the image's old entrypoint (the API server's module) and its new one (vllm
+		// serve) accept --model.
 		ImageCommand: []string{"--model", "{model}", "--host", "{host}", "--port", "{port}"},
 		Port:         8000,
 		Container:    Container{IPC: "host"},
@@ -47,8 +47,8 @@ func init() {
 			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
 			Usage: true, ContinuousUsage: true, CacheReset: "/reset_prefix_cache", CachedTokens: "--enable-prompt-tokens-details",
 		},
-		// Since 0.13; before it was the variable VLLM_TORCH_PROFILER_DIR. Stacks of Python
-		// make steps several times slower.
+		// Since 0.13; earlier versions used the variable VLLM_TORCH_PROFILER_DIR.
+		// Recording Python stacks makes steps several times slower.
 		Profiler: Profiler{
 			Args:  []string{"--profiler-config", `{"profiler":"torch","torch_profiler_dir":"{profile}","torch_profiler_with_stack":false}`},
 			Start: "/start_profile", Stop: "/stop_profile",
@@ -83,8 +83,8 @@ var vllmMetrics = Metrics{
 	},
 }
 
-// vllmStages: what follows the weights is the profile run, in which torch.compile has
-// its turn and FlashInfer its kernels.
+// vllmStages: after the weights comes the profile run, in which torch.compile runs and
+// FlashInfer prepares its kernels.
 var vllmStages = []StageLines{
 	{Weights, []string{`Starting to load model`, `Loading (?:safetensors|pt|weights|.*checkpoint shards)`}},
 	{Compile, []string{`for vLLM's torch\.compile`, `Dynamo bytecode transform`, `Compiling a graph for`}},
@@ -156,13 +156,13 @@ var vllmSettings = []Setting{
 	{Name: "log_level", Type: TypeString, Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{"DEBUG", "INFO", "WARNING", "ERROR"}, Doc: "Log level. Above INFO most observations are missing."},
 }
 
-// vllmConfig begins the line in which vLLM prints its whole configuration.
+// vllmConfig matches the start of the line in which vLLM prints its whole configuration.
 const vllmConfig = `LLM engine \(v[^)]*\) with config:.*[ ,(]`
 
 var vllmObserve = []Pattern{
 	{
-		// The newest form goes on to list all back ends that could have been
-		// chosen: only the name before the words counts.
+		// The newest form goes on to list all back ends that could have been chosen: only
+		// the name before "backend" counts.
 		Name: "attention", Type: TypeString, Chosen: true, Doc: "Attention back end in use.",
 		Log: []string{
 			`Using AttentionBackendEnum\.(?P<value>[A-Z0-9_]+) backend`,

@@ -18,8 +18,8 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// observeLimit bounds one source of observations: a page, a file, a jq
-// expression. An engine that has just answered requests answers these at once.
+// observeLimit bounds one source of observations: a page, a file, a jq expression. An
+// engine that has just answered requests answers these at once.
 const observeLimit = 10 * time.Second
 
 // All collects what a running engine reports about itself, from its log, its pages, its
@@ -199,8 +199,8 @@ func (o *observer) page(ctx context.Context, path string) *page {
 	return p
 }
 
-// file reads a file where the engine lives, once. It is cut there, so that no
-// file of any size comes over.
+// file reads a file where the engine lives, once. It is cut there, so that no huge file
+// is transferred.
 func (o *observer) file(ctx context.Context, path string) *page {
 	p := o.files[path]
 	if p == nil {
@@ -220,7 +220,7 @@ func (o *observer) file(ctx context.Context, path string) *page {
 	return p
 }
 
-// fromJSON takes one value out of a page with the pattern's jq expression.
+// fromJSON extracts one value from a page with the pattern's jq expression.
 func (o *observer) fromJSON(ctx context.Context, p kinds.Pattern, from *page) Observation {
 	content, err := from.json()
 	if err != nil {
@@ -233,34 +233,34 @@ func (o *observer) fromJSON(ctx context.Context, p kinds.Pattern, from *page) Ob
 	return observed(p, value, from.from)
 }
 
-// Observation is one thing that an engine said of itself, or why it is not
-// known.
+// Observation is one thing that an engine reported about itself, or why it is unknown.
 type Observation struct {
 	// Name and Unit are the Pattern's.
 	Name, Unit string
-	// Value is a string, a float64 or a bool; nil where it was not observed: what
-	// is missing is never zero.
+	// Value is a string, a float64 or a bool; nil if it was not observed: a missing value
+	// is never zero.
 	Value any
-	// From says where it was seen: "log line 12", "GET /version", "metric x".
+	// From is where it was seen: "log line 12", "GET /version", "metric x".
 	From string
-	// Line is the line of the log that says so, safe to print, and LineNo its number;
-	// empty and 0 elsewhere. The value is in it from At to To; Whole says that
-	// nothing was cut off. Shows says that it shows what is, whenever it was logged.
+	// Line is the line of the log that reports it, safe to print, and LineNo its number;
+	// empty and 0 for other sources. The value is in it from At to To; Whole means that
+	// nothing was cut off. Shows means that it shows what is in effect, whenever it was
+	// logged.
 	Line   string
 	LineNo int
 	At, To int
 	Whole  bool
 	Shows  bool
-	// Missing says why there is no value; empty where there is.
+	// Missing is why there is no value; empty if there is one.
 	Missing string
-	// NotFinite is the metric that is NaN or infinite; empty where none is.
+	// NotFinite is the metric that is NaN or infinite; empty if none is.
 	NotFinite string
-	// Ambiguous says that there is more than one, and nothing that chooses.
+	// Ambiguous means that there is more than one, and nothing chooses among them.
 	Ambiguous bool
 }
 
-// observed is the observation of a value that was found; one that does not have
-// the pattern's type is missing.
+// observed is the observation of a value that was found; one that does not have the
+// pattern's type is missing.
 func observed(p kinds.Pattern, raw any, from string) Observation {
 	o := Observation{Name: p.Name, Unit: p.Unit, From: from}
 	v, why := typed(p, raw)
@@ -272,12 +272,12 @@ func observed(p kinds.Pattern, raw any, from string) Observation {
 	return o
 }
 
-// missing is the observation of nothing.
+// missing is an observation without a value.
 func missing(p kinds.Pattern, format string, args ...any) Observation {
 	return Observation{Name: p.Name, Unit: p.Unit, Missing: fmt.Sprintf(format, args...)}
 }
 
-// typed turns what was found into a value of the pattern's type.
+// typed converts what was found to the pattern's type; if it cannot, why is the reason.
 func typed(p kinds.Pattern, raw any) (value any, why string) {
 	text, isText := scalar(raw)
 	if !isText {
@@ -286,7 +286,7 @@ func typed(p kinds.Pattern, raw any) (value any, why string) {
 		}
 		return nil, fmt.Sprintf("it is %s, not a single value", shapeOf(raw))
 	}
-	if _, decided := raw.(bool); !decided { // what is yes or no already has no words
+	if _, decided := raw.(bool); !decided { // Words do not apply to a bool
 		text = word(p, strings.TrimSpace(text))
 	}
 	if text == "" {
@@ -307,7 +307,7 @@ func typed(p kinds.Pattern, raw any) (value any, why string) {
 	return logscan.Clean(text), ""
 }
 
-// word is what rules call what the engine says.
+// word is what rules call a word of the engine.
 func word(p kinds.Pattern, said string) string {
 	if w, ok := p.Words[said]; ok {
 		return w
@@ -315,7 +315,7 @@ func word(p kinds.Pattern, said string) string {
 	return said
 }
 
-// numeric reads a number as engines print it, with commas between thousands.
+// numeric parses a number as engines print it, with commas between thousands.
 func numeric(p kinds.Pattern, text string) (any, string) {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 	if err != nil {

@@ -22,18 +22,18 @@ import (
 
 const noAnswer = "none in time"
 
-// answer is what came of asking once; status is 0 without an answer, and says
-// describes it.
+// answer is the outcome of one request; status is 0 if no answer came, and says describes
+// the outcome.
 type answer struct {
 	status     int
 	body, says string
-	// location is where a redirect leads, server how the server calls itself.
+	// location is the target of a redirect, server the name that the server gives itself.
 	location, server string
-	// definite says that no answer will come, whatever the wait.
+	// definite means that no answer will come, however long the wait.
 	definite bool
 }
 
-// readyBody is how much of an answer is looked at.
+// readyBody is how much of an answer is read, in bytes.
 const readyBody = 1 << 20
 
 func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe, path string, limit time.Duration) answer {
@@ -77,8 +77,8 @@ func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe,
 	return a
 }
 
-// client asks without a proxy, since HTTP_PROXY is for the world outside, and
-// keeps no connection, so that measuring starts with none of ours open.
+// client uses no proxy, since HTTP_PROXY is for the outside world, and keeps no
+// connection open, so that measuring starts with none of ours.
 func (w Waiter) client() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: w.Access.TLS},
@@ -86,8 +86,8 @@ func (w Waiter) client() *http.Client {
 	}
 }
 
-// Reach asks a page once. The status is 0 where no answer came in time; says
-// describes what came, or why nothing did.
+// Reach requests a page once. The status is 0 if no answer came in time; says describes
+// what came, or why nothing did.
 func Reach(ctx context.Context, access engine.Access, path string) (status int, says string) {
 	ctx, cancel := context.WithTimeout(ctx, firstTry)
 	defer cancel()
@@ -96,8 +96,8 @@ func Reach(ctx context.Context, access engine.Access, path string) (status int, 
 	return a.status, a.says
 }
 
-// unreachable says why a request brought no answer. Definite is true where
-// waiting cannot change it: then the words name the cure.
+// unreachable explains why a request brought no answer. definite is true if waiting
+// cannot change that; then says names the cure.
 func unreachable(err error) (says string, definite bool) {
 	var (
 		unknown  x509.UnknownAuthorityError
@@ -156,8 +156,8 @@ func certificateNames(c *x509.Certificate) string {
 	return logscan.Clean(strings.Join(names, ", "))
 }
 
-// wrongAnswer says what is definitely wrong with an answer that came, and is
-// empty where waiting may help.
+// wrongAnswer describes what is definitely wrong with an answer; it is empty if waiting
+// may help.
 func (w Waiter) wrongAnswer(a answer) string {
 	switch {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
@@ -172,7 +172,7 @@ func (w Waiter) wrongAnswer(a answer) string {
 	return ""
 }
 
-// refused is a key that the server does not take.
+// refused explains that the server rejects the key, or needs one.
 func (w Waiter) refused(a answer) string {
 	key := w.Key
 	if key == "" {
@@ -184,13 +184,13 @@ func (w Waiter) refused(a answer) string {
 	return fmt.Sprintf("it refused the key: check the %s (%s)", key, a.says)
 }
 
-// html reports a web page, whatever the server calls it.
+// html reports whether the answer is a web page, whatever its Content-Type.
 func (a answer) html() bool {
 	begin := strings.ToLower(strings.TrimSpace(a.body[:min(len(a.body), 256)]))
 	return strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html")
 }
 
-// title is a page's title in parentheses, empty where it has none.
+// title is a page's title in parentheses, empty if it has none.
 func title(page string) string {
 	low := strings.ToLower(page)
 	from := strings.Index(low, "<title>")
@@ -204,8 +204,8 @@ func title(page string) string {
 	return fmt.Sprintf(" (%q)", text)
 }
 
-// portTaken reports whether an engine's last log lines say that another process
-// listens on its port: as uvicorn, Go, libc and llama.cpp say it.
+// portTaken reports whether an engine's last log lines say that another process listens
+// on its port, in the words of uvicorn, Go, libc or llama.cpp.
 func portTaken(tail []string) bool {
 	for _, line := range tail {
 		low := strings.ToLower(line)

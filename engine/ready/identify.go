@@ -13,26 +13,25 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// owners maps what servers write as "owned_by" into their list of models to the
-// kind that does so. A name that is not here says nothing: proxies and forks
-// write their own.
+// owners maps the "owned_by" in a server's list of models to the kind that writes it. Any
+// other name says nothing: proxies and forks write their own.
 var owners = map[string]string{
 	"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm", "library": "ollama", "tabbyapi": "tabbyapi",
 	"mxflow": "embedded",
 }
 
-// looks is what a server looks like.
+// looks is what a server appears to be.
 type looks struct {
-	// kind is the kind that it certainly is; empty where nothing shows it.
+	// kind is the kind that it certainly is; empty if nothing shows it.
 	kind string
-	// by says what shows it.
+	// by is what shows it.
 	by string
-	// wrong is what is definitely wrong with how it answers; empty is nothing.
+	// wrong is what is definitely wrong with its answers; empty if nothing is.
 	wrong string
 }
 
-// identify asks what runs behind the address. It is asked once a launch, with
-// pages that cost an engine nothing.
+// identify determines what runs behind the address. It is called at most twice per
+// launch, and requests only pages that cost an engine nothing.
 func (w Waiter) identify(ctx context.Context) looks {
 	client := w.client()
 	a := w.ask(ctx, client, kinds.Probe{}, "/v1/models", firstTry)
@@ -60,8 +59,8 @@ func (w Waiter) identify(ctx context.Context) looks {
 	return looks{}
 }
 
-// stranger says that the server is another kind of engine than the plan names,
-// and is empty where it may be the one.
+// stranger explains why the server cannot be the engine that the plan names; it is empty
+// if it may be.
 func (w Waiter) stranger(l looks) string {
 	switch {
 	case l.wrong != "":
@@ -75,9 +74,9 @@ func (w Waiter) stranger(l looks) string {
 	return fmt.Sprintf("the engine there is of kind %s (%s), but the plan says %s: correct the kind, or the address", l.kind, l.by, w.Kind.Name)
 }
 
-// unknownPage says what follows from a readiness page that the server does not
-// know: another kind of engine, or, where nobody is starting it, another path.
-// It is empty where waiting may help.
+// unknownPage explains why the server does not know a readiness page: it is another kind
+// of engine or, if nobody is starting it, the path is wrong. It is empty if waiting may
+// help.
 func (w Waiter) unknownPage(ctx context.Context, a answer) string {
 	if other := w.stranger(w.identify(ctx)); other != "" {
 		return other
@@ -88,9 +87,9 @@ func (w Waiter) unknownPage(ctx context.Context, a answer) string {
 	return fmt.Sprintf("it lacks the readiness page of kind %s (%s): correct the path in url, or the kind", w.Kind.Name, a.says)
 }
 
-// recognised are pages by which a running server shows what kind it is, in the
-// order in which they are asked: some servers have pages of others. The kinds
-// without one are taken for openai.
+// recognised are pages by which a running server shows its kind, in the order in which
+// they are requested: some servers have pages of others. Kinds without one are taken for
+// openai.
 var recognised = []struct {
 	kind string
 	kinds.Probe
@@ -106,8 +105,8 @@ var recognised = []struct {
 	{"transformers", kinds.Probe{Path: "/openapi.json", Contains: `"/load_model"`}},
 }
 
-// Recognise asks a running server which kind it is. It is openai, of which
-// nothing is expected but the API, where no page of another kind answers.
+// Recognise determines the kind of a running server. If no page of another kind answers,
+// it is openai, of which nothing but the API is expected.
 func Recognise(ctx context.Context, client *http.Client, a engine.Access) kinds.Kind {
 	w := Waiter{Access: a}
 	pages := map[string]string{}

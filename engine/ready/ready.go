@@ -1,6 +1,6 @@
-// Package ready knows how to wait until an HTTP server answers as an engine of its
-// kind does, and to tell what answers instead: another kind, a proxy, a login
-// page. It does not know who started the server, nor how to stop it.
+// Package ready waits until an HTTP server answers as an engine of its kind does, and
+// identifies what answers instead: another kind, a proxy, a login page. It does not know
+// who started the server, or how to stop it.
 package ready
 
 import (
@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// firstTry bounds one question to the readiness endpoint. Some engines
-	// generate a token to answer it, and the first one compiles kernels: a
-	// question that ran out of time doubles the next one's, up to lastTry.
+	// firstTry bounds one request to the readiness endpoint. Some engines generate a
+	// token to answer it, and compile kernels for the first one: a request that times out
+	// doubles the limit of the next, up to lastTry.
 	firstTry = 2 * time.Second
 	lastTry  = 30 * time.Second
 )
@@ -34,22 +34,22 @@ type Waiter struct {
 	// Exited and Exit are the Instance's.
 	Exited <-chan struct{}
 	Exit   func() *engine.Exit
-	// Settled says that nobody is starting the server, so that a page it does not
-	// know is not to be waited for.
+	// Settled means that nobody is starting the server, so that there is no point in
+	// waiting for a page that it does not know.
 	Settled bool
-	// Key says what to look at where the server wants another key.
+	// Key names what to check if the server wants another key.
 	Key string
-	// Failure makes the error, with how the engine is doing.
+	// Failure makes the error, including how the engine is doing.
 	Failure func(op string, cause error, format string, args ...any) *engine.Failure
 }
 
-// Wait asks the probes of the kind, one after the other, until each was
-// answered as it should be, and returns the time since the start. It fails at
-// once when the engine has ended. The error is a *Failure.
+// Wait sends the probes of the kind, one after the other, until each got the expected
+// answer, and returns the time since the start. It fails at once if the engine ends. The
+// error is an *engine.Failure.
 func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 	waiting, cancel := context.WithDeadline(ctx, w.Started.Add(w.Limit))
 	defer cancel()
-	go func() { // an engine's end also ends the question being asked
+	go func() { // the engine's end also ends a request in flight
 		select {
 		case <-w.Exited:
 			cancel()
@@ -86,19 +86,19 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 
 // probeState is how far the probes have been answered.
 type probeState struct {
-	// next is the probe that is asked, and try how long its answer may take.
+	// next is the probe to send, and try how long its answer may take.
 	next int
 	try  time.Duration
-	// last is what was answered last, for people.
+	// last describes the last answer, for people.
 	last string
-	// fellBack is set while the probe's other page is asked, identified where the
-	// server was asked what it is.
+	// fellBack is set while the probe's fallback page is requested, identified once it
+	// was checked what the server is.
 	fellBack, identified bool
 }
 
-// question asks the next probe once. It reports whether the next question comes at
-// once: this one was answered as it should be, or another page is to be asked. What
-// cannot come right by waiting is an error.
+// question sends the next probe once. It reports whether the next question follows at
+// once: either this one got the expected answer, or the fallback page is to be requested.
+// Anything that waiting cannot cure is an error.
 func (w Waiter) question(ctx context.Context, client *http.Client, so *probeState) (atOnce bool, err error) {
 	probe := w.Kind.Ready[so.next]
 	path := probe.Path
@@ -136,7 +136,7 @@ func (w Waiter) question(ctx context.Context, client *http.Client, so *probeStat
 	return false, nil
 }
 
-// notReady says why waiting for readiness ended.
+// notReady explains why waiting for readiness ended.
 func (w Waiter) notReady(ctx context.Context, last string) error {
 	after := engine.Brief(time.Since(w.Started))
 	if exit := w.Exit(); exit != nil {
@@ -159,8 +159,8 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 		"it did not become ready within %s; last answer: %s", engine.Brief(w.Limit), last)
 }
 
-// pause is the time between two questions: a fiftieth of the time waited so
-// far, so that the startup time is known to about 2%, within bounds.
+// pause is the time between two questions: a fiftieth of the time waited so far, within
+// bounds, so that the startup time is known to about 2%.
 func pause(waited time.Duration) time.Duration {
 	return min(max(waited/50, 5*time.Millisecond), 250*time.Millisecond)
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// exists reports whether there is a process of this number here, also where
-// /proc hides those of others.
+// exists reports whether a process with this number exists here, even if /proc hides
+// those of other users.
 func exists(pid int) bool {
 	if pid <= 0 {
 		return false

@@ -16,13 +16,13 @@ import (
 type gpuWatch struct {
 	*Recorder
 	source *gpu.Stream
-	// restarts is how often a stream that ended is begun again, pause how long
-	// after its end; look is the time between two looks at who is on the GPUs.
+	// restarts is how often a stream that ended is restarted, pause how long after its
+	// end; look is the time between two lists of the processes on the GPUs.
 	restarts    int
 	pause, look time.Duration
 
 	mu sync.Mutex
-	// used is the memory in use on a GPU as last read, MiB, where it is known.
+	// used is the memory in use on a GPU as last read, in MiB, if known.
 	used map[string]float64
 	// unified are GPUs without memory of their own.
 	unified map[string]bool
@@ -43,13 +43,13 @@ func newGPUWatch(r *Recorder, s *gpu.Stream) *gpuWatch {
 	return w
 }
 
-// mibPerGB is how many MiB are one GB of 1e9 bytes; a float64 holds it exactly.
+// mibPerGB is the number of MiB in a GB of 1e9 bytes; a float64 holds it exactly.
 const mibPerGB = 1e9 / (1 << 20)
 
 // quantities are the series that come straight from a field.
 var quantities = []struct {
 	field, series, unit string
-	// per is how many of the field's units are one of the series'.
+	// per is how many of the field's units make one of the series'.
 	per float64
 }{
 	{"power.draw", measure.GPUPower, "W", 1},
@@ -61,10 +61,10 @@ var quantities = []struct {
 	{"utilization.gpu", measure.GPUUtilization, "", 100},
 }
 
-// stream records what nvidia-smi prints until ctx ends, and begins again where
-// nvidia-smi ends before.
+// stream records what nvidia-smi prints until ctx ends, and restarts nvidia-smi if it
+// ends before.
 func (w *gpuWatch) stream(ctx context.Context) {
-	// nvidia-smi sleeps so long between its questions, which take their time too.
+	// nvidia-smi sleeps this long between its queries, which take time too.
 	every := w.config.Every * 8 / 10
 	for n := 0; ; n++ {
 		err := w.source.Run(ctx, every, func(r gpu.Reading, err error) {
@@ -113,7 +113,7 @@ func (w *gpuWatch) record(r gpu.Reading) {
 	}
 }
 
-// sleep waits; false where ctx ended.
+// sleep waits for d; false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -125,12 +125,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// processLimit bounds one question for the processes on the GPUs.
+// processLimit bounds one query for the processes on the GPUs.
 const processLimit = 5 * time.Second
 
-// processes looks every so often who is on the GPUs, until ctx ends: at what
-// nvidia-smi prints by itself, and where that is nothing for a while, which means
-// that no process is there or that something is wrong, by asking.
+// processes keeps track of the processes on the GPUs until ctx ends: from what nvidia-smi
+// prints by itself or, if that is nothing for a while, which means that there is no
+// process or that something is wrong, by asking.
 func (w *gpuWatch) processes(ctx context.Context) {
 	o := occupants{gpus: w.config.GPUs, ignore: w.config.Ignore, idle: w.config.IdleMiB, kin: kinship}
 	type shown struct {
@@ -183,7 +183,7 @@ func (w *gpuWatch) processes(ctx context.Context) {
 	}
 }
 
-// ask has nvidia-smi started for one list.
+// ask starts nvidia-smi for one list.
 func ask(ctx context.Context) ([]gpu.Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, processLimit)
 	defer cancel()
@@ -197,7 +197,7 @@ func (w *gpuWatch) put(at time.Time, views map[string]view) {
 		}
 		if v.foreign >= 0 {
 			w.tape.add(measure.GPUForeign, uuid, "", at, float64(v.foreign))
-			w.tape.untell("hidden " + uuid) // it was so before the engine was there
+			w.tape.untell("hidden " + uuid) // that was before the engine was there
 		}
 		for _, who := range v.who {
 			w.tape.tell("foreign "+uuid, "another process on %s: %s, first seen at %.1f s", uuid, who, at.Sub(w.config.Zero).Seconds())
@@ -208,23 +208,23 @@ func (w *gpuWatch) put(at time.Time, views map[string]view) {
 	}
 }
 
-// Calm is what GPUs are to be like before a launch. A limit of zero is none.
+// Calm is the state that GPUs must reach before a launch. A limit of zero means none.
 type Calm struct {
-	// MaxTemperature in °C, MaxPower in W. Clocks are of the streaming
-	// multiprocessors, in MHz; an idle GPU lowers them, so MinClock is of use where
-	// they are locked or where a GPU gets stuck in a low-power state.
+	// MaxTemperature is in °C, MaxPower in W. Clocks are of the streaming
+	// multiprocessors, in MHz; an idle GPU lowers them, so MinClock is for locked clocks,
+	// or for a GPU that gets stuck in a low-power state.
 	MaxTemperature, MaxPower, MinClock, MaxClock float64
-	// Timeout is how long it may take; 0 looks once. Every is the time between two
-	// looks; 0 is a second.
+	// Timeout is how long it may take; 0 checks once. Every is the time between two
+	// checks; 0 means a second.
 	Timeout, Every time.Duration
-	// Waiting is called whenever a look finds them not so yet, with what is in the
-	// way; nil is not.
+	// Waiting, if not nil, is called after each check that finds them not calm yet, with
+	// what is in the way.
 	Waiting func(what string)
 }
 
-// Settle waits until every one of these GPUs is calm. The error says which one
-// was not and by how much; a value that is to be looked at and that the driver
-// does not tell is an error at once.
+// Settle waits until every one of these GPUs is calm. The error says which one was not
+// and by how much; a value that has a limit but is not reported by the driver is an error
+// at once.
 func Settle(ctx context.Context, gpus []string, want Calm) error {
 	if len(gpus) == 0 {
 		return errors.New("no GPUs to wait for")
@@ -259,7 +259,7 @@ func Settle(ctx context.Context, gpus []string, want Calm) error {
 	}
 }
 
-// look says what is still in the way, nothing where all is as wanted.
+// look describes what is still in the way, empty if all is as wanted.
 func (want Calm) look(all []gpu.GPU, uuids []string) (rest string, err error) {
 	byUUID := map[string]gpu.GPU{}
 	for _, g := range all {

@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// host reads this machine's own counters. Paths lie below root, which is "/"
-// but in tests.
+// host reads this machine's own counters. Paths are below root, which is "/" except in
+// tests.
 type host struct {
 	root string
 	tape *tape
@@ -24,7 +24,7 @@ type host struct {
 	container   containerUse
 }
 
-// ownEvery is how often it is asked which processes are the engine's.
+// ownEvery is how often the engine's processes are looked up.
 const ownEvery = time.Second
 
 func newHost(root string, t *tape) *host {
@@ -44,9 +44,9 @@ func (h *host) sample(own []int, container string) {
 	h.container.sample(container, own)
 }
 
-// cpu is the share of all cores in use since the last sample, from the first line
-// of /proc/stat, see proc_stat(5). Waiting for a disk is idle; a guest's time is
-// in user already.
+// cpu records the share of all cores in use since the last sample, from the first line of
+// /proc/stat, see proc_stat(5). Waiting for a disk counts as idle; a guest's time is
+// already in user.
 func (h *host) cpu() {
 	text, err := os.ReadFile(h.root + "proc/stat")
 	now := time.Now()
@@ -72,21 +72,21 @@ func (h *host) cpu() {
 	spent, busy := total-h.total, (total-idle)-h.busy
 	first := h.total == 0
 	h.total, h.busy = total, total-idle
-	// Ticks of idle processors can be counted back a little.
+	// The ticks of idle processors may decrease a little.
 	if first || spent <= 0 {
 		return
 	}
 	h.tape.add(measure.HostCPU, "", "", now, min(1, max(0, busy/spent)))
 }
 
-// memory adds what is taken of the machine's.
+// memory records how much of the machine's memory is in use.
 func (h *host) memory() {
 	if taken, ok := memoryInUse(h.root); ok {
 		h.tape.add(measure.HostMemory, "", "GB", time.Now(), taken)
 	}
 }
 
-// memoryInUse is what of the machine's memory is not available to anyone else, GB.
+// memoryInUse is how much of the machine's memory is not available to anyone else, in GB.
 func memoryInUse(root string) (float64, bool) {
 	text, err := os.ReadFile(root + "proc/meminfo")
 	if err != nil {
@@ -97,7 +97,7 @@ func memoryInUse(root string) (float64, bool) {
 	return (total - free) * 1024 / 1e9, ok && ok2 && total >= free
 }
 
-// kib is the number of a line of meminfo.
+// kib is the number in a line of meminfo, in KiB.
 func kib(text []byte, name string) (float64, bool) {
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, name); ok {
@@ -118,13 +118,13 @@ func number(path string) (float64, error) {
 	return float64(n), err
 }
 
-// denied reports that a file is there and may not be read.
+// denied reports whether a file exists but may not be read.
 func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
-// rapl adds up what the packages of this machine's processors have used, from the
-// kernel's powercap (Intel's and AMD's alike). Parts of a package, such as its
-// cores, are in the package's count already, and so are those that are listed a
-// second time for another interface (intel-rapl-mmio).
+// rapl adds up the energy that the packages of this machine's processors have used, from
+// the kernel's powercap (Intel's and AMD's alike). Parts of a package, such as its cores,
+// are already in the package's count, and so are those listed a second time for another
+// interface (intel-rapl-mmio).
 type rapl struct {
 	zones []*zone
 	joule float64
@@ -136,7 +136,7 @@ func hostEnergy() bool { return len(newRAPL("/", newTape(time.Now())).zones) > 0
 // zone is one package's counter.
 type zone struct {
 	path string
-	// last and limit are in µJ; the counter begins again at 0 after limit.
+	// last and limit are in µJ; the counter restarts at 0 after limit.
 	last, limit float64
 }
 
@@ -163,8 +163,8 @@ func newRAPL(root string, t *tape) *rapl {
 	return r
 }
 
-// sample takes one value of all packages together, or none where one of them
-// cannot be read.
+// sample records one value for all packages together, or none if one of them cannot be
+// read.
 func (r *rapl) sample(t *tape) {
 	if len(r.zones) == 0 {
 		return

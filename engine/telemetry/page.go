@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// pollLimit bounds one reading of the engine's page, markLimit one at the edge
-	// of a cell, maxPage its size in bytes.
+	// pollLimit bounds one reading of the engine's page, markLimit one at the edge of a
+	// cell, maxPage the page's size in bytes.
 	pollLimit = 2 * time.Second
 	markLimit = 5 * time.Second
 	maxPage   = 8 << 20
-	// share is the inverse of the part of the time that readings may take, slowest
-	// the longest time that passes between two all the same.
+	// share is the inverse of the part of the time that readings may take, slowest the
+	// longest pause between two of them even so.
 	share   = 10
 	slowest = 2 * time.Second
 )
@@ -42,12 +42,12 @@ type pageReader struct {
 
 	mu    sync.Mutex
 	found *pageLines
-	// pages is how many were read, and absent that the engine has none.
+	// pages is how many were read; absent means that the engine has none.
 	pages  int
 	absent bool
 }
 
-// noPage is the answer of an engine that has no page of metrics.
+// noPage is the error for an engine that has no page of metrics.
 type noPage struct{ status string }
 
 func (e *noPage) Error() string { return "it answered " + e.status }
@@ -59,9 +59,9 @@ func newPageReader(p Page, t *tape) *pageReader {
 	return &pageReader{Page: p, tape: t, client: ownClient(p.Client), reading: make(chan struct{}, 1), found: newPageLines(p.Names)}
 }
 
-// ownClient has one connection that is kept and is used for nothing else, and
-// follows no redirect, since those may lead away from the engine. Pages are not
-// compressed: that would cost the engine more than it saves.
+// ownClient keeps one connection open, uses it for nothing else, and follows no
+// redirects, since those may lead away from the engine. Pages are not compressed: that
+// would cost the engine more than it saves.
 func ownClient(like *http.Client) *http.Client {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	own := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -81,7 +81,7 @@ func ownClient(like *http.Client) *http.Client {
 	return own
 }
 
-// run reads the page every so often until ctx ends.
+// run reads the page again and again until ctx ends.
 func (p *pageReader) run(ctx context.Context) {
 	for {
 		took := p.read(ctx, pollLimit)
@@ -98,9 +98,8 @@ func (p *pageReader) gone() bool {
 	return p.absent
 }
 
-// read takes one reading, after one that is under way, and returns how long it
-// took. The page's values are taken to be those in the middle of that
-// time.
+// read takes one reading, after any that is under way, and returns how long it took. The
+// page's values are taken to be those in the middle of that time.
 func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -144,7 +143,7 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duratio
 	return took
 }
 
-// path is the page's without the port, which is another at each launch.
+// path is the URL's path, without the port, which differs at each launch.
 func (p *pageReader) path() string {
 	if u, err := url.Parse(p.URL); err == nil && u.Path != "" {
 		return u.Path
@@ -152,7 +151,7 @@ func (p *pageReader) path() string {
 	return p.URL
 }
 
-// get asks for the page.
+// get requests the page.
 func (p *pageReader) get(ctx context.Context) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {
@@ -163,7 +162,7 @@ func (p *pageReader) get(ctx context.Context) ([]byte, error) {
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if at, ok := errors.AsType[*url.Error](err); ok {
-			err = at.Err // the address is said already
+			err = at.Err // callers name the address
 		}
 		return nil, err
 	}
@@ -182,7 +181,7 @@ func (p *pageReader) get(ctx context.Context) ([]byte, error) {
 	return text, nil
 }
 
-// finish puts everything that was read on the tape, once nothing reads any more.
+// finish puts everything that was read on the tape, once all reading has ended.
 func (p *pageReader) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,23 +192,23 @@ func (p *pageReader) finish() {
 	}
 }
 
-// maxLines bounds the lines of one metric that are kept apart, and those that are
-// wanted of one page: engines have one for each rank and position. A server whose
-// labels change with every page has others.
+// maxLines bounds the lines of one metric that are kept apart, and the wanted lines of
+// one page per metric: engines have one for each rank and position. A server whose labels
+// change with every page keeps adding new ones.
 const maxLines = 512
 
-// pageLines are the lines of an engine's page that are wanted, over time.
+// pageLines are the wanted lines of an engine's page, over time.
 type pageLines struct {
 	names map[string][]string
-	// wanted are all names of the engine's that may serve.
+	// wanted are all of the engine's names that may serve.
 	wanted map[string]bool
-	// chosen is the engine's name of each of mxflow's, once one was there: one
-	// metric is not continued by another.
+	// chosen is the engine's name for each of mxflow's, once one was seen: one metric is
+	// not continued by another.
 	chosen map[string]string
 	// values are by mxflow's name and by labels.
 	values map[string]map[string]*lineSeries
-	// crowded are those of mxflow's names that had more than maxLines. No sum of
-	// them is right, so that they are left out.
+	// crowded are those of mxflow's names that had more than maxLines. No sum of them is
+	// right, so they are left out.
 	crowded map[string]bool
 }
 
@@ -240,8 +239,8 @@ func newPageLines(names map[string][]string) *pageLines {
 	return p
 }
 
-// spellings are a name and what other versions of the clients call the same
-// counter: with _total and without.
+// spellings are a name and its form in other versions of the Prometheus clients: with
+// _total or without.
 func spellings(name string) []string {
 	if short, ok := strings.CutSuffix(name, "_total"); ok {
 		return []string{name, short}
@@ -252,9 +251,9 @@ func spellings(name string) []string {
 	return []string{name, name + "_total"}
 }
 
-// read takes the wanted lines from a page in Prometheus' text format. The others
-// are passed over unread: a page has hundreds of lines, most of histograms. The
-// _sum and _count of a histogram are lines as others are.
+// read takes the wanted lines from a page in Prometheus' text format. The others are
+// skipped unread: a page has hundreds of lines, most of histograms. The _sum and _count
+// of a histogram are ordinary lines.
 func (p *pageLines) read(page []byte) ([]pageLine, error) {
 	var few bytes.Buffer
 	metrics, wanted := false, 0
@@ -296,8 +295,8 @@ func (p *pageLines) read(page []byte) ([]pageLine, error) {
 	return lines, nil
 }
 
-// keep files the lines that were read at a time: of each of mxflow's names those
-// of the first of the engine's that is there.
+// keep stores the lines read at a time: for each of mxflow's names, those of the first of
+// the engine's names that is present.
 func (p *pageLines) keep(at time.Time, lines []pageLine) {
 	there := map[string][]pageLine{}
 	for _, l := range lines {
@@ -326,7 +325,7 @@ func (p *pageLines) keep(at time.Time, lines []pageLine) {
 	}
 }
 
-// put makes series of everything, on the tape.
+// put adds everything to the tape, as series.
 func (p *pageLines) put(t *tape) {
 	for ours, lines := range p.values {
 		if p.crowded[ours] {
@@ -343,8 +342,8 @@ func (p *pageLines) put(t *tape) {
 	}
 }
 
-// source tells the lines of one metric apart by the labels in which they differ.
-// A position is always told, as a draft may have a single one.
+// source distinguishes the lines of one metric by the labels in which they differ. A
+// position is always included, as a draft may have a single one.
 func source(labels map[string]string, all []*lineSeries) string {
 	var differ []string
 	names := map[string]bool{}
@@ -362,8 +361,8 @@ func source(labels map[string]string, all []*lineSeries) string {
 	return strings.Join(differ, ",")
 }
 
-// absent are those of mxflow's names that no page had, but for the counters of
-// features that most runs do without: engines list these only where they are on.
+// absent are those of mxflow's names that no page had, except the counters of features
+// that most runs do without: engines list these only if they are on.
 func (p *pageLines) absent() (names []string) {
 	for _, ours := range slices.Sorted(maps.Keys(p.names)) {
 		if p.chosen[ours] == "" && !strings.HasPrefix(ours, "spec_") && ours != "corrupted_requests" {

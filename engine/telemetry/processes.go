@@ -13,20 +13,20 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// hz is how many ticks the kernel counts a second for user space, on every
+// hz is the number of ticks per second that the kernel reports to user space, on every
 // architecture that Go runs on.
 const hz = 100
 
-// engineUse counts what the engine's processes take of the host.
+// engineUse counts what the engine's processes use of the host.
 type engineUse struct {
 	root string
 	tape *tape
-	// ticks are the processor ticks of every process seen, as last read, those
-	// that have ended included, so that their sum never falls.
+	// ticks are the processor ticks of every process seen, as last read, including those
+	// that have ended, so that their sum never falls.
 	ticks map[procID]float64
 }
 
-// procID is one process for all time: numbers are given again, start times not.
+// procID identifies a process for good: PIDs are reused, start times are not.
 type procID struct {
 	pid   int
 	start string
@@ -67,8 +67,8 @@ func (e *engineUse) sample(own []int) {
 	e.tape.add(measure.EngineMemory, "", "GB", now, pages*float64(os.Getpagesize())/1e9)
 }
 
-// Places of cells behind the name in /proc/PID/stat, see proc_pid_stat(5), where
-// they are numbered from 1 and the name is the second.
+// Indices of the cells after the name in /proc/PID/stat, see proc_pid_stat(5), where they
+// are numbered from 1 and the name is the second.
 const (
 	statParent   = 4 - 3
 	statUser     = 14 - 3
@@ -77,7 +77,7 @@ const (
 	statResident = 24 - 3
 )
 
-// stat is /proc/PID/stat behind the name, which may hold anything; nil where
+// stat is the cells of /proc/PID/stat after the name, which may hold anything; nil if
 // there is no such process.
 func stat(root string, pid int) []string {
 	text, err := os.ReadFile(root + "proc/" + strconv.Itoa(pid) + "/stat")
@@ -91,7 +91,7 @@ func stat(root string, pid int) []string {
 	return cells
 }
 
-// parent is the parent of a process, 0 where it is not known.
+// parent is the parent of a process, 0 if unknown.
 func parent(pid int) int {
 	cells := stat("/", pid)
 	if cells == nil {
@@ -105,23 +105,23 @@ func parent(pid int) int {
 type containerUse struct {
 	root string
 	tape *tape
-	// folder is the control group once it was found, name its file of memory in
-	// use; of is the container that was looked for, and when.
+	// folder is the control group once found, name its file of memory in use; of is the
+	// container last looked for, and looked when.
 	folder, name string
 	of           string
 	looked       time.Time
 }
 
-// Below /sys/fs/cgroup: where Docker and Podman put containers, with systemd or
-// without, in version 2 and 1 of control groups.
+// groups are where Docker and Podman put containers below /sys/fs/cgroup, with systemd or
+// without, in versions 2 and 1 of control groups.
 var groups = []string{
 	"system.slice/docker-ID.scope", "docker/ID", "machine.slice/libpod-ID.scope", "libpod_parent/libpod-ID",
 	"user.slice/user-*.slice/user@*.service/user.slice/docker-ID.scope", "user.slice/user-*.slice/user@*.service/user.slice/libpod-ID.scope",
 }
 
-// sample takes one value. As docker stats has it, files that are only kept
-// because nobody else needs the memory are not counted: an engine reads its
-// weights through them.
+// sample records one value. Like docker stats, it does not count cached files that are
+// kept only because nobody else needs the memory: an engine reads its weights through
+// them.
 func (c *containerUse) sample(id string, own []int) {
 	if !plainID(id) {
 		return
@@ -150,7 +150,7 @@ func plainID(id string) bool {
 	return id != "" && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// inactive is the page cache that is only kept, in bytes.
+// inactive is the page cache that is not in active use, in bytes.
 func (c *containerUse) inactive() float64 {
 	text, err := os.ReadFile(filepath.Join(c.folder, "memory.stat"))
 	if err != nil {
@@ -169,14 +169,14 @@ func (c *containerUse) inactive() float64 {
 	return 0
 }
 
-// The files of memory in use, in version 2 and 1.
+// The files with the memory in use, in versions 2 and 1 of control groups.
 const (
 	current = "memory.current"
 	usage   = "memory.usage_in_bytes"
 )
 
-// find looks for the container's control group: where engines of containers put
-// it, then where its processes say that they are.
+// find looks for the container's control group: first where container engines put it,
+// then where its processes say that they are.
 func (c *containerUse) find(id string, own []int) bool {
 	var folders []string
 	for _, g := range groups {
@@ -208,8 +208,8 @@ func (c *containerUse) find(id string, own []int) bool {
 	return false
 }
 
-// upTo cuts a path after the element that has the ID: what is below is only a
-// part of the container.
+// upTo cuts a path after the element that contains the ID: anything below is only a part
+// of the container.
 func upTo(path, id string) string {
 	at := strings.Index(path, id)
 	end := strings.IndexByte(path[at:], '/')
@@ -225,26 +225,26 @@ func inContainer(pid int, id string) bool {
 	return err == nil && strings.Contains(string(text), id)
 }
 
-// view is what one look shows of a GPU.
+// view is what one list of processes shows about a GPU.
 type view struct {
-	// ownMiB is what the engine holds; nil where that is not known.
+	// ownMiB is what the engine holds; nil if unknown.
 	ownMiB *float64
-	// foreign is the number of processes that are not the engine's, -1 where that
-	// is not known; who they are, and why it is not known, in words.
+	// foreign is the number of processes that are not the engine's, -1 if unknown; who
+	// describes them, and why is the reason if the number is unknown.
 	foreign int
 	who     []string
 	why     string
 }
 
-// occupants tells the engine's processes on GPUs from others.
+// occupants distinguishes the engine's processes on GPUs from others.
 type occupants struct {
 	gpus   []string
 	ignore []string
 	idle   float64
-	// kin says whether a process belongs to those of own or to the container.
+	// kin is how a process relates to those of own and to the container.
 	kin func(pid int, own []int, container string) relation
-	// strangers are processes that do not exist here, and GPUs with memory that
-	// nobody accounts for, as of the look before.
+	// strangers are processes that do not exist here, and GPUs with memory that no
+	// process accounts for, as of the previous list.
 	strangers map[stranger]bool
 }
 
@@ -253,11 +253,11 @@ type stranger struct {
 	gpu string
 }
 
-// look judges one list of processes. What does not exist here any more, or is
-// not accounted for, may be about to be gone or have just come: it counts when it
-// is there twice. nvidia-smi numbers processes as the machine does; inside a
-// container it may show other numbers or nothing at all, and nothing can be said
-// then unless it shows the engine's own.
+// look judges one list of processes. A process that no longer exists here, or memory that
+// no process accounts for, may be about to disappear or have just appeared, so it counts
+// only if it is in two lists in a row. nvidia-smi numbers processes as the machine does;
+// inside a container it may show other numbers or nothing at all, and then nothing can be
+// said unless it shows the engine's own.
 func (o *occupants) look(list []gpu.Process, own []int, container string, used map[string]float64) map[string]view {
 	if len(own) == 0 {
 		o.strangers = nil
@@ -328,12 +328,12 @@ type relation int
 const (
 	foreign relation = iota
 	kindred
-	// missing: there is no such process here.
+	// missing means that there is no such process here.
 	missing
 )
 
-// kinship looks among the ancestors of a process for one of own, and in its
-// control group for the container.
+// kinship searches the ancestors of a process for one of own, and its control group for
+// the container.
 func kinship(pid int, own []int, container string) relation {
 	for p, depth := pid, 0; p > 1 && depth < 64; depth++ {
 		if slices.Contains(own, p) {

@@ -1,8 +1,7 @@
-// Package telemetry watches the machine while an engine is measured: power,
-// memory, clocks and temperature of its GPUs from nvidia-smi's stream, the
-// host's processors, memory and energy counters, and the engine's own page of
-// metrics. It samples and does not judge: its output is measure.Series on the
-// recording's clock.
+// Package telemetry watches the machine while an engine is measured: power, memory,
+// clocks and temperature of its GPUs from nvidia-smi's stream, the host's processors,
+// memory and energy counters, and the engine's own page of metrics. It samples and does
+// not judge: its output is measure.Series on the recording's clock.
 package telemetry
 
 import (
@@ -18,28 +17,28 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Config says what is watched.
+// Config is what to watch.
 type Config struct {
-	// Zero is the zero of the recording's monotonic clock; the zero Time is now.
+	// Zero is the zero of the recording's monotonic clock; the zero Time means now.
 	Zero time.Time
-	// GPUs are the UUIDs of those that the engine uses; none watches no GPU.
+	// GPUs are the UUIDs of those that the engine uses; if there are none, no GPU is
+	// watched.
 	GPUs []string
-	// Every is the time between samples of a GPU and the host; 0 is 100 ms.
+	// Every is the time between samples of a GPU and the host; 0 means 100 ms.
 	Every time.Duration
-	// Own are the processes of the engine now, children included, to tell them
-	// from foreign ones; it is asked about once a second, from several goroutines.
-	// Nil, or none from it, means that they cannot be known, and then nothing is
-	// called foreign.
+	// Own returns the engine's current processes, children included, to distinguish them
+	// from foreign ones; it is called about once a second, from several goroutines. If it
+	// is nil or returns none, they are unknown, and nothing is called foreign.
 	Own func() []int
-	// Ignore are globs of programs that may be on the GPU, IdleMiB what may be in
-	// use there that no process accounts for; 0 is 1024.
+	// Ignore are globs of programs that may be on the GPU, IdleMiB how much memory may be
+	// in use there that no process accounts for; 0 means 1024.
 	Ignore  []string
 	IdleMiB float64
-	// Host watches this machine's processors, memory and energy; false where the
-	// engine runs on another one.
+	// Host watches this machine's processors, memory and energy; false if the engine runs
+	// on another one.
 	Host bool
-	// Container is the engine's container by its full ID, empty for none; what its
-	// control group holds is watched.
+	// Container is the full ID of the engine's container, empty for none; the memory of
+	// its control group is watched.
 	Container string
 	// Metrics is the engine's page of Prometheus metrics, nil for none.
 	Metrics *Page
@@ -49,17 +48,17 @@ type Config struct {
 type Page struct {
 	URL    string
 	Header http.Header
-	// Client's transport is copied, so that readings have a connection of their
-	// own; nil makes one.
+	// Client's transport is copied, so that readings have a connection of their own; nil
+	// makes a new one.
 	Client *http.Client
-	// Names maps mxflow's names to the engine's, as engine.Metrics does. A series
-	// is called "engine." and mxflow's name; those of a metric with several lines
-	// (ranks, positions) are told apart by Source, see source.
+	// Names maps mxflow's names to the engine's, as kinds.Metrics does. A series is named
+	// "engine." plus mxflow's name; those of a metric with several lines (ranks,
+	// positions) are distinguished by Source, see source.
 	Names map[string][]string
 	// Needs are flags without which an engine of the kind has no page.
 	Needs []string
-	// Every is the time between readings; 0 is 250 ms. A page that is slow is
-	// read less often, so that it takes no more than a tenth of the time.
+	// Every is the time between readings; 0 means 250 ms. A slow page is read less often,
+	// so that readings take a tenth of the time, but with pauses of at most 2 s.
 	Every time.Duration
 }
 
@@ -70,13 +69,12 @@ type Recorder struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	page    *pageReader // nil where the engine has none
+	page    *pageReader // nil if the engine has none
 }
 
-// Start begins to watch. What the machine has not, such as a GPU or RAPL, is
-// simply not among the series; the error is not nil only when something that was
-// asked for (a GPU by UUID) cannot be watched. Watching ends with ctx, but Stop
-// is to be called in any case.
+// Start begins to watch. Anything that the machine lacks, such as a GPU or RAPL, is
+// simply not among the series; the error is non-nil only if something requested (a GPU by
+// UUID) cannot be watched. Watching ends with ctx, but Stop must be called in any case.
 func Start(ctx context.Context, c Config) (*Recorder, error) {
 	if c.Zero.IsZero() {
 		c.Zero = time.Now()
@@ -109,7 +107,7 @@ func Start(ctx context.Context, c Config) (*Recorder, error) {
 	return r, nil
 }
 
-// own are the engine's processes now, nil where they are not known.
+// own are the engine's current processes, nil if unknown.
 func (r *Recorder) own() []int {
 	if r.config.Own == nil {
 		return nil
@@ -117,8 +115,8 @@ func (r *Recorder) own() []int {
 	return r.config.Own()
 }
 
-// Mark has the engine's page read once more, now, so that differences of
-// counters have a value at the edge of a cell. It returns when it was read.
+// Mark reads the engine's page once more, now, so that differences of counters have a
+// value at the edge of a cell. It returns after the reading.
 func (r *Recorder) Mark(ctx context.Context) {
 	if r.page != nil {
 		r.page.read(ctx, markLimit)
@@ -126,15 +124,15 @@ func (r *Recorder) Mark(ctx context.Context) {
 }
 
 const (
-	// lead is how long GPUs are watched before anything is asked of an engine, so that
-	// there are readings before it, and their power when idle.
+	// lead is how long GPUs are watched before the first request to an engine, so that
+	// there are readings before it, and of their power when idle.
 	lead = 1500 * time.Millisecond
-	// gpuReading and hostReading are long enough for one more reading of what is watched:
-	// energy up to the end of a window needs one behind it.
+	// gpuReading and hostReading are long enough for one more reading: energy up to the
+	// end of a window needs one after it.
 	gpuReading, hostReading = 300 * time.Millisecond, 120 * time.Millisecond
 )
 
-// Lead waits for the readings before a window, of a recorder that was started then.
+// Lead waits until there are readings before a window; started is when the recorder was.
 func (r *Recorder) Lead(ctx context.Context, started time.Time) error {
 	wait := lead - time.Since(started)
 	if wait <= 0 || len(r.config.GPUs) == 0 || sleep(ctx, wait) {
@@ -143,7 +141,7 @@ func (r *Recorder) Lead(ctx context.Context, started time.Time) error {
 	return context.Cause(ctx)
 }
 
-// Rest waits for the readings behind the last window.
+// Rest waits for the readings after the last window.
 func (r *Recorder) Rest(ctx context.Context) {
 	switch {
 	case len(r.config.GPUs) > 0:
@@ -153,8 +151,8 @@ func (r *Recorder) Rest(ctx context.Context) {
 	}
 }
 
-// Stop ends watching and waits until nothing of it runs. Notes say what could
-// not be watched, and why. It may be called again.
+// Stop ends watching and waits until nothing of it runs. notes are what could not be
+// watched, and why. It may be called again.
 func (r *Recorder) Stop() (series []measure.Series, notes []string) {
 	r.cancel()
 	r.running.Wait()
@@ -165,8 +163,8 @@ func (r *Recorder) Stop() (series []measure.Series, notes []string) {
 	return r.tape.done()
 }
 
-// unseen tells of GPUs that nothing was read of: whether they throttled, and what
-// they took, is not known, and what is not there must not look as if all was well.
+// unseen notes the GPUs without any reading: whether they throttled, and what they used,
+// is unknown, and missing values must not look as if all was well.
 func (r *Recorder) unseen() {
 	for _, uuid := range r.config.GPUs {
 		seen := false
@@ -199,8 +197,7 @@ func (r *Recorder) watchHost(ctx context.Context) {
 	}
 }
 
-// tape holds what was sampled. Its methods may be called from several
-// goroutines.
+// tape holds the samples. Its methods may be called from several goroutines.
 type tape struct {
 	zero time.Time
 
@@ -209,10 +206,10 @@ type tape struct {
 	notes  []note
 }
 
-// track tells series apart.
+// track identifies a series.
 type track struct{ name, source string }
 
-// note is one thing to be known of a recording, and how often it came up.
+// note is one thing to know about a recording, and how often it came up.
 type note struct {
 	about, text string
 	times       int
@@ -220,8 +217,8 @@ type note struct {
 
 func newTape(zero time.Time) *tape { return &tape{zero: zero, series: map[track]*measure.Series{}} }
 
-// add takes one value. One that is no finite number, that is before the
-// recording's zero, or is not later than the last of its series, is left out.
+// add records one value. It is dropped if it is not finite, is before the recording's
+// zero, or is not later than the last of its series.
 func (t *tape) add(name, source, unit string, at time.Time, v float64) {
 	after := at.Sub(t.zero)
 	if v-v != 0 || after < 0 {
@@ -241,7 +238,7 @@ func (t *tape) add(name, source, unit string, at time.Time, v float64) {
 	s.At, s.Value = append(s.At, after), append(s.Value, v)
 }
 
-// tell adds a note. Of those about the same, the first is kept and the others
+// tell adds a note. Of several about the same thing, the first is kept and the others are
 // counted.
 func (t *tape) tell(about, format string, args ...any) {
 	t.mu.Lock()
@@ -255,21 +252,22 @@ func (t *tape) tell(about, format string, args ...any) {
 	t.notes = append(t.notes, note{about, fmt.Sprintf(format, args...), 1})
 }
 
-// untell takes back what was told about something.
+// untell removes the note about something.
 func (t *tape) untell(about string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.notes = slices.DeleteFunc(t.notes, func(n note) bool { return n.about == about })
 }
 
-// has reports whether anything was read of a series.
+// has reports whether a series has any value.
 func (t *tape) has(name, source string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.series[track{name, source}] != nil
 }
 
-// done is everything, sorted by name and source; notes come as they were told.
+// done is everything, sorted by name and source; notes are in the order in which they
+// were added.
 func (t *tape) done() (series []measure.Series, notes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

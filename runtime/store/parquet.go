@@ -21,7 +21,7 @@ import (
 type parquetKind struct {
 	// key is the file's metadata key that holds the version.
 	key string
-	// what it holds, for messages.
+	// what names its content, for messages.
 	what string
 	// version is written, and no other is read.
 	version string
@@ -36,15 +36,16 @@ type Origin struct {
 	Arm string `json:"arm"`
 }
 
-// originKey is before the names of an origin's parts in a Parquet file.
+// originKey is the prefix of the metadata keys that hold an origin's parts in a Parquet
+// file.
 const originKey = "mxflow."
 
-// parts are what it says, by name.
+// parts are its fields, by name.
 func (o Origin) parts() [][2]string {
 	return [][2]string{{"run", o.Run}, {"launch", o.Launch}, {"arm", o.Arm}}
 }
 
-// Check is a *verdict.Fault where a file says that it is of another launch.
+// Check returns a *verdict.Fault if a file says that it is from another launch.
 func (o Origin) Check(file string, found Origin) error {
 	for i, want := range o.parts() {
 		if has := found.parts()[i][1]; has != want[1] {
@@ -56,14 +57,14 @@ func (o Origin) Check(file string, found Origin) error {
 	return nil
 }
 
-// Origin is what the files of a launch of the ledger have to say.
+// Origin is the origin that the files of a launch of the ledger must name.
 func (s *Store) Origin(of *ledger.Launch) Origin {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Origin{s.view.runOf[of.ID], of.ID, of.VariantKey}
 }
 
-// writeParquet is a file of rows, the same bytes for the same rows.
+// writeParquet encodes rows as a file, the same bytes for the same rows.
 func writeParquet[R any](k parquetKind, of Origin, rows []R, more ...parquet.WriterOption) ([]byte, error) {
 	var buf bytes.Buffer
 	for _, part := range of.parts() {
@@ -84,20 +85,19 @@ func writeParquet[R any](k parquetKind, of Origin, rows []R, more ...parquet.Wri
 	return buf.Bytes(), nil
 }
 
-// readParquet hands every row of a file to use, in their order, reading so many
-// at a time. It reads what a digest vouches for, and nothing else may reach it:
-// the Parquet library trusts what a file says about itself, and a damaged one
-// has made it read outside of its memory, which no recover catches. Artifacts
-// of a stranger's state directory are not for it.
+// readParquet passes every row of a file to use, in order, reading atOnce at a time. It
+// is only for data that a digest vouches for: the Parquet library trusts what a file says
+// about itself, and a damaged one has made it read outside its memory, which no recover
+// catches. Do not give it artifacts of a stranger's state directory.
 func readParquet[R any](k parquetKind, of Origin, data []byte, atOnce int, use func(*R) error) (err error) {
 	defer func() {
-		// Some of what it trusts ends in a panic, which an error is better than.
+		// Some damage ends in a panic; an error is better.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("not readable as Parquet: %v", p)
 		}
 	}()
-	// A file ends with the length of its footer and "PAR1"; the library would
-	// allocate whatever length is there.
+	// A file ends with the length of its footer and "PAR1"; the library would allocate
+	// whatever length it finds there.
 	if n := len(data); n < 12 || uint64(binary.LittleEndian.Uint32(data[n-8:])) > uint64(n-12) {
 		return errors.New("not readable as Parquet: its end is missing or damaged")
 	}
@@ -145,7 +145,7 @@ func putAs[T any](s *Store, of Origin, values []T, encode func(Origin, []T) ([]b
 	return s.Put(data)
 }
 
-// getAs is the way back; there are no values where there is an error.
+// getAs is the inverse of putAs; it returns no values with an error.
 func getAs[T any](s *Store, of Origin, sum string, decode func(Origin, []byte) ([]T, error)) ([]T, error) {
 	data, err := s.Get(sum)
 	if err != nil {

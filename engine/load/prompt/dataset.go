@@ -21,8 +21,8 @@ const (
 	hashBlock = 512
 )
 
-// Dataset is prompts that were read from a file, or a trace of when prompts of
-// which length were sent. ParseDataset says which files are.
+// Dataset is prompts read from a file, or a trace of when prompts of which length were
+// sent. ParseDataset describes the files.
 type Dataset struct {
 	// Name is the file's, for messages.
 	Name string
@@ -34,8 +34,8 @@ type Dataset struct {
 // Trace reports whether the rows are a trace: lengths and times, no texts.
 func (d *Dataset) Trace() bool { return len(d.Rows) > 0 && d.Rows[0].Input > 0 }
 
-// SharesPrefixes reports whether prompts begin alike because the trace says so.
-// What the engine then finds in its cache is no contamination.
+// SharesPrefixes reports whether prompts begin alike because the trace says so. Whatever
+// the engine then finds in its cache is no contamination.
 func (d *Dataset) SharesPrefixes() bool {
 	for _, r := range d.Rows {
 		if len(r.Hashes) > 0 {
@@ -45,25 +45,25 @@ func (d *Dataset) SharesPrefixes() bool {
 	return false
 }
 
-// ParseDataset reads a data set: JSON lines, one object a request, in one of
-// these forms.
+// ParseDataset reads a data set: JSON lines, one object per request, in one of these
+// forms.
 //
 //	{"prompt": "…"}
 //	{"messages": [{"role": "system", "content": "…"}, {"role": "user", "content": "…"}]}
 //	{"conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}]}
 //	{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47]}
 //
-// Messages are sent as they are, and the last must be the user's. Of
-// conversations only what the system and the human say is sent, the answers
-// being the engine's own. The fourth is a row of a trace: milliseconds, tokens,
-// and a number for each 512 tokens, of which equal ones are equal text; a file
-// has rows of a trace or others, not both. "output_tokens" or "max_tokens" may
-// say how long the answer is, "tools" and "tool_choice" go into the request. id,
-// source, category, type, model, language and metadata may be there and mean
-// nothing. Any other member is an error, since it may be a misspelt one.
+// Messages are sent as they are, and the last must be the user's. Of conversations only
+// what the system and the human say is sent, since the answers are the engine's own. The
+// fourth is a row of a trace: milliseconds, tokens, and a number for each 512 tokens;
+// equal numbers are equal text. A file has rows of a trace or others, not both.
+// "output_tokens" or "max_tokens" may give the length of the answer; "tools" and
+// "tool_choice" go into the request. id, source, category, type, model, language and
+// metadata are allowed and ignored. Any other member is an error, since it may be a
+// misspelt one.
 //
-// Blank lines are passed over. A row that is damaged fails the whole, with the
-// file, the line, what is wrong and what to do.
+// Blank lines are skipped. One damaged row fails the whole file, with the file, the line,
+// what is wrong and what to do.
 func ParseDataset(name string, data []byte) (*Dataset, error) {
 	if len(data) > maxDataset {
 		return nil, fmt.Errorf("%s: %d bytes exceed the limit of %d: keep only the rows to send", name, len(data), maxDataset)
@@ -99,7 +99,7 @@ func ParseDataset(name string, data []byte) (*Dataset, error) {
 	return d, nil
 }
 
-// add takes one more row, with its time since the first.
+// add appends a row, with its time since the first.
 func (d *Dataset) add(row Row) error {
 	if len(d.Rows) == 0 {
 		d.began = row.At
@@ -132,8 +132,8 @@ func (d *Dataset) enough(s Spec) error {
 	return nil
 }
 
-// row is the row of a prompt: the first for what is measured, from the last
-// upwards for warm-ups, so that a prompt does not depend on how many there are.
+// row is the row of a prompt: from the first onwards for what is measured, from the last
+// backwards for warm-ups, so that a prompt does not depend on how many there are.
 func (d *Dataset) row(series string, index int) Row {
 	if series == "warmup" {
 		return d.Rows[(len(d.Rows)-1-index%len(d.Rows))%len(d.Rows)]
@@ -141,8 +141,8 @@ func (d *Dataset) row(series string, index int) Row {
 	return d.Rows[index]
 }
 
-// given makes a prompt of a row with texts. Nothing is put before it that would
-// make it unique, since it is to be sent as it is.
+// given makes a prompt from a row with texts. Nothing is put before it to make it unique,
+// since it is to be sent as it is.
 func (s Spec) given(_ context.Context, series string, index int) (Prompt, error) {
 	row := s.Data.row(series, index)
 	p := Prompt{
@@ -165,8 +165,8 @@ func (s Spec) rowOutput(row Row, series string, index, turn int) int {
 	return s.output(series, index, turn)
 }
 
-// traced makes a prompt of a trace's row. Warm-ups share no blocks, so that they
-// leave none in a cache.
+// traced makes a prompt from a trace's row. Warm-ups share no blocks, so that they leave
+// none in a cache.
 func (f *fitter) traced(ctx context.Context, series string, index int) (Prompt, error) {
 	row := f.spec.Data.row(series, index)
 	var p Prompt
@@ -186,8 +186,8 @@ func (f *fitter) traced(ctx context.Context, series string, index int) (Prompt, 
 	return p, nil
 }
 
-// blocks makes a prompt of blocks, each of which is the same text wherever its
-// hash is at the same place. The first is shorter by what the engine adds.
+// blocks makes a prompt from blocks. A block is the same text wherever its hash is at the
+// same position. The first is shorter by what the engine adds.
 func (f *fitter) blocks(ctx context.Context, row Row) (Prompt, error) {
 	if f.tokens == nil || len(f.tokens.ones) < fewestOnes {
 		return Prompt{}, errors.New("shared blocks (hash_ids) need an engine that counts tokens, by /tokenize or in usage, and has common words of one token: remove hash_ids to send prompts that share nothing")

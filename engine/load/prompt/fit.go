@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// shortProbe and longProbe are the lengths in tokens of the probes by which
-	// the engine's usage is compared with what was counted.
+	// shortProbe and longProbe are the lengths, in tokens, of the probes that compare the
+	// engine's usage with what was counted.
 	shortProbe, longProbe = 24, 96
-	// fewestOnes is how many words of one token are needed to put prompts together
-	// without a tokenizer.
+	// fewestOnes is how many words of one token are needed to assemble prompts without a
+	// tokenizer.
 	fewestOnes = 32
-	// nonceRoom is how many tokens a context must have to hold the nonce for the
-	// prompt after it too.
+	// nonceRoom is how many tokens a context must have for its nonce to serve the prompt
+	// after it too.
 	nonceRoom = 48
 )
 
-// fitter makes texts of so many tokens.
+// fitter makes texts of a given number of tokens.
 type fitter struct {
 	spec   Spec
 	method Method
-	// tokens counts; nil where lengths are guessed by bytes, the average length of
-	// a token.
+	// tokens counts; nil if lengths are guessed from bytes, the average length of a
+	// token.
 	tokens *counter
 	bytes  float64
 	// system is the cell's system prompt, systemTokens its length.

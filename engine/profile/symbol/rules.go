@@ -1,7 +1,7 @@
 package symbol
 
-// families are names by which people and engines know kernels, and the symbols that bear
-// them. All are in lower case, as names are when they are compared.
+// families maps the names by which people and engines know kernels to globs for their
+// symbols. All are in lower case, as names are when they are compared.
 var families = map[string][]string{
 	"marlin":               {"marlin"},
 	"cutlass":              {"cutlass"},
@@ -30,9 +30,8 @@ var families = map[string][]string{
 	"hipblaslt":            {"^cijk_", "hipblaslt"},
 }
 
-// rules say what a kernel works at. The first that matches counts, so what is told by a
-// word of its own comes before what is told by the library that it is made with. In lower
-// case.
+// rules put kernels into categories. The first match counts, so a word for what a kernel
+// does comes before the name of the library that it is made with. All are in lower case.
 var rules = Rules{
 	// Copies, as profilers call them and as kernels.
 	{"^memcpy", Memory},
@@ -85,9 +84,9 @@ var rules = Rules{
 	{"cutlass*grouped", MoE},
 	{"mul_mat_id", MoE},
 	{"mmid", MoE},
-	// llama.cpp: what works by the router's choice. Experts' products have the same kernels
-	// as others, and type 39, MXFP4, which it writes for experts alone. Nothing but the
-	// router sorts a row.
+	// llama.cpp: kernels that depend on the router's choice. The experts' matrix products
+	// use the same kernels as others, but type 39, MXFP4, which it writes for experts
+	// only. Nothing but the router sorts rows.
 	{"mm_ids_helper", MoE},
 	{"mul_mat_f_ids", MoE},
 	{"add_id_kernel", MoE},
@@ -96,7 +95,7 @@ var rules = Rules{
 	{"mul_mat*<(ggml_type)39,", MoE},
 	{"quantize_mmq_mxfp4", MoE},
 	{"matmul_ogs", MoE},
-	// What triton_kernels routes with around it.
+	// Routing around it, by triton_kernels.
 	{"_topk_forward", MoE},
 	{"sum_bitmatrix", MoE},
 	{"_bitmatrix_metadata", MoE},
@@ -181,7 +180,7 @@ var rules = Rules{
 	{"swa_indices", Attention},
 	{"with_sink", Attention},
 
-	// Linear layers. What only quantizes on the way to one is part of what it costs.
+	// Linear layers. Quantizing the input of one is part of its cost.
 	{"hc_prenorm_gemm", DenseGEMM},
 	{"nvjet", DenseGEMM},
 	{"cublas", DenseGEMM},
