@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// image is a piece of code as nvcc would leave it, with its header so many bytes long.
+// image is a piece of code as nvcc would leave it, after a header of the given size.
 func image(kind uint16, arch uint32, flags uint64, header int, code string) []byte {
 	b := make([]byte, header)
 	binary.LittleEndian.PutUint16(b, kind)
@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	longImage := bytes.Clone(fat(sm80))
 	binary.LittleEndian.PutUint64(longImage[leastFat+8:], math.MaxInt64)
 	short := bytes.Clone(fat(sm80))
-	binary.LittleEndian.PutUint32(short[leastFat+4:], 0) // its header would be read for ever
+	binary.LittleEndian.PutUint32(short[leastFat+4:], 0) // its header would be read forever
 	for name, c := range map[string]struct {
 		file []byte
 		want string // empty for an error

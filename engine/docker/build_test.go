@@ -32,7 +32,7 @@ a\*b
 	}
 	for name, want := range map[string]bool{
 		"x.log":                     true,
-		"sub/x.log":                 false, // patterns begin at the root
+		"sub/x.log":                 false, // patterns are anchored at the root
 		"build":                     true,
 		"build/deep/er":             true,
 		"src/build":                 false,

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 )
 
-// needCompose skips the test where compose is missing.
+// needCompose skips the test if compose is missing.
 func needCompose(t *testing.T) {
 	t.Helper()
 	err := exec.Command("docker", "compose", "version").Run()
@@ -30,7 +30,7 @@ func needCompose(t *testing.T) {
 	enginetest.Require(t, "compose", err)
 }
 
-// composeOf writes a compose file and gives the way to launch its service "eng".
+// composeOf writes a compose file and returns how to launch its service "eng".
 func composeOf(t *testing.T, text string, profiles ...string) *engine.Compose {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "compose.yaml")
@@ -67,7 +67,7 @@ func TestComposeConformance(t *testing.T) {
 	}
 }
 
-// projects lists what compose projects of mxflow there are on the daemon.
+// projects lists mxflow's compose projects on the daemon.
 func projects(t *testing.T, d *docker.Daemon) []string {
 	t.Helper()
 	var names []string
@@ -92,8 +92,8 @@ func projects(t *testing.T, d *docker.Daemon) []string {
 	return names
 }
 
-// TestComposeReadAtOnce: what one mxflow starts to read a file is not ended by
-// another that has read its own.
+// TestComposeReadAtOnce: what one mxflow starts to read a file must not be ended by
+// another that has already read its own.
 func TestComposeReadAtOnce(t *testing.T) {
 	t.Parallel()
 	d := dockertest.Daemon(t)

@@ -21,7 +21,7 @@ func decoded(t *testing.T, header string) string {
 func TestGPUs(t *testing.T) {
 	for _, test := range []struct {
 		given any
-		want  string // count and IDs; empty is none
+		want  string // count and IDs; empty for none
 		bad   bool
 	}{
 		{given: nil},
@@ -120,7 +120,7 @@ func TestDemux(t *testing.T) {
 	if got := d.since(); got != "1767225602.500000000" {
 		t.Errorf("taken up since %s", got)
 	}
-	// What was had at that instant comes again.
+	// Lines already read of that instant come again.
 	again := frames([3]string{"1", second2, "piece, "}, [3]string{"1", second2, "piece\n"}, [3]string{"2", second2, "new\n"})
 	if err := d.read(strings.NewReader(again)); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestDemux(t *testing.T) {
 	if out.String() != "a\npiece, piece\n" || log.String() != "b\nnew\n" {
 		t.Errorf("out %q, log %q", out.String(), log.String())
 	}
-	// It is not there any more: something may be missing, and the log says so.
+	// Those lines are gone: something may be missing, and the log says so.
 	d.since()
 	later := frames([3]string{"1", "2026-01-01T00:00:09Z", "late\n"}, [3]string{"3", "", "rotated"})
 	if err := d.read(strings.NewReader(later)); err != nil {
@@ -153,7 +153,7 @@ func FuzzDemux(f *testing.F) {
 	})
 }
 
-// TestReadStats: the daemon's samples, one after the other, as a stream has them.
+// TestReadStats: the daemon's samples, one after the other, as in a stream.
 func TestReadStats(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples string
@@ -179,8 +179,8 @@ func TestReadStats(t *testing.T) {
 	}
 }
 
-// A program that is not there is known by its status, or by what runtimes write
-// in place of one; a program that fails is not taken for it.
+// A missing program is recognised by its exit status, or by what runtimes write instead;
+// a program that fails is not mistaken for one.
 func TestNoProgram(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

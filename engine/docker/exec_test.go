@@ -78,7 +78,7 @@ func execConforms(t *testing.T, d *docker.Daemon, image string) {
 	}
 }
 
-// inShell is a command that is no server, in a container.
+// inShell is a command in a container that is not a server.
 func inShell(id string, text string) engine.Spec {
 	return engine.Spec{
 		Kind: "test", Profile: &kinds.Kind{Name: "test", DefaultReadyTimeout: time.Minute, DefaultStopGrace: 5 * time.Second},
@@ -86,13 +86,13 @@ func inShell(id string, text string) engine.Spec {
 	}
 }
 
-// freshLaunch is a launch of nobody else.
+// freshLaunch is a launch that shares nothing with others.
 func freshLaunch(t *testing.T) engine.Launch {
 	t.Helper()
 	return engine.Launch{ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log")}
 }
 
-// execIn launches and stops with the test.
+// execIn launches spec and stops it with the test.
 func execIn(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
@@ -195,7 +195,7 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 	})
 
 	t.Run("listens on loopback alone", func(t *testing.T) {
-		t.Parallel() // it waits for its time to be over
+		t.Parallel() // it waits for its time limit
 		spec := inside(enginetest.Fake(""), id)
 		spec.Env["MXFLOW_FAKE_HOST"], spec.ReadyTimeout = "127.0.0.1", 3*time.Second
 		err := execIn(t, spec).Ready(t.Context())
@@ -205,8 +205,8 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 	})
 
 	t.Run("in a session of its own", func(t *testing.T) {
-		// It holds the command's output, so that the daemon may not say that the
-		// command has ended, and it must be asked nevertheless.
+		// It holds the command's output open, so the daemon may not report that the
+		// command has ended, and yet it must be asked to end.
 		spec := inShell(id, `setsid sh -c 'trap "echo asked; exit" TERM; echo "waits"; while :; do sleep 0.05; done' & exec sleep 6543`)
 		spec.StopGrace = time.Minute
 		inst := execIn(t, spec)

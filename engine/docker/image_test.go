@@ -15,7 +15,7 @@ import (
 
 func nobody(string) string { return "" }
 
-// An apply asks a real registry once for an image, before it is identified.
+// An apply asks a real registry for an image once, before identifying it.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	d := dockertest.Daemon(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// boxed makes a fake engine run in a container of an image.
+// boxed runs a fake engine in a container of an image.
 func boxed(spec engine.Spec, image string) engine.Spec {
 	spec = enginetest.InContainer(spec)
 	spec.Docker = &engine.Docker{Image: image, Pull: "never"}
@@ -44,8 +44,7 @@ func TestConformance(t *testing.T) {
 	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec { return boxed(enginetest.Fake(""), image) }, faults...)
 }
 
-// script is the Spec of a container whose program does what the words say, see
-// Play.
+// script is the Spec of a container whose program does what words say, see play.
 func script(image string, words ...string) engine.Spec {
 	return engine.Spec{
 		Kind: "openai", Command: words, Env: map[string]string{playEnv: "1"}, ReadyTimeout: time.Minute, StopGrace: time.Minute,
@@ -170,7 +169,7 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// Both streams arrive, byte for byte, and stdout apart where that is asked for.
+// Both streams arrive, byte for byte, and stdout separately if requested.
 func TestLogIsRaw(t *testing.T) {
 	t.Parallel()
 	d := dockertest.Daemon(t)
@@ -215,8 +214,8 @@ func waitForLog(t *testing.T, inst engine.Instance, want string) {
 	t.Fatalf("the log never had %q: %q", want, logscan.Tail(inst.LogPath(), 100))
 }
 
-// What cannot be started is refused with the reason and what to do, and nothing
-// of it stays on the daemon.
+// Anything that cannot be started is refused with the reason and the remedy, and leaves
+// nothing on the daemon.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	d := dockertest.Daemon(t)
@@ -339,8 +338,8 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v", err)
 	}
-	// Cancelled in the middle: the daemon is noted right before the container is
-	// made.
+	// Cancelled in the middle: the daemon is recorded right before the container is
+	// created.
 	ctx, cancel = context.WithCancel(t.Context())
 	l := docker.Launcher{Remember: func(*docker.Daemon) error { cancel(); return nil }}
 	if _, err := l.Launch(ctx, script(image, "sleep"), to); !errors.Is(err, context.Canceled) {
@@ -409,7 +408,7 @@ func TestOutOfMemoryIsNamed(t *testing.T) {
 	}
 }
 
-// freeAddress is an address of this machine that nobody listens on.
+// freeAddress is an address of this machine on which nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -443,7 +442,7 @@ func TestHostNetwork(t *testing.T) {
 	}
 }
 
-// relay is a way to the real daemon that can be cut, in place of a daemon on
+// relay is a connection to the real daemon that can be cut, in place of a daemon on
 // another machine.
 type relay struct {
 	listener net.Listener
@@ -487,7 +486,7 @@ func (r *relay) join(from net.Conn, socket string) {
 	_, _ = io.Copy(from, to)
 }
 
-// cutAll ends the connections that stand, cut also the way itself.
+// cutAll ends the open connections; cut also refuses new ones.
 func (r *relay) cutAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -502,7 +501,7 @@ func (r *relay) cut() {
 	r.cutAll()
 }
 
-// relayed is a relay to the daemon, and its address for a Spec.
+// relayed returns a relay to the daemon, and its address for a Spec.
 func relayed(t *testing.T, d *docker.Daemon) (*relay, string) {
 	t.Helper()
 	socket, ok := strings.CutPrefix(d.Host(), "unix://")
@@ -551,7 +550,7 @@ func TestDaemonGoesAway(t *testing.T) {
 	}
 }
 
-// A connection that breaks is no daemon that went away.
+// A broken connection is not a daemon that went away.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	d := dockertest.Daemon(t)

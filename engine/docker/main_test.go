@@ -14,11 +14,11 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 )
 
-// playEnv makes the test binary a program that does what its arguments say.
+// playEnv turns the test binary into a program that does what its arguments say.
 const playEnv = "MXFLOW_TEST_PLAY"
 
-// rawBytes is output as engines write it: colours, a progress bar, and bytes that
-// are no text.
+// rawBytes is output as engines write it: colours, a progress bar, and bytes that are not
+// text.
 const rawBytes = "\x1b[32mINFO\x1b[0m 10%\r100% \xff\xfe\x00 ü"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	enginetest.Main(m, dockertest.Remove)
 }
 
-// play does one thing after the other. A word that is none of them does nothing.
+// play carries out the words one after the other. Unknown words do nothing.
 func play(words []string) int {
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM)
@@ -85,7 +85,7 @@ func play(words []string) int {
 				all = append(all, piece)
 				runtime.KeepAlive(all)
 			}
-		case "sleep": // the hour is in case nobody ends it
+		case "sleep": // an hour, in case nobody ends it
 			select {
 			case <-ends:
 				return 0

@@ -42,7 +42,7 @@ func TestOverTCP(t *testing.T) {
 	}
 }
 
-// A context whose daemon wants a certificate, and shows one.
+// A context whose daemon requires a certificate, and presents one.
 func TestOverTLS(t *testing.T) {
 	d := dockertest.Daemon(t)
 	socket, ok := strings.CutPrefix(d.Host(), "unix://")
@@ -79,7 +79,7 @@ func TestOverTLS(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "DOCKER_TLS_VERIFY") {
 		t.Errorf("without certificates: %v", err)
 	}
-	// A certificate that nobody signed.
+	// A certificate that no authority signed.
 	certify(t, filepath.Join(folder, "contexts", "tls", hashed("stranger"), "docker"))
 	write(t, filepath.Join(folder, "contexts", "meta", hashed("stranger"), "meta.json"), strings.Replace(meta, "secured", "stranger", 1))
 	_, err = docker.Connect(t.Context(), "", "stranger")
@@ -103,7 +103,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// certify writes a certificate that signs itself into a folder, for both sides.
+// certify writes a self-signed certificate into a folder, for both sides.
 func certify(t *testing.T, folder string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -161,7 +161,7 @@ func TestOverSSH(t *testing.T) {
 	if err := inst.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// A second fake engine finds no such port; that it says so came through ssh.
+	// A second fake engine finds no such port; its message about that came through ssh.
 	if _, err := inst.Output(t.Context(), "/program", "no-port"); err == nil || !strings.Contains(err.Error(), "exit status 1 in the container: listen tcp") {
 		t.Errorf("Output: %v", err)
 	}
@@ -179,15 +179,14 @@ func TestOverSSH(t *testing.T) {
 	}
 }
 
-// sshSocketEnv is the daemon's socket for the stand-in of ssh; empty makes it
-// refuse.
+// sshSocketEnv is the daemon's socket for the stand-in for ssh; if empty, it refuses.
 const sshSocketEnv = "MXFLOW_TEST_SSH_SOCKET"
 
 // asSSH reports whether the test binary was started as ssh.
 func asSSH() bool { return filepath.Base(os.Args[0]) == "ssh" }
 
-// ssh is what becomes of `ssh … HOST docker system dial-stdio` and of
-// `ssh -N -L LOCAL:REMOTE … HOST`.
+// ssh stands in for `ssh … HOST docker system dial-stdio` and `ssh -N -L LOCAL:REMOTE …
+// HOST`.
 func ssh(args []string) int {
 	socket := os.Getenv(sshSocketEnv)
 	if socket == "" {

@@ -28,7 +28,7 @@ func TestSweepTouchesNothingElse(t *testing.T) {
 		}
 		return l
 	}
-	made := map[string]string{} // by what it is, the ID
+	made := map[string]string{} // IDs, by what it is
 	for what, labels := range map[string]map[string]string{
 		"ours, running": ours, "ours, only created": ours,
 		"of another owner": but(docker.LabelOwner, "test-other"), "of another machine": but(docker.LabelHost, "elsewhere"),

@@ -236,7 +236,7 @@ type event struct {
 	}
 }
 
-// streamEvents posts and parses the events; done tells whether [DONE] came.
+// streamEvents posts and parses the events; done reports whether [DONE] came.
 func streamEvents(t testing.TB, url, body string) (events []event, done bool) {
 	t.Helper()
 	status, answer := post(t, url, body)
@@ -273,7 +273,7 @@ func whole(t testing.TB, url, body string) event {
 	return e
 }
 
-// textOf is the text of a whole answer, for goroutines that may not end a test.
+// textOf is the text of a whole answer, for goroutines that must not end a test.
 func textOf(answer string) string {
 	var e event
 	if json.Unmarshal([]byte(answer), &e) != nil || len(e.Choices) != 1 || e.Choices[0].Text == nil {
@@ -284,8 +284,8 @@ func textOf(answer string) string {
 
 const whatCapital = `{"messages":[{"role":"user","content":"What is the capital of France?"}],"temperature":0`
 
-// The first tokens of a chat answer go out as reasoning, all else stays as it
-// is, also where a step gives tokens of both.
+// The first tokens of a chat answer go out as reasoning and everything else is unchanged,
+// even if one step yields tokens of both.
 func TestReasoning(t *testing.T) {
 	for _, draft := range []int{0, 4} {
 		url, _ := testServer(t, func(c *Config) { c.Reasoning, c.Speculation = 2, draft })
@@ -321,7 +321,7 @@ func TestReasoning(t *testing.T) {
 			t.Errorf("a completion reasons: %q, %+v", *completion.Choices[0].Text, completion.Usage)
 		}
 	}
-	// An answer may end while it reasons.
+	// An answer may end during its reasoning.
 	url, _ := testServer(t, func(c *Config) { c.Reasoning = 100 })
 	m := whole(t, url+"/v1/chat/completions", whatCapital+`}`).Choices[0].Message
 	if *m.Reasoning != "Paris, of course." || *m.Content != "" {
@@ -388,8 +388,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// openStream starts a stream that would take long and reads a number of
-// events.
+// openStream starts a long stream and reads a number of events.
 func openStream(t *testing.T, ctx context.Context, url string, read int) io.Closer {
 	t.Helper()
 	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
@@ -425,7 +424,7 @@ func TestDisconnectFreesThePlace(t *testing.T) {
 		if fault == "" {
 			post(t, p.url+"/v1/completions", paris)
 		} else {
-			for { // stalled requests leave, too, once their client does
+			for { // stalled requests end too, once their client leaves
 				if _, answer := get(t, p.url+"/metrics"); strings.Contains(answer, "mxflow_embedded:num_requests_running 0\n") {
 					break
 				}

@@ -66,7 +66,7 @@ func TestParseConfigRefuses(t *testing.T) {
 	for _, test := range []struct {
 		args string
 		env  string
-		want string // all of it, separated by |
+		want string // all parts, separated by |
 	}{
 		{"", "MXFLOW_EMBEDDED_KV_CACHE=yes", `MXFLOW_EMBEDDED_KV_CACHE="yes"|use on or off`},
 		{"", "MXFLOW_EMBEDDED_MOE=ALL", "use routed or all"},
@@ -114,8 +114,8 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 }
 
-// Nothing can be kept between requests, or in another format, that is not kept between
-// steps.
+// Whatever is not kept between steps cannot be kept between requests, or in another
+// format.
 func TestWhatNeedsAKVCache(t *testing.T) {
 	for _, set := range []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on", "MXFLOW_EMBEDDED_KV_FORMAT=int8"} {
 		_, err := parseConfig(nil, environment(set, "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
@@ -125,7 +125,7 @@ func TestWhatNeedsAKVCache(t *testing.T) {
 	}
 }
 
-// Help and manual are made from these tables, so they must tell the truth.
+// Help and manual are generated from these tables, so they must be true.
 func TestTablesAgreeWithTheParser(t *testing.T) {
 	kind, _ := kinds.Lookup("embedded")
 	for _, s := range Switches() {

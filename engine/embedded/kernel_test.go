@@ -10,7 +10,7 @@ func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
 }
 
-// Values from the formula, worked out in float64.
+// Values from the formula, computed in float64.
 func TestClampedSwiGLU(t *testing.T) {
 	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-1.702*x)) }
 	for _, test := range []struct{ gate, up, want float64 }{
@@ -97,8 +97,8 @@ func TestRMSNorm(t *testing.T) {
 	}
 }
 
-// A rotary score depends on the distance alone, and previous-token heads rest
-// on where it peaks.
+// A rotary score depends only on the distance, and previous-token heads rely on where it
+// peaks.
 func TestRopeScoresDependOnDistance(t *testing.T) {
 	s := defaultShape(1, 10, 300)
 	rope := newRopeTable(s)
@@ -135,7 +135,7 @@ func TestPreviousTokenHeadsPeakInTheWindow(t *testing.T) {
 	}
 }
 
-// Evidence is found by name, so no name may be found in another.
+// Evidence is found by name, so no name may be part of another.
 func TestKernelNamesAreDistinct(t *testing.T) {
 	names := []string{
 		kernelPrefillCached, kernelDecodeCached, kernelRecompute, kernelMoERouted, kernelMoEAll, kernelHeadF32, kernelHeadMXFP4,

@@ -13,7 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// asker sends what a comparison asks of engines.
+// asker sends what a comparison sends to engines.
 func asker(t testing.TB, change func(*Config)) *openai.Client {
 	t.Helper()
 	url, _ := testServer(t, change)
@@ -31,7 +31,7 @@ func ask(t testing.TB, c *openai.Client, r openai.Request) logprob.Answer {
 	return a
 }
 
-// prompts of which the longest takes two chunks.
+// prompts, the longest of which takes two chunks.
 var prompts = []string{
 	"The capital of France is", "What is the capital of Italy?", "Q: why",
 	strings.Repeat("The sea is wide and the night is long. ", 20),
@@ -45,7 +45,8 @@ func asked(t testing.TB, c *openai.Client, tokens int) (all []logprob.Answer) {
 	return all
 }
 
-// However a request asks and whatever else the engine does, the values are the same.
+// However a request asks for them and whatever else the engine does, the values are the
+// same.
 func TestLogProbs(t *testing.T) {
 	plain := asked(t, asker(t, nil), 24)
 	for name, change := range map[string]func(*Config){
@@ -96,7 +97,7 @@ func TestLogProbs(t *testing.T) {
 	}
 }
 
-// A penalty changes what is chosen, and not what the model is listed to say.
+// A penalty changes which token is chosen, but not the listed log-probabilities.
 func TestLogProbsAreBeforePenalties(t *testing.T) {
 	c := asker(t, nil)
 	plain := ask(t, c, openai.Request{Prompt: prompts[0], MaxTokens: 1, LogProbs: 5})
@@ -122,7 +123,7 @@ func TestStreamedLogProbs(t *testing.T) {
 	}
 }
 
-// Logits that are NaN have no log-probability, and are never taken for one.
+// NaN logits have no log-probability, and are never taken for one.
 func TestNaNLogProbs(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults.NaN = true })
 	sound := asked(t, asker(t, nil), 4)
@@ -132,20 +133,20 @@ func TestNaNLogProbs(t *testing.T) {
 	}
 }
 
-// Each mistake is told from the sound engine, of which the distance from itself is 0,
-// and an honest format of 8 bits is nearer than any of them.
+// Each mistake is distinguished from the sound engine, whose distance from itself is 0,
+// and an honest 8-bit format is closer than any of them.
 func TestMistakesAreToldApart(t *testing.T) {
 	const tokens = 48
 	sound := asked(t, asker(t, nil), tokens)
 	for name, test := range map[string]struct {
 		change          func(*Config)
-		prefill, decode [2]float64 // between what the mean divergence lies
+		prefill, decode [2]float64 // bounds of the mean divergence
 		ties, real      bool       // how answers may diverge
 	}{
 		"honest int8":      {func(c *Config) { c.KVFormat = KVInt8 }, [2]float64{1e-9, 1e-5}, [2]float64{1e-9, 1e-5}, false, false},
 		"half_accumulator": {func(c *Config) { c.Faults.HalfSums = true }, [2]float64{2e-5, 1e-2}, [2]float64{2e-5, 1e-2}, true, false},
 		"wrong_expert":     {func(c *Config) { c.Faults.WrongExpert = true }, [2]float64{0.1, 20}, [2]float64{0.1, 20}, false, true},
-		// What is read at once is right where it fits into one chunk.
+		// A prompt that fits into one chunk is right.
 		"stale_kv": {func(c *Config) { c.Faults.StaleKV = true }, [2]float64{0, 0.1}, [2]float64{0.1, 20}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestMistakesAreToldApart(t *testing.T) {
 	}
 }
 
-// An engine that is right for as many requests as a check sends is wrong in the next
+// An engine that is right for as many requests as one check sends is wrong in the next
 // check.
 func TestWrongAfter(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults.WrongAfter = len(prompts) })
@@ -207,7 +208,7 @@ func TestLeak(t *testing.T) {
 	}
 }
 
-// Mistakes say nothing, as real ones do; an honest format does.
+// Mistakes log nothing, like real ones; an honest format does.
 func TestMistakesAreSilent(t *testing.T) {
 	log := func(change func(*Config)) string {
 		url, log := testServer(t, change)

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// scrape reads the page of metrics as scrapers do: values by name, those with a
-// label by name and label.
+// scrape reads the metrics page as scrapers do: values by name, or by name and label if
+// there is one.
 func scrape(t *testing.T, m *metrics) map[string]float64 {
 	t.Helper()
 	var page strings.Builder
@@ -70,7 +70,7 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// While a request runs, the gauge is its tokens over all that fit.
+// While a request runs, the gauge is its tokens over the number that fit.
 func TestKVCacheUsage(t *testing.T) {
 	for _, cached := range []bool{true, false} {
 		plain, _ := plainAndDrafting(t, 1, func(c *Config) { c.KVCache = cached })
@@ -91,8 +91,7 @@ func TestKVCacheUsage(t *testing.T) {
 	}
 }
 
-// A step may take long: whoever watches must be answered meanwhile, and see who
-// waits.
+// A step may take long: a watcher must be answered meanwhile, and see who waits.
 func TestMetricsAnswerDuringAStep(t *testing.T) {
 	config := testConfig()
 	config.MaxNumSeqs = 1

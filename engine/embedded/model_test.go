@@ -14,8 +14,7 @@ func testConfig() Config {
 	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, KVFormat: KVF32, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096}
 }
 
-// sharedModel has the default configuration; tests that only read it use it
-// one after the other.
+// sharedModel has the default configuration; tests that only read it use it in turn.
 var sharedModel = sync.OnceValues(func() (*Model, error) { return newModel(testConfig(), io.Discard) })
 
 func testModel(t testing.TB, change func(*Config)) *Model {
@@ -69,8 +68,8 @@ func furthest(a, b [][]float32) (distance float64) {
 	return distance
 }
 
-// Every switch must leave the text alone. Those that only reorganise the work
-// must leave the logits alone, too; the others must not.
+// Every switch must preserve the text. Those that only reorganise the work must preserve
+// the logits, too; the others must not.
 func TestSwitchesKeepTheText(t *testing.T) {
 	reference := testModel(t, nil)
 	prompts := map[string][]token{
@@ -112,7 +111,7 @@ func TestSwitchesKeepTheText(t *testing.T) {
 	}
 }
 
-// A prefill must leave the cache as decoding token by token does.
+// A prefill must leave the same cache as decoding token by token.
 func TestPrefillEqualsDecode(t *testing.T) {
 	m := testModel(t, nil)
 	prompt := m.tk.encode(corpusText)[:chunkTokens+20]
@@ -155,7 +154,7 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
-// Whatever the prompt, the model has fallen into the text after a few tokens.
+// Whatever the prompt, the model continues with the text after a few tokens.
 func TestAnyPromptEndsInTheText(t *testing.T) {
 	m := testModel(t, nil)
 	prose, talks := readCorpus(corpusText)
@@ -248,8 +247,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode decodes 32 tokens after 64, over and over; the prefill of
-// each round is not timed.
+// BenchmarkDecode repeatedly decodes 32 tokens after 64; the prefill of each round is not
+// timed.
 func BenchmarkDecode(b *testing.B) {
 	for _, kv := range []bool{true, false} {
 		for _, moe := range []string{MoERouted, MoEAll} {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What comes from the prefix cache must be the numbers that would have been
-// computed, to the last bit.
+// Values from the prefix cache must equal those that would have been computed, to the
+// last bit.
 func TestPrefixReuseIsExact(t *testing.T) {
 	m := testModel(t, nil)
 	text := m.tk.encode(corpusText)
@@ -50,8 +50,8 @@ func TestPrefixReuseIsExact(t *testing.T) {
 	}
 }
 
-// markSequence makes a sequence whose keys and values can be told from its
-// tokens, so that whatever comes out of a cache can be checked.
+// markSequence makes a sequence whose keys and values follow from its tokens, so that
+// everything that comes out of a cache can be checked.
 func markSequence(s shape, tokens []token) *sequence {
 	seq := &sequence{tokens: tokens, kv: newKVCache(s, len(tokens))}
 	seq.kv.extend(0, len(tokens), s.kvDims())
@@ -71,8 +71,8 @@ func mark(prefix []token) (key, value float32) {
 	return key, -key - 1
 }
 
-// Random sequences over few tokens, so that they share beginnings and the small
-// cache drops blocks all the time.
+// Random sequences over few tokens, so that they share prefixes and the small cache
+// evicts blocks all the time.
 func TestPrefixCacheHoldsItsPromises(t *testing.T) {
 	s := shape{layers: 1, kvHeads: 1, headDim: 2}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +89,7 @@ func TestPrefixCacheHoldsItsPromises(t *testing.T) {
 			tokens[i] = fill
 		}
 		seq, n := &sequence{tokens: tokens, kv: newKVCache(s, 0)}, 0
-		if random.IntN(2) == 0 { // what is stored was not always looked for before
+		if random.IntN(2) == 0 { // not everything stored was looked up before
 			n = c.reuse(seq)
 		}
 		if n%blockTokens != 0 || n > 0 && n >= len(tokens) || seq.kv.length != n {
@@ -125,7 +125,7 @@ func TestPrefixCacheHoldsItsPromises(t *testing.T) {
 	}
 }
 
-// The least recently used goes first.
+// The least recently used is evicted first.
 func TestPrefixCacheForgetsTheOldest(t *testing.T) {
 	s := shape{layers: 1, kvHeads: 1, headDim: 2}
 	c := newPrefixCache(s, 2*blockTokens)
@@ -141,7 +141,7 @@ func TestPrefixCacheForgetsTheOldest(t *testing.T) {
 	}
 	c.store(markSequence(s, prompt(1)))
 	c.store(markSequence(s, prompt(2)))
-	if !found(1) { // which is a use of it
+	if !found(1) { // this counts as a use
 		t.Error("the first is gone though there is room")
 	}
 	c.store(markSequence(s, prompt(3)))
@@ -208,8 +208,8 @@ func TestNothingIsCachedByDefault(t *testing.T) {
 	}
 }
 
-// Concurrent requests that share beginnings, with a cache too small for them
-// and with drafts on top, say what they say alone.
+// Concurrent requests that share prefixes, with a cache too small for them and with
+// drafts on top, give the same answers as alone.
 func TestConcurrentRequestsShareBeginnings(t *testing.T) {
 	alone, _ := testServer(t, nil)
 	shared, _ := testServer(t, func(c *Config) {

@@ -68,7 +68,7 @@ func TestWhatIsDrawnFrom(t *testing.T) {
 		{1, 1, 0, []token{1}},
 		{1, 2, 0, []token{1, 2}},
 		{1, 9, 0, []token{0, 1, 2}},
-		{0.66, 2, 0, []token{1}}, // 60 of the 90% that top_k leaves are enough
+		{0.66, 2, 0, []token{1}}, // 60 of the 90% that top_k leaves suffice
 		{0.68, 2, 0, []token{1, 2}},
 		{1, 0, 0.4, []token{1, 2}},
 		{1, 0, 0.6, []token{1}},

@@ -108,7 +108,7 @@ func TestFaultyAnswers(t *testing.T) {
 	}
 }
 
-// The first requests are told when to come back; what asks for no text is not.
+// The first requests are told when to retry; requests for no text are not.
 func TestRetryAfter(t *testing.T) {
 	for fault, seconds := range map[string]string{"retry_after:2": "0", "retry_after:2:1": "1"} {
 		p := start(t, fault, nil)
@@ -191,7 +191,7 @@ func TestServeNeedsItsPort(t *testing.T) {
 type process struct {
 	url    string
 	stop   context.CancelFunc
-	log    *bytes.Buffer // read it after wait
+	log    *bytes.Buffer // to be read after wait
 	exits  chan int
 	result chan error
 }
@@ -219,8 +219,7 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	return p
 }
 
-// ready polls /health; every poll is a round trip, so there is nothing to
-// sleep for.
+// ready polls /health; every poll is a round trip, so it need not sleep.
 func (p *process) ready(t testing.TB) {
 	t.Helper()
 	for {

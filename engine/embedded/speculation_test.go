@@ -33,11 +33,11 @@ func TestPromptLookup(t *testing.T) {
 	}
 }
 
-// outcome is what a client gets of a generation, and how.
+// outcome is what a client receives of a generation, and how.
 type outcome struct {
 	text, reasoning, finish string
 	count                   int
-	counts                  []int // of each piece
+	counts                  []int // of tokens per piece
 }
 
 func generated(t *testing.T, s *scheduler, g generation) (o outcome) {
@@ -69,8 +69,7 @@ func plainAndDrafting(t *testing.T, n int, change func(*Config)) (plain, draftin
 	return build(0), build(n)
 }
 
-// Drafts must change neither text nor end, greedy or drawn, wherever the
-// answer ends.
+// Drafts must change neither text nor end, greedy or sampled, wherever the answer ends.
 func TestSpeculationKeepsTheText(t *testing.T) {
 	for _, setup := range []struct {
 		name   string
@@ -159,7 +158,7 @@ func TestAcceptedTokensComeTogether(t *testing.T) {
 	}
 }
 
-// What was right but came after the end is no accepted token.
+// A correct token after the end is not an accepted token.
 func TestTheEndCutsAnAcceptedRun(t *testing.T) {
 	plain, s := plainAndDrafting(t, 8, nil)
 	sentence := "Water boils at one hundred degrees Celsius at sea level. It freezes at zero."
@@ -173,7 +172,7 @@ func TestTheEndCutsAnAcceptedRun(t *testing.T) {
 		{prompt: prompt, maxTokens: 50, topP: 1, stops: []string{"e at zero", "zz"}}, // spans tokens
 		{prompt: prompt, maxTokens: 2048 - len(prompt), topP: 1},                     // as long as the model goes, by request
 	}
-	for n := 5; n < 15; n++ { // the drafted end token is forbidden, or is not any more in the middle of a run
+	for n := 5; n < 15; n++ { // the drafted end token is forbidden, or becomes allowed in the middle of a run
 		all = append(all, generation{prompt: prompt, maxTokens: 40, minTokens: n, topP: 1})
 	}
 	for _, g := range all {
@@ -222,8 +221,7 @@ func TestSpeculationUpToTheLongestSequence(t *testing.T) {
 	}
 }
 
-// A fault in the middle of an accepted run comes at its token: those before it
-// go out.
+// A fault in the middle of an accepted run occurs at its token: those before it go out.
 func TestFaultsAmongAcceptedTokens(t *testing.T) {
 	for after := 1; after <= 9; after += 2 {
 		_, s := plainAndDrafting(t, 8, func(c *Config) { c.Faults.StallAfter = after })
@@ -242,9 +240,9 @@ func TestFaultsAmongAcceptedTokens(t *testing.T) {
 	}
 }
 
-// BenchmarkSpeculation generates 64 tokens of text that the prompt holds
-// already, where drafts are right, and of text that it does not, where most
-// are wrong. It says which part of the drafted tokens was right.
+// BenchmarkSpeculation generates 64 tokens of text that is already in the prompt, so that
+// drafts are right, and of text that is not, so that most are wrong. It reports which
+// share of the drafted tokens was right.
 func BenchmarkSpeculation(b *testing.B) {
 	for _, moe := range []string{MoERouted, MoEAll} {
 		for _, text := range []string{"repeated", "fresh"} {
@@ -258,7 +256,7 @@ func BenchmarkSpeculation(b *testing.B) {
 	}
 }
 
-// repeatedPrompt begins a paragraph, after the whole text or after nothing.
+// repeatedPrompt starts a paragraph, after the whole text or after nothing.
 func repeatedPrompt(m *Model, repeated bool) []token {
 	beginning := m.tk.encode("\n\nA harbour wakes")
 	if !repeated {

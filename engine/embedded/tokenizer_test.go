@@ -64,7 +64,7 @@ func TestTextStream(t *testing.T) {
 		name    string
 		stops   []string
 		pieces  []string
-		want    []string // one a piece, then the flush unless stopped
+		want    []string // one per piece, then the flush unless stopped
 		stopped bool
 	}{
 		{"plain", nil, []string{"a", "b"}, []string{"a", "b", ""}, false},

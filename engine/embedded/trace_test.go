@@ -10,7 +10,7 @@ import (
 )
 
 // A profile names each kernel that ran between start and stop, within its step, and none
-// of another time.
+// from another time.
 func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	url, _ := testServer(t, func(c *Config) { c.ProfilerDir, c.Threads = dir, 2 })
@@ -62,8 +62,8 @@ func TestNoProfilesUnlessAsked(t *testing.T) {
 	}
 }
 
-// readTrace counts the spans of the only trace that fits, without those of the host's
-// copy of an annotation, and looks whether kernels lie within steps.
+// readTrace counts the spans of the only trace that matches, without the host's copies of
+// annotations, and checks whether kernels are within steps.
 func readTrace(t *testing.T, dir, glob string) map[string]int {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, glob))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The memory's margins rest on this bound.
+// The memory's margins rely on this bound.
 func TestCodesAreNearlyOrthogonal(t *testing.T) {
 	var negative []uint32 // by code: a bit for each -1
 	for i := 1; i <= maxCodes; i++ {
@@ -47,8 +47,8 @@ func TestGF32(t *testing.T) {
 	}
 }
 
-// The text is written so that three tokens always tell the next one. A new
-// paragraph that breaks this would make generation loop.
+// The text is written so that three tokens always determine the next one. A new paragraph
+// that breaks this would make generation loop.
 func TestCorpusIsPredictable(t *testing.T) {
 	tk := newCorpusTokenizer()
 	prose, talks := readCorpus(corpusText)
@@ -60,7 +60,7 @@ func TestCorpusIsPredictable(t *testing.T) {
 	for _, stream := range streams {
 		for i := contextSlots; i < len(stream); i++ {
 			if stream[0] == userToken && i <= slices.Index(stream, replyToken) {
-				continue // nobody needs the model to ask the questions
+				continue // the model need not ask the questions
 			}
 			context := stream[i-contextSlots : i]
 			if got := predict(said, context); got != stream[i] {
@@ -70,8 +70,8 @@ func TestCorpusIsPredictable(t *testing.T) {
 	}
 }
 
-// Documents come back word for word, whatever the seed and however deep the
-// model, as long as all of it fits.
+// Documents come back word for word, whatever the seed and the depth of the model, as
+// long as all of it fits.
 func TestModelKnowsTheTextByHeart(t *testing.T) {
 	for _, test := range []struct {
 		seed      uint64

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
 
-// upstream is a server with the pages of an engine, whose models are owned by
-// owner. It takes no key but the one given; empty takes any.
+// upstream is a server with the pages of an engine, whose models are owned by owner. It
+// accepts only the given key; if empty, any.
 func upstream(owner, key string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
@@ -38,7 +38,7 @@ func upstream(owner, key string) http.Handler {
 	return mux
 }
 
-// at is an endpoint of kind vllm, or of the kind given.
+// at is an endpoint of kind vllm, unless a change sets another.
 func at(url string, change ...func(*engine.Spec)) engine.Spec {
 	spec := engine.Spec{Kind: "openai", Endpoint: &engine.Endpoint{URL: url}, ReadyTimeout: time.Minute}
 	for _, c := range change {
@@ -296,7 +296,7 @@ func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 }
 
 func TestEndpointLauncherConforms(t *testing.T) {
-	// A process that this launcher has not started.
+	// A process that this launcher did not start.
 	running := func(m enginetest.Misbehaviour) enginetest.SpecFunc {
 		return func(t *testing.T) engine.Spec {
 			inst, err := enginetest.Launch(t, process.Launcher{}, enginetest.Fake(m))
@@ -325,7 +325,7 @@ func TestRestartIsAFreshStartWithTheVariantsEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Without marks, what the command leaves running is nobody's to sweep.
+	// Without marks, nobody sweeps what the command leaves running.
 	if text, err := os.ReadFile(said); err != nil || string(text) != "cutlass none\n" {
 		t.Errorf("the command saw %q (%v)", text, err)
 	}
@@ -357,8 +357,8 @@ func TestRestartThatFails(t *testing.T) {
 	}
 }
 
-// TestFollowedLogIsOfThisLaunch: what was written before the launch is no
-// evidence of it, also where the file is replaced or cut.
+// TestFollowedLogIsOfThisLaunch: anything written before the launch is no evidence of it,
+// even if the file is replaced or truncated.
 func TestFollowedLogIsOfThisLaunch(t *testing.T) {
 	s := httptest.NewServer(upstream("vllm", ""))
 	defer s.Close()

@@ -20,15 +20,15 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// quiet keeps a server's words on broken handshakes, which are the point, out of
+// quiet keeps a server's messages about broken handshakes, which are the point, out of
 // the test's output.
 var quiet = log.New(io.Discard, "", 0)
 
-// authority is a certificate authority of the test with what it has signed.
+// authority is the test's certificate authority with what it has signed.
 type authority struct {
 	good, otherHost, expired tls.Certificate
 	pool                     *x509.CertPool
-	// trusted makes a spec trust it, shown makes it show a certificate of it.
+	// trusted makes a spec trust it; shown makes a spec present a certificate of it.
 	trusted, shown func(*engine.Spec)
 }
 

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestErrorsTeach: what goes wrong is told apart, and the message names what to
-// do.
+// TestErrorsTeach: failures are distinguished, and the message names what to do.
 func TestErrorsTeach(t *testing.T) {
 	cases := []struct {
 		name string
@@ -117,8 +116,8 @@ func TestErrorsTeach(t *testing.T) {
 	}
 }
 
-// TestConflictsLeaveNoTrace: a merge, a pick and a patch that do not fit name
-// the files, and leave HEAD, index and files as they were.
+// TestConflictsLeaveNoTrace: a merge, a pick and a patch that conflict name the files,
+// and leave HEAD, index and files unchanged.
 func TestConflictsLeaveNoTrace(t *testing.T) {
 	for _, how := range []string{"merge", "cherry-pick", "apply", "apply 3way"} {
 		t.Run(how, func(t *testing.T) {
@@ -162,8 +161,8 @@ func TestConflictsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// TestPickKnowsWhatIsThere: commits whose change is there are not picked again,
-// however it came there.
+// TestPickKnowsWhatIsThere: commits whose change is already there are not picked again,
+// however it got there.
 func TestPickKnowsWhatIsThere(t *testing.T) {
 	r, dir := newRepo(t)
 	by(t, dir, "checkout", "-qb", "feature")
@@ -186,7 +185,7 @@ func TestPickKnowsWhatIsThere(t *testing.T) {
 	if got := missing(); !slices.Equal(got, []string{second}) {
 		t.Fatalf("missing %v", got)
 	}
-	// The same change, made by hand in two commits, has no patch of its own.
+	// The same change, made by hand, leaves nothing to pick.
 	commit(t, dir, "c.txt", "c")
 	if err := r.CherryPick(t.Context(), []string{second}); err != nil {
 		t.Fatal(err)
@@ -199,7 +198,7 @@ func TestPickKnowsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestOnly: what a branch alone has would be lost if it were moved.
+// TestOnly: commits that only a branch has would be lost if it were moved.
 func TestOnly(t *testing.T) {
 	r, dir := newRepo(t)
 	by(t, dir, "checkout", "-qb", "topic")

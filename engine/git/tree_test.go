@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSnapshotSeesEveryChange: each change gives another hash, and taking it
-// back gives the first one again.
+// TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the
+// first one again.
 func TestSnapshotSeesEveryChange(t *testing.T) {
 	changes := map[string]struct {
 		do, undo func(t *testing.T, dir string)
@@ -93,8 +93,8 @@ func snapshot(t *testing.T, r *Repo, paths ...string) Tree {
 	return tree
 }
 
-// TestSnapshotTouchesNothing: index, objects and refs stay as they are, also
-// while another git holds the index.
+// TestSnapshotTouchesNothing: index, objects and refs stay unchanged, even while another
+// git holds the index.
 func TestSnapshotTouchesNothing(t *testing.T) {
 	r, dir := newRepo(t)
 	write(t, dir, "a.txt", "changed\n")

@@ -66,12 +66,12 @@ func TestVisible(t *testing.T) {
 		{alike, "1,0", "", "10", true},
 		{alike, "", "", "", true},
 		{alike, "-1", "", "", true},
-		// What does not exist hides all that follows.
+		// An entry that does not exist hides all that follow.
 		{alike, "1,7,0", "", "1", true},
 		{alike, "GPU-aabb", "", "1", true},
 		{alike, "MIG-x-y", "", "0", true},
 		{alike, "1,1", "", "1", true},
-		// CUDA counts different GPUs by speed.
+		// CUDA numbers different GPUs by speed.
 		{threeGPUs, "0", "", "012", false},
 		{threeGPUs, "0", "FASTEST_FIRST", "012", false},
 		{threeGPUs, "2", "PCI_BUS_ID", "2", true},
@@ -123,7 +123,7 @@ func TestForeign(t *testing.T) {
 
 func TestWaitFree(t *testing.T) {
 	busy := func(pid int) Occupancy { return Occupancy{Processes: []Process{{PID: pid, MiB: mib(float64(pid))}}} }
-	// Somebody, who holds more and more, then somebody else, then nobody.
+	// One process, which holds more and more, then another, then none.
 	grown := busy(1)
 	grown.Processes[0].MiB = mib(99)
 	states := []Occupancy{busy(1), grown, busy(2), {}}
@@ -156,7 +156,7 @@ func TestForeignAsksNvidiaSMI(t *testing.T) {
 	if err != nil || len(o.Processes) != 1 || o.Processes[0].PID != 4711 {
 		t.Errorf("%v, %v", o, err)
 	}
-	// Memory is in use, and no process is shown.
+	// Memory is in use, but no process is shown.
 	fake(t, "h200-busy")
 	o, err = Foreign(context.Background(), []string{"GPU-00000000-0000-0000-0000-000000000000"}, nil, 1024)
 	if err != nil || len(o.Hidden) != 1 {

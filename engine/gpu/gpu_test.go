@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fake puts an nvidia-smi into PATH that knows one of the machines in testdata.
+// fake puts an nvidia-smi into PATH that plays one of the machines in testdata.
 func fake(t *testing.T, machine string) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/nvidia-smi")
@@ -80,7 +80,7 @@ func TestAbsentValues(t *testing.T) {
 	}
 }
 
-// GB10 has no memory of its own: what is not there is absent, never zero.
+// GB10 has no memory of its own: a missing value is absent, never zero.
 func TestListGB10(t *testing.T) {
 	g := list(t, "gb10")[0]
 	if !g.Unified() {
@@ -99,7 +99,7 @@ func TestListGB10(t *testing.T) {
 	}
 }
 
-// An older driver refuses the whole question for one word that it does not know.
+// An older driver refuses the whole query for one field that it does not know.
 func TestListOldDriver(t *testing.T) {
 	gpus := list(t, "old")
 	if len(gpus) != 2 || gpus[0].Name != "Tesla V100-SXM2-16GB" || gpus[1].UUID != "GPU-33333333-0000-0000-0000-000000000000" {
@@ -182,7 +182,7 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("%q: %v", bad, list)
 		}
 	}
-	// Names may have commas, and arguments that are nobody's business.
+	// Names may have commas, and arguments that must stay private.
 	list, err := parseProcesses("7, GPU-1, 5, /opt/a,b/serve --key 1234\n\n")
 	if err != nil || len(list) != 1 || list[0].Name != "/opt/a,b/serve" {
 		t.Errorf("%v, %v", list, err)
@@ -210,13 +210,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestTooMuchOutput: what calls itself nvidia-smi is asked whatever it is, and
-// must not fill the memory.
+// TestTooMuchOutput: whatever is called nvidia-smi is run, and must not fill the memory.
 func TestTooMuchOutput(t *testing.T) {
 	for name, to := range map[string]string{"standard output": "", "standard error": " >&2"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			// 64 MiB, four times what is read, and then success.
+			// 64 MiB, four times as much as is read, and then success.
 			program := "#!/bin/sh\nhead -c 67108864 /dev/zero" + to + "\nexit 0\n"
 			if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(program), 0o755); err != nil {
 				t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 
 var lockedGPU = GPU{Index: 3, UUID: "GPU-aaaa", Name: "A100"}
 
-// TestMain plays the other process when it is asked to: it holds the GPU until
-// its input ends or it is killed.
+// TestMain plays the other process when asked to: it holds the GPU until its input ends
+// or it is killed.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("GPU_TEST_HOLD")
 	if dir == "" {
@@ -60,7 +60,7 @@ func acquireNow(dir string, gpus ...GPU) (map[string]*Lock, error) {
 func TestLockDiesWithItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	other := holder(t, dir)
-	// The second of two is held: the first is given back.
+	// The second of two is held: the first is released.
 	free := GPU{UUID: "GPU-0"}
 	_, err := acquireNow(dir, lockedGPU, free)
 	var held *HeldError
@@ -76,7 +76,8 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 		t.Fatalf("the first of two was kept: %v", err)
 	}
 
-	// Whoever waits gets it when the holder is killed, and is told once for whom.
+	// A waiter gets the lock when the holder is killed, and is told once for whom it
+	// waits.
 	told := make(chan *HeldError, 10)
 	got := make(chan error, 1)
 	go func() {
@@ -106,8 +107,8 @@ func TestLockWaitEnds(t *testing.T) {
 	}
 }
 
-// Any user may come first, whatever their umask, and nothing but an ordinary
-// file is locked.
+// Any user may be the first, whatever their umask, and nothing but an ordinary file is
+// locked.
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	locks, err := acquireNow(dir, lockedGPU)
@@ -125,7 +126,7 @@ func TestLockFile(t *testing.T) {
 	if err := locks[lockedGPU.UUID].Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	// Left by a dead process, or written by somebody else: no lock.
+	// Left by a dead process, or written by something else: no lock.
 	for _, text := range []string{`{"pid":1}`, `{"pid":`, "\x00\xff", strings.Repeat("x", 1<<20)} {
 		os.WriteFile(path, []byte(text), 0o666)
 		again, err := acquireNow(dir, lockedGPU)

@@ -29,7 +29,7 @@ func TestRounds(t *testing.T) {
 	// Two lists at once.
 	say("1, a, 5, x", "2, a, 5, x", "1, a, 6, x", "2, a, 6, x")
 	r.flush()
-	// One that cannot be read, wholly dropped, then a good one.
+	// One that cannot be read, which is dropped entirely, then a good one.
 	say("1, a, 5, x", "GPU is lost", "2, a, 5, x")
 	r.flush()
 	say("3, a, 5, x")

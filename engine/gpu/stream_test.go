@@ -40,7 +40,7 @@ func TestNewStream(t *testing.T) {
 	}
 }
 
-// streamOf is a stream of two GPUs that asks for what these tests need.
+// streamOf is a stream of two GPUs with the fields that these tests need.
 func streamOf(names ...string) *Stream {
 	s := &Stream{uuids: []string{"GPU-1", "GPU-2"}, silence: silence}
 	for _, name := range names {
@@ -58,10 +58,10 @@ func TestReading(t *testing.T) {
 		problem     string
 	}{
 		{line: "2026/11/20 10:11:25.792, GPU-1, 128.28, 15, 0x0000000000000004", power: "128.28", delay: 20 * time.Millisecond},
-		// In a zone of its own.
+		// In another time zone.
 		{line: "2026/11/20 15:56:25.792, GPU-2, 128.28, 15, 0x0", power: "128.28", delay: 20 * time.Millisecond},
 		{line: "2026/11/19 21:11:25.792, GPU-2, 128.28, 15, 0x0", power: "128.28", delay: 20 * time.Millisecond},
-		// The clock was set: it came when it came.
+		// The clock was set: the arrival time counts.
 		{line: "2026/11/20 10:11:20.000, GPU-1, 1, 15, 0x0", power: "1"},
 		{line: "2026/11/20 10:11:25.813, GPU-1, 1, 15, 0x0", power: "1"},
 		{line: "[N/A], GPU-1, [N/A], [Not Supported], [N/A]"},
@@ -103,7 +103,7 @@ func TestLines(t *testing.T) {
 		}
 		got = append(got, r.UUID+" "+r.Values["power.draw"])
 	})
-	// The last line is not whole: it may have been 7150.
+	// The last line is incomplete: it may have been 7150.
 	if want := "GPU-1 1, GPU-2 2, bad, GPU-1 3, bad"; strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -137,7 +137,7 @@ func TestRunEnds(t *testing.T) {
 	if n, err := run(context.Background()); n != 1 || err == nil {
 		t.Errorf("ended: %d readings, %v", n, err)
 	}
-	// A driver that hangs; what the child started holds the pipe.
+	// A driver that hangs; a grandchild holds the pipe open.
 	s.silence = 50 * time.Millisecond
 	smiScript(t, "echo GPU-1, 1; sleep 600 & wait\n")
 	if n, err := run(context.Background()); n != 1 || err == nil || !strings.Contains(err.Error(), "printed nothing for 50ms") {

@@ -43,7 +43,7 @@ func TestKindsAreComplete(t *testing.T) {
 	}
 }
 
-// reaches says whether every value of a setting can reach the engine.
+// reaches reports whether every value of a setting can reach the engine.
 func reaches(s Setting) bool {
 	if aType[s.Type] == "" || (s.On == nil) != (s.Off == nil) {
 		return false
@@ -131,7 +131,7 @@ func writeLog(t *testing.T, text string) string {
 	return path
 }
 
-// A limit that needs more than an engine gives is refused by what is known here.
+// A limit that needs more than an engine returns is refused from what is known here.
 func TestMostLogProbs(t *testing.T) {
 	vllm, _ := Lookup("vllm")
 	llama, _ := Lookup("llamacpp")

@@ -41,8 +41,9 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 	}
 }
 
-// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers with
-// a sliding window, and parameters fitted to the GPU's memory before anything is loaded.
+// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers
+// with a sliding window, and parameters fitted to the GPU's memory before anything is
+// loaded.
 func TestLlamacppOnAGPU(t *testing.T) {
 	got := inLog(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"))
 	for name, want := range map[string]string{
@@ -63,7 +64,7 @@ type pageOf struct {
 
 func (p pageOf) Access() engine.Access { return engine.Access{BaseURL: p.url} }
 
-// The type of the weights is the same word on the page as in the log.
+// The type of the weights is the same word on the page and in the log.
 func TestLlamacppGuessedWeights(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"model_ftype":"(guessed) all F32"}`) }))
 	defer server.Close()
@@ -75,7 +76,7 @@ func TestLlamacppGuessedWeights(t *testing.T) {
 	}
 }
 
-// What drafts may have a KV cache and attention of its own.
+// The draft model may have its own KV cache and attention.
 func TestLlamacppFirstModelSpeaks(t *testing.T) {
 	k, _ := kinds.Lookup("llamacpp")
 	path := filepath.Join(t.TempDir(), "log")
@@ -106,7 +107,7 @@ func TestLlamacppDraftsAreAskedFor(t *testing.T) {
 	}{
 		"a model":              {map[string]any{"model": "d.gguf"}, []string{"-md", "d.gguf"}, "draft-simple", []kinds.Use{{Setting: "speculative.model", Observed: "drafted_tokens"}}},
 		"a model and a method": {map[string]any{"model": "d.gguf", "method": "mtp"}, []string{"--spec-type", "draft-mtp", "-md", "d.gguf"}, "", []kinds.Use{{Setting: "speculative.model", Observed: "drafted_tokens"}}},
-		// N-grams draft nothing where nothing repeats.
+		// N-grams draft nothing if nothing repeats.
 		"a method": {map[string]any{"method": "ngram-simple"}, []string{"--spec-type", "ngram-simple"}, "", nil},
 	} {
 		settings := map[string]any{"speculative": tc.speculative}
@@ -120,7 +121,8 @@ func TestLlamacppDraftsAreAskedFor(t *testing.T) {
 	}
 }
 
-// llama.cpp words the same thing differently in different builds, also where Ollama runs it.
+// llama.cpp words the same thing differently in different builds, also when Ollama runs
+// it.
 func TestLlamacppOldAndNewWords(t *testing.T) {
 	tests := map[string]struct {
 		log, name, want, class string
@@ -132,7 +134,8 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"graph, older":            {log: "llama_context: graph splits = 2 (with bs=512), 3 (with bs=1)\n", name: "graph_splits", want: "2"},
 		"graph, newer":            {log: "sched_reserve: graph: nodes = 80, splits = 1, input objects = 4, input tensors = 6\n", name: "graph_splits", want: "1"},
 		"weights, guessed":        {log: "print_info: file type   = (guessed) all F32\n", name: "quantization", want: "all F32"},
-		// Ollama goes on: a word of the plan's mistake would excuse a crash that comes after it.
+		// Ollama goes on: a message about the plan's mistake would excuse a crash that
+		// comes after it.
 		"context, capped":    {log: `time=2026-11-23T13:27:11.301Z level=WARN source=server.go:114 msg="requested context size too large for model" num_ctx=8192 n_ctx_train=2048` + "\n"},
 		"no speculation":     {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
 		"speculation":        {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},

@@ -29,8 +29,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
 
-// ours are the kinds that need no recording: they run themselves, or are no
-// server.
+// ours are the kinds that need no recording: they run themselves, or are not servers.
 var ours = []string{"command", "embedded"}
 
 func TestEveryKindHasARecording(t *testing.T) {
@@ -63,8 +62,8 @@ func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r enginetest.R
 	}
 }
 
-// launchOne launches with marks of its own, since tests run side by side and
-// stopping ends all that carries the marks.
+// launchOne launches with its own marks, since tests run side by side and stopping ends
+// everything that carries the marks.
 func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := process.Launcher{}.Launch(t.Context(), spec, engine.Launch{
@@ -153,7 +152,7 @@ func TestRecordedServersAnswer(t *testing.T) {
 	})
 }
 
-// countTokens asks as the profile says; 0 where it has no way.
+// countTokens asks as the profile specifies; 0 if it has no way.
 func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
 	t.Helper()
 	if k.Tokenize.Path == "" {
@@ -203,7 +202,7 @@ func TestRecordedCrashesAreRecognised(t *testing.T) {
 					t.Errorf("%s: it answered", name)
 				}
 			}
-			if crash.Answer == "" { // else it lives on
+			if crash.Answer == "" { // else it keeps running
 				<-inst.Exited()
 				if exit := inst.Exit(); exit == nil || exit.Code != crash.Status {
 					t.Errorf("%s: Exit is %v, want status %d", name, exit, crash.Status)
@@ -255,7 +254,7 @@ func TestRecordedServersAreObserved(t *testing.T) {
 				t.Errorf("%s is %q, want %q %s", name, got[name], want, missing[name])
 			}
 		}
-		// What the profile can see at all, the recording shows.
+		// The recording shows everything that the profile can observe.
 		for _, p := range patterns {
 			if _, metric := strings.CutPrefix(p.Name, "metric."); metric && got[p.Name] == "" {
 				t.Errorf("%s is not in the recorded page: %s", p.Name, missing[p.Name])
@@ -278,8 +277,8 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
-// A server is taken for what it is, and one that shows nothing of itself for one
-// that has the API and nothing else.
+// A server is recognised as its kind, and one that reveals nothing as one that has the
+// API and nothing else.
 func TestRecognise(t *testing.T) {
 	silent := map[string]bool{"trtllm": true}
 	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
@@ -302,7 +301,7 @@ type logOf struct {
 
 func (l logOf) LogPath() string { return l.path }
 
-// Real logs, where a checkout has them beside it.
+// Real logs, if a checkout has them beside it.
 func TestRealLogsAreUnderstood(t *testing.T) {
 	folder := filepath.Join("..", "..", "..", "shared", "samples", "engine-logs")
 	if _, err := os.Stat(folder); err != nil {
@@ -311,7 +310,7 @@ func TestRealLogsAreUnderstood(t *testing.T) {
 	tests := map[string]struct {
 		kind     string
 		observed map[string]string
-		class    string // of the crash; empty is none
+		class    string // of the crash; empty for none
 		line     string
 	}{
 		"vllm-0.14rc1.gb10-gptoss120b-cutlass-flashinfer.server.ansi.log": {kind: "vllm", observed: map[string]string{
@@ -362,8 +361,8 @@ func inLog(t *testing.T, kind, path string) map[string]observe.Observation {
 	return got
 }
 
-// TestSGLangLog: a start of SGLang 0.5.17 on an H100 and some requests, gpt-oss-20b's shape
-// with 4 layers. What it was asked for and what it chose are in different lines.
+// TestSGLangLog: a start of SGLang 0.5.17 on an H100 and some requests, gpt-oss-20b's
+// shape with 4 layers. What was requested and what it chose are in different lines.
 func TestSGLangLog(t *testing.T) {
 	path := filepath.Join("testdata", "sglang-0.5.17.h100-gptoss20b.log")
 	got := inLog(t, "sglang", path)
@@ -380,7 +379,7 @@ func TestSGLangLog(t *testing.T) {
 	if d, broke := k.Diagnose(path); broke {
 		t.Errorf("a healthy log is taken for a crash: %v", d)
 	}
-	// Its parts end when it is told to; one that ends by itself is what broke.
+	// Its processes end when told to; one that ends by itself is what broke.
 	for line, broke := range map[string]bool{
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -15. Triggering SIGQUIT for cleanup...": false,
 		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.":                          true,
@@ -397,8 +396,8 @@ func TestSGLangLog(t *testing.T) {
 }
 
 // TestOwnLog: the log of a start on an H200 that we recorded. Several observations come
-// from its line of 3 kB: each is kept with what stands around it, so that a glob is
-// evidence for the one it is about and for no other.
+// from its line of 3 kB: each is kept with its surroundings, so that a glob is evidence
+// for its own observation and for no other.
 func TestOwnLog(t *testing.T) {
 	got := inLog(t, "vllm", filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log"))
 	for name, want := range map[string]string{

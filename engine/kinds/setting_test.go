@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// reached prints what settings come to: flags, environment, configuration file.
+// reached prints the effect of settings: flags, environment, configuration file.
 func reached(t *testing.T, kind string, settings map[string]any) string {
 	t.Helper()
 	k, ok := Lookup(kind)
@@ -34,7 +34,7 @@ func reached(t *testing.T, kind string, settings map[string]any) string {
 	return strings.TrimSpace(text)
 }
 
-// One plan's settings, in every kind that has them: what they mean is the same.
+// One plan's settings, in every kind that has them: they mean the same.
 func TestSettingsReachEveryKind(t *testing.T) {
 	const trt = "--extra_llm_api_options {config} | "
 	tests := []struct {

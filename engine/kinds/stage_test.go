@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// stagesOf are the stages that a log shows, in their order.
+// stagesOf are the stages that a log shows, in order.
 func stagesOf(k kinds.Kind, log string) (seen []kinds.Stage) {
 	of := k.StageOf()
 	for line := range strings.FieldsFuncSeq(log, func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -23,7 +23,7 @@ func stagesOf(k kinds.Kind, log string) (seen []kinds.Stage) {
 	return seen
 }
 
-// Logs as engines wrote them: each part of a start that takes long is told apart.
+// Logs as engines wrote them: each slow part of a start is distinguished.
 func TestStages(t *testing.T) {
 	for file, want := range map[string][]kinds.Stage{
 		"vllm-0.25.1.h200-gptoss20b-marlin.log": {kinds.Weights, kinds.WarmUp, kinds.Compile, kinds.WarmUp, kinds.KVCache, kinds.Graphs, kinds.Serving},
@@ -48,7 +48,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Of the recordings, those of engines that log their start.
+// The recordings of engines that log their start.
 func TestRecordedStages(t *testing.T) {
 	want := map[string][]kinds.Stage{
 		"vllm":         {kinds.WarmUp, kinds.KVCache, kinds.WarmUp},

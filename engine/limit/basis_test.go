@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A launch keeps its basis, and replay has to come to the same limit.
+// A launch keeps its basis, and replay must arrive at the same limit.
 func TestBasisIsKept(t *testing.T) {
 	m := read(t, gptOSS20B)
 	was := Basis{Model: m, Source: "config.json", GPUs: map[string]string{"GPU-1": "NVIDIA H100 80GB HBM3"}}

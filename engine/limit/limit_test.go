@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// What the config.json of published models say, of what is read here.
+// The parts of published models' config.json that are read here.
 const (
 	// huggingface.co/meta-llama/Llama-3.1-8B
 	llama8B = `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -43,8 +43,9 @@ func read(t *testing.T, text string) *Model {
 	return m
 }
 
-// TestParameters holds what is read of a config against the totals that are published:
-// all parameters but the lookup of embeddings, and those of a token. The sums are by hand.
+// TestParameters compares what is read from a config with the published totals: all
+// parameters except the embedding lookup, and those of one token. The sums were made by
+// hand.
 func TestParameters(t *testing.T) {
 	for name, c := range map[string]struct {
 		config      string
@@ -52,7 +53,7 @@ func TestParameters(t *testing.T) {
 		// step are the bytes of one token's weights, cache those of 1,000 tokens.
 		step, cache float64
 	}{
-		// 8,030,261,248 less 525,336,576 of embeddings; norms are left out.
+		// 8,030,261,248 minus 525,336,576 of embeddings; norms are left out.
 		"Llama-3.1-8B": {llama8B, 7_504_658_432, 7_504_658_432, 15_009_316_864, 131_072_000},
 		// 30.5B and 3.3B.
 		"Qwen3-30B-A3B": {qwen30B + "}", 30_220_746_752, 3_041_656_832, 6_083_313_664, 98_304_000},
@@ -60,10 +61,10 @@ func TestParameters(t *testing.T) {
 		"gpt-oss-120b": {gptOSS120B, 116_209_704_960, 5_131_100_160, 2*1_547_919_360 + 3_583_180_800*4.25/8, 36_864*1000 + 36_864*128},
 		// 20.91B and 3.61B.
 		"gpt-oss-20b": {gptOSS20B, 20_328_652_800, 3_607_142_400, 2*1_218_355_200 + 2_388_787_200*4.25/8, 24_576*1000 + 24_576*128},
-		// 671B and 37B; 70,272 bytes of cache for a token. All but the output projection has
-		// 8 bits here: the config does not say that routers have 16.
+		// 671B and 37B; 70,272 bytes of cache per token. All but the output projection
+		// has 8 bits here: the config does not say that routers have 16.
 		"DeepSeek-V3": {deepSeekV3, 670_098_718_720, 36_624_596_992, 36_624_596_992 + 926_679_040, 70_272_000},
-		// 46,702,792,704 less 131,072,000 of embeddings and 266,240 of norms; 12.9B.
+		// 46,702,792,704 minus 131,072,000 of embeddings and 266,240 of norms; 12.9B.
 		"Mixtral-8x7B": {mixtral, 46_571_454_464, 12_748_587_008, 25_497_174_016, 131_072_000},
 	} {
 		m := read(t, c.config)
@@ -82,7 +83,7 @@ func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		quantised string
 		// bits of a matrix of attention, of an expert and of the output projection; 0 is
-		// a format that is not known.
+		// an unknown format.
 		attention, expert, head float64
 	}{
 		{`null`, 16, 16, 16},
@@ -115,7 +116,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestUnknown: what is not known is not guessed.
+// TestUnknown: an unknown value is not guessed.
 func TestUnknown(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `null`, `{"model_type": "mamba"}`, `{"model_type": "llama"}`,
@@ -140,7 +141,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestLimit is worked out by hand.
+// TestLimit compares with values calculated by hand.
 func TestLimit(t *testing.T) {
 	on := func(names ...string) Machine {
 		m, err := Of(names)
@@ -149,10 +150,10 @@ func TestLimit(t *testing.T) {
 		}
 		return m
 	}
-	// 15.009 GB of weights and 131 KB for each of 1,000 tokens, of 4,800 GB/s.
+	// 15.009 GB of weights and 131 KB for each of 1,000 tokens, at 4,800 GB/s.
 	one := read(t, llama8B).Limit(on("NVIDIA H200"), 1, 1000)
 	near(t, "a step of Llama-3.1-8B", one.StepGB, 15.1404)
-	// 4 bits a weight less 0.12 GB on the chip: 3.632 GB, of 5,760 GB/s.
+	// 4 bits per weight minus 0.12 GB on the chip: 3.632 GB, at 5,760 GB/s.
 	near(t, "the least of it", one.LeastGB, 3.6323)
 	near(t, "its most steps", one.MostSteps(), 1585.8)
 	// Two operations for the parameters of 31 layers: 13.522 GFLOP.
@@ -161,7 +162,7 @@ func TestLimit(t *testing.T) {
 	if one.TFLOPs != 989.4 || one.Bits != 16 {
 		t.Errorf("weights of 16 bits are multiplied at %v TFLOP/s (%d bits)", one.TFLOPs, one.Bits)
 	}
-	// Eight requests read the weights once and eight caches.
+	// Eight requests read the weights once, and eight caches.
 	near(t, "a step of eight requests", read(t, llama8B).Limit(on("NVIDIA H200"), 8, 1000).StepGB, 15.0093+8*0.131072)
 	// The bandwidth of two GPUs adds up.
 	two := read(t, llama8B).Limit(on("NVIDIA H200", "NVIDIA H200"), 1, 0)
@@ -170,8 +171,8 @@ func TestLimit(t *testing.T) {
 		t.Errorf("it is called %q", two.Machine)
 	}
 
-	// 4.9994 GB on a GB10: 54.6 steps a second. Attention and output projection in 4 bits
-	// as well are 0.774 GB, experts stay at 4 bits: 2.5656 GB less 0.05 GB.
+	// 4.9994 GB on a GB10: 54.6 steps per second. Attention and output projection at 4
+	// bits as well are 0.774 GB, experts stay at 4 bits: 2.5656 GB minus 0.05 GB.
 	oss := read(t, gptOSS120B).Limit(on("NVIDIA GB10"), 1, 0)
 	near(t, "the steps of gpt-oss-120b", oss.BandwidthGBs/oss.StepGB, 54.607)
 	near(t, "the least of its bytes", oss.LeastGB, 2.5156)
@@ -180,7 +181,7 @@ func TestLimit(t *testing.T) {
 	near(t, "a step of 16 requests", many.StepGB, 3.09584+50.98*895_795_200*4.25/8/1e9)
 	near(t, "the least of it", many.LeastGB, oss.LeastGB)
 
-	// Weights that fit into caches are bound by no memory.
+	// Weights that fit into caches are not bound by memory.
 	tiny := read(t, `{"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 1024}`)
 	if l := tiny.Limit(on("NVIDIA H200"), 1, 0); l.LeastGB != 0 || l.MostSteps() != 0 {
 		t.Errorf("a model of 5 MB is bound to %v steps", l.MostSteps())
@@ -193,7 +194,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// answer is one whose events come after these gaps.
+// answer is a sample whose events are separated by these gaps.
 func answer(gaps ...time.Duration) measure.Sample {
 	s := measure.Sample{}
 	at := 50 * time.Millisecond
@@ -214,9 +215,10 @@ func TestSteps(t *testing.T) {
 		"a token each 2 ms": {[]measure.Sample{answer(every(2*ms, 30)...)}, 500},
 		// A speculative step of 8 ms gives four tokens, which are sent one after the other.
 		"four at once": {[]measure.Sample{answer(slices.Repeat([]time.Duration{8 * ms, ms / 10, ms / 10, ms / 10}, 20)...)}, 1000 / 8.3},
-		// What comes twice as often as steps can be is not put down to speculation.
+		// Events that come twice as often as steps are possible are not attributed to
+		// speculation.
 		"smoothed": {[]measure.Sample{answer(every(ms/2, 100)...)}, 2000},
-		// All at once is one step, whatever it is.
+		// All at once is one step, however many tokens it is.
 		"one piece":  {[]measure.Sample{answer(every(0, 100)...)}, 0},
 		"too few":    {[]measure.Sample{answer(every(2*ms, 7)...)}, 0},
 		"the median": {[]measure.Sample{answer(every(2*ms, 20)...), answer(every(4*ms, 20)...), answer(every(ms, 20)...)}, 500},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWork is worked out by hand, for models whose sums TestParameters holds against
-// published ones.
+// TestWork compares with values calculated by hand, for models whose sums TestParameters
+// checks against published ones.
 func TestWork(t *testing.T) {
 	type row struct {
 		category     string
@@ -32,7 +32,7 @@ func TestWork(t *testing.T) {
 			{Attention, 0.02772, 0.22177, 8.275, Memory},
 			{Head, 1.15827, 1.15827, 345.7, Memory},
 		}},
-		// What a benchmark reached counts in place of the data sheet.
+		// What a benchmark reached counts instead of the data sheet.
 		"measured bandwidth": {oss.Decode(1, 1000)[:1], measured, []row{{Dense, 1.27844, 1.27844, 426.1, Memory}}},
 		// Eight tokens use 21.005 of 32 experts on average, 5.2513 times as many as one does.
 		"eight requests": {oss.Decode(8, 1000), h100, []row{
@@ -42,15 +42,15 @@ func TestWork(t *testing.T) {
 			{Head, 1.15827, 9.26614, 345.7, Memory},
 		}},
 		// 31 of 32 layers for each token, since the last one's output is needed once; the
-		// tokens of a prompt look at 131,328 tokens, 524,288 operations each.
+		// tokens of a prompt attend to 131,328 tokens, with 524,288 operations each.
 		"a prompt of 512 tokens": {llama.Prefill(1, 512), h200, []row{
 			{Dense, 13.95864, 6923.49, 6997.7, Compute},
 			{Attention, 0, 68.8537, 69.59, Compute},
 			{Head, 1.05067, 1.05067, 218.9, Memory},
 		}},
-		// Two of 256 look at 65,792.
+		// Two of 256 attend to 65,792.
 		"two prompts of 512 tokens together": {llama.Prefill(2, 512)[1:2], h200, []row{{Attention, 0, 34.494, 34.86, Compute}}},
-		// Half of the layers look at 128 tokens: 57,408 and 131,328 times 196,608 operations.
+		// Half of the layers see 128 tokens: 57,408 and 131,328 times 196,608 operations.
 		"windows": {oss.Prefill(1, 512)[2:3], h100, []row{{Attention, 0, 37.1070, 37.50, Compute}}},
 		// A short prompt waits for the weights.
 		"a prompt of 16 tokens": {llama.Prefill(1, 16)[:1], h200, []row{{Dense, 13.95864, 216.359, 2908, Memory}}},
@@ -72,8 +72,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestOneCalculation: the limit of a step is the sum of its categories, and a prompt's
-// without what its tokens look at.
+// TestOneCalculation: the limit of a step is the sum of its categories, and that of a
+// prompt's token the sum of dense and MoE work.
 func TestOneCalculation(t *testing.T) {
 	h200, err := Of([]string{"NVIDIA H200"})
 	if err != nil {

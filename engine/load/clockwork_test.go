@@ -39,8 +39,8 @@ type sending struct {
 	r        openai.Request
 }
 
-// clockwork is an engine in a bubble of fake time: every answer is one event
-// after takes, which may fail.
+// clockwork is an engine in a bubble of fake time: every answer is one event after takes,
+// and may fail.
 type clockwork struct {
 	takes func(r openai.Request) (time.Duration, error)
 	// answer changes the sample of an answer, if set.
@@ -82,7 +82,7 @@ func (e *clockwork) Stream(ctx context.Context, r openai.Request) (measure.Sampl
 	return s, nil
 }
 
-// order is what was sent when, such as "w0@0s w1@1s".
+// order is what was sent and when, such as "w0@0s w1@1s".
 func (e *clockwork) order() string {
 	var b strings.Builder
 	for _, s := range e.sent {

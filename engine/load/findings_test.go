@@ -16,7 +16,7 @@ func TestLateness(t *testing.T) {
 	samples = append(samples,
 		measure.Sample{OpenLoop: true, Warmup: true, Start: time.Hour}, measure.Sample{OpenLoop: true, Context: true, Start: time.Hour},
 		measure.Sample{Start: time.Hour})
-	samples[199].Err = "broken" // it was late all the same
+	samples[199].Err = "broken" // it was late nevertheless
 	if l := Lag(samples, 10*time.Millisecond); l.Of != 200 || l.Over != 99 || !l.Late || l.Max != 19900*time.Microsecond || l.P99 < 19700*time.Microsecond || l.P99 > 19900*time.Microsecond {
 		t.Errorf("%+v", l)
 	}
@@ -67,8 +67,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Tokens that were put into the cache on purpose are no contamination, and
-// those beyond them are.
+// Tokens put into the cache on purpose are no contamination, but those beyond them are.
 func TestExpectedInCache(t *testing.T) {
 	// A template of 8 tokens, a system prompt of 20, a context of 100 with it, a
 	// prompt of 30.
@@ -109,7 +108,7 @@ func TestExpectedInCache(t *testing.T) {
 	}
 }
 
-// answerAt is a sample whose text events come at the given times in ms.
+// answerAt is a sample whose text events arrive at the given times in ms.
 func answerAt(kind measure.Kind, at ...float64) measure.Sample {
 	s := measure.Sample{Events: []measure.Event{{Kind: measure.KindOther, At: time.Millisecond}}}
 	for _, ms := range at {
@@ -120,8 +119,8 @@ func answerAt(kind measure.Kind, at ...float64) measure.Sample {
 }
 
 func TestHeldBack(t *testing.T) {
-	// As a real vLLM sent 55 events of 128 tokens on a machine without time to
-	// spare: 46 in one read, and the others as they were made.
+	// As a real vLLM sent 55 events of 128 tokens on a machine without spare time: 46 in
+	// one read, and the others as they were made.
 	starved := []float64{}
 	for i := range 46 {
 		starved = append(starved, 173+float64(i)*0.002)
@@ -153,7 +152,7 @@ func TestHeldBack(t *testing.T) {
 	if got := HeldBack([]measure.Sample{warm, failed, context}, 0); got != (Held{}) {
 		t.Errorf("what is not measured counts: %+v", got)
 	}
-	// Answers that take 0.4 ms a token are made in 6 ms: found all at once behind
+	// Answers that take 0.4 ms per token are made in 6 ms: found all at once behind
 	// another's prefill, they are late by no more than that.
 	quick, slow := make([]float64, 16), make([]float64, 16)
 	for i := range quick {

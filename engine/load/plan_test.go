@@ -17,11 +17,11 @@ func TestArrivalsExactly(t *testing.T) {
 		want string // µs
 	}{
 		{"constant", Pace{Arrival: Constant, Rate: 4}, 4, "[0 250000 500000 750000]"},
-		// From 1 to 3 a second over 4 intervals: mean 2, so 2 s, and t + t²/2 = k.
+		// From 1 to 3 per second over 4 intervals: mean 2, so 2 s, and t + t²/2 = k.
 		{"ramp up", Pace{Arrival: Constant, Rate: 1, RateTo: 3}, 5, "[0 732051 1236068 1645751 2000000]"},
-		// The mirror of it: the gaps in reverse.
+		// Its mirror image: the gaps in reverse.
 		{"ramp down", Pace{Arrival: Constant, Rate: 3, RateTo: 1}, 5, "[0 354249 763932 1267949 2000000]"},
-		// Over 1 s the rate goes from 1 to 3, 2 pass, and then 3 a second.
+		// Over 1 s the rate rises from 1 to 3, 2 arrive, and then 3 per second.
 		{"ramp over a duration", Pace{Arrival: Constant, Rate: 1, RateTo: 3, Duration: time.Second}, 5, "[0 618034 1000000 1333333 1666667]"},
 		{"poisson", Pace{Arrival: Poisson, Rate: 10, Seed: 7}, 5, goldenPoisson},
 		{"gamma", Pace{Arrival: Gamma, Rate: 10, Burstiness: 0.5, Seed: 7}, 5, goldenGamma},
@@ -43,8 +43,8 @@ func TestArrivalsExactly(t *testing.T) {
 	}
 }
 
-// As first drawn: a change of them is another crowd, and measurements of before
-// cannot be compared with those after.
+// As first drawn: if they change, arrivals differ, and earlier measurements cannot be
+// compared with later ones.
 const (
 	goldenPoisson = "[0 120700 254952 431837 479456]"
 	goldenGamma   = "[0 18873 114583 413634 628361]"
@@ -130,7 +130,7 @@ func TestArrivalsFollowTheirDistribution(t *testing.T) {
 	}
 }
 
-// Along the number that should have passed, a ramp is the process it was.
+// Relative to the expected number of arrivals, a ramp is the process that it was.
 func TestRampKeepsTheProcess(t *testing.T) {
 	const n = 20000
 	for _, p := range []Pace{
@@ -163,7 +163,7 @@ func TestRampKeepsTheProcess(t *testing.T) {
 		if d := kolmogorov(gaps, gapShapes[shape]); d > 1.63/math.Sqrt(n) {
 			t.Errorf("%+v: distance %.4f", p, d)
 		}
-		// The rate at the beginning and around the ramp's middle.
+		// The rates at the beginning and around the ramp's middle.
 		in := func(from, to float64) float64 {
 			n := 0
 			for _, a := range at {
@@ -192,7 +192,7 @@ func TestArrivalsAreTheSameForAllArms(t *testing.T) {
 	if c, _ := p.arrivals(100); slices.Equal(a, c) {
 		t.Error("another seed gave the same arrivals")
 	}
-	// Without a ramp over the requests, an arrival depends on none after it.
+	// Without a ramp over the requests, an arrival depends on no later one.
 	p.RateTo = 0
 	long, _ := p.arrivals(100)
 	if short, _ := p.arrivals(10); !slices.Equal(short, long[:10]) {

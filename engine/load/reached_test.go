@@ -8,9 +8,9 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// serving is a simulated engine in steps: in each it computes a chunk of the
-// prompt at the head of its queue and, unless prompts come first, one token of
-// every answer under way.
+// serving is a simulated engine in steps: in each it computes a chunk of the prompt at
+// the head of its queue and, unless prompts come first, one token of every running
+// answer.
 type serving struct {
 	limit         int // of requests at once, 0 for none
 	promptsFirst  bool
@@ -136,7 +136,7 @@ func TestReachedOfOddSamples(t *testing.T) {
 	if open.Asked != 0 || open.Why == "" {
 		t.Errorf("%+v", open)
 	}
-	// What the engine says after it was asked long ago is not what runs now.
+	// A gauge that the engine updated long ago does not show what runs now.
 	v := serving{chunks: 1, out: 50, asked: 4, n: 8, limit: 2, gaugeEvery: time.Hour, chunk: 2 * time.Second, decode: time.Second}
 	samples, _ := v.run()
 	old := measure.Series{At: []time.Duration{0}, Value: []float64{4}}

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// embed runs the built-in engine with settings of its environment for the test.
+// embed runs the built-in engine for the test with settings in its environment.
 func embed(t *testing.T, switches map[string]string, flags ...string) *openai.Client {
 	t.Helper()
 	if testing.Short() {
@@ -80,8 +80,8 @@ func realPlan(n, tokens int) Plan {
 	return p
 }
 
-// Real garbage against real text: the same engine as it is, with other
-// arithmetic, with sampling in place of the likeliest token, and broken.
+// Real garbage against real text: the same engine unchanged, with other arithmetic, with
+// sampling instead of the likeliest token, and broken.
 func TestRealGarbage(t *testing.T) {
 	answers := func(fault string, temperature float64, switches ...string) []measure.Sample {
 		env := map[string]string{"MXFLOW_EMBEDDED_FAULT": fault}
@@ -115,7 +115,7 @@ func TestRealGarbage(t *testing.T) {
 	}
 }
 
-// What the client can say of an engine that works on two at once.
+// What the client can say about an engine that serves two requests at once.
 func TestRealConcurrency(t *testing.T) {
 	for _, tt := range []struct {
 		asked  int

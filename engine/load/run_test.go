@@ -20,7 +20,7 @@ func TestClosedLoop(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Plan)
-		takes  map[string]time.Duration // 1 s where not said
+		takes  map[string]time.Duration // 1 s if not given
 		want   string
 	}{
 		{"one at a time", func(p *Plan) {}, nil, "w0@0s w1@1s m0@2s m1@3s m2@4s"},
@@ -71,7 +71,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// What a request is, and what its sample says of it.
+// A sample describes the request that was sent.
 func TestSamplesSayWhatWasSent(t *testing.T) {
 	var progress []int
 	inBubble(t, func() Plan {
@@ -217,8 +217,8 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
-// The requests of a random process go out exactly when it says, whatever the
-// answers do, and warm-ups before it go a few at a time.
+// The requests of a random process go out exactly when it says, whatever the answers do,
+// and warm-ups before it go out a few at a time.
 func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 	const n = 300
 	pace := Pace{Arrival: Gamma, Rate: 50, RateTo: 200, Burstiness: 0.4, Seed: 9}
@@ -252,8 +252,8 @@ func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 	})
 }
 
-// Thousands of requests at once are this package's smallest worry, and it sees
-// that its clock was late.
+// Thousands of requests at once are no problem for this package, and it notices that its
+// clock was late.
 func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
@@ -345,7 +345,7 @@ func TestFailuresEndTheRun(t *testing.T) {
 			t.Errorf("%v after %s", err, e.order())
 		}
 	})
-	// What is in flight is cancelled, and says so.
+	// Requests in flight are cancelled, and say so.
 	inBubble(t, func() Plan {
 		p := plan()
 		p.Pace.Concurrency = 3
@@ -495,7 +495,8 @@ func (resender) Stream(_ context.Context, r openai.Request) (measure.Sample, err
 	return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
 }
 
-// What the client itself sent again is counted with what the engine put off.
+// Requests that the client itself sent again are counted together with those that the
+// engine deferred.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
 	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Requests: 1, OutputTokens: 1, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
 	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// said is all that a request says, as "role:text" in a chat.
+// said is everything that a request says, as "role:text" in a chat.
 func said(r openai.Request) string {
 	if r.API != openai.Chat {
 		return r.Prompt
@@ -61,7 +61,7 @@ func TestConversations(t *testing.T) {
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("%s: said %q, %v\nwant %q", api, got, err, want)
 				}
-				// By the server's count less the prompt, or added up: 40 + 10 + 5, and
+				// By the server's count minus the prompt, or added up: 40 + 10 + 5, and
 				// 20 + 2 more.
 				contexts, outputs := []int{40, 180, 270, 8}, []int{5, 2, 5, 5}
 				if !counts {
@@ -81,7 +81,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// A turn that fails ends its conversation, and a duration too.
+// A failed turn ends its conversation, and so does a duration.
 func TestConversationsThatEnd(t *testing.T) {
 	long := func() Plan {
 		return Plan{
@@ -162,7 +162,7 @@ func TestCachedContexts(t *testing.T) {
 	}
 }
 
-// What comes before a prompt is not counted as its own, wherever it is from.
+// What precedes a prompt does not count as part of it, wherever it is from.
 func TestContextTokens(t *testing.T) {
 	recorded := []openai.Message{{Role: "user", Content: "x"}}
 	for name, tt := range map[string]struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Reference answers are artifacts: what was missing must not come back as a number.
+// Reference answers are artifacts: a missing value must not come back as a number.
 func TestJSON(t *testing.T) {
 	want := Answer{
 		Asked: "sha256:1", End: "length",

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// answer spells tokens "id:p,id:p;…": the first of each position is the one that stands there.
+// answer spells tokens "id:p,id:p;…": the first of each position is the token there.
 func answer(end string, positions ...map[int]float64) Answer {
 	a := Answer{Asked: "q", End: end}
 	for _, p := range positions {
@@ -42,7 +42,7 @@ func TestDivergence(t *testing.T) {
 	parent := answer("length", sure, shares{1: 0.48, 2: 0.47, 3: 0.01}, sure, sure)
 	for name, test := range map[string]struct {
 		got            Answer
-		at             int // -1 for none
+		at             int // -1 if none
 		tie            bool
 		common, agreed int
 		decode, argmax int // positions of decode that followed the same tokens
@@ -74,7 +74,7 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// Tokens that have ids alone are shown by the words at which the texts part.
+// Tokens that have only ids are shown by the words at which the texts diverge.
 func TestParting(t *testing.T) {
 	for _, test := range []struct{ a, b, was, is string }{
 		{"of the truth is", "of the tree is", " truth", " tree"},
@@ -98,7 +98,7 @@ func TestParting(t *testing.T) {
 	}
 }
 
-// Without log-probabilities tokens are compared, and no divergence is a tie.
+// Without log-probabilities only tokens are compared, and no divergence is a tie.
 func TestMissing(t *testing.T) {
 	bare := Answer{Asked: "q", End: "length", Tokens: []Token{{ID: 1}, {ID: 2}}}
 	c := compared(t, bare, Answer{Asked: "q", End: "length", Tokens: []Token{{ID: 1}, {ID: 3}}})
@@ -151,7 +151,8 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// A prompt's positions count as prefill, and its perplexity is e to the mean surprise.
+// A prompt's positions count as prefill, and its perplexity is e to the power of the mean
+// surprise.
 func TestPrompt(t *testing.T) {
 	prompted := func(second float64) Answer {
 		a := answer("length", shares{1: 0.9, 2: 0.05})
@@ -189,7 +190,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// What no distribution has is counted, and its position is not compared.
+// Values that no distribution has are counted, and their positions are not compared.
 func TestFlaws(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, test := range map[string]struct {
@@ -257,7 +258,7 @@ func TestOrder(t *testing.T) {
 }
 
 // random are answers of a model whose likeliest token is always the same, so that all
-// positions are compared, with noise of a quantised engine.
+// positions are compared, with the noise of a quantised engine.
 func random(r *rand.Rand, answers, tokens, k int) []Answer {
 	all := make([]Answer, answers)
 	for i := range all {
@@ -288,8 +289,8 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// Answers come from engines and from files: whatever is in them, no bound is NaN or
-// above its other, and an answer is no way off from itself.
+// Answers come from engines and files: whatever they contain, no bound is NaN or above
+// its counterpart, and an answer has no distance from itself.
 func FuzzCompare(f *testing.F) {
 	text, err := json.Marshal(random(rand.New(rand.NewPCG(7, 8)), 2, 3, 3))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// distribution of a vocabulary with random logits.
+// distribution is that of a vocabulary with random logits.
 func distribution(r *rand.Rand, vocabulary int, sharp float64) []float64 {
 	p := make([]float64, vocabulary)
 	var sum float64
@@ -21,7 +21,8 @@ func distribution(r *rand.Rand, vocabulary int, sharp float64) []float64 {
 	return p
 }
 
-// position lists the k likeliest tokens of a distribution and the token own, in random order.
+// position lists the k likeliest tokens of a distribution and the token own, in random
+// order.
 func position(r *rand.Rand, p []float64, k, own int) Token {
 	order := r.Perm(len(p))
 	slices.SortStableFunc(order, func(a, b int) int {
@@ -61,8 +62,8 @@ func bounds(t *testing.T, p, q Token, floor Value) (low, high float64) {
 	return kl(&a, &b, floor)
 }
 
-// The divergence of whole distributions lies between the bounds that their lists give,
-// whatever is in them, and each list more brings the bounds nearer.
+// The divergence of whole distributions is between the bounds that their lists give,
+// whatever is in them, and each further entry tightens the bounds.
 func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -96,7 +97,7 @@ func TestBounds(t *testing.T) {
 				t.Fatalf("%v bounds from above what nothing bounds", high)
 			}
 		}
-		// Texts in place of ids tell as much, where no two tokens have the same.
+		// Texts instead of ids say as much, if no two tokens have the same text.
 		blind := func(t Token) Token {
 			t.Top = slices.Clone(t.Top)
 			for i := range t.Top {
@@ -111,8 +112,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A wrong model lists other tokens: one bucket for all that lists do not share would
-// take that for no divergence at all.
+// A wrong model lists other tokens: a single bucket for everything that the lists do not
+// share would show no divergence at all.
 func TestNothingInCommon(t *testing.T) {
 	list := func(first int) Token {
 		token := Token{ID: first, LogProb: Of(math.Log(0.9))}
@@ -134,8 +135,8 @@ func TestNothingInCommon(t *testing.T) {
 	}
 }
 
-// By their text two tokens cannot be told apart where both have the same, as halves of
-// a character do: they count as one.
+// Two tokens with the same text, such as halves of a character, cannot be distinguished
+// by it: they count as one.
 func TestMerged(t *testing.T) {
 	list := func(first, second float64) Token {
 		return Token{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(first)), Top: []Alternative{

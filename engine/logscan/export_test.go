@@ -1,6 +1,6 @@
 package logscan
 
-// For tests that look for what the kinds of engines say.
+// For tests of what the kinds of engines log.
 var (
 	ScanBoth   = scanBoth
 	LiteralsOf = literalsOf

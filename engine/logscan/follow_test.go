@@ -41,7 +41,7 @@ func TestFollower(t *testing.T) {
 			t.Errorf("after %.40q: %q, want %q", step.gains, got, step.want)
 		}
 	}
-	// The middle was dropped: what comes next is read.
+	// The middle was dropped: the rest is read.
 	if err := log.Truncate(0); err != nil {
 		t.Fatal(err)
 	}

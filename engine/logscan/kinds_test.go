@@ -13,10 +13,9 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// vllmLog is a log as vLLM writes it while it serves: the start once, then for
-// every request a line of the API server and, every ten seconds, one of the
-// engine. colour puts the escapes of a terminal around the process's name, which
-// vLLM does unless told otherwise.
+// vllmLog is a log as vLLM writes it while it serves: the start once, then for every
+// request a line of the API server and, every ten seconds, one of the engine. colour puts
+// terminal escapes around the process's name, as vLLM does by default.
 func vllmLog(size int, colour bool) []byte {
 	api, core := "(APIServer pid=55494) ", "(EngineCore_DP0 pid=55630) "
 	if colour {
@@ -96,8 +95,8 @@ func BenchmarkScanLog(b *testing.B) {
 	}
 }
 
-// BenchmarkContains is what a scan without the automaton would cost at least: each
-// line in lower case once, and bytes.Contains for a literal of every pattern.
+// BenchmarkContains is the least that a scan without the automaton would cost: each line
+// in lower case once, and bytes.Contains for a literal of every pattern.
 func BenchmarkContains(b *testing.B) {
 	kind, ok := kinds.Lookup("vllm")
 	if !ok {
@@ -135,7 +134,7 @@ func BenchmarkContains(b *testing.B) {
 	b.ReportMetric(float64(len(literals)), "literals")
 }
 
-// What every kind looks for is found in real logs as trying everything finds it.
+// A scan of real logs for what every kind looks for finds the same as trying everything.
 func TestScanSeesWhatKindsLookFor(t *testing.T) {
 	for _, kind := range kinds.All() {
 		for _, p := range kind.Observe {
@@ -146,7 +145,7 @@ func TestScanSeesWhatKindsLookFor(t *testing.T) {
 	}
 }
 
-// engineLogs are real logs, where the checkout has them beside it.
+// engineLogs are real logs, if the checkout has them beside it.
 func engineLogs(t *testing.T) (logs [][]byte) {
 	paths, _ := filepath.Glob("../../../shared/samples/engine-logs/*.log")
 	for _, path := range paths {

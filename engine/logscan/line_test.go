@@ -127,7 +127,7 @@ func TestScanLogErrors(t *testing.T) {
 	}
 }
 
-// globReference is the definition of a glob, tried at every place.
+// globReference is the definition of a glob, tried at every position.
 func globReference(pattern, text string) bool {
 	if pattern == "" {
 		return true
@@ -165,7 +165,7 @@ func FuzzGlob(f *testing.F) {
 		}
 		lower := func(s string) string { return strings.ToLower(strings.ToValidUTF8(s, "")) }
 		if !utf8.ValidString(pattern) || !utf8.ValidString(text) {
-			return // only that it does not fail
+			return // only checks that it does not fail
 		}
 		want := slices.ContainsFunc(strings.Split(lower(pattern), "\n"), func(one string) bool { return globReference("*"+one+"*", lower(text)) })
 		if got := g.Match(text); got != want {

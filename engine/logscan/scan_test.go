@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanReference is what a scan means, without any of its shortcuts: every
-// pattern is tried on every line.
+// scanReference is the meaning of a scan, without its shortcuts: every pattern is tried
+// on every line.
 func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]Match, Found) {
 	t.Helper()
 	seen := map[string]Match{}
@@ -79,7 +79,7 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	if got := s.Seen(); !reflect.DeepEqual(got, seen) {
 		t.Errorf("globs %q on %q:\ngot  %+v\nwant %+v", globs, log, got, seen)
 	}
-	// The line is cut around the value, where the reference has all of it.
+	// The line is cut around the value; the reference has all of it.
 	got := s.Found(n)
 	cut := strings.TrimSuffix(strings.TrimPrefix(got.Line, "…"), "…")
 	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > maxLineBytes || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
@@ -90,7 +90,7 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	}
 }
 
-// What is kept of a long line is what stands around the value.
+// What is kept of a long line is the surroundings of the value.
 func TestFoundInALongLine(t *testing.T) {
 	s, err := New(nil)
 	if err != nil {
@@ -115,9 +115,9 @@ func TestFoundInALongLine(t *testing.T) {
 	}
 }
 
-// A scan with its automaton sees exactly what trying every pattern on every line
-// sees: case, escapes, redraws, bytes that are no text, letters that fold into
-// ASCII from outside it.
+// A scan with its automaton sees exactly what trying every pattern on every line sees:
+// case, escapes, redraws, bytes that are not text, letters outside ASCII that fold into
+// it.
 var scanCases = []struct {
 	log, glob, expr string
 }{
@@ -148,8 +148,8 @@ func TestScanSeesWhatTryingEverythingSees(t *testing.T) {
 	}
 }
 
-// TestUses: what shows a use is the first line behind the one that was the last, or one
-// before that which an expression knows.
+// TestUses: a use is shown by the first match after the given line, or by an earlier one
+// that a chosen expression matches.
 func TestUses(t *testing.T) {
 	log := "config: Marlin (requested)\nUsing Marlin backend\nready\nMarlin ran\nMarlin ran again\n"
 	for _, c := range []struct {
@@ -193,7 +193,7 @@ func FuzzLogScan(f *testing.F) {
 			return
 		}
 		if strings.Contains(expr, "{") && strings.ContainsAny(expr, "0123456789") && len(expr) > 32 {
-			return // repetitions of repetitions take their time to compile
+			return // nested repetitions take long to compile
 		}
 		if strings.Trim(glob, "*") == "" || strings.ContainsAny(glob, "\r\n") {
 			glob = "using"
@@ -232,8 +232,8 @@ func TestScanOfALogThatWasCut(t *testing.T) {
 	}
 }
 
-// What is looked for outlives the cut, and the cut after that: the first and the
-// last line of each pattern.
+// Matches outlive the cut, and the cut after that: the first and the last line of each
+// pattern.
 func TestEvidenceOutlivesTheCut(t *testing.T) {
 	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
 	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 8192, evidence)
@@ -282,8 +282,8 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 	}
 }
 
-// A pattern that has no word of its own, and more words than the automaton
-// takes, are tried on every line.
+// Patterns without a literal, and more literals than the automaton takes, are tried on
+// every line.
 func TestScanWithoutLiterals(t *testing.T) {
 	globs := []string{"é"}
 	for i := range maxStates/maxLiteral + 10 {
@@ -302,7 +302,7 @@ func TestScanWithoutLiterals(t *testing.T) {
 	}
 }
 
-// The scan relies on these two being all letters outside ASCII that fold into it.
+// The scan relies on these two being the only letters outside ASCII that fold into it.
 func TestLettersThatFoldIntoASCII(t *testing.T) {
 	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
 		if unicode.ToLower(r) < utf8.RuneSelf && string(r) != string(kelvin) && string(r) != string(dottedI) {

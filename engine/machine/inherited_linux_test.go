@@ -73,7 +73,7 @@ func TestReadInherited(t *testing.T) {
 	}
 }
 
-// TestInherited: it stays the same while nobody changes it, and shows what was done to one
+// TestInherited: it stays the same while nobody changes it, and shows a change to one
 // thread of many.
 func TestInherited(t *testing.T) {
 	before := Inherited()

@@ -100,7 +100,7 @@ func TestCatalogue(t *testing.T) {
 		got.WriteString("\n" + strings.Join([]string{string(m.Scope), m.Name, m.Unit, better}, " "))
 		switch m.Unit {
 		case "tokens", "count", "requests", "°C", "MHz":
-			// Of these two numbers are averaged.
+			// Of the metrics in these units, two are averages.
 			if averaged := m.Name == "accept_length" || m.Name == "waiting"; m.Whole == averaged {
 				t.Errorf("%s: whole numbers: %v", m.Name, m.Whole)
 			}
@@ -137,7 +137,7 @@ func TestLookup(t *testing.T) {
 	if _, ok := Lookup("TG"); ok {
 		t.Error("names are matched exactly")
 	}
-	// What rules have always called engine.memory_gb stays the engine's.
+	// engine.memory_gb, as rules have always called it, stays the engine's.
 	for name, scope := range map[string]Scope{"memory_gb": PerLaunch, "power_w": PerCell} {
 		if m, ok := Lookup(name); !ok || m.Scope != scope {
 			t.Errorf("Lookup(%s) has the scope %q, want %q", name, m.Scope, scope)

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// of names a sample's cell.
+// of sets a sample's cell.
 func of(cell string, s Sample) Sample { s.Workload = cell; return s }
 
-// checkMetrics compares the medians of addresses; NaN-free nil means absence.
+// checkMetrics compares the medians by address; absent lists metrics that must be
+// missing.
 func checkMetrics(t *testing.T, got map[string]Summary, want map[string]float64, absent ...string) {
 	t.Helper()
 	for _, address := range slices.Sorted(maps.Keys(want)) {
@@ -31,8 +32,8 @@ func checkMetrics(t *testing.T, got map[string]Summary, want map[string]float64,
 }
 
 func TestCellOfRequests(t *testing.T) {
-	// Two streams of 3 tokens each in a window of 2 s; one request failed after
-	// having been sent again.
+	// Two streams of 3 tokens each in a window of 2 s; one request failed after it was
+	// sent again.
 	a := of("chat", sent(sample(100, 3, text(100, 1), text(200, 2), text(300, 3)), 1000, 1000, 1000))
 	b := of("chat", cached(sent(sample(100, 3, text(200, 1), text(1300, 2), text(1400, 3)), 1500, 1500, 1500), 40))
 	failed := of("chat", sent(sample(-1, -1), 1200, 1200, 1200))
@@ -44,7 +45,7 @@ func TestCellOfRequests(t *testing.T) {
 	recording := Recording{Cells: []CellRun{run}, Samples: []Sample{warm, a, failed, b, other}}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
 		"chat.ttft": 150, "chat.tg_total": 3, "chat.pp_total": 80, "chat.requests_per_s": 1, "chat.duration_s": 2,
-		// a has its first token after 100 ms and gaps of 100, b waits longer.
+		// a has its first token after 100 ms and gaps of 100 ms, b waits longer.
 		"chat.goodput": 0.5, "chat.slo_attainment": 1.0 / 3,
 		"chat.errors": 1, "chat.error_rate": 1.0 / 3, "chat.retry_count": 1,
 		// Tokens at 1.1, 1.2, 1.3, 1.7, 2.8, 2.9 s: four within [1.1, 2.1).
@@ -80,7 +81,7 @@ func TestCellOfRequests(t *testing.T) {
 	}
 }
 
-// The peak is over one second, its end excluded, and an event counts its tokens.
+// The peak is over one second, excluding its end, and an event counts its tokens.
 func TestPeak(t *testing.T) {
 	peak := func(to int, events ...Event) (float64, bool) {
 		last := events[len(events)-1].Tokens
@@ -112,7 +113,7 @@ func TestCellOfEngine(t *testing.T) {
 	counter := func(name, source string, before, after float64) Series {
 		return readings("engine."+name, source, 900, before, 3050, after)
 	}
-	// Both requests are in flight from 1 to 3 s, but for half a second in between.
+	// Both requests are in flight from 1 to 3 s, except for half a second.
 	flying := []Sample{
 		of("chat", sent(sample(100, 2, text(500, 1), text(1000, 2)), 1000, 1000, 1000)),
 		of("chat", sent(sample(100, 2, text(200, 1), text(500, 2)), 2500, 2500, 2500)),
@@ -189,35 +190,35 @@ func TestMachine(t *testing.T) {
 		"b.energy_j": 50 + 250, "gpu.energy_j": 600, "gpu.power_w": 300, "gpu.peak_power_w": 100 + 300,
 		// The lowest second before 2 s: GPU 1 had 60 W until 0.5 s.
 		"gpu.idle_power_w": 50 + 62.5, "gpu.memory_gb": 16, "gpu.clock_mhz": 1000, "gpu.temperature_c": 45, "gpu.utilization": (0.75 + 1) / 2,
-		// Half a second of two was hot; the power limit at 3 s is past the window.
+		// Half a second of two was hot; the power limit at 3 s is after the window.
 		"gpu.throttled_share": 0.25, "gpu.power_capped_share": 0, "host.cpu_share": 0.2, "host.memory_gb": 3, "host.energy_j": 14,
 	}, "b.joules_per_token", "gpu.process_memory_gb", "a.engine_memory_gb", "engine.memory_gb")
 
-	// Power of one GPU that ends too early is power of all GPUs not known.
+	// If the power of one GPU ends too early, the power of all GPUs is unknown.
 	short := recording
 	short.Series = append([]Series{}, recording.Series...)
 	short.Series[2] = every(GPUPowerInstant, "1", 60, 60, 60, 60, 200)
 	short.Series[1] = every(GPUPower, "1", 60, 60, 60, 60, 200)
 	checkMetrics(t, Evaluate(short), nil, "a.energy_j", "gpu.energy_j", "gpu.power_w", "a.power_w", "a.joules_per_token")
 
-	// Memory that is read of one GPU alone is not that of all.
+	// The memory of one GPU alone is not that of all.
 	one := recording
 	one.Series = append([]Series{every(GPUProcessMemory, "0", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5), {Name: GPUTemperature, Source: "0"}}, recording.Series...)
 	checkMetrics(t, Evaluate(one), map[string]float64{"gpu.memory_gb": 16, "gpu.temperature_c": 45}, "gpu.process_memory_gb", "a.gpu_process_memory_gb")
 
-	// A cell whose window is not known leaves the machine's numbers unknown.
+	// A cell whose window is unknown leaves the machine's numbers unknown.
 	blind := recording
 	blind.Cells = append([]CellRun{{Cell: "c"}}, recording.Cells...)
 	checkMetrics(t, Evaluate(blind), map[string]float64{"a.energy_j": 300}, "gpu.energy_j", "gpu.temperature_c", "host.cpu_share")
 }
 
-// sent gives a sample its times in ms since the recording's zero.
+// sent sets a sample's times, in ms since the recording's zero.
 func sent(s Sample, scheduled, due, start int) Sample {
 	s.Scheduled, s.Due, s.Start = time.Duration(scheduled)*msec, time.Duration(due)*msec, time.Duration(start)*msec
 	return s
 }
 
-// opened makes a sample one of an open loop.
+// opened makes a sample part of an open loop.
 func opened(s Sample) Sample { s.OpenLoop = true; return s }
 
 func behind(s Sample, context int) Sample { s.ContextTokens = context; return s }
@@ -234,7 +235,7 @@ func TestDeriveInCell(t *testing.T) {
 		name string
 		s    Sample
 		cell CellRun
-		// want holds the metrics that are looked at; nil wants absence.
+		// want holds the metrics to check; nil means absent.
 		want Values
 	}{
 		{
@@ -327,7 +328,7 @@ func TestSummarizeLeavesContextsOut(t *testing.T) {
 	}
 }
 
-// A count that cannot be has no metrics: each token would be kept with its time.
+// An impossible count has no metrics: each token would be kept with its time.
 func TestCountsThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ asked, claimed int }{{8, 2_000_000_000}, {8, 16*8 + 1025}, {0, 2_000_000_000}} {
 		s := sample(32, c.claimed, text(10, 1), text(20, c.claimed), done(21))
@@ -343,7 +344,7 @@ func TestCountsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A window holds the time before the first token, which the phase of decoding does not.
+// A window includes the time before the first token; the decode phase does not.
 func TestPhases(t *testing.T) {
 	request := func(start time.Duration, at ...time.Duration) Sample {
 		s := of("a", Sample{Start: start, Due: start, Scheduled: start, PromptTokens: 100, OutputTokens: len(at)})
@@ -369,8 +370,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// The memory that GPUs work in is their own, and where they have none the host's once;
-// where it is not known of one of them, it is not known.
+// The working memory of GPUs is their own or, if they have none, the host's, once; if it
+// is unknown for one of them, it is unknown.
 func TestMemoryInUse(t *testing.T) {
 	for _, c := range []struct {
 		name   string

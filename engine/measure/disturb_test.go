@@ -75,8 +75,9 @@ func TestDisturbedCommand(t *testing.T) {
 	}
 }
 
-// A clock that moves by more than 5% without a cause disturbs; what the power limit, an
-// idle GPU or the first second do to it does not, nor what is too short to tell.
+// A clock that moves by more than 5% without a cause is a disturbance; changes due to the
+// power limit, an idle GPU or the first second are not, nor is anything too short to
+// tell.
 func TestWanderingClock(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -88,7 +88,7 @@ func invented() Recording {
 	return out
 }
 
-// bits are the statistics with every bit of them, and in decimals for people.
+// bits are the statistics, bit by bit, and in decimals for people.
 func bits(all map[string]Summary) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for address, s := range all {
@@ -100,7 +100,7 @@ func bits(all map[string]Summary) map[string]map[string]string {
 	return out
 }
 
-// TestEvaluateGolden holds on every architecture: run it with GOARCH=arm64.
+// TestEvaluateGolden passes on every architecture: run it with GOARCH=arm64.
 func TestEvaluateGolden(t *testing.T) {
 	const path = "testdata/evaluate.json"
 	got := bits(Evaluate(invented()))
@@ -131,8 +131,8 @@ func TestEvaluateGolden(t *testing.T) {
 	}
 }
 
-// The golden looks at everything that a recording can give: what is missing from
-// it is not tested.
+// The golden covers everything that a recording can give: anything missing from it is not
+// tested.
 func TestGoldenIsWhole(t *testing.T) {
 	got := Evaluate(invented())
 	for _, m := range Catalogue() {
@@ -147,8 +147,8 @@ func TestGoldenIsWhole(t *testing.T) {
 	}
 }
 
-// The order in which samples and series stand says nothing, so it changes
-// nothing, not even a last bit.
+// The order of samples and series means nothing, so it changes nothing, not even a last
+// bit.
 func TestEvaluateIgnoresOrder(t *testing.T) {
 	want := bits(Evaluate(invented()))
 	for seed := range uint64(5) {
@@ -162,7 +162,7 @@ func TestEvaluateIgnoresOrder(t *testing.T) {
 	}
 }
 
-// Whatever a recording holds, Evaluate ends, and every number is finite.
+// Whatever a recording holds, Evaluate returns, and every number is finite.
 func FuzzEvaluate(f *testing.F) {
 	f.Add(uint64(1), int64(0), int64(5e9))
 	f.Fuzz(func(t *testing.T, seed uint64, from, to int64) {

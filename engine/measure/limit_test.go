@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestLimit: one request decodes at 100 tok/s, where 1,000 GB/s read steps of 5 GB 200
-// times a second, and takes 64 tokens of prompt in 10 ms, where 100 TFLOP/s do 10 GFLOP
-// 10,000 times a second.
+// TestLimit: one request decodes at 100 tok/s, where 1,000 GB/s could read steps of 5 GB
+// 200 times per second, and takes 64 tokens of prompt in 10 ms, where 100 TFLOP/s could
+// do 10 GFLOP 10,000 times per second.
 func TestLimit(t *testing.T) {
 	limit := func(change func(*Limit)) *Limit {
 		l := &Limit{BandwidthGBs: 1000, StepGB: 5, Requests: 1, LeastGB: 2, PromptGFLOP: 10, TFLOPs: 100, MostTFLOPs: 200, Room: 1.25}
@@ -18,7 +18,7 @@ func TestLimit(t *testing.T) {
 		}
 		return l
 	}
-	// Events hold so many tokens each, 10 ms for each token.
+	// Events hold perEvent tokens each, 10 ms per token.
 	recording := func(perEvent int, l *Limit) Recording {
 		s := Sample{Workload: "chat", PromptTokens: 64, OutputTokens: 20 * perEvent, CachedTokens: -1, TokenSource: SourceContinuousUsage}
 		for i := range 20 {
@@ -34,7 +34,7 @@ func TestLimit(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		recording Recording
-		tg, pp    float64 // 0 where there is none
+		tg, pp    float64 // 0 if there is none
 	}{
 		"known":                 {recording(1, limit(nil)), 0.5, 0.64},
 		"no limit":              {recording(1, nil), 0, 0},

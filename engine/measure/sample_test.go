@@ -12,8 +12,8 @@ import (
 
 const msec = time.Millisecond
 
-// text, other, usage and done are events in milliseconds with the server's
-// count, -1 where it does not say.
+// text, other, usage and done are events in milliseconds with the server's count, -1 if
+// it reports none.
 func text(at, tokens int) Event {
 	return Event{At: time.Duration(at) * msec, Kind: KindText, Tokens: tokens, Bytes: 4}
 }
@@ -76,8 +76,8 @@ func TestDerive(t *testing.T) {
 			},
 		},
 		{
-			// A count that rises without text is a token all the same: 3 tokens
-			// after the first in 60 ms.
+			// A count that rises without text still means a token: 3 tokens after the
+			// first in 60 ms.
 			name: "silent tokens, counted each time",
 			s:    sample(-1, 4, text(40, 1), other(60, 2), text(80, 3), other(100, 4), usage(500, 4), done(500)),
 			want: Values{
@@ -86,8 +86,8 @@ func TestDerive(t *testing.T) {
 			},
 		},
 		{
-			// 10 tokens but 3 text events: how many each holds is unknown, so no
-			// itl; the silent ones may have run until the finish event.
+			// 10 tokens but 3 text events: how many each holds is unknown, so no itl; the
+			// silent ones may have run until the finish event.
 			name: "fewer text events than tokens, counted once",
 			s:    sample(10, 10, text(10, -1), text(20, -1), text(30, -1), other(100, -1), usage(200, 10), done(200)),
 			want: Values{
@@ -198,8 +198,8 @@ func TestDeriveRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the events, what is derived is finite, and where every token is
-// counted the gaps between tokens add up to the time they took.
+// Whatever the events, derived values are finite, and if every token is counted the gaps
+// between tokens add up to the time they took.
 func TestDeriveProperties(t *testing.T) {
 	property := func(seed uint64, counted bool) bool {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -101,7 +101,7 @@ func TestWatchedIsWhole(t *testing.T) {
 	}
 }
 
-// Ranks of one engine say the same of it, several engines add up.
+// Ranks of one engine report the same, several engines add up.
 func TestEngines(t *testing.T) {
 	at := func(source string, v float64) Series { return readings("engine.running", source, 100, v) }
 	last := func(s Series) (float64, bool) { return s.Value[0], true }
@@ -120,8 +120,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// Engines that have requests of their own are added up; of ranks that share them
-// one counts.
+// Engines with their own requests are added up; of ranks that share requests one counts.
 func TestGauge(t *testing.T) {
 	at := []time.Duration{1, 2}
 	series := func(source string, values ...float64) Series {

@@ -77,7 +77,7 @@ func TestSummaryOf(t *testing.T) {
 	}
 }
 
-// Each quantile appears exactly from the fewest values that bound it.
+// Each quantile appears exactly from the smallest number of values that bounds it.
 func TestQuantileThresholds(t *testing.T) {
 	for name, least := range map[string]int{"median": 1, "p50": 1, "p90": 29, "p95": 59, "p99": 299} {
 		p := map[string]float64{"p90": 0.9, "p95": 0.95, "p99": 0.99}[name]
@@ -157,8 +157,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// Four requests that get twice as fast half way, in whatever order they are
-// handed over: the log of the first half's median over the second's.
+// Four requests that become twice as fast halfway, in whatever order they are passed: the
+// log of the first half's median over the second's.
 func TestDrift(t *testing.T) {
 	at := func(due time.Duration, v ...float64) answer {
 		return answer{&Sample{Scheduled: due}, Values{"tg": v}}

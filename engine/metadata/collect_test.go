@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// A Python with packages of our own making, PyTorch among them.
+// A Python with packages made here, PyTorch among them.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -67,7 +67,7 @@ cuda.nccl = nccl
 	if d.Software["python"] == "" || d.Software["hip"] != "" || d.Fingerprint["packages"] == "" {
 		t.Errorf("software %v, missing %v", d.Software, d.Missing)
 	}
-	// While what is installed stays, PyTorch is not imported again.
+	// While the installed packages are unchanged, PyTorch is not imported again.
 	var again Document
 	c.Collect(context.Background(), Request{Engine: run, SameFiles: true, Packages: true, Python: []string{python}}, &again)
 	if asked != 1 || again.Software["cudnn"] != "91300" || again.Fingerprint["packages"] != d.Fingerprint["packages"] {
@@ -75,8 +75,8 @@ cuda.nccl = nccl
 	}
 }
 
-// An image is asked once; without Python, others may list packages, and in the
-// end the reason stands in the document.
+// An image is asked once; without Python, other programs may list packages, and in the
+// end the reason is in the document.
 func TestPackagesWithoutPython(t *testing.T) {
 	calls := 0
 	freeze := func(_ context.Context, argv ...string) ([]byte, error) {
@@ -132,8 +132,8 @@ func TestCommandsAndYAML(t *testing.T) {
 	}
 }
 
-// What the GPU does at the moment is no part of the fingerprint; what it is set
-// to is, and only of those that are used.
+// The momentary state of a GPU is not part of the fingerprint; its settings are, but only
+// of GPUs in use.
 func TestFingerprintOfGPUs(t *testing.T) {
 	at := func(clock, temperature, limit string) map[string]string {
 		d := Document{GPUs: []GPU{

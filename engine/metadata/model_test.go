@@ -30,7 +30,7 @@ func TestModelFolder(t *testing.T) {
 	if first.Files != 2 || first.Bytes != 9 || first.Covers != "names and contents" || first.Tokenizer == "" || first.Digest == first.Tokenizer || len(missing) > 0 {
 		t.Fatalf("%+v, %v", first, missing)
 	}
-	// A copy is the same model; where the engine lives, too.
+	// A copy is the same model, also where the engine lives.
 	os.Chtimes(filepath.Join(dir, "model.safetensors"), time.Now(), time.Now().Add(-time.Hour))
 	if again, _ := modelAt(t, q); again.Digest != first.Digest {
 		t.Error("the time of a file that was read to its end counts")
@@ -49,7 +49,7 @@ func TestModelFolder(t *testing.T) {
 	}
 }
 
-// Of a large file the header, the size and the time count; all of it is not read.
+// Of a large file the header, the size and the time count; it is not read in full.
 func TestModelConfig(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "config.json"), `{"model_type": "llama"}`)
@@ -61,7 +61,7 @@ func TestModelConfig(t *testing.T) {
 	if m, _ := modelAt(t, Request{Engine: Host, Model: dir}); string(m.Config) != `{"model_type": "llama"}` {
 		t.Errorf("where the engine lives: %s", m.Config)
 	}
-	// What lies beside weights in another format does not tell of them.
+	// A config beside weights in another format does not describe them.
 	write(t, filepath.Join(dir, "llama-Q4_K_M.gguf"), "weights")
 	if m, _ := modelAt(t, q); m.Config != nil {
 		t.Errorf("of a GGUF file: %s", m.Config)
@@ -99,8 +99,8 @@ func TestLargeModel(t *testing.T) {
 	}
 }
 
-// A Hugging Face cache: snapshots of links to blobs, which are named by their
-// digest when they are large.
+// A Hugging Face cache: snapshots are links to blobs, which are named by their digest if
+// they are large.
 func TestHuggingFaceCache(t *testing.T) {
 	cache := t.TempDir()
 	commit := strings.Repeat("ab", 20)

@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 )
 
-// talking is an engine that has a log, pages and files, and does nothing else.
+// talking is an engine that has a log, pages and files, and nothing else.
 type talking struct {
 	engine.Instance
 	url, log string
@@ -199,7 +199,7 @@ func writeLog(t testing.TB, text string) string {
 	return path
 }
 
-// Who gives up is not told that the expression took too long.
+// A caller that gives up is not told that the expression took too long.
 func TestRunJQGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

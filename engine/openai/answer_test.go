@@ -146,7 +146,7 @@ func TestAnswerRequest(t *testing.T) {
 		names[answer.Asked] = true
 	}
 	c.LogProbs.Prompt = "echo"
-	if _, err := c.Answer(t.Context(), ask); err == nil || body["echo"] != true { // the reply is no echo
+	if _, err := c.Answer(t.Context(), ask); err == nil || body["echo"] != true { // the reply is not an echo
 		t.Errorf("asked %v: %v", body, err)
 	}
 	ask.API = Chat
@@ -203,7 +203,7 @@ func TestAnswerRefused(t *testing.T) {
 	}
 }
 
-// What engines write in place of a number is kept for what it is.
+// What engines write instead of a number is kept as it is.
 func TestOddValues(t *testing.T) {
 	answer, err := readAnswer([]byte(`{"choices":[{"logprobs":{"tokens":["a","b","c","d"],"token_logprobs":["NaN",null,-9999.0,-3.4028234663852886e+38],
 		"top_logprobs":[null,{},{"c":-1},{"x":null}]}}]}`), Request{LogProbs: 2}, LogProbs{})
@@ -220,7 +220,7 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
-// Whatever comes, it is an answer that can be compared and stored, or an error.
+// Any input is an answer that can be compared and stored, or an error.
 func FuzzAnswer(f *testing.F) {
 	files, err := filepath.Glob("testdata/logprobs/*.json")
 	if err != nil || len(files) == 0 {

@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// BenchmarkStreamMemory prints how much memory a process needs that reads two
-// thousand streams at once, beside one that does so with net/http alone.
+// BenchmarkStreamMemory prints how much memory a process needs to read two thousand
+// streams at once, beside one that does so with net/http alone.
 func BenchmarkStreamMemory(b *testing.B) {
 	url := startPaced(b)
 	for _, kind := range []string{"plain", "stream"} {
@@ -47,9 +47,9 @@ func BenchmarkStreamMemory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkStream compares Stream with a plain net/http reader of the same
-// bytes, in turn, in one process; the server is another. One operation is one
-// round of both. It prints the CPU time of an event and their ratio.
+// BenchmarkStream compares Stream with a plain net/http reader of the same bytes,
+// alternately, in one process; the server is another. One operation is one round of both.
+// It prints the CPU time per event and their ratio.
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []struct {
 		streams, events int
@@ -66,7 +66,7 @@ func BenchmarkStream(b *testing.B) {
 				}
 				return c
 			}
-			for _, read := range []reader{floor, stream} { // connections are opened
+			for _, read := range []reader{floor, stream} { // opens the connections
 				once(read, 1)
 			}
 			var a, c cost
@@ -84,9 +84,9 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// Environment variables that make this test binary the server of the
-// benchmarks, so that its CPU is not the client's, or a client whose memory is
-// nobody else's: the value is then "plain" or "stream" and the server's address.
+// Environment variables that turn this test binary into the server of the benchmarks, so
+// that its CPU time is not the client's, or into a client with its own memory: the value
+// is then "plain" or "stream" and the server's address.
 const (
 	benchServer = "MXFLOW_BENCH_SERVER"
 	benchClient = "MXFLOW_BENCH_CLIENT"
@@ -104,15 +104,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Of BenchmarkStreamMemory.
+// For BenchmarkStreamMemory.
 const (
 	memoryStreams = 2000
 	memoryEvents  = 100
 	memoryGap     = 100 * time.Millisecond
 )
 
-// beClient reads memoryStreams streams at once and prints the most memory that
-// the process ever had, in bytes (VmHWM).
+// beClient reads memoryStreams streams at once and prints the peak memory of the process,
+// in bytes (VmHWM).
 func beClient(how string) {
 	kind, url, _ := strings.Cut(how, " ")
 	read := plain(url)
@@ -132,7 +132,8 @@ func beClient(how string) {
 	fmt.Println(kib * 1024)
 }
 
-// reader reads one whole answer of so many events and returns how many it saw.
+// reader reads one whole answer of the given number of events and returns how many it
+// saw.
 type reader func(events int, gap time.Duration) (int, error)
 
 // plain is the floor: net/http, its Body.Read, and a count of line ends.
@@ -177,7 +178,8 @@ type cost struct {
 	events int
 }
 
-// spend reads so many streams at once and says what that cost this process.
+// spend reads the given number of streams at once and returns what that cost this
+// process.
 func spend(read reader, streams, events int, gap time.Duration) (cost, error) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -209,8 +211,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// servePaced answers every request on raw connections with as many events as it
-// asks for, at its rate, each a chunk of its own as vLLM sends them.
+// servePaced answers every request on raw connections with as many events as it asks for,
+// at the requested rate, each in its own chunk as vLLM sends them.
 func servePaced() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -284,7 +286,7 @@ func startPaced(b *testing.B) string {
 	return "http://" + strings.TrimSpace(line)
 }
 
-// BenchmarkCollect is what is done with an event once it is parsed, of answers of 256.
+// BenchmarkCollect is the handling of a parsed event, for answers of 256.
 func BenchmarkCollect(b *testing.B) {
 	e := event{text: []byte(" word"), hasChoice: true, completion: -1, prompt: -1, cached: -1}
 	for b.Loop() {

@@ -66,7 +66,7 @@ func TestCallsThatFail(t *testing.T) {
 	}
 }
 
-// Without a name, the engine's first model is asked for, and listed only once.
+// Without a name, the engine's first model is requested, and models are listed only once.
 func TestModelFromEngine(t *testing.T) {
 	listed, asked := 0, []string{}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -107,8 +107,8 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A server that accepts a connection and says nothing does not hold a caller
-// that has no limit of its own.
+// A server that accepts a connection and says nothing does not block a caller without its
+// own limit.
 func TestCallsOfASilentServerEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New("http://engine.test", "")
@@ -127,7 +127,7 @@ func TestCallsOfASilentServerEnd(t *testing.T) {
 	})
 }
 
-// Names are shown on terminals and stand in tables.
+// Names are shown on terminals and in tables.
 func TestNamesThatAreNone(t *testing.T) {
 	for _, name := range []string{`\u001b[31mred`, `a\u0000b`, `two\nlines`, strings.Repeat("x", maxName+1)} {
 		c := serve(t, answers(map[string]string{"GET /v1/models": `{"data":[{"id":"fine"},{"id":"` + name + `"}]}`}))
@@ -137,7 +137,7 @@ func TestNamesThatAreNone(t *testing.T) {
 	}
 }
 
-// A count that no vocabulary has would have prompts grow without end.
+// A count larger than any vocabulary allows would make prompts grow without end.
 func TestTokenizeCountsThatCannotBe(t *testing.T) {
 	for _, count := range []string{`-5`, `1000000000000000`, `5000`} {
 		c := serve(t, answers(map[string]string{"GET /v1/models": `{"data":[{"id":"m"}]}`, "POST /tokenize": `{"count":` + count + `}`}))
@@ -147,7 +147,7 @@ func TestTokenizeCountsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Times are exact in the bubble: each probe waits as long as its turn says.
+// Times are exact in the bubble: each probe waits as long as its turn specifies.
 func TestLatency(t *testing.T) {
 	for _, mode := range []LatencyMode{LatencyAPI, LatencyGeneration} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestLatency(t *testing.T) {
 				if !strings.Contains(string(body), `"content":"hello"`) || !strings.Contains(string(body), `"max_tokens":1`) {
 					t.Errorf("asked %s", body)
 				}
-				// What comes after the first event is not its latency.
+				// Anything after the first event is not part of its latency.
 				script(": ping\n\n", delta(`"role":"assistant"`))(w, r)
 				time.Sleep(time.Second)
 				script(delta(`"content":"a"`), end)(w, r)
@@ -207,7 +207,7 @@ func TestLatencyThatCannotBeMeasured(t *testing.T) {
 	}
 }
 
-// An engine that counts on a page of its own, in its own words.
+// An engine that counts on its own page, with its own names.
 func TestTokenizeElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		page string

@@ -37,7 +37,7 @@ func TestEventLog(t *testing.T) {
 	}
 }
 
-// An event of a common stream takes what the comment on eventLog says.
+// An event of a typical stream takes what the comment on eventLog says.
 func TestEventLogIsSmall(t *testing.T) {
 	var l eventLog
 	for i := range 1000 {

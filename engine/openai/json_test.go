@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// oracle reads an event with encoding/json, in the plainest way.
-// A nil failure is the raw text of a value, which it does not keep.
+// oracle reads an event with encoding/json, in the plainest way. A nil failure stands for
+// the raw text of a value, which it does not keep.
 func oracle(text []byte) (valid bool, want event) {
 	if !json.Valid(text) {
 		return false, event{}
@@ -152,7 +152,7 @@ func TestJSONAgainstStandardLibrary(t *testing.T) {
 		differ(t, []byte(strings.Repeat("[", depth)+strings.Repeat("]", depth)))
 		differ(t, []byte(strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth)))
 	}
-	// Every byte at every offset of the eight that are looked at together.
+	// Every byte at every offset of the eight that are examined together.
 	for pad := range 17 {
 		for c := range 256 {
 			differ(t, []byte(`{"choices":[{"text":"`+strings.Repeat("a", pad)+string([]byte{byte(c)})+`bcdefghijkl"}]}`))

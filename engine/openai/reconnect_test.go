@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// flaky serves on raw connections: the answer of serve for the n-th request of
-// the c-th connection, both from 1; empty closes the connection, and so does one
-// that ends in closing, which is not sent.
+// flaky serves on raw connections: serve's answer for the n-th request of the c-th
+// connection, both from 1; an empty one closes the connection, and so does one that ends
+// in closing, which is not sent.
 func flaky(t *testing.T, serve func(c, n int) string) *Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,7 +62,7 @@ const whole = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Len
 func TestKeptConnectionThatTheServerClosed(t *testing.T) {
 	c := flaky(t, func(conn, n int) string {
 		if conn == 1 && n == 2 {
-			return "" // as a server does whose keep-alive ends just then
+			return "" // like a server whose keep-alive ends just then
 		}
 		return whole
 	})
@@ -105,8 +105,8 @@ func TestNewConnectionThatBreaksIsAnError(t *testing.T) {
 	}
 }
 
-// A kept connection that the server closes while a long prompt goes out on it
-// is no failure of the request: not a byte of it was answered.
+// A kept connection that the server closes while a long prompt is being sent is no
+// failure of the request: not a byte was answered.
 func TestKeptConnectionClosesWhileItIsWritten(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -130,7 +130,7 @@ func TestKeptConnectionClosesWhileItIsWritten(t *testing.T) {
 						return
 					}
 					if first && n == 2 {
-						// The beginning of the body is there, and the rest never read: the
+						// The start of the body is there, and the rest is never read: the
 						// kernel answers what follows with a reset.
 						_ = conn.(*net.TCPConn).SetLinger(0)
 						return

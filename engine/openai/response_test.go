@@ -118,7 +118,7 @@ func TestCallThatWasCompressed(t *testing.T) {
 	}
 }
 
-// A limit of this machine is said to be one.
+// A limit of this machine is reported as one.
 func TestTooManyOpenFiles(t *testing.T) {
 	if said := hint(errors.New("dial tcp: socket: too many open files")); !strings.Contains(said, "ulimit -n") {
 		t.Errorf("hint %q", said)

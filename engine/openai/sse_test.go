@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// parse feeds the pieces one after the other and shows what came out.
+// parse feeds the pieces one after the other and returns what came out.
 func parse(limit int, pieces ...[]byte) (events []string, err error) {
 	p := newParser()
 	p.limit = limit
@@ -155,7 +155,7 @@ func TestParserAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzParser holds that where the bytes are cut does not matter.
+// FuzzParser checks that it does not matter where the bytes are cut.
 func FuzzParser(f *testing.F) {
 	f.Add([]byte(vllmEvent(1)+vllmEvent(2)+"data: [DONE]\n\n"), uint16(7), uint16(300))
 	f.Add([]byte("\xef\xbb\xbfdata: {\"error\":\"x\"}\r\n\r\n: c\r\rdata\n"), uint16(1), uint16(2))
@@ -191,8 +191,8 @@ func TestConnectionReset(t *testing.T) {
 	}
 }
 
-// A request's text is let go of once its answer has begun, and not before: a
-// connection may break before that, and the request is sent on another.
+// A request's text is released once its answer has begun, and not before: a connection
+// may break before that, and the request is sent on another.
 func TestPayload(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://engine", http.NoBody)
 	if err != nil {
@@ -219,8 +219,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// pieces is a body that comes in pieces, and breaks instead of ending where
-// asked to.
+// pieces is a body that comes in pieces, and breaks instead of ending if asked to.
 type pieces struct {
 	rest   []byte
 	sizes  []byte
@@ -244,10 +243,9 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzReceive holds what must be true of a sample whatever the server says:
-// events in order of time, text that has the bytes of its events, one end, no
-// error for an answer that is whole and one for any other, and all of this
-// wherever the bytes are cut.
+// FuzzReceive checks what must be true of a sample whatever the server sends: events in
+// order of time, text that has the bytes of its events, one end, no error for a complete
+// answer and one for any other, wherever the bytes are cut.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte(vllmEvent(1)+vllmEvent(2)+finalUsage+end), []byte{7, 0, 200}, false)
 	f.Add([]byte(delta(`"role":"assistant"`)+delta(`"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`)+end+end+delta(`"content":"late"`)), []byte{1}, true)
@@ -295,9 +293,9 @@ func vllmEvent(i int) string {
 		words[i%len(words)], 2048+i, i)
 }
 
-// BenchmarkParser measures what the client adds to an event: finding it,
-// checking it, taking its fields out. One operation is one event. The chunks
-// are those of a busy stream (one event a read) and of one that lags behind.
+// BenchmarkParser measures what the client adds to an event: finding it, checking it,
+// extracting its fields. One operation is one event. The chunks are those of a busy
+// stream (one event per read) and of one that lags behind.
 func BenchmarkParser(b *testing.B) {
 	for _, perRead := range []int{1, 16} {
 		b.Run(fmt.Sprintf("events_per_read=%d", perRead), func(b *testing.B) {

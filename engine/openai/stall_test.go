@@ -20,8 +20,8 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Times are those of arrival, exactly: the bubble's clock moves only while
-// everybody waits.
+// Times are those of arrival, exactly: the bubble's clock moves only while every
+// goroutine waits.
 func TestTimestamps(t *testing.T) {
 	a := completion("a", "")
 	handler := paced(10*time.Millisecond, a, a[:12], a[12:], a+a, ": ping\n\n", end)
@@ -46,8 +46,8 @@ func TestTimestamps(t *testing.T) {
 	})
 }
 
-// A prompt may take longer to read than the wait between tokens may be, also
-// where the server opens with the role.
+// Reading a prompt may take longer than the limit between tokens, even if the server
+// opens with the role.
 func TestRoleBeforeALongPrompt(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		paced(time.Millisecond, delta(`"role":"assistant","content":""`))(w, r)
@@ -185,10 +185,9 @@ func TestNoEndAfterDone(t *testing.T) {
 	})
 }
 
-// A wall clock that is set while a request runs must not change what was
-// measured. Times of events are differences of monotonic readings: time.Since of
-// the send. Nobody in this module subtracts a sample's Sent, which is a wall clock
-// once it was stored.
+// A wall clock that is set while a request runs must not change the measurement. Event
+// times are differences of monotonic readings: time.Since of the send. Nothing in this
+// module may subtract a sample's Sent, which is a wall clock once stored.
 func TestSentIsNeverSubtracted(t *testing.T) {
 	c := serve(t, script(completion("a", ""), end))
 	s, err := c.Stream(t.Context(), Request{Prompt: "x"})
@@ -268,7 +267,7 @@ func inBubble(t *testing.T, handler http.HandlerFunc, use func(t *testing.T, c *
 			l.conns <- theirs
 			return mine, nil
 		}
-		defer func() { // also when use gives up
+		defer func() { // even if use gives up
 			c.Close()
 			_ = server.Close()
 			<-served

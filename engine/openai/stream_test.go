@@ -146,7 +146,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// Connections are used again, also when the end of the body comes late.
+// Connections are reused, even if the end of the body comes late.
 func TestConnectionReuse(t *testing.T) {
 	from := map[string]bool{}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {

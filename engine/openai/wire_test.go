@@ -27,7 +27,7 @@ func chunked(pieces ...string) string {
 
 // What servers do to the bytes of HTTP itself.
 func TestWire(t *testing.T) {
-	log.SetOutput(io.Discard) // net/http says there what comes after an answer
+	log.SetOutput(io.Discard) // net/http logs there what comes after an answer
 	defer log.SetOutput(os.Stderr)
 	a := completion("a", "")
 	final := `data: {"choices":[{"text":"b","finish_reason":"length"}]}` + "\n\n"
@@ -37,7 +37,7 @@ func TestWire(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
 		text         string
-		kind         StreamErrorKind // empty where nothing is wrong
+		kind         StreamErrorKind // empty if nothing is wrong
 		says         string
 	}{
 		{"1xx before the answer", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(len(a+end), a+end), "a", "", ""},
@@ -111,7 +111,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// A server that has HTTP/2 alone, with TLS and without, is an error and no wait.
+// A server that only speaks HTTP/2, with TLS or without, is an error, not a wait.
 func TestHTTP2(t *testing.T) {
 	for _, secure := range []bool{true, false} {
 		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
@@ -176,7 +176,7 @@ const (
 	finalUsage = `data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}}` + "\n\n"
 )
 
-// outline is what of a sample does not depend on the clock.
+// outline is the part of a sample that does not depend on the clock.
 func outline(s measure.Sample) string {
 	kinds := map[measure.Kind]string{
 		measure.KindOther: "other", measure.KindText: "text", measure.KindReasoning: "reasoning",

@@ -106,7 +106,7 @@ func TestSignalSparesAReusedPID(t *testing.T) {
 	}
 }
 
-// Each process is "pid ppid pgid mark"; what is to be ended is marked with !.
+// Each process is "pid ppid pgid mark"; those to be ended are marked with !.
 func TestLeftovers(t *testing.T) {
 	const self = 50
 	tests := map[string]string{
@@ -147,7 +147,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// What watching costs, per look and per search.
+// The cost of watching, per look and per search.
 func BenchmarkMemory(b *testing.B) {
 	self, err := readProc(os.Getpid())
 	if err != nil {

@@ -28,7 +28,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// stat are the fields of a process' stat from its state on, none where it is gone.
+// stat are the fields of a process' stat from its state on, none if it is gone.
 func stat(pid int) []string {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
@@ -52,7 +52,7 @@ func guards(of int) (pids []int) {
 	return pids
 }
 
-// daemon is a script that starts one and goes on: it has a session of its own, gives up its
+// daemon is a script that starts one and goes on: it has its own session, drops its
 // parent and its environment, writes its pid to a file ($0 in it), and does something.
 func daemon(t *testing.T, does, after string) (file, script string, pid func() int) {
 	t.Helper()
@@ -69,8 +69,8 @@ func daemon(t *testing.T, does, after string) (file, script string, pid func() i
 	}
 }
 
-// What gives up all that it could be known by is ended with its launch. It is named,
-// unless it ends by itself once the engine has ended.
+// A process that drops everything by which it could be recognised is ended with its
+// launch. It is named, unless it ends by itself once the engine has ended.
 func TestStopEndsDaemons(t *testing.T) {
 	tests := map[string]struct {
 		does  string
@@ -85,7 +85,7 @@ func TestStopEndsDaemons(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Of the engine, since it is a zombie while the launch lasts, a child that it waits for.
+			// Waiting for the engine: it is a zombie while the launch lasts.
 			file, script, pid := daemon(t, `until [ -e "$0.engine" ]; do sleep 0.01; done; `+tc.does, "")
 			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` + file + `.engine; wait`)
 			spec.StopGrace = tc.grace
@@ -111,15 +111,15 @@ func TestStopEndsDaemons(t *testing.T) {
 	}
 }
 
-// However mxflow is ended, so is what it started, daemons included.
+// However mxflow ends, so does everything that it started, daemons included.
 func TestGuardEndsWhatAKilledRunLeft(t *testing.T) {
 	owner := "owner-" + rand.Text()
 	killedApply(t, owner, false)
 	eventually(t, "nothing runs", func() bool { return len(carrying("MXFLOW_OWNER="+owner)) == 0 })
 }
 
-// A guard that is ended takes the engine with it, and mxflow does not say that nothing
-// is left, since it cannot know. What can be found is ended.
+// A guard that is ended takes the engine with it, and mxflow does not claim that nothing
+// is left, since it cannot know. Whatever can be found is ended.
 func TestAGuardThatIsLost(t *testing.T) {
 	_, script, pid := daemon(t, `exec sleep 1000`, `sleep 1000`)
 	before := guards(os.Getpid())
@@ -134,7 +134,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 	}
 	// As it is within a second.
 	eventually(t, "the daemon is seen", func() bool { return slices.Contains(run.(engine.Resident).PIDs(), daemon) })
-	// What asks processes to end, and what their terminal says, is for mxflow.
+	// Signals that ask processes to end, from people or the terminal, are for mxflow.
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM} {
 		if err := syscall.Kill(lost[0], sig); err != nil || !runs(lost[0]) {
 			t.Errorf("%v ended the guard", sig)
@@ -155,7 +155,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 	}
 }
 
-// A guard that is stopped holds nothing up.
+// A stopped guard delays nothing.
 func TestAGuardThatIsStopped(t *testing.T) {
 	before := guards(os.Getpid())
 	run, err := process.StartCommand(shell("sleep 1000"), engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
@@ -195,7 +195,7 @@ func carrying(entry string) (pids []int) {
 	return pids
 }
 
-// What a start costs, with its guard.
+// The cost of a start, with its guard.
 func BenchmarkStart(b *testing.B) {
 	launch := engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(b.TempDir(), "log")}
 	for b.Loop() {

@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// A port that a server always takes must be free: whoever listens there already
-// would be measured in its place.
+// A port that a server always uses must be free: anything already listening there would
+// be measured in its place.
 func TestFixedPort(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/mxflow/mxflow/engine/process"
 )
 
-// applyEnv makes this binary an mxflow that starts an engine, says so, and
-// waits to be killed: "owner=log path".
+// applyEnv turns this binary into an mxflow that starts an engine, says so, and waits to
+// be killed: "owner=log path".
 const applyEnv = "MXFLOW_TEST_APPLY"
 
 func TestMain(m *testing.M) {
@@ -196,7 +196,7 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 	if goruntime.GOOS != "linux" {
 		t.Skip("memory is read from /proc")
 	}
-	// 64 MiB are held for a moment only; the kernel's high-water mark keeps it.
+	// 64 MiB are held only for a moment; the kernel's high-water mark keeps it.
 	inst, err := enginetest.Launch(t, process.Launcher{}, enginetest.Fake(enginetest.Spikes))
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestStopEndsWhatACrashLeft(t *testing.T) {
 	}
 }
 
-// A stopped process hears no signal but SIGKILL until it is continued.
+// A stopped process receives no signal but SIGKILL until it is continued.
 func TestStopEndsASuspendedEngine(t *testing.T) {
 	inst, err := enginetest.Launch(t, process.Launcher{}, shell("kill -STOP $$; sleep 1000"))
 	if err != nil {

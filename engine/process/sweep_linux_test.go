@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/engine/process"
 )
 
-// killedApply runs an mxflow that starts an engine with two stubborn children
-// for owner, and kills it as soon as the engine is ready, after its guard or not.
+// killedApply runs an mxflow that starts an engine with two stubborn children for owner,
+// and kills it as soon as the engine is ready, its guard first if guardToo.
 func killedApply(t *testing.T, owner string, guardToo bool) (url string) {
 	t.Helper()
 	self, err := os.Executable()

@@ -22,7 +22,7 @@ var (
 	after  = []Kernel{{Name: "c", Category: "moe", Count: 1, Total: 20}, {Name: "b", Category: "attention", Count: 1, Total: 40}}
 )
 
-// TestDiff: what makes up a step adds up to its change, however many steps either side has,
+// TestDiff: the parts of a step add up to its change, however many steps either side has,
 // and with streams that overlap.
 func TestDiff(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -77,7 +77,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestJoin: windows stay apart, GPUs of one become one part.
+// TestJoin: windows stay separate, the GPUs of one become one part.
 func TestJoin(t *testing.T) {
 	prefill := side(1, 500, 400, 0, before...)
 	prefill.Parts[0].Phase = Prefill

@@ -58,7 +58,7 @@ func TestReadyTellsWhatTheEngineAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Past the start of the process the answer is 503, not "connection refused".
+	// After the start of the process the answer is 503, not "connection refused".
 	for limit := time.Now().Add(30 * time.Second); len(logscan.Tail(inst.LogPath(), 9)) < 2 && time.Now().Before(limit); {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -73,7 +73,7 @@ func TestReadyTellsWhatTheEngineAnswered(t *testing.T) {
 	}
 }
 
-// A model that Ollama does not have never comes by waiting.
+// A model that Ollama does not have never appears by waiting.
 func TestAnAnswerThatWaitingDoesNotMend(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/generate" {

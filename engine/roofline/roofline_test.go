@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// gptOSS is what is read here of the config.json of gpt-oss-20b.
+// gptOSS is the part of gpt-oss-20b's config.json that is read here.
 const gptOSS = `{"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_experts": 32, "hidden_size": 2880, "num_attention_heads": 64,
 	"num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 2880, "num_experts_per_tok": 4, "sliding_window": 128, "vocab_size": 201088,
 	"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}}`
@@ -29,11 +29,11 @@ func h100(t *testing.T, context float64) Basis {
 	return Basis{Model: m, Machine: on, Context: context}
 }
 
-// steps of decoding that vLLM 0.25.1 made with that model and experts of Marlin on an H100,
-// by a trace counted by hand.
+// steps is the number of decode steps that vLLM 0.25.1 made with that model and Marlin's
+// experts on an H100, by a trace counted by hand.
 const steps = 11
 
-// decoded is that profile; changed changes it.
+// decoded is that profile, after the changes.
 func decoded(change ...func(p *profile.Part)) *profile.Part {
 	p := &profile.Part{
 		Phase: profile.Decode, Requests: 1, Steps: steps, Tokens: steps, Wall: 4030, Busy: 3043, GPU: 3043, Unprofiled: 3190,
@@ -79,8 +79,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestH100 holds the profile against the limit that was worked out by hand for it: 1.27 GB
-// of experts take 380 µs at 3.35 TB/s, and the output projection is at 85% of its limit.
+// TestH100 compares the profile with the limit calculated by hand for it: 1.27 GB of
+// experts take 380 µs at 3.35 TB/s, and the output projection is at 85% of its limit.
 func TestH100(t *testing.T) {
 	r := of(t, decoded(), h100(t, 500))
 	for i, want := range []struct {
@@ -117,8 +117,8 @@ func TestH100(t *testing.T) {
 	near(t, "idle", b.Idle.High, 147.0/3190)
 }
 
-// Eight prompts taken in two steps are four in each: their tokens look no further than their
-// own prompt.
+// Eight prompts processed in two steps are four in each: their tokens attend only to
+// their own prompt.
 func TestBatch(t *testing.T) {
 	prefill := func(requests, steps, tokens int, batch bool) *profile.Part {
 		us := float64(steps) * 40000
@@ -133,7 +133,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestHead: the output projection is told apart only where one kernel can be it.
+// TestHead: the output projection is distinguished only if exactly one kernel can be it.
 func TestHead(t *testing.T) {
 	for name, change := range map[string]func(p *profile.Part){
 		"two once a step":     func(p *profile.Part) { p.Kernels[1].Count = steps },
@@ -164,7 +164,7 @@ func TestBound(t *testing.T) {
 		why    string
 	}{
 		"sums only": {func(p *profile.Part) { p.Wall, p.Busy, p.Unprofiled = 0, 0, 0 }, h100(t, 500), Unknown, Untimed},
-		// What was measured without the profiler is the step.
+		// The measurement without the profiler is the step.
 		"sums and a step": {func(p *profile.Part) { p.Wall, p.Busy = 0, 0 }, h100(t, 500), Memory, ""},
 		"two GPUs' part":  {func(p *profile.Part) { p.GPUs = 2 }, h100(t, 500), Unknown, NoLimit},
 		"an H100":         {func(*profile.Part) {}, h100(t, 500), Memory, ""},
@@ -194,8 +194,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestGain is by hand: the experts' 938 µs of a step of 3,190, or of 4,030 with the
-// profiler and 3,043 on the GPU.
+// TestGain compares with values calculated by hand: the experts' 938 µs of a step of
+// 3,190, or of 4,030 with the profiler and 3,043 on the GPU.
 func TestGain(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(p *profile.Part)
@@ -220,8 +220,8 @@ func TestGain(t *testing.T) {
 			t.Errorf("%s: %v is unknown, %+v", name, unknown, g)
 		}
 	}
-	// On a GB10 at 29.1 tok/s an output projection of 1.16 GB takes 4.2 of 34,364 µs. In a
-	// quarter of the bytes +30 to 45% was expected of it.
+	// On a GB10 at 29.1 tok/s an output projection of 1.16 GB takes 4.2 of 34,364 µs.
+	// With a quarter of the bytes it was expected to gain 30 to 45%.
 	gb10 := &profile.Part{
 		Phase: profile.Decode, Requests: 1, Steps: 1, Tokens: 1, Wall: 40000, Busy: 33000, GPU: 33000, Unprofiled: 34364,
 		Categories: []profile.Category{{Name: "dense_gemm", Total: 33000}},
@@ -253,7 +253,7 @@ func TestGain(t *testing.T) {
 	}
 }
 
-// TestMissing: what the profile does not show has to be done all the same.
+// TestMissing: work that the profile does not show has to be done nevertheless.
 func TestMissing(t *testing.T) {
 	r := of(t, decoded(func(p *profile.Part) { p.Categories[1].Name = "other" }), h100(t, 500))
 	near(t, "the limit of a step", r.Limit(), 1110.8)
@@ -262,8 +262,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestSums: a profile that knows no steps' length still shows how far kernels are from
-// their limits, and no gain.
+// TestSums: a profile without the lengths of steps still shows how far kernels are from
+// their limits, but no gain.
 func TestSums(t *testing.T) {
 	r := of(t, decoded(func(p *profile.Part) { p.Wall, p.Busy, p.Unprofiled = 0, 0, 0 }), h100(t, 500))
 	near(t, "moe of its limit", r.Rows[2].OfLimit(), 0.40386)
@@ -272,7 +272,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestNotLaidOut: what a profile does not say is not made up.
+// TestNotLaidOut: what a profile does not say is not invented.
 func TestNotLaidOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(p *profile.Part)
@@ -295,8 +295,8 @@ func TestNotLaidOut(t *testing.T) {
 	}
 }
 
-// FuzzOf: an analysis is read back from files, and whatever it says, what is made of it can
-// be written again.
+// FuzzOf: an analysis is read back from files, and whatever it says, the result can be
+// written again.
 func FuzzOf(f *testing.F) {
 	text, err := json.Marshal(decoded())
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// children waits until as many nvidia-smi go on printing, and returns their
-// numbers.
+// children waits until n nvidia-smi are printing, and returns their PIDs.
 func children(t *testing.T, folder string, n int) (pids []int) {
 	t.Helper()
 	for {
@@ -34,8 +33,7 @@ func children(t *testing.T, folder string, n int) (pids []int) {
 	}
 }
 
-// runs reports whether a process does anything still: one that is only not
-// buried yet does not.
+// runs reports whether a process is still running: a zombie is not.
 func runs(pid int) bool {
 	cells := stat("/", pid)
 	return cells != nil && cells[0] != "Z" && cells[0] != "X"
@@ -82,7 +80,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Errorf("nvidia-smi %d is left", pid)
 		}
 	}
-	// Connections are closed by goroutines of their own.
+	// Connections are closed by their own goroutines.
 	s.Close()
 	for runtime.NumGoroutine() > before {
 		time.Sleep(time.Millisecond)

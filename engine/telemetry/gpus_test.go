@@ -22,7 +22,7 @@ const twoGPUs = `timestamp, uuid, power.draw [W], power.draw.instant [W], memory
 2026/11/20 11:11:25.893, GPU-b, 71, [Unknown Error], 1, 143771, 345, 3201, 30, 0, 0x0000000000000001
 `
 
-// oldDriver knows neither instantaneous power nor the new word for throttling.
+// oldDriver has neither instantaneous power nor the new name for throttling.
 const oldDriver = `timestamp, gpu_uuid, uuid, power.draw, memory.used, memory.total, clocks.sm, clocks.mem, temperature.gpu, utilization.gpu, clocks_throttle_reasons.active
 2026/11/20 11:11:25.792, GPU-a, GPU-a, 299.8, 3, 16160, 1245, 877, 71, 99, 0x0000000000000044
 `
@@ -52,7 +52,7 @@ func TestGPUs(t *testing.T) {
 		{measure.GPUTemperature, "GPU-a", "°C", []float64{40, 85}},
 		{measure.GPUUtilization, "GPU-a", "", []float64{0.15, 1}},
 		{measure.GPUThrottle, "GPU-a", "", []float64{0, 0x24}},
-		{measure.GPUForeign, "GPU-a", "", nil}, // nobody says whose processes are whose
+		{measure.GPUForeign, "GPU-a", "", nil}, // nothing says whose processes are whose
 		{measure.GPUProcessMemory, "GPU-a", "", nil},
 	} {
 		if s := find(series, want.name, want.source); !slices.Equal(s.Value, want.values) || s.Unit != want.unit {
@@ -106,7 +106,7 @@ func TestOtherDrivers(t *testing.T) {
 }
 
 func TestStreamBreaks(t *testing.T) {
-	// It ends, and begins again.
+	// It ends, and is restarted.
 	machine{stream: twoGPUs, does: "end"}.use(t)
 	r := &Recorder{config: Config{Zero: time.Now()}, tape: newTape(time.Now())}
 	s, err := gpu.NewStream(context.Background(), []string{"GPU-a"})
@@ -121,7 +121,7 @@ func TestStreamBreaks(t *testing.T) {
 	if p := find(series, measure.GPUPower, "GPU-a"); !slices.Equal(p.Value, []float64{100.5, 200.5, 100.5, 200.5, 100.5, 200.5}) {
 		t.Errorf("power is %v", p.Value)
 	}
-	// The other GPU was not asked for: its lines are left out.
+	// The other GPU was not requested: its lines are left out.
 	told := strings.Join(notes, "\n")
 	for _, want := range []string{"are missing for a while from ", "exit status 255; restarted (and 1 times more)", "stopped monitoring the GPUs", "after failure 3", "not a reading: not a requested GPU", "(and 5 times more)"} {
 		if !strings.Contains(told, want) {
@@ -154,8 +154,8 @@ func TestNoSuchGPU(t *testing.T) {
 	}
 }
 
-// TestForeignProcess has real processes on a GPU that is not: one of the
-// engine's, its child, and a stranger.
+// TestForeignProcess has real processes on a simulated GPU: one of the engine's, its
+// child, and a stranger.
 func TestForeignProcess(t *testing.T) {
 	self := os.Getpid()
 	line := func(pid int, name string) string { return strconv.Itoa(pid) + ", GPU-a, 512, " + name + "\n" }
@@ -177,7 +177,7 @@ func TestForeignProcess(t *testing.T) {
 	}
 }
 
-// A stream that hangs from its beginning is not silence that all is well.
+// A stream that hangs from the start is not a sign that all is well.
 func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") + "; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
@@ -251,7 +251,7 @@ func TestSettle(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.Contains(told, "71 °C") {
 		t.Errorf("interrupted: %v, %q", err, told)
 	}
-	// It cools down while it is waited for.
+	// It cools down meanwhile.
 	cool := strings.ReplaceAll(machineList, "HOT", "49")
 	err = Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50, Timeout: time.Hour, Every: time.Millisecond, Waiting: func(string) { machine{stream: cool}.use(t) }})
 	if err != nil {

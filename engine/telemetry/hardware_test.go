@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// loader is a process that loads the GPU.
+// loader is a process that puts load on the GPU.
 type loader struct {
 	cmd *exec.Cmd
 	in  interface{ Write([]byte) (int, error) }
@@ -54,9 +54,9 @@ func cpuOf(who int) float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-// TestHardware watches a real GPU under a known load. It runs where
-// MXFLOW_TEST_GPU=1, with python3, torch and preferably nvidia-ml-py there; what
-// it saw goes to the folder MXFLOW_TEST_GPU_OUT.
+// TestHardware watches a real GPU under a known load. It runs if MXFLOW_TEST_GPU=1, with
+// python3, torch and preferably nvidia-ml-py installed; what it saw goes to the folder
+// MXFLOW_TEST_GPU_OUT.
 func TestHardware(t *testing.T) {
 	if os.Getenv("MXFLOW_TEST_GPU") != "1" {
 		t.Skip("needs an NVIDIA GPU and torch: set MXFLOW_TEST_GPU=1")

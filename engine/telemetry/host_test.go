@@ -46,8 +46,8 @@ func TestHost(t *testing.T) {
 	tp := newTape(time.Now())
 	h := newHost(root, tp)
 	h.sample([]int{10, 11, 12}, "")
-	// 20 ticks of 80 were busy; one package wrapped; a process ended, another got
-	// its number.
+	// 20 ticks of 80 were busy; one package wrapped; a process ended, and another got its
+	// PID.
 	write(t, root+"proc/stat", "cpu  110 10 45 1050 60 5 5 15 95 0\n")
 	write(t, root+"sys/class/powercap/intel-rapl:0/energy_uj", "1500000\n")
 	write(t, root+"sys/class/powercap/intel-rapl:1/energy_uj", "500000\n")
@@ -103,7 +103,7 @@ func TestRAPLTrouble(t *testing.T) {
 	tp := newTape(time.Now())
 	r := newRAPL(root, tp)
 	r.sample(tp)
-	write(t, root+zone+"energy_uj", "10\n") // it fell, and nobody knows how far it counts
+	write(t, root+zone+"energy_uj", "10\n") // it fell, and its range is unknown
 	r.sample(tp)
 	r.sample(tp)
 	series, notes := tp.done()
@@ -124,7 +124,7 @@ func TestRAPLTrouble(t *testing.T) {
 	}
 }
 
-// TestThisHost reads the machine that the tests run on.
+// TestThisHost reads the machine on which the tests run.
 func TestThisHost(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the host's counters are read on Linux")
@@ -144,8 +144,8 @@ func TestThisHost(t *testing.T) {
 	}
 }
 
-// BenchmarkHostSample is what one look at this machine costs, with one process of
-// the engine's.
+// BenchmarkHostSample is the cost of one sample of this machine, with one process of the
+// engine's.
 func BenchmarkHostSample(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("the host's counters are read on Linux")
@@ -157,8 +157,8 @@ func BenchmarkHostSample(b *testing.B) {
 	}
 }
 
-// BenchmarkPageRead is what one page costs that is as large as vLLM's: most of it
-// are lines of histograms, which nobody asks for.
+// BenchmarkPageRead is the cost of one page as large as vLLM's: most of its lines are of
+// histograms, which nothing asks for.
 func BenchmarkPageRead(b *testing.B) {
 	var page strings.Builder
 	page.WriteString(vllmPage)

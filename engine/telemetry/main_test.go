@@ -15,9 +15,8 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// This test program is also the nvidia-smi that its tests run: it plays a
-// recorded stream, and misbehaves as it is told. And it is a program that records
-// until it is killed.
+// This test binary is also the nvidia-smi that its tests run: it plays a recorded stream,
+// and misbehaves as told. It is also a program that records until it is killed.
 func TestMain(m *testing.M) {
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "nvidia-smi") {
 		os.Exit(fakeSMI(os.Args[1:]))
@@ -76,7 +75,7 @@ func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// All at once: it may be read at this moment.
+	// Atomically: it may be read at this moment.
 	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +84,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// rows are the lines of a recording, cell by cell; units in brackets are no part
-// of a field's name.
+// rows are the lines of a recording, cell by cell; units in brackets are not part of a
+// field's name.
 func rows(path string) (names []string, lines [][]string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -178,8 +177,7 @@ func fakeSMI(args []string) int {
 	}
 }
 
-// until waits until the recorder has something; the test's own time limit bounds
-// it.
+// until waits until the recorder has something; the test's own time limit bounds it.
 func until(t *testing.T, r *Recorder, there func() bool) {
 	t.Helper()
 	for !there() {
@@ -225,7 +223,7 @@ func find(series []measure.Series, name, source string) measure.Series {
 	return measure.Series{}
 }
 
-// sound fails the test where a series is not as measure.Series says.
+// sound fails the test if a series is not as measure.Series requires.
 func sound(t *testing.T, series []measure.Series) {
 	t.Helper()
 	for _, s := range series {

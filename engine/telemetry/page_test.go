@@ -56,8 +56,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// An engine that was started without its page is asked once, and says how it gets
-// one.
+// An engine started without its page is asked once, and the note says how to get one.
 func TestNoPage(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusNotImplemented} {
 		var asked atomic.Int64
@@ -123,8 +122,8 @@ func TestPageTrouble(t *testing.T) {
 			t.Errorf("%s: %v, %q", kind, series, notes)
 		}
 	}
-	// Nobody there, and then the end while a reading is under way: that is none of
-	// the engine's doing.
+	// Nobody listens, and then watching ends during a reading: that is not the engine's
+	// fault.
 	mode.Store("slow")
 	r := begin(t, Config{Metrics: &Page{URL: s.URL, Names: map[string][]string{"count": {"e:count"}}}})
 	until(t, r, func() bool { return len(r.page.reading) == 1 })
@@ -138,7 +137,7 @@ func TestPageTrouble(t *testing.T) {
 	}
 }
 
-// vllmPage is the part of a page of vLLM that matters, with what surrounds it.
+// vllmPage is the relevant part of a page of vLLM, with its surroundings.
 const vllmPage = `# HELP vllm:num_requests_running Number of requests in model execution batches.
 # TYPE vllm:num_requests_running gauge
 vllm:num_requests_running{engine="0",model_name="m"} 3.0
@@ -168,8 +167,7 @@ var vllmNames = map[string][]string{
 	"spec_draft_tokens": {"vllm:spec_decode_num_draft_tokens_total"}, "corrupted_requests": {"vllm:corrupted_requests_total"},
 }
 
-// linesOf are the series of pages that were read a second apart, by name and
-// source.
+// linesOf are the series of pages read a second apart, by name and source.
 func linesOf(t *testing.T, names map[string][]string, pages ...string) (map[string][]float64, []string) {
 	t.Helper()
 	p := newPageLines(names)
@@ -262,8 +260,8 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// A server whose labels change with every page must not have every value kept
-// apart, nor be added up from the part that was.
+// A server whose labels change with every page must neither have every value kept apart
+// nor be summed over only those that were.
 func TestPageWithEverOtherLabels(t *testing.T) {
 	names := map[string][]string{"running": {"e:running"}, "waiting": {"e:waiting"}}
 	p := newPageLines(names)

@@ -25,7 +25,7 @@ func TestOccupants(t *testing.T) {
 		name string
 		// looks are what nvidia-smi shows, one look after the other.
 		looks [][]gpu.Process
-		none  bool // the engine's processes are not known
+		none  bool // the engine's processes are unknown
 		used  map[string]float64
 		// foreign on a and b after the last look, -1 for unknown.
 		a, b int
@@ -77,7 +77,7 @@ func TestOccupants(t *testing.T) {
 			t.Errorf("%s: %d and %d, %q %q", test.name, a, b, saidA, saidB)
 		}
 	}
-	// An amount that is not known makes the sum unknown.
+	// An unknown amount makes the sum unknown.
 	o := occupants{gpus: []string{"a"}, kin: func(int, []int, string) relation { return kindred }}
 	if v := o.look([]gpu.Process{engine, {PID: 11, GPU: "a"}}, []int{10}, "", nil)["a"]; v.ownMiB != nil || v.foreign != 0 {
 		t.Errorf("got %+v", v)
@@ -151,7 +151,7 @@ func TestContainer(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, m, notes)
 		}
 	}
-	// It is there later than it is looked for, and is gone again.
+	// It appears only after the first look, and disappears again.
 	root := machineOf(t, nil)
 	tp := newTape(time.Now())
 	c := containerUse{root: root, tape: tp}

@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// phase is what testdata/load.py says of one.
+// phase is what testdata/load.py reports about one.
 type phase struct {
 	Phase      string  `json:"phase"`
 	Start      float64 `json:"start"`
@@ -24,7 +24,7 @@ type phase struct {
 	N          int     `json:"n"`
 }
 
-// recorded is the time that each line of a recording arrived or was asked at, s
+// recorded is the time at which each line of a recording arrived or was requested, in s
 // since the Unix epoch.
 func recorded(t *testing.T, path, column string) (at []float64) {
 	t.Helper()
@@ -48,8 +48,8 @@ func recorded(t *testing.T, path, column string) (at []float64) {
 	return at
 }
 
-// TestReplay plays what an H200 showed under a known load to the recorder, and
-// compares the energy that follows from it with the driver's own counter.
+// TestReplay plays what an H200 showed under a known load to the recorder, and compares
+// the resulting energy with the driver's own counter.
 func TestReplay(t *testing.T) {
 	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
 	asked, arrived := recorded(t, "testdata/h200/stream.csv", "timestamp"), recorded(t, "testdata/h200/stream.csv", "arrival")
@@ -97,7 +97,7 @@ func TestReplay(t *testing.T) {
 		switch {
 		case (p.Phase == "all" || p.Phase == "full" || p.Phase == "small") && math.Abs(now) > 2:
 			t.Errorf("energy of %s is off by %.1f%%", p.Phase, now)
-		case p.Phase == "full" && mean > -5: // why the average is not what energy is made of
+		case p.Phase == "full" && mean > -5: // why energy is not computed from the average
 			t.Errorf("the average follows the load at once: it is off by %.1f%%", mean)
 		}
 	}
@@ -118,8 +118,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayProcesses tells an H200's processes apart, as nvidia-smi showed them:
-// first two, then one.
+// TestReplayProcesses distinguishes an H200's processes, as nvidia-smi showed them: first
+// two, then one.
 func TestReplayProcesses(t *testing.T) {
 	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
 	names, lines := rows("testdata/h200/apps.csv")
@@ -154,7 +154,7 @@ func TestReplayProcesses(t *testing.T) {
 	}
 }
 
-// TestSample plays a longer recording, where it is at hand.
+// TestSample plays a longer recording, if it is available.
 func TestSample(t *testing.T) {
 	const sample = "../../../shared/samples/nvidia-h200/nvidia-smi-stream.csv"
 	if _, err := os.Stat(sample); err != nil {
@@ -171,7 +171,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// integral is the area below a series between two times, by trapezoids.
+// integral is the area below a series between two times, by the trapezoidal rule.
 func integral(s measure.Series, from, to time.Duration) (sum float64) {
 	value := func(at time.Duration) float64 {
 		for i := 1; i < len(s.At); i++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// seeds are fewer in short runs, as under the race detector.
+// seeds is smaller in short runs, as under the race detector.
 func seeds() uint64 {
 	if testing.Short() {
 		return 1
@@ -119,8 +119,8 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// One of many answers may be one word or character over and over: a small model says
-// that to some prompts, and only how often it does tells of broken numerics.
+// One of many answers may repeat one word or character over and over: a small model does
+// that for some prompts, and only how often it does reveals broken numerics.
 func TestRepeatsNowAndThen(t *testing.T) {
 	for _, c := range []struct {
 		text               string
@@ -145,7 +145,7 @@ func TestRepeatsNowAndThen(t *testing.T) {
 	}
 }
 
-// Launches repeat themselves, and cells are apart.
+// Launches repeat themselves, and cells are separate.
 func TestRelativeByCell(t *testing.T) {
 	parent := append(scripts("a", 4, 500, 1, sentences), scripts("b", 10, 500, 1, sentences)...)
 	candidate := append(scripts("a", 4, 500, 1, sentences), scripts("b", 7, 500, 1, sentences)...)
@@ -209,7 +209,7 @@ func FuzzRelative(f *testing.F) {
 // writer makes answers of about n characters.
 type writer func(r *rand.Rand, n int) string
 
-// texts are sentences that the comparison itself has never read.
+// texts are sentences that the comparison itself has never seen.
 var texts = sync.OnceValue(func() []string {
 	text, err := os.ReadFile("../../embedded/corpus.txt")
 	if err != nil {
@@ -218,7 +218,7 @@ var texts = sync.OnceValue(func() []string {
 	return strings.SplitAfter(strings.NewReplacer("Q: ", "", "A: ", "", "\n", " ").Replace(string(text)), ". ")
 })
 
-// sentences are sound texts: no two alike, of one quality.
+// sentences are sound texts: all different, of one quality.
 func sentences(r *rand.Rand, n int) string {
 	var b strings.Builder
 	for b.Len() < n+20 {
@@ -228,7 +228,7 @@ func sentences(r *rand.Rand, n int) string {
 	return b.String()[from : from+n]
 }
 
-// circles turn in a circle after a beginning, as greedy decoding does.
+// circles repeat themselves after a beginning, as greedy decoding does.
 func circles(r *rand.Rand, n int) string {
 	start := sentences(r, n/4)
 	return (start + strings.Repeat(sentences(r, 25), n/25))[:n]
@@ -270,7 +270,7 @@ func vocabulary() []string {
 // always is a writer of one text.
 func always(text string) writer { return func(*rand.Rand, int) string { return text } }
 
-// some answers are of one writer, those before share of another.
+// mixed writes that share of answers like bad and the others like good.
 func mixed(share float64, bad, good writer) writer {
 	return func(r *rand.Rand, n int) string {
 		if r.Float64() < share {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// opt skips what takes seconds to watch, unless it is asked for.
+// opt skips tests that take seconds, unless they are requested.
 func opt(t *testing.T) {
 	t.Helper()
 	if os.Getenv("MXFLOW_TEST_LONG") == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// slow is a client that now and then does not get round to reading.
+// slow is a client that is occasionally late to read.
 type slow struct {
 	http.RoundTripper
 	pause time.Duration

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// roleEnv makes this binary the mock's program, or a parent of it that waits to
-// be killed.
+// roleEnv turns this binary into the mock's program, or a parent of it that waits to be
+// killed.
 const roleEnv = "MXFLOW_TEST_MOCK"
 
 func TestMain(m *testing.M) {
@@ -79,7 +79,7 @@ func TestChildEnds(t *testing.T) {
 	gone(t, conn)
 }
 
-// Whoever kills the parent does not leave the child behind.
+// Killing the parent does not leave the child behind.
 func TestChildEndsWithItsParent(t *testing.T) {
 	command, _ := program(t)
 	parent := exec.Command(command[0])
@@ -129,7 +129,7 @@ func TestChildThatCannot(t *testing.T) {
 	}
 }
 
-// decoded is an event as any client reads it.
+// decoded is an event as any client decodes it.
 type decoded struct {
 	ID      string
 	Model   string

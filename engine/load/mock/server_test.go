@@ -40,8 +40,8 @@ func post(t *testing.T, url, path string, body any) *http.Response {
 
 type object = map[string]any
 
-// read reads a stream with nothing but the standard library, and returns each
-// event's data and when it was seen.
+// read reads a stream with nothing but the standard library, and returns each event's
+// data and arrival time.
 func read(t *testing.T, body io.Reader, clock Clock) (data []string, at []int64) {
 	t.Helper()
 	lines := bufio.NewScanner(body)
@@ -56,8 +56,8 @@ func read(t *testing.T, body io.Reader, clock Clock) (data []string, at []int64)
 	return data, at
 }
 
-// What a reader of its own sees comes after the times that the server says, in
-// both orders of events; and no event goes out before its deadline.
+// An independent reader sees events after the times that the server reports, in both
+// orders of events; and no event goes out before its deadline.
 func TestTruth(t *testing.T) {
 	s := start(t, Config{Wheels: 2})
 	clock, err := NewClock()
@@ -89,7 +89,7 @@ func TestTruth(t *testing.T) {
 				if due := truth.Arrival + 1000*(ttft+int64(k)*itl); at < due {
 					t.Errorf("%s: event %d was sent %d ns before its deadline", name, k, due-at)
 				}
-				// The clocks of two readings were joined with an error of their own.
+				// The two clocks were joined with an error of their own.
 				if seen[k] < at-100_000 {
 					t.Errorf("%s: event %d was seen %d ns before it was sent", name, k, at-seen[k])
 				}

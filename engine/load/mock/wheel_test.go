@@ -79,7 +79,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A client that does not read holds nobody up, and loses nothing.
+// A client that does not read delays nobody, and loses nothing.
 func TestSlowReader(t *testing.T) {
 	s := start(t, Config{Wheels: 1})
 	const tokens = 1 << 20
@@ -109,7 +109,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A client that leaves is noticed, and a server that stops leaves none waiting.
+// A client that leaves is noticed, and a server that stops leaves no client waiting.
 func TestLeaving(t *testing.T) {
 	s := start(t, Config{})
 	long := object{"prompt": "leaves", "stream": true, "mock": Pacing{Tokens: 100_000, PerEvent: 1, ITL: 100}}

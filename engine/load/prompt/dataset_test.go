@@ -107,8 +107,7 @@ func TestDamagedDatasets(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is read whole or refused, and what was read can be
-// made into prompts.
+// Any file is read whole or refused, and what was read can be made into prompts.
 func FuzzParseDataset(f *testing.F) {
 	for _, seed := range []string{
 		`{"prompt": "a", "output_tokens": 3}`,
@@ -294,7 +293,7 @@ func TestDrawnLengths(t *testing.T) {
 	if len(lengths) < 20 || len(outputs) < 15 {
 		t.Errorf("%d different lengths and %d of answers", len(lengths), len(outputs))
 	}
-	// Cells that differ in something else have the same lengths.
+	// Cells that differ in anything else have the same lengths.
 	spec.Cell = "chat.c4"
 	q, err := Build(t.Context(), f, spec)
 	shape := func(p Prompts) (s string) {

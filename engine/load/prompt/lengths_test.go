@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The lengths drawn must have the moments asked for, of the length itself.
+// The lengths drawn must have the requested moments, of the length itself.
 func TestLengthsFollowTheirDistribution(t *testing.T) {
 	const n = 20_000
 	for name, c := range map[string]struct {

@@ -35,7 +35,7 @@ func TestPromptsAreExact(t *testing.T) {
 						f.noTokens, method = absent, Pieces
 					}
 					if hidden && name != "words" && name != "pieces of four" {
-						continue // no word is one token
+						continue // no word is a single token
 					}
 					c.Cell, c.Seed, c.Tokens, c.Warmup, c.Requests = "chat", 1, tokens, 2, 5
 					at := fmt.Sprintf("%s %s %+v", name, method, c)
@@ -72,7 +72,7 @@ func TestPromptsAreExact(t *testing.T) {
 	}
 }
 
-// What was learnt makes a prompt cost a few counts, whatever its length.
+// With what was learnt, a prompt costs a few counts, whatever its length.
 func TestPromptsCostFewCounts(t *testing.T) {
 	f := &fake{count: tokenizers["pieces of four"]}
 	spec := Spec{Cell: "chat", Tokens: 2048, Requests: 10, Learned: &Knowledge{}}
@@ -102,10 +102,10 @@ func TestPromptsCostFewCounts(t *testing.T) {
 	}
 }
 
-// Who is asked to count a prompt could compute its answer meanwhile, so that nobody sees
-// one before it is sent: neither the whole nor, without the nonce, the rest.
+// An engine asked to count a prompt could compute its answer meanwhile, so it sees no
+// prompt before it is sent: neither the whole nor, without the nonce, the rest.
 func TestPromptsAreNotShownBefore(t *testing.T) {
-	for _, name := range []string{"words", "pieces of four"} { // of the others parts do not add up
+	for _, name := range []string{"words", "pieces of four"} { // the others' parts do not add up
 		f := &fake{count: tokenizers[name]}
 		p, err := Build(t.Context(), f, Spec{Cell: "chat", Tokens: 500, Depth: 200, SystemTokens: 60, Warmup: 1, Requests: 5})
 		if err != nil || !p.Exact() {
@@ -127,7 +127,7 @@ func TestPromptsAreNotShownBefore(t *testing.T) {
 	}
 }
 
-// Arms must get the very same prompts, however many each asks for.
+// Arms must get exactly the same prompts, however many each requests.
 func TestPromptsAreTheSameEveryTime(t *testing.T) {
 	build := func(change func(*Spec)) Prompts {
 		t.Helper()
@@ -165,8 +165,8 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// Launches are sent texts of their own, of one length; where they share a body, the
-// same behind beginnings of their own.
+// Launches are sent their own texts, of one length; if they share a body, it follows a
+// beginning of each launch's own.
 func TestPromptsOfEachLaunch(t *testing.T) {
 	for _, hidden := range []error{nil, &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}} {
 		f := &fake{count: tokenizers["words"], noTokens: hidden}
@@ -195,8 +195,8 @@ func TestPromptsOfEachLaunch(t *testing.T) {
 	}
 }
 
-// common is how long the end is that two texts have in common, but for a few words
-// that fill them up.
+// common is the length of the end that two texts share, except for a few words that pad
+// them.
 func common(a, b string) (n int) {
 	for cut := range 60 {
 		for other := range 60 {
@@ -213,7 +213,7 @@ func common(a, b string) (n int) {
 
 func TestPromptsWithoutTokenizer(t *testing.T) {
 	absent := &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}
-	// No word is one token here, so that nothing adds up exactly.
+	// No word is a single token here, so nothing adds up exactly.
 	f := &fake{count: tokenizers["bytes"], noTokens: absent}
 	spec := Spec{Cell: "chat", API: openai.Chat, CountTemplate: true, Tokens: 1000, Warmup: 1, Requests: 3}
 	p, err := Build(t.Context(), f, spec)
@@ -236,7 +236,7 @@ func TestPromptsWithoutTokenizer(t *testing.T) {
 	}
 }
 
-// A page that breaks is as good as none; one that is not up is no answer.
+// A page that breaks is no better than none; one that is not up yet is no answer.
 func TestPromptsWithABrokenTokenizer(t *testing.T) {
 	for status, want := range map[int]Method{404: Pieces, 500: Pieces, 501: Pieces, 502: "", 503: ""} {
 		f := &fake{count: tokenizers["words"], noTokens: &openai.StatusError{Method: "POST", Path: "/tokenize", Status: status}}
@@ -247,7 +247,7 @@ func TestPromptsWithABrokenTokenizer(t *testing.T) {
 	}
 }
 
-// A tokenizer that is not the one that the engine uses must not be believed.
+// A tokenizer other than the engine's own must not be believed.
 func TestPromptsOfAnotherTokenizer(t *testing.T) {
 	f := &fake{count: tokenizers["words"]}
 	lies := &liar{f}
@@ -299,7 +299,7 @@ func TestPromptsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Prompts that no memory holds are refused before the engine is asked anything.
+// Prompts that fit into no memory are refused before the engine is asked anything.
 func TestPromptsWithoutRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec Spec
@@ -330,8 +330,8 @@ func TestPromptsWithoutRoom(t *testing.T) {
 	}
 }
 
-// Exact reports whether every prompt has the length asked for, by a count that
-// the engine's usage has confirmed.
+// Exact reports whether every prompt has the requested length, by a count that the
+// engine's usage confirmed.
 func (p Prompts) Exact() bool {
 	if !p.Verified {
 		return false
@@ -348,9 +348,9 @@ func (p Prompts) Exact() bool {
 	return true
 }
 
-// Digest is the SHA-256 over all that is sent for the prompts in order, in
-// hexadecimal: equal digests are equal prompts. Each is preceded by its length,
-// so that no two lists read the same.
+// Digest is the SHA-256 of all that is sent for the prompts in order, in hexadecimal:
+// equal digests mean equal prompts. Each is preceded by its length, so that no two lists
+// read the same.
 func (p Prompts) Digest() string {
 	h := sha256.New()
 	for _, series := range [][]Prompt{p.Warmup, p.Measured} {
@@ -363,7 +363,7 @@ func (p Prompts) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// fake is an engine with a tokenizer of choice. Its chat template adds 7 tokens.
+// fake is an engine with a configurable tokenizer. Its chat template adds 7 tokens.
 type fake struct {
 	mu       sync.Mutex
 	count    func(text string) int
@@ -430,8 +430,8 @@ var tokenizers = map[string]func(string) int{
 		}
 		return n
 	},
-	// Two tokens for every letter: odd numbers are met only with punctuation, and no
-	// text shows that one token begins each, as one of a single token would.
+	// Two tokens for every letter: odd numbers are met only with punctuation, and no text
+	// shows that each starts with one token, as a text of a single token would.
 	"pairs": func(s string) int {
 		n := 1
 		for _, r := range s {

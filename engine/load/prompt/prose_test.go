@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What prompts are made of must be countable piece by piece: it starts with a
-// letter, is plain ASCII, and is there once.
+// The prose of prompts must be countable piece by piece: it starts with a letter, is
+// plain ASCII, and has no duplicates.
 func TestProse(t *testing.T) {
 	if len(prose) < 200 {
 		t.Errorf("%d sentences", len(prose))

@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
-// real is a running engine whose tokenizer endpoint may be hidden.
+// real is a running engine whose tokenizer endpoint can be hidden.
 type real struct {
 	*openai.Client
 	hide          bool
@@ -39,8 +39,8 @@ func (r *real) Stream(ctx context.Context, q openai.Request) (measure.Sample, er
 	return r.Client.Stream(ctx, q)
 }
 
-// TestPromptsOfTheEmbeddedEngine compares the tokens that a running engine counts
-// with those that were asked for.
+// TestPromptsOfTheEmbeddedEngine compares the tokens that a running engine counts with
+// those that were requested.
 func TestPromptsOfTheEmbeddedEngine(t *testing.T) {
 	compare(t, embeddedEngine(t, nil), func(s *prompt.Spec) bool {
 		s.Tokens, s.Depth, s.SystemTokens = min(s.Tokens, 300), min(s.Depth, 200), min(s.SystemTokens, 100)
@@ -49,7 +49,7 @@ func TestPromptsOfTheEmbeddedEngine(t *testing.T) {
 	})
 }
 
-// TestPromptsOfARealEngine does so with one that somebody has started.
+// TestPromptsOfARealEngine does the same with an engine that somebody has started.
 func TestPromptsOfARealEngine(t *testing.T) {
 	url := os.Getenv("MXFLOW_TEST_ENGINE_URL")
 	if url == "" {
@@ -141,8 +141,8 @@ func embeddedEngine(t testing.TB, env map[string]string) *openai.Client {
 	return openai.New(url, "")
 }
 
-// An engine with a prefix cache finds nothing of prompts that are unique, and
-// what they are meant to share where they share something.
+// An engine with a prefix cache finds nothing of prompts that are unique, and exactly the
+// shared part of those that are meant to share something.
 func TestPromptsAndAPrefixCache(t *testing.T) {
 	const block = 16 // tokens, of the embedded engine's cache
 	client := embeddedEngine(t, map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on"})
@@ -204,8 +204,8 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 }
 
 // BenchmarkBuild makes the prompts of a launch of 1,000 requests of 2,048 tokens, which
-// are new ones in every launch, as the second launch of an apply does: what is known of
-// the tokenizer is known.
+// are new in every launch, as the second launch of an apply does: the tokenizer is
+// already known.
 func BenchmarkBuild(b *testing.B) {
 	for _, hide := range []bool{false, true} {
 		b.Run(map[bool]string{false: "tokenizer", true: "usage"}[hide], func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// answers are honest ones of n tokens, a word each, to prompts of 64 tokens.
+// answered are honest answers of n tokens, one word each, to prompts of 64 tokens.
 func answered(n, tokens int, seed uint64) (all []measure.Sample) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	words := strings.Fields(strings.Join(prompt.Prose(), " "))
@@ -58,11 +58,11 @@ func TestCompare(t *testing.T) {
 			}
 		}
 	}
-	// Of too few answers nothing is known, and that is said.
+	// With too few answers nothing is known, and Compare says so.
 	if found, few := Compare(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}); len(found) > 0 || len(few) != 1 {
 		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
-	// What the parent does as well is no finding.
+	// Whatever the parent does as well is no finding.
 	same := func(s []measure.Sample) []measure.Sample {
 		for i := range s {
 			s[i].Text = strings.Repeat("the same answer ", 9)
@@ -74,11 +74,12 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCountedAgain: a tokenizer's word stands above how much text a token stands for.
+// TestCountedAgain: a tokenizer's count takes precedence over how much text a token
+// stands for.
 func TestCountedAgain(t *testing.T) {
 	count := func(billed, counted int) (all []Counted) {
 		for i := range 12 {
-			n := Count{Billed: billed, Counted: counted + i%2} // a text counts otherwise where it is cut
+			n := Count{Billed: billed, Counted: counted + i%2} // a text counts differently where it is cut
 			all = append(all, Counted{Cell: "chat", Prompt: Count{64, 64}, Answer: n})
 		}
 		return all
@@ -115,8 +116,8 @@ func TestCountedAgain(t *testing.T) {
 	}
 }
 
-// TestFewAnswersOfAModel: a model that has little to say gives each of a few answers to
-// several prompts, and which arm has more of that hangs on the prompts.
+// TestFewAnswersOfAModel: a model with few different answers gives each of them to
+// several prompts, and which arm does so more often depends on the prompts.
 func TestFewAnswersOfAModel(t *testing.T) {
 	found := 0
 	for seed := range uint64(3000) {
@@ -136,7 +137,7 @@ func TestFewAnswersOfAModel(t *testing.T) {
 	}
 }
 
-// TestHonestArms: of many comparisons of honest arms none finds anything.
+// TestHonestArms: of many comparisons of honest arms, none finds anything.
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(1500) {
@@ -224,10 +225,10 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// Which answers the parent gives again must not hang on how fast they were: where it does
+// Which answers the parent gives again must not depend on how fast they were: if it does
 // not give the faster ones again, these are somebody else's.
 func TestSplit(t *testing.T) {
-	// looks are so many answers each, of which the parent says some again.
+	// looks are that many fast and slow answers, some of which the parent gives again.
 	looks := func(fast, slow, of int) (l []Look) {
 		for i := range of {
 			quick, late := Look{Was: "a", Is: "b", Took: 1}, Look{Was: "a", Is: "b", Took: 2}

@@ -115,7 +115,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Reports that contradict themselves are refused, and zeros of nothing are no numbers.
+// Reports that contradict themselves are refused, and zeros that stand for nothing are
+// not numbers.
 func TestReports(t *testing.T) {
 	data := func(name, old, text string) []byte {
 		b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -153,8 +154,8 @@ func TestAbsentIsAbsent(t *testing.T) {
 	}
 }
 
-// Where nothing was answered the tools write zeros, which would keep to any limit and
-// which anything beats: there are none.
+// If nothing was answered the tools write zeros, which would meet any limit and which
+// anything beats: they are left out.
 func TestNothingAnsweredIsNoResult(t *testing.T) {
 	for name, text := range map[string]string{
 		"vLLM":   `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
@@ -178,7 +179,7 @@ func TestNothingAnsweredIsNoResult(t *testing.T) {
 	}
 }
 
-// Numbers that are not read are named, since a fork of a tool has names of its own.
+// Numbers that are not read are named, since a fork of a tool has its own names.
 func TestUnreadNumbersAreNamed(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "duration": 1.5, "total_input_tokens": 9, "request_goodput:": 2, "mean_ttft_ms": 9, "p99.9_itl_ms": 3, "mean_ttft": 0.009, "p99_intvty": 40, "date": "x"}`))
 	if err != nil {
@@ -212,7 +213,7 @@ func TestLoadGenTellsQueriesFromSamples(t *testing.T) {
 	}
 }
 
-// AIPerf says what it was asked to do in its configuration, or in its command line.
+// AIPerf says what it was asked to do in its configuration or its command line.
 func TestAIPerfModelAndConcurrency(t *testing.T) {
 	const metric = `"request_latency": {"unit": "ms", "avg": 5}`
 	for name, c := range map[string]struct{ text, model, concurrency string }{
@@ -231,7 +232,7 @@ func TestAIPerfModelAndConcurrency(t *testing.T) {
 	}
 }
 
-// What is damaged is refused as a whole, with the place and the cure.
+// Damaged files are refused as a whole, with the place and the remedy.
 func TestDamaged(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, new, want string }{
 		"cut off":          {"benchy.json", `"e2e_ttft": {"mean": 81, "std": 1, "values": [80, 82]}`, "", "benchy.json"},
@@ -298,8 +299,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// The real results that lie beside the project, where they do: folders of
-// engines' logs and of what GPUs and profilers say hold none.
+// The real results beside the project, if there are any: folders of engines' logs and of
+// what GPUs and profilers report hold none.
 func TestSamples(t *testing.T) {
 	files, _ := filepath.Glob("../../../../shared/samples/*/*")
 	n := 0
@@ -322,9 +323,9 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// What a tool may well write is read: a spread of 0, a bound or a difference
-// below it, a mean of equal values with other digits than they have; and names
-// that are none in a rule, or steer a terminal, are made ones.
+// Plausible output of a tool is read: a spread of 0, a bound or a difference below it, a
+// mean of equal values with other digits than they have; and names that rules cannot use,
+// or that control a terminal, are changed.
 func TestPlausible(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"schema_version": "1",
  "request_latency": {"unit": "ms", "avg": 10.0000000001, "min": 10, "max": 10, "std": 0, "ci_low": -3},

@@ -30,7 +30,7 @@ func TestSince(t *testing.T) {
 		"30/task/30/stat": stat("VLLM::EngineCor", 150, 30, 7),
 		"30/task/31/stat": stat("a) (b", 5, 0, 7), "30/task/31/schedstat": {Data: []byte("50123123 78 5\n")},
 		"30/task/32/stat": stat("idle", 1, 0, 7),
-		// Of the number of one that ended.
+		// With the number of one that ended.
 		"30/task/33/stat": stat("starts", 2, 0, 8),
 	}, 30)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestSelf reads this very process where there is a /proc.
+// TestSelf reads this very process if there is a /proc.
 func TestSelf(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc")

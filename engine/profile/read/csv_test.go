@@ -97,9 +97,9 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestRecordedNCU: one step of llama.cpp (0c1e570, gpt-oss-20b's shape, an H100) as Nsight
-// Compute saw it, from the kernel after one lm_head to the next. The sums were made from the
-// rows by another program. Each kernel alone, with cold caches, they come to 4335 µs;
+// TestRecordedNCU: one step of llama.cpp (0c1e570, gpt-oss-20b's shape, an H100) as
+// Nsight Compute saw it, from the kernel after one lm_head to the next. Another program
+// summed up the rows. Run one by one, with cold caches, the kernels take 4335 µs;
 // llama-bench took 3427 for the whole step.
 func TestRecordedNCU(t *testing.T) {
 	a, err := openOne(t, filepath.Join("testdata", "llamacpp-decode1.ncu.csv.gz"), profile.Options{Phase: profile.Decode, Requests: 1, Steps: 1, Tokens: 1})

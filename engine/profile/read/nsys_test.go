@@ -108,7 +108,7 @@ func TestNsysBad(t *testing.T) {
 	}
 }
 
-// TestReport: a report is read through nsys, where that is there.
+// TestReport: a report is read through nsys, if that is installed.
 func TestReport(t *testing.T) {
 	path := trace(t, "a.nsys-rep", "of nsys alone")
 	bin := t.TempDir()

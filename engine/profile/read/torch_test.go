@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// trace is a file of events in the folder of a test.
+// trace is a file of events in the test's folder.
 func trace(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -56,8 +56,8 @@ func openOne(t *testing.T, path string, o profile.Options) (*profile.Analysis, e
 	return a, err
 }
 
-// adds checks what holds of every part: categories add up to GPU, waits to what is between
-// Busy and Wall.
+// adds checks what holds of every part: categories add up to GPU, waits to the difference
+// between Busy and Wall.
 func adds(t *testing.T, p *profile.Part) {
 	t.Helper()
 	sum, waits, count := 0.0, 0.0, 0
@@ -91,13 +91,13 @@ func TestTorch(t *testing.T) {
 	path := trace(t, "a.json", document(
 		process(930, "VLLM::EngineCore"), process(0, "VLLM::EngineCore"),
 		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 7, 1000, 100, `"External id": 1`),
-		// The mark is seen once more on a second stream.
+		// The mark appears again on a second stream.
 		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 8, 1010, 20, `"External id": 1`),
 		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 7, 1200, 100, `"External id": 2`),
 		kernel("void marlin_moe_wna16::Marlin<128, 1>(int)", 1000, 40.5, `, "correlation": 1`),
 		// Launched before the first ended: the wait between is the GPU's own.
 		kernel("rms_norm_kernel", 1050.5, 9.5, `, "correlation": 2`),
-		// Beside it on a second stream, and up to 1070.
+		// At the same time on a second stream, up to 1070.
 		other("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0, 8, 1055, 15, `"correlation": 3`),
 		// The second step, launched at 1180 after the scheduler worked up to 1150.
 		kernel("void marlin_moe_wna16::Marlin<128, 1>(int)", 1200, 40.5, `, "correlation": 4`),
@@ -138,7 +138,7 @@ func TestTorch(t *testing.T) {
 	}
 }
 
-// TestRecorded holds a trace that was recorded against figures that were counted by hand.
+// TestRecorded compares a recorded trace with figures that were counted by hand.
 func TestRecorded(t *testing.T) {
 	for _, c := range []struct {
 		path  string
@@ -184,8 +184,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordedVariants: the same shape with Triton's experts, and without CUDA graphs, one
-// request. The sums were made from the events by another program.
+// TestRecordedVariants: the same shape with Triton's experts, and without CUDA graphs,
+// one request. Another program summed up the events.
 func TestRecordedVariants(t *testing.T) {
 	for name, want := range map[string]struct {
 		steps, kernels              int
@@ -232,7 +232,7 @@ func TestRecordedVariants(t *testing.T) {
 	}
 }
 
-// TestFallback: a profile without marks is what the options say; marks win over them.
+// TestFallback: a profile without marks is what the options say; marks take precedence.
 func TestFallback(t *testing.T) {
 	plain := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
 	o := profile.Options{Phase: profile.Decode, Requests: 8, Steps: 2, Tokens: 16}
@@ -252,7 +252,7 @@ func TestFallback(t *testing.T) {
 	if err != nil || a.Parts[0].Phase != profile.Prefill || a.Parts[0].Requests != 2 || a.Parts[0].Tokens != 107 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	// An array alone is a trace too, and one in gzip whatever its name.
+	// A bare array is a trace too, and so is a gzipped one, whatever its name.
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	fmt.Fprint(z, "["+kernel("gemm", 0, 10, "")+"]")
@@ -281,7 +281,7 @@ func TestHostMarks(t *testing.T) {
 	}
 }
 
-// TestIdle: a GPU that has nothing to do for long does not wait.
+// TestIdle: a GPU that has nothing to do for a long time does not wait.
 func TestIdle(t *testing.T) {
 	var events []string
 	for _, at := range []float64{0, 100, 200, 1_000_000, 1_000_100} {
@@ -296,7 +296,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestProcesses: two processes in one trace, and the kernels of one of them.
+// TestProcesses: two processes in one trace, and the kernels of only one of them.
 func TestProcesses(t *testing.T) {
 	path := trace(t, "a.json", document(
 		process(5, "engine"), process(6, "desktop"),
@@ -322,7 +322,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestCopier: a process that counts and only copies is no engine at work.
+// TestCopier: a chosen process that only copies is not an engine at work.
 func TestCopier(t *testing.T) {
 	path := trace(t, "a.json", document(
 		process(5, "engine"), process(6, "loader"),
@@ -334,7 +334,7 @@ func TestCopier(t *testing.T) {
 	}
 }
 
-// TestClock: traces without a base have the wall clock itself.
+// TestClock: traces without a base use the wall clock itself.
 func TestClock(t *testing.T) {
 	old := `{"traceEvents": [` + kernel("gemm", 1795342178000000, 10, "") + "," + kernel("gemm", 1795342179000000, 5, "") + "]}"
 	a, err := openOne(t, trace(t, "a.json", old), profile.Options{From: time.Unix(1795342178, 500_000_000)})
@@ -368,7 +368,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestBad: what is damaged is refused, and says where; what holds no kernels is no success.
+// TestBad: damaged files are refused, with the place; a file without kernels is no
+// success.
 func TestBad(t *testing.T) {
 	whole := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
 	var packed bytes.Buffer
@@ -414,7 +415,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestHiddenGraphs: graphs whose kernels are not there are counted beside those that are.
+// TestHiddenGraphs: graphs whose kernels are missing are counted beside the others.
 func TestHiddenGraphs(t *testing.T) {
 	a, err := openOne(t, trace(t, "a.json", document(
 		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 5, `, "correlation": 1`),
@@ -425,7 +426,8 @@ func TestHiddenGraphs(t *testing.T) {
 	}
 }
 
-// TestNames: more names than can be kept do not grow without bound, and long ones are whole.
+// TestNames: more names than can be kept do not grow without bound, and long ones are
+// kept whole.
 func TestNames(t *testing.T) {
 	long := "void f<" + strings.Repeat("x::y, ", 2000) + "8>(int)"
 	events := []string{kernel(long, 0, 1, ""), kernel(`a"b\c`, 5, 1, "")}
@@ -469,7 +471,7 @@ func FuzzTorch(f *testing.F) {
 	})
 }
 
-// BenchmarkTorch reads 1 GB of events as PyTorch writes them, made for this and not kept.
+// BenchmarkTorch reads 1 GB of events as PyTorch writes them, generated and not kept.
 func BenchmarkTorch(b *testing.B) {
 	const size = 1_000_000_000
 	for _, packed := range []bool{false, true} {

@@ -110,7 +110,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestRules: those of a plan come first, and may name categories of their own.
+// TestRules: a plan's rules come first, and may name their own categories.
 func TestRules(t *testing.T) {
 	ours, rules := rules, Rules{{"Marlin*128, 1, 8", "gate_up"}, {"my_*", Attention}}
 	for name, want := range map[string]string{marlin: "gate_up", "my_kernel": Attention, fa3: Attention} {
@@ -118,7 +118,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%.40s is %q, want %q", name, got, want)
 		}
 	}
-	// Ours are written as names are compared.
+	// Ours are in lower case, as names are compared.
 	for _, r := range ours {
 		if r.Glob != strings.ToLower(r.Glob) || !slices.Contains(Categories, r.Category) {
 			t.Errorf("rule %v: in lower case, and of our categories", r)
