@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 )
 
-// streamed is a request of which text came at these milliseconds.
+// streamed is a request whose text arrived at these milliseconds.
 func streamed(change func(*measure.Sample), at ...int) measure.Sample {
 	s := measure.Sample{
 		Workload: "chat", Due: 1, Scheduled: 1, Start: 1, PromptTokens: 64, OutputTokens: len(at), CachedTokens: -1,
@@ -23,7 +23,7 @@ func streamed(change func(*measure.Sample), at ...int) measure.Sample {
 	return s
 }
 
-// TestAbsent: what samples lack is told by what else was derived from them.
+// TestAbsent: what samples lack is explained by what else was derived from them.
 func TestAbsent(t *testing.T) {
 	same := func(change func(*measure.Sample), at ...int) []measure.Sample {
 		return []measure.Sample{streamed(change, at...), streamed(change, at...)}

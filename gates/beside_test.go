@@ -10,8 +10,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Ranks are the reference's: p99 of 500 values lies between the 490th and the last,
-// p95 of 100 between the 90th and the last; p99 of 300 has no upper end.
+// Ranks are the reference's: p99 of 500 values is between the 490th and the last, p95 of
+// 100 between the 90th and the last; p99 of 300 has no upper end.
 func TestWithinLaunch(t *testing.T) {
 	for _, c := range []struct {
 		stat     string
@@ -38,8 +38,8 @@ func TestWithinLaunch(t *testing.T) {
 	}
 }
 
-// Two arms whose launches are all equal are not equal to each other, and the spread is
-// that of rounding unless more is on record.
+// Two arms, each with equal launches, differ from each other, and the spread is that of
+// rounding unless more is on record.
 func TestTied(t *testing.T) {
 	test := verdict.Test{Form: verdict.Difference, Unit: "tok/s", Against: "baseline", Arm: "kv", Base: []float64{3, 3, 3, 3}, Values: []float64{5, 5, 5}, Resolution: 1}
 	if arms := tied(&test); !slices.Equal(arms, []string{"baseline", "kv"}) {

@@ -13,14 +13,14 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// TestShares: what each comparison has of the error budget.
+// TestShares: the share of the error budget that each comparison gets.
 func TestShares(t *testing.T) {
 	a, b, c := "chat.tg.gain > 0.1", "chat.ttft.gain > 0.1", "chat.tg > 30"
 	exact := "levels.kernels == 'pass' and engine.memory_gb.delta < 1"
 	for _, k := range []struct {
 		rules        []string
 		alternatives int
-		// want is pass/fail divisors of each comparison of the first rule.
+		// want is the pass/fail divisors of each comparison of the first rule.
 		want, says string
 	}{
 		{[]string{a}, 0, "1/1", ""},
@@ -63,8 +63,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// session makes a session of n launches an arm at the boundary of "+5%" for tg,
-// ttft and pp, with this launch noise of base and candidate.
+// session makes a session of n launches per arm at the boundary of "+5%" for tg, ttft and
+// pp, with this launch noise of base and candidate.
 func session(r *rand.Rand, n int, base, own float64) *Evidence {
 	a, b := medians("f", make([]float64, n)...), medians("baseline", make([]float64, n)...)
 	for i := range n {
@@ -84,9 +84,9 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, References: map[plans.Against]*Arm{plans.Root: &b}}}}
 }
 
-// TestFamilyWiseErrors: three criteria that are all just true fail together in at
-// most 5% of sessions, and three that are all just not true pass an or in at most
-// 1%, however they are written. Undivided it would be about 13% and 3%.
+// TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5%
+// of sessions, and three that are all just false pass an or in at most 1%, however they
+// are written. Undivided it would be about 13% and 3%.
 func TestFamilyWiseErrors(t *testing.T) {
 	parts := []string{"chat.tg.gain >= 0.05", "chat.pp.gain >= 0.05", "chat.ttft.gain >= 0.05"}
 	var three []*plans.Rule

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// TestClaimed: what becomes of a hypothesis.
+// TestClaimed: the outcomes of a hypothesis.
 func TestClaimed(t *testing.T) {
 	for _, c := range []struct {
 		rule, want, says string
@@ -48,8 +48,8 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
-// TestAlternatives: each of several candidates for one place has its part of the
-// chance of a false pass.
+// TestAlternatives: each of several candidates for one place gets its share of the chance
+// of a false pass.
 func TestAlternatives(t *testing.T) {
 	s := usual
 	s.Alternatives = 4

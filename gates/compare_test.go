@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// contender has launches with these values of chat.tg and chat.ttft.
+// contender is one whose launches have these values of chat.tg and chat.ttft.
 func contender(name string, tg, ttft []float64) Contender {
 	c := Contender{Arm: Arm{Name: name}}
 	for i := range tg {
@@ -61,7 +61,7 @@ func TestCompare(t *testing.T) {
 	if c := cell(t, rows[2], "chat.tg"); c.Speedup != nil {
 		t.Errorf("the reference is faster than itself: %+v", c)
 	}
-	// What is not for this table is not in it; the engine's own comes last.
+	// Metrics that are not for this table are not in it; the engine's own come last.
 	var order []string
 	for _, c := range rows[0].Cells {
 		order = append(order, c.Address)
@@ -69,14 +69,14 @@ func TestCompare(t *testing.T) {
 	if got := strings.Join(order, " "); got != "chat.tg chat.ttft engine.startup_s" {
 		t.Errorf("columns %s", got)
 	}
-	// Nothing varies: a ratio without an interval, and no invented one.
+	// Nothing varies: a ratio without an interval, not an invented one.
 	if c := cell(t, rows[0], "engine.startup_s"); c.Low != nil || c.Speedup == nil || c.SpeedupLow != nil {
 		t.Errorf("%+v", c)
 	}
 }
 
-// Where rounds stood on places that differ tenfold, speed-ups are those within rounds, and
-// a row of which a round stood elsewhere has none.
+// If rounds ran on places that differ tenfold, speed-ups are those within rounds, and a
+// row with a round that ran on two places has none.
 func TestCompareWithinRounds(t *testing.T) {
 	on := func(c Contender, places ...string) Contender {
 		for i := range c.Launches {
@@ -108,8 +108,8 @@ func TestCompareWithinRounds(t *testing.T) {
 	}
 }
 
-// What a script prints as a metric of a workload stands in the column of the server's,
-// by its labels; where two workloads have one such, each keeps its own.
+// What a script prints as a metric of a workload is in the server's column, matched by
+// its labels; if two workloads have such a metric, each keeps its own.
 func TestCompareCommandWithServer(t *testing.T) {
 	command := func(metrics map[string]measure.Summary) Contender {
 		c := Contender{Arm: Arm{Name: "script"}}
@@ -200,7 +200,7 @@ func TestCompareRefusesGaps(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	// A launch whose memory was not seen is no gap.
+	// A missing startup time is not a gap.
 	some := contender("a", []float64{1, 2}, []float64{1, 2})
 	delete(some.Launches[1].Metrics, "engine.startup_s")
 	if r := Compare([]Contender{some}, "a")[0]; r.Verdict != verdict.Pass || len(r.Cells) != 2 {
@@ -213,8 +213,8 @@ func TestCompareRefusesGaps(t *testing.T) {
 	}
 }
 
-// TestMachinesAreNoWorkloads: what a launch has once may be missing, and shows
-// behind the workloads; what the host holds besides does not show.
+// TestMachinesAreNoWorkloads: a metric of the whole launch may be missing, and is shown
+// after the workloads; other metrics of the host are not shown.
 func TestMachinesAreNoWorkloads(t *testing.T) {
 	c := contender("reference", []float64{100, 110}, []float64{10, 11})
 	for i, l := range c.Launches {

@@ -20,13 +20,14 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// record writes testdata/facts.jsonl again.
+// record rewrites testdata/facts.jsonl.
 var record = flag.Bool("record", false, "write the facts of this version")
 
-// factsFile holds what rules come to, a rule a line. gates/tell has a sentence for each.
+// factsFile holds the results of rules, one rule per line. gates/tell has a sentence for
+// each.
 const factsFile = "testdata/facts.jsonl"
 
-// TestFacts: what is found, against what was wanted, and what decided it.
+// TestFacts: what was found, what was required, and what decided.
 func TestFacts(t *testing.T) {
 	var got []facts
 	for _, c := range []struct {
@@ -110,7 +111,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// facts are what a rule comes to.
+// facts are the result of a rule.
 type facts struct {
 	Rule    string           `json:"rule"`
 	Reasons []verdict.Reason `json:"reasons"`
@@ -169,8 +170,8 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestMeasured: what a hypothesis claims is read like the input of a rule, and
-// nothing is said where nothing can be read.
+// TestMeasured: the claim of a hypothesis is read like the input of a rule, and nothing
+// is reported if nothing can be read.
 func TestMeasured(t *testing.T) {
 	if got := Measured(nil, &Evidence{}); !got.IsZero() {
 		t.Errorf("without a probe: %+v", got)
@@ -184,7 +185,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestCrashBound: each crash that a launch counts was a start besides the launches
+// TestCrashBound: each crash that a launch counts was one more start besides the launches
 // that count, and a bound is written as a number.
 func TestCrashBound(t *testing.T) {
 	for _, c := range []struct {
@@ -211,7 +212,7 @@ func TestCrashBound(t *testing.T) {
 	}
 }
 
-// TestTestsExplainThemselves: what a test says of itself is what was tested.
+// TestTestsExplainThemselves: what a test says about itself is what was tested.
 func TestTestsExplainThemselves(t *testing.T) {
 	s := noiseless("chat.tg")
 	s.Noise["chat.tg"] = verdict.Noise{SD: 0.004, DF: 9}
@@ -245,8 +246,8 @@ func TestTestsExplainThemselves(t *testing.T) {
 	}
 }
 
-// TestHowTestsEnd goes through every way in which a test ends, with its sentence
-// and whether more launches are asked for.
+// TestHowTestsEnd covers every way in which a test ends, with its sentence and whether
+// more launches are requested.
 func TestHowTestsEnd(t *testing.T) {
 	recorded, quick, two := noiseless("chat.tg"), usual, usual
 	quick.Min, quick.Max = 1, 1
@@ -310,8 +311,8 @@ func TestHowTestsEnd(t *testing.T) {
 	}
 }
 
-// TestCountsOnlyGrow: a count that is not reached yet may be, and one that went
-// beyond what is wanted cannot come back, so that no launch is made for it.
+// TestCountsOnlyGrow: a count that is not reached yet may still be, and one that exceeded
+// what is required cannot come back, so no launch is made for it.
 func TestCountsOnlyGrow(t *testing.T) {
 	for _, c := range []struct {
 		rule string // with 4 launches of 10 requests, and up to 8
@@ -338,7 +339,7 @@ func TestCountsOnlyGrow(t *testing.T) {
 		{"chat.tg.n not in [4, 5]", "inconclusive"},
 		{"chat.tg.n_requests <= 39", "fail"},
 		{"chat.tg.n_requests > 40", "inconclusive"},
-		// What is worked out of counts is left open, whichever way it may go.
+		// A value computed from counts is left open, whichever way it may go.
 		{"chat.tg.n - chat.tg.base.n > 0", "inconclusive"},
 		{"2 * chat.tg.n <= 6", "inconclusive"},
 	} {

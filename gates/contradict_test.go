@@ -13,9 +13,9 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// stream is how one engine answers, in ms: until the first event, from it to the first
-// token, from that to the second, for each further one at the median and at worst, and
-// until the last. Answers are of 32 tokens.
+// stream is how one engine answers, in ms: until the first event, from there to the first
+// token, from there to the second, for each further one at the median and at worst, and
+// until the last. Answers have 32 tokens.
 type stream struct {
 	response, first, second, gap, worst, last float64
 	tokens                                    float64
@@ -23,8 +23,8 @@ type stream struct {
 
 var plain = stream{response: 2, first: 98, second: 20, gap: 20, worst: 30, last: 600, tokens: 32}
 
-// metrics are what a launch of such an engine measures: speed is its own, which bears
-// on all that it computes, and other what else a number varies by.
+// metrics are what a launch of such an engine measures: speed is the launch's own, which
+// affects everything that it computes, and other is a number's additional variation.
 func (s stream) metrics(speed float64, other func() float64) map[string]measure.Summary {
 	ms := func(x float64) measure.Summary { return summary(x*speed*other(), "ms") }
 	first := s.response + s.first
@@ -47,7 +47,7 @@ func (s stream) metrics(speed float64, other func() float64) map[string]measure.
 	return out
 }
 
-// arm is n launches of an engine, of which one differs from the next by sd.
+// arm is n launches of an engine, which differ from each other by sd.
 func (s stream) arm(name string, r *rand.Rand, n int, sd float64) Arm {
 	a := Arm{Name: name}
 	for i := range n {
@@ -64,18 +64,18 @@ func beside(r *rand.Rand, parent, candidate stream, n int, sd float64) *Evidence
 	return &Evidence{Features: map[string]*Feature{"f": {Candidate: candidate.arm("f", r, n, sd), Parent: parent.arm("baseline", r, n, sd)}}}
 }
 
-// with is the stream changed.
+// with is the changed stream.
 func (s stream) with(change func(*stream)) stream { change(&s); return s }
 
-// TestContradictions: a pass that other metrics of the cell refute is none, and a trade
-// that a rule reads is the author's.
+// TestContradictions: a pass that other metrics of the cell refute does not count, and a
+// trade-off that a rule reads is the author's.
 func TestContradictions(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2 }
 	for name, c := range map[string]struct {
 		rules  []string
 		change func(*stream)
 		want   verdict.Verdict
-		found  code.Code // in the test's note, or beside the rules
+		found  code.Code // in the test's note, or outside the rules
 	}{
 		"faster":           {[]string{"chat.tg.gain > 0"}, faster, verdict.Pass, ""},
 		"faster, in delta": {[]string{"chat.tg.delta > 1"}, faster, verdict.Pass, ""},
@@ -128,8 +128,9 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestTwoLaunchesAreNotReliedOn: two launches decide what nothing contradicts; where their
-// means alone do, a third is asked for, and what is worse elsewhere is said not to be known.
+// TestTwoLaunchesAreNotReliedOn: two launches decide if nothing contradicts them; if only
+// their means do, a third is requested, and whatever is worse elsewhere is reported as
+// unknown.
 func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/2, s.worst/2, s.second/2, s.last/2 }
 	s := noiseless("chat.tg", "chat.e2e")
@@ -159,7 +160,8 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	}
 }
 
-// TestGotWorse: what got worse and no rule reads is listed once, the worst first.
+// TestGotWorse: metrics that got worse and that no rule reads are listed once, the worst
+// first.
 func TestGotWorse(t *testing.T) {
 	worse := func(rule string, change func(*stream), more func(*Feature)) (paths []string) {
 		t.Helper()
@@ -214,7 +216,8 @@ func TestGotWorse(t *testing.T) {
 	}
 }
 
-// TestMoved: what changed beyond doubt is listed either way, and what did not is not.
+// TestMoved: metrics that changed beyond doubt are listed in either direction, others are
+// not.
 func TestMoved(t *testing.T) {
 	moved := func(change func(*stream), more func(*Feature)) (all []string) {
 		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002).Features["f"]
@@ -249,8 +252,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestWorseThanLastGood: what got worse against another revision is listed by its name,
-// also what a rule reads against the parent.
+// TestWorseThanLastGood: metrics that got worse than in another revision are listed by
+// its name, even those that a rule reads against the parent.
 func TestWorseThanLastGood(t *testing.T) {
 	slower := plain.with(func(s *stream) { s.gap, s.second, s.last = s.gap*1.3, s.second*1.3, s.last*1.3 })
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -278,9 +281,9 @@ func TestWorseThanLastGood(t *testing.T) {
 	}
 }
 
-// TestFindingsOfHonestArms: of two arms that are the same engine, findings say nothing
-// in more than 98 of 100 decisions, however launches differ and whenever it is looked,
-// and refute a better engine less often than that.
+// TestFindingsOfHonestArms: for two arms that are the same engine, there are no findings
+// in more than 98 of 100 decisions, however launches differ and at whichever look, and
+// findings refute a better engine less often than that.
 func TestFindingsOfHonestArms(t *testing.T) {
 	rule := []*plans.Rule{compiled(t, "chat.tg.gain > -0.05")}
 	gain := []*plans.Rule{compiled(t, "chat.tg.gain > 0")}
@@ -324,8 +327,8 @@ func TestFindingsOfHonestArms(t *testing.T) {
 	}
 }
 
-// BenchmarkDecideFindings is what stands beside the rules of a feature, of a cell with
-// 17 metrics and 16 launches.
+// BenchmarkDecideFindings is the cost of what is reported beside the rules of a feature,
+// of a cell with 17 metrics and 16 launches.
 func BenchmarkDecideFindings(b *testing.B) {
 	rules := []*plans.Rule{compiled(b, "chat.tg.gain > 0")}
 	ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain, 8, 0.003)

@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// noiseless is launch noise that is recorded and too small to bear on anything, so
-// that the first look is at 3 launches.
+// noiseless is launch noise that is recorded but too small to matter, so that the first
+// look is at 3 launches.
 func noiseless(addresses ...string) Settings {
 	s := usual
 	s.Noise = map[string]verdict.Noise{}
@@ -26,8 +26,8 @@ func noiseless(addresses ...string) Settings {
 	return s
 }
 
-// TestWorkedCases decides the worked cases of the statistics end to end, written
-// in every way that says the same.
+// TestWorkedCases decides the worked cases of the statistics end to end, written in every
+// equivalent way.
 func TestWorkedCases(t *testing.T) {
 	data, err := os.ReadFile("stats/testdata/sequential.json")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestWorkedCases(t *testing.T) {
 		for _, way := range []struct {
 			rule string
 			less bool
-			// ownNumber turns per cents of speed into the rule's own number.
+			// own converts per cents of speed to the rule's own number.
 			own func(pct float64) float64
 		}{
 			{fmt.Sprintf("chat.tg.gain >= %v", g), false, func(p float64) float64 { return p / 100 }},
@@ -102,8 +102,8 @@ func upTo(n int) Settings {
 	return s
 }
 
-// TestScales: a claim and its mirror are decided alike, and a claim and its denial
-// against each other, whatever form they have.
+// TestScales: a claim and its mirror image are decided alike, and a claim and its denial
+// in opposite ways, whatever form they have.
 func TestScales(t *testing.T) {
 	up, down := []float64{44, 44.1, 44.05, 43.9}, []float64{40, 40.1, 39.95, 40}
 	for _, c := range []struct {
@@ -156,8 +156,8 @@ func TestScales(t *testing.T) {
 	}
 }
 
-// TestMirrors: what says the same is decided the same, of any launches, and what
-// says the opposite against it, but for who bears the stricter level.
+// TestMirrors: equivalent rules are decided alike, for any launches, and opposite rules
+// in opposite ways, except for which of them bears the stricter level.
 func TestMirrors(t *testing.T) {
 	same := [][]string{
 		{"chat.tg.gain >= 0.03", "0.03 <= chat.tg.gain", "chat.tg.change >= 0.03", "not (chat.tg.gain < 0.03)", "chat.tg >= 1.03 * chat.tg.base", "chat.tg / 1.03 >= chat.tg.base"},
@@ -181,7 +181,7 @@ func TestMirrors(t *testing.T) {
 					t.Fatalf("%s and %s differ: %q %q", ways[0], way, tell.Lines(first.Reasons), tell.Lines(got.Reasons))
 				}
 			}
-			// With levels exchanged, a denial is the mirror of what it denies.
+			// With levels exchanged, a denial is the mirror image of what it denies.
 			yes := first.Comparisons[0].Test
 			no := decided(compiledOnce(t, "not ("+ways[0]+")"), ev).Comparisons[0].Test
 			for i := range min(len(yes.Looks), len(no.Looks)) {
@@ -194,7 +194,7 @@ func TestMirrors(t *testing.T) {
 	}
 }
 
-// TestSettingsAreRefused: nothing is decided by levels that nobody calibrated.
+// TestSettingsAreRefused: levels that nobody calibrated decide nothing.
 func TestSettingsAreRefused(t *testing.T) {
 	for _, s := range []Settings{{}, {FalsePass: 0.3, FalseFail: 0.05, Min: 3, Max: 8}, {FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 99}, {FalsePass: 0.01, FalseFail: 0.05, Max: -1}} {
 		if got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.1")}, full(), s)[0]; got.Verdict != verdict.Invalid || len(got.Reasons) != 1 {
@@ -203,8 +203,8 @@ func TestSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCountsWait: a number of launches or requests that is not reached yet is
-// waited for, and a crash is not.
+// TestCountsWait: a number of launches or requests that is not reached yet is waited for,
+// a crash is not.
 func TestCountsWait(t *testing.T) {
 	crashed := with(func(f *Feature) { set(&f.Candidate, 0, "engine.crashes", "median", 1) })
 	for _, c := range []struct {
@@ -230,8 +230,8 @@ func TestCountsWait(t *testing.T) {
 	}
 }
 
-// TestNoiseIsAFloor that widens and never narrows, of what a feature's session
-// knows before what the settings do, and of 8 degrees of freedom at least.
+// TestNoiseIsAFloor: it widens and never narrows, is taken from the feature's session
+// before the settings, and needs at least 8 degrees of freedom.
 func TestNoiseIsAFloor(t *testing.T) {
 	rule := compiled(t, "chat.tg.gain >= 0.10")
 	for _, c := range []struct {
@@ -260,7 +260,7 @@ func TestNoiseIsAFloor(t *testing.T) {
 			t.Errorf("%+v: se %v is less than %v", c, look.SE, least)
 		}
 	}
-	// Of raw values and of other statistics no noise is kept.
+	// No noise is kept for differences and for other statistics.
 	s := usual
 	s.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}
 	for _, text := range []string{"chat.tg.delta > 1", "chat.tg.max > 1", "chat.tg.cv < 1"} {
@@ -288,8 +288,8 @@ func gate(b *testing.B) []*plans.Rule {
 	return rules
 }
 
-// evidence16 is 8 launches of each arm, near enough to each other that most rules
-// are looked at to the end.
+// evidence16 is 8 launches of each arm, close enough to each other that most rules are
+// tested to the last look.
 func evidence16() *Evidence {
 	ev := session(rand.New(rand.NewPCG(6, 4)), 8, 0.02, 0.02)
 	ev.Features["f"].Levels = full().Features["f"].Levels
@@ -317,7 +317,7 @@ func BenchmarkDecideOne(b *testing.B) {
 }
 
 // BenchmarkDecideRaw decides the same gate from raw samples: 16 launches of 1,000
-// requests with 32 events each, of which every metric is derived anew.
+// requests with 32 events each, from which every metric is derived anew.
 func BenchmarkDecideRaw(b *testing.B) {
 	rules, ev := gate(b), evidence16()
 	f := ev.Features["f"]

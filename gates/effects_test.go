@@ -41,8 +41,8 @@ func effectOf(all []verdict.Effect, value, with string) *verdict.Effect {
 	return nil
 }
 
-// TestEffects: what values do alone and together is found within its bounds, whatever the
-// rounds do; a value that does nothing is not shown to do something.
+// TestEffects: the effects of values, alone and together, are found within their bounds,
+// whatever the rounds do; a value without effect is not shown to have one.
 func TestEffects(t *testing.T) {
 	rows := made(0.005, combined, func(set map[string]string) float64 {
 		x := 1.0
@@ -76,8 +76,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEffectsOfBrokenCells: a cell without numbers is in no effect, and values that stand
-// in no other have none; without the reference there is nothing to say.
+// TestEffectsOfBrokenCells: a cell without numbers is in no effect, and values that are
+// in no other cell have none; without the reference there are no effects.
 func TestEffectsOfBrokenCells(t *testing.T) {
 	rows := made(0.005, combined, func(map[string]string) float64 { return 1 })
 	for i := range rows {

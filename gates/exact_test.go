@@ -28,7 +28,8 @@ func counted(own, base []float64) *Evidence {
 	})
 }
 
-// TestCountsHoldInEveryLaunch, whatever their mean is, and say in which they do not.
+// TestCountsHoldInEveryLaunch: counts must hold in every launch, whatever their mean, and
+// name the launch in which they do not.
 func TestCountsHoldInEveryLaunch(t *testing.T) {
 	none := []float64{0, 0, 0, 0}
 	for _, c := range []struct {
@@ -80,8 +81,8 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 	}
 }
 
-// TestCountsFailForGood: whatever launches follow one that does not keep to it, and
-// one launch alone decides neither way.
+// TestCountsFailForGood: one violation is final, whatever launches follow, but one launch
+// alone decides neither way.
 func TestCountsFailForGood(t *testing.T) {
 	rule := compiled(t, "engine.crashes < 1")
 	counts := []float64{1}

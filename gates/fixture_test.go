@@ -71,13 +71,13 @@ var registry = &plans.Registry{
 	}}},
 }
 
-// load compiles text as the rule of a gate over the one feature f.
+// loaded compiles text as the rule of a gate over the one feature f.
 func loaded(text string) *load.Result {
 	quoted := `"` + quoting.Replace(text) + `"`
 	return load.Bytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, load.Options{})
 }
 
-// quoting is how a plan writes any text between quotation marks.
+// quoting escapes any text for use between quotation marks in a plan.
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "${", "$${", "%{", "%%{")
 
 func compiled(t testing.TB, text string) *plans.Rule {
@@ -153,11 +153,11 @@ func set(a *Arm, launch int, metric, stat string, v float64) {
 
 func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }
 
-// usual are the defaults of a plan, without recorded launch noise: the first look
-// is at 4 launches an arm.
+// usual are the defaults of a plan, without recorded launch noise: the first look is at 4
+// launches per arm.
 var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
-// died is what broke below a feature.
+// died is the reason that something below a feature broke.
 func died(text string) verdict.Reason {
 	return verdict.New(code.Broken, verdict.Err(errors.New(text)))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// damages are ways to take away what one input rests on. An input that a damage
-// does not touch keeps its value.
+// damages are ways to remove what one input depends on. An input that a damage does not
+// touch keeps its value.
 var damages = map[string]func(f *Feature, in *plans.Input){
 	"removed": func(f *Feature, in *plans.Input) {
 		switch in.Kind {
@@ -79,7 +79,7 @@ func damageStats(f *Feature, in *plans.Input, change func(measure.Summary)) {
 	}
 }
 
-// damageWord stands in where a damage is for numbers only.
+// damageWord damages inputs that are not numbers, in place of damages for numbers only.
 func damageWord(f *Feature, in *plans.Input) {
 	switch in.Kind {
 	case plans.InputLevel:
@@ -120,8 +120,8 @@ func checkFailsClosed(t *testing.T, rule *plans.Rule) {
 	}
 }
 
-// checkUndecided: one launch is no absence, so that the rest of a rule may settle
-// it, but nothing that reads the input is decided.
+// checkUndecided: one launch is not absence, so the rest of a rule may settle it, but
+// nothing that reads the input is decided.
 func checkUndecided(t *testing.T, rule *plans.Rule, in *plans.Input, got verdict.Rule) {
 	t.Helper()
 	for i, c := range got.Comparisons {
@@ -153,7 +153,7 @@ func TestRulesFailClosed(t *testing.T) {
 	}
 }
 
-// FuzzRule checks the same of any text that compiles.
+// FuzzRule checks the same for any text that compiles.
 func FuzzRule(f *testing.F) {
 	for _, rule := range honest {
 		f.Add(rule)

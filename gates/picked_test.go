@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// cellOf is a cell of a matrix whose launches gave these values of chat.tg.
+// cellOf is a cell of a matrix whose launches had these values of chat.tg.
 func cellOf(name string, values ...float64) Arm {
 	a := Arm{Name: name}
 	for i, v := range values {
@@ -23,7 +23,7 @@ func cellOf(name string, values ...float64) Arm {
 	return a
 }
 
-// about is values near a number, as launches of one variant give them.
+// about is values near a number, like those of launches of one variant.
 func about(v float64, n int) (out []float64) {
 	for i := range n {
 		out = append(out, v*(1+0.001*float64(i%3-1)))
@@ -31,7 +31,7 @@ func about(v float64, n int) (out []float64) {
 	return out
 }
 
-// onBest is a rule on the one feature, read of the best cell of a matrix.
+// onBest is a rule on the one feature, evaluated on the best cell of a matrix.
 func onBest(t *testing.T, text string) *plans.Rule {
 	r := compiled(t, text)
 	inputs := r.Program.Inputs
@@ -49,7 +49,8 @@ func picked(pick plans.Pick, values string, cells ...Arm) *Feature {
 	return (&Picked{By: plans.Row{Step: "all", Of: plans.MatrixStep, Pick: pick, Engine: values, Address: "chat.tg", Stat: "median"}, Cells: cells, Of: len(cells) - 1}).Evidence()
 }
 
-// TestBestCell: that a cell is so good is shown by the best, and refuted by all of them.
+// TestBestCell: that some cell is this good is shown by the best one, and refuted only by
+// all of them.
 func TestBestCell(t *testing.T) {
 	base := cellOf("baseline", about(100, 8)...)
 	wide := cellOf("kv=wide", 80, 120, 90, 110, 85, 115, 95, 105)
@@ -82,8 +83,8 @@ func TestBestCell(t *testing.T) {
 	}
 }
 
-// TestEffectArms: what values do comes out of cells that they multiply, and of cells that
-// do not tell it nothing does.
+// TestEffectArms: effects of values are computed from cells that differ in them; from
+// cells that do not show an effect, none is.
 func TestEffectArms(t *testing.T) {
 	cells := []Arm{cellOf("baseline", about(100, 4)...), cellOf("kv=on", about(150, 4)...), cellOf("moe=gemm", about(120, 4)...), cellOf("kv=on+moe=gemm", about(198, 4)...)}
 	ratio := func(f *Feature) float64 {
@@ -125,8 +126,8 @@ func measureOf(a Arm) (float64, int) {
 	return math.Exp(sum / float64(len(a.Launches))), len(a.Launches)
 }
 
-// TestRatesOfTheBest: of cells that all lie at the threshold hardly one passes in a hundred,
-// however many there are to pick from and however differently they vary.
+// TestRatesOfTheBest: of cells that are all at the threshold hardly one in a hundred
+// passes, however many there are to pick from and however differently they vary.
 func TestRatesOfTheBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rule := []*plans.Rule{onBest(t, "chat.tg.gain >= 0.05")}

@@ -13,8 +13,8 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// Each line is a way in which evidence can be absent. None of them may pass,
-// and none may fail either, since failing takes evidence too.
+// Each line is a way in which evidence can be absent. None of them may pass, nor may any
+// fail, since failing takes evidence too.
 func TestAbsence(t *testing.T) {
 	for _, c := range []struct {
 		name, rule string
@@ -96,7 +96,7 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// What is decided but not good is a value like any other.
+// A decided word other than pass is a value like any other.
 func TestDecidedWordsAreRead(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
@@ -115,8 +115,8 @@ func TestDecidedWordsAreRead(t *testing.T) {
 	}
 }
 
-// Rules fail that read what was not measured because the candidate crashed where its
-// parent does not, however they are written; with another cause a fail is none.
+// Rules fail if they read something that was not measured because the candidate crashed
+// where its parent does not, however they are written; with another cause they do not.
 func TestCrashedFailsRules(t *testing.T) {
 	crashed := func(c code.Code) func(*Feature) {
 		return func(f *Feature) {
@@ -149,7 +149,7 @@ func TestEvidenceOfNothing(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	// A program without all that deciding takes.
+	// A program that lacks something that deciding needs.
 	for name, spoil := range map[string]func(*plans.Program){
 		"no logic":     func(p *plans.Program) { p.Logic = nil },
 		"no claim":     func(p *plans.Program) { p.Leaves[0].Claim = nil },
@@ -164,14 +164,15 @@ func TestEvidenceOfNothing(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// A target that is no number is refused by the compiler; here it is made.
+	// A target that is not a finite number is refused by the compiler; here one is
+	// forced.
 	res := loaded("chat.tg < target.other.chat.tg")
 	odd := res.Plan.Phases[0].Gate.Rules[0]
 	odd.Program.Inputs[1].Number = math.Inf(1)
 	if got := decided(odd, full()); got.Verdict != verdict.Invalid {
 		t.Errorf("%+v", got)
 	}
-	// A program that disagrees with what its reasons say.
+	// A program that disagrees with its own reasons.
 	liar := compiled(t, "chat.tg > 1")
 	liar.Program.VM = compiled(t, "chat.tg < 1").Program.VM
 	if got := decided(liar, full()); got.Verdict != verdict.Error {
@@ -210,15 +211,15 @@ func TestInputsCarryTheirEvidence(t *testing.T) {
 	if in.N != 4 || in.BaseN != 0 || in.PerLaunch[0] != 31.58 || in.Unit != "tok/s" || in.Low != nil {
 		t.Errorf("%+v", in)
 	}
-	// Nothing varies: there is no interval, and no claim of one.
+	// Nothing varies: there is no interval, and none is claimed.
 	in = decided(compiled(t, "engine.memory_gb.gain >= 0"), full()).Inputs[0]
 	if in.Low != nil || in.Value == nil || *in.Value != 0 {
 		t.Errorf("%+v", in)
 	}
 }
 
-// TestWhyNot: of a launch on record it is said why it has no number, and where to
-// look; the launches of a plan's test are numbers alone.
+// TestWhyNot: for a recorded launch without a number, the reason is given, and where to
+// look; the launches of a plan's test are only numbers.
 func TestWhyNot(t *testing.T) {
 	again := measure.Summary{Unit: "count", N: 4, Requests: 4, Stats: map[string]float64{"min": 1, "max": 2, "median": 1}}
 	tokens := measure.Summary{Unit: "tokens", N: 4, Requests: 4, Stats: map[string]float64{"min": 64, "max": 64, "median": 64}}
@@ -246,8 +247,8 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// saying is full evidence whose candidate's launches observe these values; nil is
-// a launch that did not.
+// saying is full evidence whose candidate's launches observed these values; nil is a
+// launch that did not.
 func saying(name string, values ...any) *Evidence {
 	return with(func(f *Feature) {
 		f.Candidate.Launches = f.Candidate.Launches[:len(values)]
@@ -278,7 +279,7 @@ func TestObserved(t *testing.T) {
 		{"engine.observed.graphs", saying("graphs", false, false, false), "fail", ""},
 		{"not engine.observed.graphs", saying("graphs", false, false, false), "pass", ""},
 		{"engine.observed.graphs == false", saying("graphs", false, false, false), "pass", ""},
-		// None of these is a pass, and none a fail.
+		// None of these is a pass or a fail.
 		{"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive", "launch f.2 did not observe attention: no line of the log matches"},
 		{"engine.observed.attention != 'fa3'", full(), "inconclusive", "launch f.1 did not observe attention: not looked for"},
 		{"not engine.observed.graphs", saying("graphs", nil, nil, nil), "inconclusive", "did not observe graphs"},
@@ -296,8 +297,8 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// A number is a metric of the launch, with all that belongs to one: an interval,
-// and no verdict from one launch.
+// A number is a metric of the launch, with everything that a metric has: an interval, and
+// no verdict from one launch.
 func TestObservedNumber(t *testing.T) {
 	ev := with(func(f *Feature) {
 		for i := range f.Candidate.Launches {
@@ -320,9 +321,9 @@ func TestObservedNumber(t *testing.T) {
 	}
 }
 
-// TestPercentilesOfLaunches: a percentile is one value a launch, tested over
-// launches as medians are, against a number and against its base; a p99 takes 300
-// requests of every launch.
+// TestPercentilesOfLaunches: a percentile is one value per launch, tested over launches
+// as medians are, against a number and against its base; a p99 takes 300 requests in
+// every launch.
 func TestPercentilesOfLaunches(t *testing.T) {
 	of := func(n int) *Evidence {
 		return with(func(f *Feature) {
@@ -402,7 +403,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 	if got := decided(inSuites(t, "long.tg > 1", "quick"), broken); got.Verdict != verdict.Error {
 		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, tell.Lines(got.Reasons))
 	}
-	// What was measured is read, whatever suite the plan is looked at with.
+	// A measurement is read, whatever suite is selected.
 	measured := with(func(f *Feature) {
 		for i := range f.Candidate.Launches {
 			f.Candidate.Launches[i].Metrics["long.tg"] = summary(5, "tok/s")
@@ -413,8 +414,8 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 	}
 }
 
-// TestOneValueALaunchIsRead: of a cell, of the GPUs and of the host, also where
-// it is zero, of which there is no mean in logs.
+// TestOneValueALaunchIsRead: of a cell, of the GPUs and of the host, even if it is zero,
+// which has no logarithm.
 func TestOneValueALaunchIsRead(t *testing.T) {
 	ev := with(func(f *Feature) {
 		for _, a := range []*Arm{&f.Candidate, &f.Parent} {

@@ -30,9 +30,9 @@ func tree(r *rand.Rand, leaves []*plans.Leaf, op string) *plans.Logic {
 	return node
 }
 
-// TestThreeValues: a rule is decided exactly where it comes out the same however
-// its undecided comparisons do, and more launches are asked for exactly those
-// comparisons that could still change how it comes out.
+// TestThreeValues: a rule is decided exactly if its result does not depend on its
+// undecided comparisons, and more launches are requested for exactly those comparisons
+// that could still change the result.
 func TestThreeValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	values := []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Inconclusive}
@@ -144,7 +144,7 @@ func TestOpenOfRules(t *testing.T) {
 			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
 	}
-	// While a session runs, what stands for later settles nothing.
+	// While a session runs, inputs that are still to come settle nothing.
 	later := with(func(f *Feature) { delete(f.Levels, "benchmark"); f.Outcome, f.Accepted = "", false })
 	for _, rule := range []string{unclear + " and levels.benchmark == 'pass'", unclear + ` and feature["f"].accepted`} {
 		if got := decided(compiled(t, rule), later); got.Verdict != verdict.Invalid || !slices.Equal(Open([]verdict.Rule{got}), []string{"f"}) {
@@ -157,7 +157,7 @@ func TestOpenOfRules(t *testing.T) {
 	}
 }
 
-// TestLatched: launches that come after a decision change nothing in it.
+// TestLatched: launches after a decision do not change it.
 func TestLatched(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 2))
 	for range 100 {
@@ -184,7 +184,7 @@ func TestLatched(t *testing.T) {
 	}
 }
 
-// compiledOnce keeps compiled rules over the tests that ask for many decisions.
+// compiledOnce caches compiled rules for the tests that make many decisions.
 func compiledOnce(t testing.TB, text string) *plans.Rule {
 	t.Helper()
 	if keptRules[text] == nil {
@@ -195,8 +195,8 @@ func compiledOnce(t testing.TB, text string) *plans.Rule {
 
 var keptRules = map[string]*plans.Rule{}
 
-// Numbers of a server that was running before its launches decide nothing, for
-// nor against; levels, knobs and targets do not depend on them.
+// Numbers of a server that was running before its launches decide nothing, neither way;
+// levels, knobs and targets do not depend on them.
 func TestStaleLaunchesDecideNothing(t *testing.T) {
 	last := func(a *Arm) { a.Launches[len(a.Launches)-1].Stale = true }
 	both := func(f *Feature) { last(&f.Candidate); last(&f.Parent) }
@@ -231,8 +231,8 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 	}
 }
 
-// In a table of engines the numbers stay, and no row with them passes, nor any
-// that is held against them.
+// In a table of engines the numbers stay, but no row with them passes, nor any row
+// compared with them.
 func TestStaleRowsDecideNothing(t *testing.T) {
 	row := func(name string, running bool) Contender {
 		c := contender(name, []float64{200, 220}, []float64{5, 5})

@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// TestBadLaunches: what is wrong with the launches decides nothing, is said, and
-// asks for more launches only where they can mend it.
+// TestBadLaunches: a flaw of the launches decides nothing, is reported, and requests more
+// launches only if they can cure it.
 func TestBadLaunches(t *testing.T) {
 	unit := func(a *Arm, i int, unit string) {
 		s := a.Launches[i].Metrics["chat.tg"]
@@ -131,7 +131,7 @@ func TestWholeRanges(t *testing.T) {
 	}
 }
 
-// TestDriftUndecides numbers of one arm only.
+// TestDriftUndecides: drift makes only rules about one arm's own numbers inconclusive.
 func TestDriftUndecides(t *testing.T) {
 	drifting := func(drifts ...float64) *Evidence {
 		return with(func(f *Feature) {
@@ -165,8 +165,8 @@ func TestDriftUndecides(t *testing.T) {
 	}
 }
 
-// TestRangesOfFewLaunches: where no more than two launches are made, memory is
-// never decided, and no more are asked for.
+// TestRangesOfFewLaunches: if no more than two launches are made, memory is never
+// decided, and no more are requested.
 func TestRangesOfFewLaunches(t *testing.T) {
 	s := usual
 	s.Max = 2
@@ -179,8 +179,8 @@ func TestRangesOfFewLaunches(t *testing.T) {
 	}
 }
 
-// What is counted is known to one; an average of counts, such as tokens a step, is
-// known better than that.
+// A count is known to within one; an average of counts, such as tokens per step, is known
+// more precisely.
 func TestResolution(t *testing.T) {
 	for _, c := range []struct {
 		unit   string
@@ -205,7 +205,7 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// TestWholeByName: what a metric is says whether it is counted, never what it came to.
+// TestWholeByName: whether a metric is a count depends on its name, never on its value.
 func TestWholeByName(t *testing.T) {
 	for _, c := range []struct {
 		in   plans.Input
@@ -228,9 +228,9 @@ func TestWholeByName(t *testing.T) {
 	}
 }
 
-// TestAverageThatIsWhole: drafters that give 3 tokens a step in every launch are
-// alike, as those that give 3.125 are; recorded decisions of earlier versions, which
-// took 3 for a count, are made again as they were.
+// TestAverageThatIsWhole: drafters with 3 tokens per step in every launch are treated
+// like those with 3.125; recorded decisions of earlier versions, which took 3 for a
+// count, are reproduced.
 func TestAverageThatIsWhole(t *testing.T) {
 	ev := func(own float64) *Evidence {
 		return with(func(f *Feature) {
@@ -274,8 +274,8 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// TestPrintedTies: a program that prints whole numbers, the same at every start,
-// has not shown a gain of 3% where rounding alone may make one.
+// TestPrintedTies: a program that prints whole numbers, the same at every start, has not
+// shown a gain of 3% if rounding alone may produce one.
 func TestPrintedTies(t *testing.T) {
 	ev := func(base, own float64) *Evidence {
 		return with(func(f *Feature) {
@@ -309,8 +309,8 @@ func TestPrintedTies(t *testing.T) {
 	}
 }
 
-// TestPrintedShare: a program whose output agrees in all of it prints 1 at every start,
-// and has not rounded it to whole numbers.
+// TestPrintedShare: a program whose output agrees completely prints 1 at every start, and
+// has not rounded it to whole numbers.
 func TestPrintedShare(t *testing.T) {
 	for _, c := range []struct {
 		metric, rule, unit string

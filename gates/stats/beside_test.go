@@ -34,7 +34,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// The ranks and numbers are the reference's; the coverage is proved beside them.
+// The ranks and numbers are the reference's; the coverage is proved as well.
 func TestQuantileRanks(t *testing.T) {
 	for _, c := range []struct {
 		n         int
@@ -106,8 +106,8 @@ func TestLogsOf(t *testing.T) {
 	}
 }
 
-// The chance that a look projects is what futility is judged by; none without p
-// values, and none of itself.
+// The chance that a look projects is the one that decides futility; there is none without
+// p values, and none at the look itself.
 func TestProject(t *testing.T) {
 	q := asked(Question{Candidate: []float64{0.02, 0.05, 0.01, 0.06}, Base: around(0, 4)})
 	_, looks, err := Sequential(q, Design{Looks: []int{4, 8}})

@@ -9,12 +9,12 @@ import (
 
 // devices are made-up rounds on several devices, at the threshold.
 type devices struct {
-	// n is how many there are; each has a level of its own of this deviation, drifts by so
-	// much a round, and the last is worse by so much.
+	// n is how many there are; each has its own level, which varies by apart, and drifts
+	// by drift per round, and the last is worse by last.
 	n                  int
 	apart, drift, last float64
-	// each is how much the effect differs from device to device, neighbour by how much a
-	// launch is slowed by each candidate that stands beside it.
+	// each is how much the effect differs from device to device, neighbour how much a
+	// launch is slowed by each candidate beside it.
 	each, neighbour float64
 	ratio           float64
 	single          bool
@@ -52,15 +52,15 @@ func (d devices) draw(q *Question, rng *rand.Rand) {
 		beside := d.neighbour * float64(d.n-1) / 2
 		q.Candidate[r] = at + effect[on] + d.ratio*rng.NormFloat64() - beside
 		if d.single {
-			q.Candidate[r] = level[on] - low + d.ratio*rng.NormFloat64() // the worst lies at the threshold
+			q.Candidate[r] = level[on] - low + d.ratio*rng.NormFloat64() // the worst is at the threshold
 			continue
 		}
 		q.Base[r] = at + rng.NormFloat64() - beside
 	}
 }
 
-// TestRatesInBlocks keeps to the promise where rounds stand on devices that differ, by
-// whatever they differ.
+// TestRatesInBlocks: the promised rates hold if rounds run on devices that differ, in
+// whatever way.
 func TestRatesInBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -89,8 +89,8 @@ func TestRatesInBlocks(t *testing.T) {
 	}
 }
 
-// TestPowerInBlocks is how much the t-test within rounds costs against that on two arms,
-// and how much it gains where devices differ.
+// TestPowerInBlocks is how much the t-test within rounds costs compared with that on two
+// arms, and how much it gains if devices differ.
 func TestPowerInBlocks(t *testing.T) {
 	d := mustOffer(t, 3, 8, false)
 	power := func(apart, gap float64, blocks bool) float64 {

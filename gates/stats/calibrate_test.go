@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// sdRatios are the ratios of the arms' standard deviations for which the error
-// rates are kept to. By symmetry r and 1/r are the same for normal noise.
+// sdRatios are the ratios of the arms' standard deviations for which the error rates
+// hold. By symmetry r and 1/r are the same for normal noise.
 var sdRatios = []float64{1, 2, 3, 5, 8, 12, 20}
 
-// TestCalibrate prints levels for the tables in offer.go. It draws launches at
-// the boundary once for each ratio, and moves both levels until the worst ratio
-// has the error rates that are wanted. Run it with
+// TestCalibrate prints levels for the tables in offer.go. It draws launches at the
+// boundary once for each ratio, and adjusts both levels until the worst ratio has the
+// required error rates. Run it with
 //
 //	MXFLOW_CALIBRATE=1 go test -v -run TestCalibrate ./gates/stats
 //
-// and round down what it prints; TestOffered proves what was rounded.
+// and round down what it prints; TestOffered proves the rounded levels.
 func TestCalibrate(t *testing.T) {
 	if os.Getenv("MXFLOW_CALIBRATE") == "" {
 		t.Skip("takes minutes: set MXFLOW_CALIBRATE=1")
@@ -47,8 +47,8 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// boundaryLooks is what decisions need of one repetition: estimate, standard
-// error and p of pass at each look.
+// boundaryLooks is what decisions need from one repetition: estimate, standard error and
+// p of pass at each look.
 type boundaryLooks [5]struct{ estimate, se, p float64 }
 
 func drawBoundary(t *testing.T, ratio float64, looks []int, times int, seed uint64) []boundaryLooks {
@@ -71,7 +71,7 @@ func drawBoundary(t *testing.T, ratio float64, looks []int, times int, seed uint
 	return out
 }
 
-// decideDrawn is Sequential on what was drawn.
+// decideDrawn applies Sequential to what was drawn.
 func decideDrawn(reps []boundaryLooks, looks []int, pass, fail float64) (passed, failed float64) {
 	last := looks[len(looks)-1]
 	tp, tf := Quantile(pass, float64(2*last-2)), Quantile(fail, float64(2*last-2))
@@ -95,8 +95,8 @@ func decideDrawn(reps []boundaryLooks, looks []int, pass, fail float64) (passed,
 	return passed / float64(len(reps)), failed / float64(len(reps))
 }
 
-// TestCalibrateRare prints levels for rates of which TestCalibrate sees too few cases. It
-// lets nothing end a test but a pass, so what it prints is on the safe side.
+// TestCalibrateRare prints levels for rates at which TestCalibrate sees too few cases. It
+// lets nothing but a pass end a test, so what it prints is on the safe side.
 func TestCalibrateRare(t *testing.T) {
 	if os.Getenv("MXFLOW_CALIBRATE") == "" {
 		t.Skip("takes minutes: set MXFLOW_CALIBRATE=1")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestContrastIsWelch: of two arms with equal weights it is the difference.
+// TestContrastIsWelch: for two arms with equal weights it is the difference.
 func TestContrastIsWelch(t *testing.T) {
 	a, b := []float64{1.1, 1.3, 1.2, 1.25}, []float64{0.9, 1.0, 0.8}
 	want, err := RawDifference(a, b)
@@ -25,8 +25,8 @@ func TestContrastIsWelch(t *testing.T) {
 	}
 }
 
-// TestContrastOfIndependentIsProduct: with launches of their own it is what
-// productInterval says.
+// TestContrastOfIndependentIsProduct: without shared launches it is the result of
+// productInterval.
 func TestContrastOfIndependentIsProduct(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	arm := func() []float64 {
@@ -101,14 +101,15 @@ func TestContrastNeedsLaunches(t *testing.T) {
 	}
 }
 
-// productInterval is what Contrast comes to where no launches are shared. It compares the gain of a stack with the product of the gains of
-// its parts: the stack's difference of logs minus the sum of the parts', with the
-// two-sided 95% interval of Welch and Satterthwaite. Below zero the parts get in
-// each other's way, above it they help each other; exp of it is the factor.
+// productInterval is what Contrast comes to if no launches are shared. It compares the
+// gain of a stack with the product of the gains of its parts: the stack's difference of
+// logs minus the sum of the parts', with the two-sided 95% interval of Welch and
+// Satterthwaite. Below zero the parts get in each other's way, above it they help each
+// other; exp of it is the factor.
 //
-// The differences have to be independent of each other: measured with launches of
-// their own. It returns an error without parts, and where one has no standard
-// error, whose share of the doubt would be missing.
+// The differences must be independent: measured with their own launches. It returns an
+// error without parts, and if one has no standard error, whose share of the uncertainty
+// would be missing.
 func productInterval(stack Difference, parts []Difference) (Difference, error) {
 	if len(parts) == 0 {
 		return Difference{}, errors.New("a stack without parts has no product to compare with")

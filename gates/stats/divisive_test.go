@@ -66,7 +66,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestDivideFinds as many changes in series without one as its level says.
+// TestDivideFinds changes, in series without one, as often as its level says.
 func TestDivideFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	const series = 200
@@ -80,13 +80,13 @@ func TestDivideFinds(t *testing.T) {
 			found++
 		}
 	}
-	// 5% of 200, and four standard errors of that.
+	// 5% of 200, plus four standard errors of that.
 	if found > 22 {
 		t.Errorf("%d of %d series without a change have one", found, series)
 	}
 }
 
-// energy is the divergence of both sides as published, every pair by itself.
+// energy is the divergence of both sides as published, pair by pair.
 func energy(x []float64, tau, end int) float64 {
 	mean := func(a, b []float64, less int) float64 {
 		sum := 0.0

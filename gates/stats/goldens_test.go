@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// worked is testdata/sequential.json: cases that were worked out with another
-// program, which the design was calibrated with.
+// worked is testdata/sequential.json: cases calculated by another program, with which the
+// design was calibrated.
 type worked struct {
 	Golden []struct {
 		Name                string
@@ -54,7 +54,7 @@ func readWorked(t *testing.T) worked {
 }
 
 func TestSequentialAgainstWorkedCases(t *testing.T) {
-	// The verdicts were worked out for the last look alone.
+	// The verdicts were calculated for the last look only.
 	for _, c := range readWorked(t).Golden {
 		t.Run(c.Name, func(t *testing.T) {
 			d := mustOffer(t, 3, 8, true)

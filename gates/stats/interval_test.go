@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Wanted numbers are from the definition: the geometric mean of 1, 10 and 100 is
-// 10, the standard deviation of their logs is ln 10, and t of 2 degrees of
-// freedom at 0.975 is 4.302653.
+// Wanted numbers are from the definition: the geometric mean of 1, 10 and 100 is 10, the
+// standard deviation of their logs is ln 10, and the 0.975 quantile of t with 2 degrees
+// of freedom is 4.302653.
 func TestMeanInterval(t *testing.T) {
 	half := math.Exp(4.302653 * math.Ln10 / math.Sqrt(3))
 	for _, c := range []struct {

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// pilot makes up rounds of launches alone and beside neighbours, in the order in which they
-// are made.
+// pilot makes up rounds of launches alone and beside neighbours, in the order in which
+// they run.
 type pilot struct {
 	rounds, places int
-	// sd is by how much launches vary, as a share; change what neighbours do, and ratio how
-	// many times as much launches vary beside them.
+	// sd is how much launches vary, as a share; change is the effect of neighbours, and
+	// ratio how many times as much launches vary beside them.
 	sd, change, ratio float64
-	// apart is by how much places differ, and drift by how much the machine does from one
-	// launch to the next; both in sd.
+	// apart is how much places differ, and drift how much the machine drifts from one
+	// launch to the next; both in units of sd.
 	apart, drift float64
 }
 
@@ -37,7 +37,7 @@ func (p pilot) draw(rng *rand.Rand, alone, beside []float64, on []int) {
 	}
 }
 
-// rates is how often it ends with neighbours that are harmless, and that are harmful.
+// rates is how often it finds that neighbours are harmless, and that they are harmful.
 func (p pilot) rates(t *testing.T, times int) (harmless, harmful float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(18, 1))
@@ -58,14 +58,14 @@ func (p pilot) rates(t *testing.T, times int) (harmless, harmful float64) {
 	return harmless / float64(times), harmful / float64(times)
 }
 
-// TestRatesOfNeighbours: what disturbs by just what is allowed passes in at most 5%, whatever
-// places differ by, and how often what disturbs nothing passes.
+// TestRatesOfNeighbours: neighbours that disturb by exactly what is allowed pass in at
+// most 5%, however much places differ, and how often neighbours pass that do not disturb.
 func TestRatesOfNeighbours(t *testing.T) {
 	most := within(neighboursLevel, times())
 	for _, c := range []struct {
 		name string
 		p    pilot
-		// bad neighbours must not pass; of others at least so many do.
+		// bad neighbours must not pass; of others at least this share does.
 		bad   bool
 		least float64
 	}{

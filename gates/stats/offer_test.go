@@ -73,9 +73,8 @@ func TestNotOffered(t *testing.T) {
 	}
 }
 
-// TestOffered proves every level and last look of the offer at the SD ratio that
-// is worst, and at others with MXFLOW_TEST_LONG. Sampling error is four standard
-// errors of the rate.
+// TestOffered proves every level and last look of the offer at the worst SD ratio, and at
+// others with MXFLOW_TEST_LONG. The tolerance is four standard errors of the rate.
 func TestOffered(t *testing.T) {
 	ratios, n := []float64{8}, 20_000
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
@@ -108,8 +107,8 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// TestRung: each rate that is offered is half of the next or less, so all tries together
-// pass at most twice as often as the first, and somewhere none is left.
+// TestRung: each rate offered is at most half of the next, so all tries together pass at
+// most twice as often as the first, and at some point none is left.
 func TestRung(t *testing.T) {
 	for i, l := range passLevels {
 		if i > 0 && passLevels[i-1].rate > l.rate/2 {
@@ -131,8 +130,9 @@ func TestRung(t *testing.T) {
 	}
 }
 
-// TestRetries: a change that does nothing and is tried again until it passes, ten times,
-// passes at most at the bound; without the steps down it would pass five times as often.
+// TestRetries: a change without effect that is tried again until it passes, ten times,
+// passes no more often than the bound; without the steps down it would pass five times as
+// often.
 func TestRetries(t *testing.T) {
 	const falsePass = 0.01
 	bound, _ := Bound(falsePass)

@@ -17,7 +17,7 @@ func TestResolvableAgainstWorkedCases(t *testing.T) {
 		for i, k := range want {
 			level, chance := []float64{0.002, 0.002, 0.015, 0.015}[i], []float64{0.8, 0.9, 0.8, 0.9}[i]
 			near(t, "k of "+name, Resolvable(n, level, chance, false), k, 0.001)
-			// A level that the reference has not, a little off.
+			// A level that the reference lacks, slightly off.
 			one := Resolvable(n, level*1.0001, chance, false)
 			if one < 0.99*k || one > 1.05*k {
 				t.Errorf("one look at %d has k %.3f at level %v, the reference %.3f", n, one, level, k)
@@ -50,8 +50,8 @@ func TestNothingResolved(t *testing.T) {
 	}
 }
 
-// From tables of the chi-square distribution: its 20% points are 4.594 at 8 and
-// 1.649 at 4 degrees of freedom.
+// From tables of the chi-square distribution: its 20% points are 4.594 at 8 and 1.649 at
+// 4 degrees of freedom.
 func TestNoiseBound(t *testing.T) {
 	near(t, "8", NoiseBound(8), math.Sqrt(8/4.594), 1e-3)
 	near(t, "4", NoiseBound(4), math.Sqrt(4/1.649), 1e-3)

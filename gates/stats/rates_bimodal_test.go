@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// What the promise does not cover either: a change that makes the candidate's
-// starts bimodal where the base's are quiet, under a rule that lies just at the
-// candidate's mean. It passes when all launches of the first look are fast ones,
-// which no test can tell from an engine that always is. The page says how often.
+// What the promise does not cover either: a change that makes the candidate's starts
+// bimodal while the base's are quiet, under a rule exactly at the candidate's mean. It
+// passes if all launches of the first look are fast ones, which no test can distinguish
+// from an engine that is always fast. The page says how often.
 func TestRatesWithBimodalCandidate(t *testing.T) {
 	s := scenario{
 		ratio: 1,

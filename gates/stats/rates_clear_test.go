@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recordOf draws what a record of df degrees of freedom says of a standard deviation.
+// recordOf draws the standard deviation that a record with df degrees of freedom shows.
 func recordOf(rng *rand.Rand, sd float64, df int) float64 {
 	var squares float64
 	for range df {
@@ -18,8 +18,8 @@ func recordOf(rng *rand.Rand, sd float64, df int) float64 {
 	return sd * math.Sqrt(squares/float64(df))
 }
 
-// early repeats tests that look at two launches first, with a record of its own each time.
-// draw fills both arms, in the order AB BA: candidate first in odd rounds.
+// early repeats tests that look at two launches first, each with its own record. draw
+// fills both arms, in the order AB BA: candidate first in odd rounds.
 func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand, q *Question)) (all, atTwo rates) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(df), 11))
@@ -61,8 +61,8 @@ func mustOfferClear(t *testing.T) Design {
 	return d
 }
 
-// The look at two launches in front of the others: with all of them together, a claim at
-// the threshold keeps to the rates, whatever the candidate's launches vary by, and however
+// The look at two launches before the others: together with all of them, a claim at the
+// threshold keeps to the rates, however much the candidate's launches vary, and however
 // well the record is known.
 func TestRatesOfTwoLaunches(t *testing.T) {
 	d := mustOfferClear(t)
@@ -164,8 +164,8 @@ func TestRatesOfTwoLaunchesOddly(t *testing.T) {
 	}
 }
 
-// Where the levels are others, the look at two follows them: it takes the part of the rate
-// that the looks behind it leave.
+// If the levels differ, the look at two follows them: it takes the part of the rate that
+// the later looks leave.
 func TestRatesOfTwoLaunchesAtEveryLevel(t *testing.T) {
 	for i, p := range passLevels {
 		f := failLevels[min(i, len(failLevels)-1)]
@@ -192,7 +192,8 @@ func TestRatesOfTwoLaunchesAtEveryLevel(t *testing.T) {
 	}
 }
 
-// From ClearGap on, with what an estimate varies by, two launches decide nine times in ten.
+// From ClearGap on, including the variation of an estimate, two launches decide nine
+// times in ten.
 func TestPowerOfTwoLaunches(t *testing.T) {
 	d := mustOfferClear(t)
 	for _, sd := range []float64{0.001, 0.003, 0.01} {

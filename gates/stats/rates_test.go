@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The simulations of docs/statistics.md. They prove the promises with 20,000
-// repetitions a row, and print the tables of the page with 400,000:
+// The simulations of docs/statistics.md. They prove the promises with 20,000 repetitions
+// per row, and print the tables of the page with 400,000:
 //
 //	MXFLOW_TEST_LONG=1 go test -v -run 'TestRates|TestOffered' ./gates/stats
 func times() int {
@@ -18,8 +18,8 @@ func times() int {
 	return 20_000
 }
 
-// agrees checks a simulated rate against one that another program simulated:
-// within four standard errors of the difference of both.
+// agrees checks a simulated rate against another program's: within four standard errors
+// of the difference.
 func agrees(t *testing.T, what string, got, want float64, wantTimes int) {
 	t.Helper()
 	p := (got + want) / 2
@@ -29,7 +29,7 @@ func agrees(t *testing.T, what string, got, want float64, wantTimes int) {
 	}
 }
 
-// keeps checks the promise, with the sampling error that the issue allows.
+// keeps checks the promise, with an allowance for sampling error.
 func keeps(t *testing.T, what string, r rates) {
 	t.Helper()
 	if r.pass > 0.012 || r.fail > 0.055 {
@@ -73,8 +73,8 @@ func bimodal(rng *rand.Rand) float64 {
 	return 0.003*rng.NormFloat64() + math.Log(1.08)*float64(rng.IntN(2))
 }
 
-// A change that does nothing, under a rule that wants 5% more: it passes when
-// chance gives all fast launches to one arm.
+// A change without effect, under a rule that requires 5% more: it passes if chance gives
+// all fast launches to one arm.
 func TestRatesWithBimodalStarts(t *testing.T) {
 	early, late := mustOffer(t, 3, 8, true), mustOffer(t, 3, 8, false)
 	same := scenario{gap: -math.Log(1.05), ratio: 1, noise: bimodal}
@@ -86,7 +86,7 @@ func TestRatesWithBimodalStarts(t *testing.T) {
 		d           Design
 		least, most float64 // of false passes
 	}{
-		// Were this one low, there would be no reason to begin at 4.
+		// If this one were low, there would be no reason to begin at 4.
 		{"no change, first look at 3, no floor", same, early, 0.012, 1},
 		{"no change, first look at 4", same, late, 0, 0.01},
 		{"no change, first look at 3, floored by the record", floored, early, 0, 0.001},
@@ -100,9 +100,8 @@ func TestRatesWithBimodalStarts(t *testing.T) {
 	}
 }
 
-// With three criteria that all have to hold, each fails at a third of the level.
-// They are independent here, which is the worst: criteria read of the same
-// launches go together.
+// With three criteria that all have to hold, each fails at a third of the level. They are
+// independent here, which is the worst case: criteria on the same launches move together.
 func TestRatesOfThreeCriteria(t *testing.T) {
 	d := mustOffer(t, 3, 8, true)
 	d.Fail /= 3
@@ -136,8 +135,8 @@ func TestRatesOfThreeCriteria(t *testing.T) {
 	}
 }
 
-// Dividing the level by the number of criteria divides the rate by less where the
-// arms vary very differently: the page says by how much.
+// Dividing the level by the number of criteria divides the rate by less if the arms vary
+// very differently: the page says by how much.
 func TestRatesOfManyCriteria(t *testing.T) {
 	for _, c := range []struct{ criteria, ratio, most float64 }{
 		{2, 1, 0.05}, {2, 8, 0.06}, {5, 2, 0.055}, {5, 8, 0.08}, {20, 1, 0.055}, {20, 2, 0.065}, {20, 8, 0.12},
@@ -153,8 +152,8 @@ func TestRatesOfManyCriteria(t *testing.T) {
 	}
 }
 
-// slow draws launches of which one in ten is size standard deviations slower than
-// the others; the mean is 0 all the same.
+// slow draws launches of which one in ten is size standard deviations slower than the
+// others; the mean is 0 nevertheless.
 func slow(size float64) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 {
 		x := rng.NormFloat64() + size/10
@@ -165,8 +164,8 @@ func slow(size float64) func(*rand.Rand) float64 {
 	}
 }
 
-// What the promise does not cover: launches that are far from normal in one arm
-// only. The numbers stand on the page, and here they are kept from growing unseen.
+// What the promise does not cover: launches far from normal in one arm only. The numbers
+// are on the page, and are kept from growing unnoticed here.
 func TestRatesWithOutliers(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -185,5 +184,5 @@ func TestRatesWithOutliers(t *testing.T) {
 	}
 }
 
-// within is the most that a rate may come out at in n repetitions.
+// within is the highest rate to be expected in n repetitions.
 func within(rate float64, n int) float64 { return rate + 4*math.Sqrt(rate*(1-rate)/float64(n)) }

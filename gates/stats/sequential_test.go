@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// around are launches that scatter a little around a level: 0.01 of deviation.
+// around are launches that scatter around a level with a deviation of 0.01.
 func around(level float64, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -102,14 +102,14 @@ func TestTies(t *testing.T) {
 			}
 		}
 	}
-	// One arm that ties: the other's degrees of freedom are all.
+	// One arm without variation: all degrees of freedom are the other's.
 	_, looks, err := Sequential(asked(Question{Candidate: around(1, 4), Base: same(0, 4)}), Design{Looks: []int{4}})
 	if err != nil || math.Abs(looks[0].DF-3) > 1e-12 {
 		t.Error(looks, err)
 	}
 }
 
-// A floor may widen and never narrow: with it, no look says more than without.
+// A floor may widen and never narrow: with it, no look shows more than without.
 func TestFloorOnlyWidens(t *testing.T) {
 	d := Design{Looks: []int{5}}
 	rng := rand.New(rand.NewPCG(2, 9))
@@ -163,15 +163,15 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A look by itself is refused as a test of one look is.
+// A single look is refused like a test with one look.
 func TestAt(t *testing.T) {
 	if l, err := (&Question{Candidate: []float64{1, math.NaN()}, Base: []float64{1, 2}, Pass: 0.01, Fail: 0.01}).At(2); err == nil || l.DF != 0 {
 		t.Errorf("a value that is not finite is looked at: %+v", l)
 	}
 }
 
-// What is measured, and in which unit, changes nothing: and neither very small nor
-// very large numbers lose their decision.
+// Neither quantity nor unit matters: neither very small nor very large numbers lose their
+// decision.
 func TestScale(t *testing.T) {
 	d := mustOffer(t, 3, 8, true)
 	for _, scale := range []float64{1e-150, 1e-9, 1e9, 1e150} {

@@ -32,7 +32,8 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// TestPairedLoss: a chance of at least so many losses, by hand.
+// TestPairedLoss compares the chance of at least that many losses with values calculated
+// by hand.
 func TestPairedLoss(t *testing.T) {
 	for _, c := range []struct {
 		lost, gained int

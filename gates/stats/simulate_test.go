@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// scenario is a test that is repeated on made-up launches.
+// scenario is a test that is repeated on simulated launches.
 type scenario struct {
-	// gap is how far the candidate lies above the threshold in standard deviations
-	// of the base, ratio the candidate's standard deviation in the same.
+	// gap is how far the candidate is above the threshold, and ratio the candidate's
+	// standard deviation, both in standard deviations of the base.
 	gap, ratio float64
 	single     bool
 	floor      float64
-	// noise draws a launch's deviation, own that of the candidate where it has one
-	// of its own; normal where nil.
+	// noise draws a launch's deviation, own the candidate's if it has its own; normal if
+	// nil.
 	noise, own func(*rand.Rand) float64
 }
 
-// rates are how often a scenario came out how, and the mean launches of all arms
+// rates are how often a scenario had each outcome, and the mean launches of all arms
 // together.
 type rates struct{ pass, fail, launches float64 }
 
@@ -26,7 +26,7 @@ func (r rates) String() string {
 	return fmt.Sprintf("pass %.4f fail %.4f inconclusive %.4f launches %.2f", r.pass, r.fail, 1-r.pass-r.fail, r.launches)
 }
 
-// draw makes the launches up. The base varies around 0, which is the threshold.
+// draw simulates the launches. The base varies around 0, which is the threshold.
 func (s scenario) draw(q *Question, rng *rand.Rand) {
 	noise, own := s.noise, s.own
 	if noise == nil {
@@ -50,13 +50,13 @@ func (s scenario) question(d Design) Question {
 	}
 }
 
-// made makes launches up: question is a test of them, which draw fills.
+// made simulates launches: question is a test of them, which draw fills.
 type made interface {
 	question(d Design) Question
 	draw(q *Question, rng *rand.Rand)
 }
 
-// simulate repeats a test of made-up launches with a design and seed.
+// simulate repeats a test of simulated launches with a design and seed.
 func simulate(t testing.TB, s made, d Design, times int, seed uint64) rates {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -83,14 +83,13 @@ func simulate(t testing.TB, s made, d Design, times int, seed uint64) rates {
 	return rates{r.pass / n, r.fail / n, r.launches / n}
 }
 
-// BenchmarkRun is one test to its end, as the simulations make it.
+// BenchmarkRun is one complete test, as the simulations run it.
 func BenchmarkRun(b *testing.B) {
 	b.ReportAllocs()
 	simulate(b, scenario{ratio: 2}, mustOffer(b, 3, 8, true), b.N, 1)
 }
 
-// BenchmarkSequential is the same with the bounds of each look, as gates ask for
-// them.
+// BenchmarkSequential is the same with the bounds of each look, as gates request them.
 func BenchmarkSequential(b *testing.B) {
 	d := mustOffer(b, 3, 8, true)
 	s := scenario{ratio: 2}

@@ -85,8 +85,8 @@ func TestWelchAgainstWorkedCases(t *testing.T) {
 	}
 }
 
-// With equal variances and n a side there are 2(n−1) degrees of freedom, for
-// which the quantiles are in every table.
+// With equal variances and n per side there are 2(n−1) degrees of freedom, for which the
+// quantiles are in every table.
 func TestIntervalsByHand(t *testing.T) {
 	for _, c := range []struct {
 		a, b         []float64

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// gonum has the quantile too, by another way that is slower.
+// gonum has the quantile too, by a different, slower method.
 func TestQuantileAgainstGonum(t *testing.T) {
 	for _, df := range []float64{1, 1.5, 2, 2.7, 4, 9.91, 14, 22, 100, 1e4} {
 		s := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// series makes n readings, each from the one before.
+// series makes n readings, each from the previous one.
 func series(n int, next func(i int, last float64) float64) (x, y []float64) {
 	last := 0.0
 	for i := range n {
@@ -52,9 +52,9 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// TestTrendHolds counts how often the interval misses a slope of nothing, of errors
-// that are independent and of a walk, which a regression would call a trend every
-// other time.
+// TestTrendHolds counts how often the interval misses a slope of zero, for errors that
+// are independent, dependent, or a random walk, which a regression would call a trend
+// every other time.
 func TestTrendHolds(t *testing.T) {
 	for name, keep := range map[string]float64{"independent": 0, "dependent": 0.9, "walk": 1} {
 		r := rand.New(rand.NewPCG(3, 4))
@@ -69,7 +69,7 @@ func TestTrendHolds(t *testing.T) {
 				missed++
 			}
 		}
-		// 5% of 2000, and four standard errors of that.
+		// 5% of 2000, plus four standard errors of that.
 		if missed > 140 {
 			t.Errorf("%s: %d of %d intervals miss", name, missed, runs)
 		}

@@ -50,7 +50,8 @@ func codes(t *testing.T) map[string]code.Code {
 	return all
 }
 
-// TestEveryCodeHasAPhrase, and every phrase a code; no two codes are one.
+// TestEveryCodeHasAPhrase also checks that every phrase has a code, and that no two codes
+// are equal.
 func TestEveryCodeHasAPhrase(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$`)
 	named := map[code.Code]string{}
@@ -73,8 +74,8 @@ func TestEveryCodeHasAPhrase(t *testing.T) {
 	}
 }
 
-// TestPhrasesFill: whatever is there of a reason, it is told without a brace left over
-// and without giving up.
+// TestPhrasesFill: whatever a reason holds, it is told without a brace left over and
+// without giving up.
 func TestPhrasesFill(t *testing.T) {
 	x, y := 1.5, 2.5
 	values := []verdict.Args{nil}
@@ -111,7 +112,7 @@ func TestPhrasesFill(t *testing.T) {
 	}
 }
 
-// argsOf gives a value to every argument that the sources of this package name.
+// argsOf makes a value for every argument that the sources of this package name.
 func argsOf(t *testing.T, v verdict.Value) verdict.Args {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

@@ -14,22 +14,23 @@ import (
 	"testing"
 )
 
-// given is where a code is handed to something.
+// given is where a code is passed to something.
 type given struct {
 	at, folder string
-	// args are the arguments that stand in the call; open says that there may be others,
-	// which only running shows. made is set where verdict.New itself is called.
+	// args are the arguments in the call; open means that there may be others, known only
+	// at run time. made is set if verdict.New itself is called.
 	args       []string
 	open, made bool
 	// by is the name of what is called, which may be a function of another folder that
-	// adds arguments of its own.
+	// adds its own arguments.
 	by string
 }
 
-// all is the folder of what is chosen in one place and made in another.
+// all is the folder of codes that are chosen in one place and made into reasons in
+// another.
 const all = ""
 
-// TestPhrasesAskForWhatIsGiven: a phrase names no argument that nobody gives, and what
+// TestPhrasesAskForWhatIsGiven: a phrase names no argument that is never given, and what
 // it always says is given wherever its reason is made.
 func TestPhrasesAskForWhatIsGiven(t *testing.T) {
 	calls, folders, functions := callsIn(t, "../..")
@@ -94,7 +95,7 @@ func asked(template string) (always, ever []string) {
 	return always, ever
 }
 
-// callsIn are the places of a module that hand a code on, by its name, and all arguments
+// callsIn are the places of a module that pass on a code, by its name, and all arguments
 // that are given in each folder, and by functions of each name.
 func callsIn(t *testing.T, root string) (calls map[string][]given, folders, functions map[string]map[string]bool) {
 	t.Helper()
@@ -150,8 +151,8 @@ func callsIn(t *testing.T, root string) (calls map[string][]given, folders, func
 				}
 				calls[codeOf(n.Args[0])] = append(calls[codeOf(n.Args[0])], g)
 			case *ast.SelectorExpr:
-				// One that is chosen: what is made with it stands elsewhere. Here they only
-				// have phrases.
+				// A code that is only chosen: its reason is made elsewhere. In tell,
+				// codes only have phrases.
 				if name := codeOf(n); name != "" && !taken[n] && filepath.Base(folder) != "tell" {
 					calls[name] = append(calls[name], given{folder: all, open: true})
 				}

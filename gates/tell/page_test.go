@@ -23,7 +23,7 @@ func was(node string, v verdict.Verdict, causes ...verdict.Reason) verdict.Reaso
 	return verdict.New(code.OutcomeWas).On(node).Is(v).From(causes...)
 }
 
-// TestOnce: a cause that everything above it repeats is told in full once.
+// TestOnce: a cause that everything above it repeats is told in full only once.
 func TestOnce(t *testing.T) {
 	execution := level("execution", verdict.Error, broke)
 	page := &Page{}
@@ -39,7 +39,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestChain: the root, which stands last, is told in full.
+// TestChain: the root, which is last, is told in full.
 func TestChain(t *testing.T) {
 	kernels := verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(unread)
 	page := &Page{}
@@ -53,8 +53,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestOutcomesStay: what another reason follows from, or what another node said, keeps
-// its head and its verdict.
+// TestOutcomesStay: a reason from which another follows, or which another node reported,
+// keeps its head and its verdict.
 func TestOutcomesStay(t *testing.T) {
 	outcome := verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail)
 	decode := verdict.New(code.Rule).On("decode").Is(verdict.Pass).From(unread)
@@ -71,8 +71,8 @@ func TestOutcomesStay(t *testing.T) {
 	}
 }
 
-// TestPartlyTold: one of several causes that was told does not hide the others, and
-// how many more there are stays in brackets.
+// TestPartlyTold: a cause that was already told does not hide the others, and the number
+// of further ones stays in brackets.
 func TestPartlyTold(t *testing.T) {
 	page := &Page{}
 	page.Each(fails)

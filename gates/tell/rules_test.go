@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// TestRules are the sentences for what rules come to, as gates decides them.
+// TestRules checks the sentences for the results of rules, as gates decides them.
 func TestRules(t *testing.T) {
 	want := map[string]string{}
 	for _, c := range []struct{ rule, sentence string }{

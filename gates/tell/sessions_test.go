@@ -22,7 +22,7 @@ func check(t *testing.T, all []said) {
 	}
 }
 
-// words are a fact in somebody else's words.
+// words are a fact in the words of another program.
 func words(text string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", text)) }
 
 func TestSessions(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSessions(t *testing.T) {
 			"chat.tg: at most +10.9% with moe 1.5×, norm 2× as fast, which takes 313 µs off a decode step of 3190 µs (profile of q-1)",
 		},
 		{
-			// Of two numbers that look alike one is beyond the other.
+			// One of two numbers that look alike exceeds the other.
 			verdict.New(code.Unattainable, append(gained, verdict.Num("claimed", 0.1089, "ratio"))...).On("chat.tg"),
 			"warning: the hypothesis is out of reach: it claims +10.89% of chat.tg, and moe 1.5×, norm 2× as fast gives at most +10.87%, as it takes 313 µs off a decode step of 3190 µs (profile of q-1)",
 		},
@@ -88,7 +88,8 @@ func TestRoughly(t *testing.T) {
 	}
 }
 
-// TestSwap: every sentence goes through it, those of causes too, until it is restored.
+// TestSwap: every sentence goes through it, including those of causes, until it is
+// restored.
 func TestSwap(t *testing.T) {
 	r := verdict.New(code.NotMeasured).From(words("no"))
 	restore := Swap(func(c code.Code, sentence string) string { return "<" + string(c) + ">" + sentence })

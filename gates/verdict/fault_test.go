@@ -9,7 +9,7 @@ import (
 )
 
 // TestOfError: a fact comes out of an error as it went in, however it was wrapped, and
-// what is no fact of ours is kept in its own words.
+// any other error is kept in its own words.
 func TestOfError(t *testing.T) {
 	fact := New(code.Undecided).On("feature.x").From(New(code.Broken, Text("error", "no")))
 	for _, err := range []error{&Fault{fact}, fmt.Errorf("on the way: %w", &Fault{fact}), errors.Join(&Fault{fact}, errors.New("gone"))} {
@@ -22,7 +22,7 @@ func TestOfError(t *testing.T) {
 	}
 }
 
-// TestFromNothing: what is no fact is no cause.
+// TestFromNothing: an empty reason is not a cause.
 func TestFromNothing(t *testing.T) {
 	if r := New(code.Undecided).From(Reason{}, New(code.First), Reason{}); len(r.Causes) != 1 || r.From(Reason{}).Causes != nil {
 		t.Errorf("%+v", r)

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// TestReasonsSurviveJSON: what is written is what is read, and looks as people expect.
+// TestReasonsSurviveJSON: what was written is read back, and looks as people expect.
 func TestReasonsSurviveJSON(t *testing.T) {
 	r := New(code.Level, Text("text", "a <b>"), Int("count", 3), Num("num", 1.5, "GB"), Num("nan", math.NaN(), "GB"), Span("span", 0, 2, "count"),
 		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}), Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
@@ -39,7 +39,7 @@ func TestReasonsSurviveJSON(t *testing.T) {
 	}
 }
 
-// TestKey: what digests rest on changes with codes, subjects, verdicts and causes, and
+// TestKey: the basis of digests changes with codes, subjects, verdicts and causes, but
 // with no value.
 func TestKey(t *testing.T) {
 	base := func() Reason {
@@ -60,7 +60,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestMapAndHolds reach down to the roots, and Map leaves what it was given as it is.
+// TestMapAndHolds: both reach down to the roots, and Map leaves its input unchanged.
 func TestMapAndHolds(t *testing.T) {
 	r := New(code.Level, Text("a", "secret"), List("b", []string{"secret"}), Int("n", 1)).On("secret").From(New(code.Missing).From(New(code.Broken, Text("error", "secret"))))
 	got := r.Map(func(s string) string { return strings.ReplaceAll(s, "secret", "***") })

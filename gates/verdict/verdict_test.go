@@ -2,7 +2,7 @@ package verdict
 
 import "testing"
 
-// strange is a word that no verdict is, as a newer version might write.
+// strange is a word that is not a verdict, as a newer version might write.
 const strange = Verdict("great")
 
 func TestWhatVerdictsMean(t *testing.T) {
