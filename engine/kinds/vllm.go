@@ -2,7 +2,7 @@ package kinds
 
 import "time"
 
-// vLLM 0.9 to 0.21: flags and endpoints as in 0.21; log lines and metrics of older
+// vLLM 0.9 to 0.32: the newest flags and endpoints; log lines and metrics of older
 // versions as well. Before 0.12 the attention back end was chosen with the variable
 // VLLM_ATTENTION_BACKEND, which later versions ignore.
 

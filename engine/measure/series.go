@@ -24,7 +24,7 @@ type Series struct {
 }
 
 // Names of series. The engine's are "engine." and mxflow's name of a metric in
-// engine.Metrics.Names: engine.running, engine.spec_accepted_tokens.
+// kinds.Metrics.Names: engine.running, engine.spec_accepted_tokens.
 const (
 	// GPUPower is averaged by the driver, GPUPowerInstant is not; energy is integrated
 	// from the second if available. W.
