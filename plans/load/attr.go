@@ -22,8 +22,8 @@ type bodies struct {
 	docs map[string]*lang.BlockDoc
 }
 
-// decodeAttr reads one declared attribute as plain data. When it reports false
-// the mistake has been reported.
+// decodeAttr reads one declared attribute as plain data. If it returns false, the mistake
+// has been reported.
 func (bs *bodies) decodeAttr(a plans.Attr, v cty.Value, expr hcl.Expression) (any, bool) {
 	at := expr.Range()
 	switch a.Type {
@@ -131,8 +131,8 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pl
 		block.Written[name] = true
 	}
 	before := len(bs.Diags)
-	// doubtful is set where an attribute depends on something that has been
-	// found wrong elsewhere.
+	// doubtful is set if an attribute depends on something that has been found wrong
+	// elsewhere.
 	doubtful := false
 	for _, a := range schema.Attrs {
 		if a.Type == plans.Refs || a.Type == plans.Reference {
@@ -168,14 +168,14 @@ func (bs *bodies) schemaDoc(block, kind string, schema plans.Schema) *lang.Block
 	return bs.made(block+" "+kind, func() *lang.BlockDoc {
 		d := &lang.BlockDoc{Type: block, Attrs: slices.Clone(schema.Attrs)}
 		for i, a := range d.Attrs {
-			// What is written freely goes to a program; words to choose from do not.
+			// Free text goes to a program; words to choose from do not.
 			d.Attrs[i].Program = (a.Type == plans.String || a.Type == plans.Strings || a.Type == plans.Map) && len(a.OneOf) == 0
 		}
 		return d.WithParts(schema.Parts)
 	})
 }
 
-// made is the description of that key, made once.
+// made is the description for a key, made once.
 func (bs *bodies) made(key string, make func() *lang.BlockDoc) *lang.BlockDoc {
 	if bs.docs[key] == nil {
 		bs.docs[key] = make()
@@ -183,9 +183,8 @@ func (bs *bodies) made(key string, make func() *lang.BlockDoc) *lang.BlockDoc {
 	return bs.docs[key]
 }
 
-// plainDefault is a default in the form that a plan's own value would have,
-// down to the letter, since digests are taken of it: the package that declares
-// it writes 3, "5m" or []string{"log"}.
+// plainDefault is a default in exactly the form that a plan's own value would have, since
+// digests cover it: the package that declares it writes 3, "5m" or []string{"log"}.
 func plainDefault(a plans.Attr) any {
 	v := a.Default
 	if d, ok := v.(time.Duration); ok {

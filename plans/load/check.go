@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// planCheck finds what is wrong with a plan as a whole. While blocks are decoded it
-// collects what they say of each other; checkPlan comes when all are known.
+// planCheck finds mistakes in a plan as a whole. While blocks are decoded, it collects
+// how they relate to each other; checkPlan runs when all are known.
 type planCheck struct {
 	*eval.Scope
 	plan     *plans.Plan
@@ -23,19 +23,19 @@ type planCheck struct {
 	unproven bool
 
 	features map[string]*featureNotes
-	// order is the features as they stand in the plan.
+	// order is the features in the order of the plan.
 	order []*featureNotes
 	edges []phaseEdge
-	// targets are numbers to beat under "command".
+	// targets are the numbers to beat.
 	targets []targetNote
 
-	// circular is set when the graph has a circle, so that nothing walks it.
+	// circular is set if the graph has a cycle, so that nothing walks it.
 	circular bool
 	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
 	protocolsInDoubt bool
 }
 
-// phaseEdge says that phase from waits for phase to.
+// phaseEdge means that phase from waits for phase to.
 type phaseEdge struct {
 	from, to, why string
 	at            hcl.Range
@@ -45,7 +45,7 @@ func (c *planCheck) edge(from, to, why string, at hcl.Range) {
 	c.edges = append(c.edges, phaseEdge{from, to, why, at})
 }
 
-// checkPlan is the third pass.
+// checkPlan is the last pass: it checks what needs the whole plan.
 func (c *planCheck) checkPlan() {
 	if len(c.order) > 0 && c.plan.Baseline == nil {
 		first := c.order[0]
@@ -124,8 +124,8 @@ func (c *planCheck) checkPhaseOrder(skip map[string]bool) {
 	}
 }
 
-// cycles finds circles in a graph: at least one for every node that is on one.
-// Each begins at its node that stands first in names.
+// cycles finds cycles in a graph: at least one of any that share nodes. Each begins at
+// its node that comes first in names.
 func cycles(names []string, next func(string) []phaseEdge) (found [][]phaseEdge) {
 	const open, done = 1, 2
 	state := map[string]int{}
@@ -158,7 +158,8 @@ func cycles(names []string, next func(string) []phaseEdge) (found [][]phaseEdge)
 	return found
 }
 
-// rotate cuts the circle that the last edge closes out of a path.
+// rotate is the cycle that the last edge of a path closes, from its first node in names
+// on.
 func rotate(path []phaseEdge, position map[string]int) []phaseEdge {
 	target := path[len(path)-1].to
 	from := len(path) - 1
@@ -175,8 +176,8 @@ func rotate(path []phaseEdge, position map[string]int) []phaseEdge {
 	return slices.Concat(cycle[least:], cycle[:least])
 }
 
-// checkChanges refuses a feature that sets a knob to what its parent has
-// already: the comparison would be of a thing with itself.
+// checkChanges refuses a feature that sets a knob to the value that its parent already
+// has: the comparison would be of a thing with itself.
 func (c *planCheck) checkChanges() {
 	base := map[string]string{}
 	for _, k := range c.plan.Knobs {
@@ -232,9 +233,9 @@ func (c *planCheck) checkChanges() {
 	}
 }
 
-// underAny is what the stack below a feature has for certain: what has been
-// accepted is known only in a run, but a knob that no other feature sets to
-// anything else has the baseline's value in every stack.
+// underAny is what the stack below a feature is certain to have: which features are
+// accepted is known only in a run, but a knob that no other feature sets to anything else
+// has the baseline's value in every stack.
 func (c *planCheck) underAny(f *plans.Feature, base map[string]string) map[string]string {
 	values := maps.Clone(base)
 	for _, n := range c.order {

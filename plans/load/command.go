@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// targetNote is a number to beat, of what and of which metric: which there are is known
-// only when all engines and workloads are decoded.
+// targetNote is a number to beat, with what and which metric it is for: whether these
+// exist is known only when all engines and workloads are decoded.
 type targetNote struct {
 	target     *plans.Target
 	of, metric string
@@ -110,7 +110,7 @@ func (c *planCheck) checkFits() {
 }
 
 // checkQualifies refuses a protocol that cannot qualify the servers of a comparison: one
-// that only measures, or that holds their answers against a command's.
+// that only measures, or that compares their answers with a command's.
 func (c *planCheck) checkQualifies(b *plans.Block, compared plans.Compared) {
 	p, reference := c.plan.Protocol(compared.Protocol), c.plan.Engine(compared.Reference)
 	server := slices.ContainsFunc(compared.Engines, func(key string) bool {
@@ -146,7 +146,7 @@ func (c *planCheck) workloadsDepend() bool {
 }
 
 // checkTargets checks numbers to beat against the cells, or the metrics of the command,
-// that have to beat them.
+// that must beat them.
 func (c *planCheck) checkTargets(e *plans.Engine) {
 	for _, t := range c.targets {
 		if !measure.OfCommand(t.of) {
@@ -164,7 +164,8 @@ func (c *planCheck) checkTargets(e *plans.Engine) {
 	}
 }
 
-// checkTarget checks a number to beat of a workload.
+// checkTarget checks a workload's number to beat, and notes the addresses of what must
+// beat it.
 func (c *planCheck) checkTarget(t targetNote) {
 	path := append(strings.Split(t.of, "."), t.metric)
 	w := c.plan.Workload(path[0])

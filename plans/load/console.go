@@ -14,14 +14,13 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// consoleFile is the name under which diagnostics know what Evaluate and
-// CompileRule were given; Files has its text.
+// consoleFile is the file name in diagnostics for the text given to Evaluate or
+// CompileRule; Files has the text.
 const consoleFile = "console"
 
-// Evaluate evaluates an expression in the scope of the plan, under the plan's
-// limits, and returns its value as a plan would write it. What is sensitive
-// stays hidden. It changes the result's Files and is not for use at the same
-// time by several.
+// Evaluate evaluates an expression in the scope of the plan, under the plan's limits, and
+// returns its value as a plan would write it. Sensitive values stay hidden. It changes
+// the result's Files and is not safe for concurrent use.
 func (r *Result) Evaluate(src string) (text string, diags lang.Diagnostics) {
 	l := r.loaded
 	diags = r.aside(src, func() {
@@ -46,10 +45,9 @@ func (r *Result) Evaluate(src string) (text string, diags lang.Diagnostics) {
 	return text, diags
 }
 
-// CompileRule compiles a rule that may read every feature of the plan. Bare
-// addresses are those of the named feature; without a name, of the plan's only
-// one. What is merely the address of a value is compared with something, so that
-// it compiles too, and address is true.
+// CompileRule compiles a rule that may read every feature of the plan. Bare addresses are
+// those of the named feature; without a name, of the plan's only one. For a mere address,
+// a comparison is added so that it compiles too, and address is true.
 func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address bool, diags lang.Diagnostics) {
 	rule = &plans.Rule{Name: consoleFile, Expr: src, ExprRange: wholeText(src)}
 	diags = r.aside(src, func() {
@@ -80,8 +78,8 @@ func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address boo
 	return rule, address, diags
 }
 
-// aside runs work with the scope of the load on a text that is not part of the plan, and
-// returns what it found wrong.
+// aside runs work in the scope of the load, on a text that is not part of the plan, and
+// returns the mistakes found.
 func (r *Result) aside(src string, work func()) lang.Diagnostics {
 	found := r.Aside([]string{consoleFile}, func() {
 		r.loaded.Sources[consoleFile] = &lang.Source{Name: consoleFile, Text: []byte(src)}
@@ -92,9 +90,8 @@ func (r *Result) aside(src string, work func()) lang.Diagnostics {
 }
 
 // Aside runs work that reads texts in the scope of the plan, under its limits, and
-// returns what it found wrong. The texts become Sources of the scope by these names,
-// for as long as work runs; then the scope is as it was. It is not for use at the same
-// time by several.
+// returns the mistakes found. The texts become Sources of the scope under these names
+// while work runs; then the scope is restored. It is not safe for concurrent use.
 func (r *Result) Aside(names []string, work func()) *lang.Findings {
 	l := r.loaded
 	before, sources, order := l.Diags, l.Sources, l.Order
@@ -126,8 +123,8 @@ func (l *loader) survive(file string, work func()) {
 	work()
 }
 
-// tidy gives what was found its values and its order, with secrets taken out; what it
-// returns takes them out of other texts.
+// tidy adds values to the diagnostics, orders them and removes secrets; the Redactor that
+// it returns removes them from other texts.
 func (l *loader) tidy(order []string, found *lang.Findings) *redact.Redactor {
 	hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
 	l.ExplainAll(l.Diags)
@@ -138,8 +135,8 @@ func (l *loader) tidy(order []string, found *lang.Findings) *redact.Redactor {
 	return hide
 }
 
-// IsExpression reports whether a text can only be an expression of the plan, and
-// no rule: all that it names is known before anything is measured.
+// IsExpression reports whether a text can only be an expression of the plan, not a rule:
+// everything that it names is known before anything is measured.
 func IsExpression(src string) bool {
 	if len(src) > lang.MaxLine {
 		return true

@@ -8,8 +8,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// These bound what a plan may write; which numbers are offered is for
-// Registry.Decision to say.
+// These bound what a plan may write; Registry.Decision knows which numbers are offered.
 const (
 	leastRate, mostRate = 0.0001, 0.5
 	mostLaunches        = 1000
@@ -49,7 +48,7 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	if len(l.Diags) > before || l.reg.Decision == nil {
 		return
 	}
-	// Each against the defaults of the others, to point at the one that is wrong.
+	// Each with the defaults of the others, to point at the wrong one.
 	u, failed := usual, false
 	for _, c := range []struct {
 		attr string
@@ -69,8 +68,8 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	}
 }
 
-// decodeBounds reads { min = 3, max = 8 }. What is left out has its default, or
-// the value of the other where that is beyond it.
+// decodeBounds reads { min = 3, max = 8 }. A missing bound has its default, or the value
+// of the other if that is beyond it.
 func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 	v, ok := f.Value(name)
 	if !ok {
@@ -108,7 +107,7 @@ func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 	return least, most
 }
 
-// checkOffered checks the launches of benchmarks that say how many.
+// checkOffered checks the launches of benchmarks that set their number.
 func (c *planCheck) checkOffered() {
 	d := c.plan.Decision
 	if d == nil || c.reg.Decision == nil || c.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max) != nil {

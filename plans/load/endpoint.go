@@ -10,8 +10,8 @@ import (
 // runs.
 const endpointLauncher = "endpoint"
 
-// checkEndpoints finds what a plan wants of an engine that somebody else runs
-// and that cannot reach it.
+// checkEndpoints finds settings in a plan that cannot reach an engine that somebody else
+// runs.
 func (c *planCheck) checkEndpoints() {
 	for _, e := range c.plan.Engines {
 		if e.Launch == nil || e.Launch.Kind != endpointLauncher {
@@ -28,8 +28,8 @@ func (c *planCheck) checkEndpoints() {
 	}
 }
 
-// underTest reports whether features are measured on an engine: it is the
-// baseline's, or one that they are confirmed on.
+// underTest reports whether features are measured on an engine: the baseline's, or one
+// that they are confirmed on.
 func (c *planCheck) underTest(e *plans.Engine) bool {
 	key := e.Kind + "." + e.Name
 	if b := c.plan.Baseline; b != nil && b.Engine == key {
@@ -70,7 +70,7 @@ func (c *planCheck) checkEndpoint(e *plans.Engine) {
 	}
 }
 
-// held is whether something of a plan says anything, by its name.
+// held is whether something in a plan is set, by its name.
 type held struct {
 	name string
 	says bool
@@ -85,7 +85,7 @@ func holding(all []held) (names []string) {
 	return names
 }
 
-// checkReach reports a knob's value that an endpoint cannot be told of.
+// checkReach reports a knob value that cannot reach an endpoint.
 func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
 	lost := append(holding([]held{
 		{"settings", len(v.Settings) > 0},

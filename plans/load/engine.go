@@ -84,8 +84,8 @@ type engineDecoder struct {
 	unknown []unknownSetting
 }
 
-// checkVariable refuses a variable that begins as those of a kind of engine do and is
-// none of them: nothing would read it, and the variant would be another than it says.
+// checkVariable refuses a variable that has the prefix of a kind's variables but is none
+// of them: nothing would read it, and the variant would differ from its description.
 func (d *engineDecoder) checkVariable(p eval.Pair) {
 	for kind, k := range d.reg.Engines {
 		if len(k.Variables) == 0 || slices.Contains(k.Variables, p.Key) {
@@ -149,8 +149,8 @@ func (d *engineDecoder) decode(b *hcl.Block) {
 	}
 }
 
-// launcherOf is the block of an engine that says how it is launched, nil where
-// it is a process block or none. Two ways to launch are an error.
+// launcherOf is the block of an engine that describes how it is launched, nil if that is
+// a process block or none. Two ways to launch are an error.
 func (d *engineDecoder) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
 	var found *plans.Block
 	first := ""
@@ -195,8 +195,8 @@ func (d *engineDecoder) checkEngine(f *eval.Body, e *plans.Engine, kind plans.En
 	}
 }
 
-// decodeSettings reads settings, checked against what the engine kind accepts;
-// accepted == nil means anything. With unset, a null stays as the wish to unset.
+// decodeSettings reads settings, checked against what the engine kind accepts; accepted
+// == nil means anything. With unset, a null is kept, to unset the setting.
 func (d *engineDecoder) decodeSettings(pairs []eval.Pair, kind string, accepted []plans.Attr, unset bool) map[string]any {
 	settings := map[string]any{}
 	byName := map[string]plans.Attr{}
@@ -309,9 +309,9 @@ func overObserved(under, over []plans.Observed) (all []plans.Observed) {
 	return all
 }
 
-// checkUnknownSettings reports the settings of knobs that neither a kind nor a
-// block of an engine knows. It comes when all engines are decoded, since a knob
-// may be before them.
+// checkUnknownSettings reports the settings of knobs that neither a kind nor a block of
+// an engine knows. It runs when all engines are decoded, since a knob may come before
+// them.
 func (d *engineDecoder) checkUnknownSettings() {
 	for _, u := range d.unknown {
 		if !d.added[u.pair.Key] {

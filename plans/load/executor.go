@@ -18,14 +18,14 @@ import (
 // mostSlots bounds the launches that run at once.
 const mostSlots = 64
 
-// usualCommands are those that executors start workers by.
+// usualCommands are the default commands with which executors start workers.
 var usualCommands = map[string][]string{
 	plans.SSHExecutor:        {"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "{host}"},
 	plans.SlurmExecutor:      {"srun"},
 	plans.KubernetesExecutor: {"kubectl"},
 }
 
-// What executors of several kinds have.
+// Attributes of several kinds of executor.
 var (
 	perLaunchAttr = plans.Attr{Name: "per_launch", Type: plans.Int, Default: 1.0, Unit: "GPUs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many of them each launch gets, adjacent by index: as many as `tensor_parallel_size` and similar settings need."}
 	programAttr   = plans.Attr{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow on the other machine, which must be the same file, byte for byte."}
@@ -177,8 +177,8 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	l.plan.Executor = e
 }
 
-// readJob reads a Kubernetes Job as JSON, or says what is wrong with it. All else about it is
-// for the cluster to say.
+// readJob reads a Kubernetes Job as JSON, or tells what is wrong with it. All else is
+// left to the cluster.
 func readJob(text string) (job, wrong string) {
 	var o struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -215,8 +215,8 @@ func readJob(text string) (job, wrong string) {
 	return string(encoded), ""
 }
 
-// checkExecutor looks whether engines can be on several places: the one under test, and
-// those that are compared, of which some may have one place.
+// checkExecutor checks whether engines can run in several places: the one under test, and
+// those that are compared, some of which may have one place.
 func (c *planCheck) checkExecutor() {
 	x, under := c.plan.Executor, c.plan.UnderTest()
 	if x == nil {
@@ -256,7 +256,7 @@ func (c *planCheck) checkExecutor() {
 	}
 }
 
-// checkElsewhere refuses what is made on this machine alone.
+// checkElsewhere refuses what works on this machine alone.
 func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...any)) {
 	const here = "Cannot be launched elsewhere"
 	for _, e := range c.plan.Engines {

@@ -146,13 +146,12 @@ type featureNotes struct {
 	def      hcl.Range
 	parentAt hcl.Range
 	setAt    map[string]hcl.Range
-	// chooseAt is where each value to try stands.
+	// chooseAt is the place of each value to try.
 	chooseAt map[string]hcl.Range
 	confirms []confirmNote
 }
 
-// decodeChoose reads the knob whose values the feature tries; nil where it does
-// not choose.
+// decodeChoose reads the knob whose values the feature tries; nil if it does not choose.
 func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
@@ -194,8 +193,8 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 	return c
 }
 
-// decodeAlternatives reads the values to try and notes where each is written;
-// false where some are wrong.
+// decodeAlternatives reads the values to try and notes the place of each; false if some
+// are wrong.
 func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string]hcl.Range) (values []string, complete bool) {
 	expr := s.ValueAt(p)
 	elems, ok := eval.Elements(expr, p.V)
@@ -225,8 +224,8 @@ func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string
 	return values, complete
 }
 
-// makeAlternatives gives a feature that chooses its alternatives. Their criteria
-// are its own, whose inputs name it.
+// makeAlternatives makes the alternatives of a feature that chooses. They share its
+// criteria, whose inputs name it.
 func makeAlternatives(f *plans.Feature) {
 	if f.Choose == nil {
 		return
@@ -291,13 +290,13 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 	}
 	for _, c := range ft.Confirm {
 		if names[c.Name] > 1 {
-			c.Name = c.Engine // two engines of one name and of two kinds
+			c.Name = c.Engine // two engines with the same name, of different kinds
 		}
 		c.Name = fmt.Sprintf("%s@%s", ft.Name, c.Name)
 	}
 }
 
-// confirmedCriteria are the criteria to repeat; those in accept unless said.
+// confirmedCriteria are the criteria to repeat; by default those in accept.
 func confirmedCriteria(cf *eval.Body, ft *plans.Feature) []string {
 	if cf.Absent("criteria") {
 		return ft.Accept
@@ -305,7 +304,7 @@ func confirmedCriteria(cf *eval.Body, ft *plans.Feature) []string {
 	return decodeNames(cf, "criteria", ft.Criteria, ft.Accept)
 }
 
-// namedRules are the rules of some names, in their own order.
+// namedRules are the rules with these names, in the order of rules.
 func namedRules(rules []*plans.Rule, names []string) (list []*plans.Rule) {
 	for _, r := range rules {
 		if slices.Contains(names, r.Name) {
@@ -409,7 +408,7 @@ func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 	return criteria
 }
 
-// decodeAccept is the criteria that let the feature in; all, unless said.
+// decodeAccept is the criteria that let the feature in; by default all.
 func decodeAccept(f *eval.Body, criteria []*plans.Rule) (names []string, trial bool) {
 	all := plans.NamesOf(criteria)
 	if f.Absent("accept") {
@@ -421,7 +420,7 @@ func decodeAccept(f *eval.Body, criteria []*plans.Rule) (names []string, trial b
 	return decodeNames(f, "accept", criteria, all), false
 }
 
-// decodeNames reads a list of criteria by name; fallback where it is wrong.
+// decodeNames reads a list of criteria by name; fallback if it is wrong.
 func decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []string) (names []string) {
 	v, ok := f.Value(attr)
 	if !ok {

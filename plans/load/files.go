@@ -25,7 +25,7 @@ type reader struct {
 	*eval.Scope
 	// open are the files whose includes are being followed.
 	open []string
-	// instead are texts in the place of files.
+	// instead are texts in place of files, by path.
 	instead map[string][]byte
 	// unreadable is set when a file could not be read or parsed.
 	unreadable bool
@@ -81,8 +81,8 @@ func (r *reader) readFile(path string, from *hcl.Range) {
 	r.addSource(path, text, from)
 }
 
-// haveFile reports whether a file is part of the plan already, by whatever path:
-// each file counts once, however often it is included.
+// haveFile reports whether a file is already part of the plan, by whatever path: each
+// file counts once, however often it is included.
 func (r *reader) haveFile(path string) bool {
 	info, err := os.Stat(path)
 	for _, known := range r.Order {
@@ -159,8 +159,8 @@ func (r *reader) include(in string, e eval.Element) {
 	r.readFile(path, &e.At)
 }
 
-// circle is the chain of includes that leads from path back to it, empty where
-// there is none.
+// circle is the chain of includes that leads from path back to it, empty if there is
+// none.
 func (r *reader) circle(path string) string {
 	info, err := os.Stat(path)
 	for i, name := range r.open {
@@ -191,11 +191,11 @@ func (r *reader) blocks() (all hcl.Blocks) {
 
 var includeSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "include"}}}
 
-// whole are blocks of which a plan has one: a file with one is a plan by itself.
+// whole are blocks that a plan has only once: a file with one is a plan by itself.
 var whole = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}, {Type: "baseline"}}}
 
-// severalPlans refuses a folder with more than one plan in it: merged, all that
-// they share would be a duplicate.
+// severalPlans refuses a folder with more than one plan: merged, everything that they
+// share would be a duplicate.
 func (r *reader) severalPlans(folder string) {
 	holds := map[string][]string{}
 	var second *hcl.Range
@@ -222,12 +222,12 @@ func (r *reader) severalPlans(folder string) {
 	}
 }
 
-// readNamed reads a file that the plan names, of at most so many bytes, with the
-// SHA-256 of its content in hexadecimal. Errors start with the name and are put
-// into a sentence.
+// readNamed reads a file that the plan names, with at most that many bytes, and returns
+// the SHA-256 of its content in hexadecimal. Errors start with the name, to become part
+// of a sentence.
 func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest string, err error) {
 	path := p.PathOf(name)
-	info, err := os.Stat(path) // first, since opening a pipe may wait for ever
+	info, err := os.Stat(path) // first, since opening a pipe may block forever
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "", fmt.Errorf("%s does not exist: the path is relative to the plan's folder", name)

@@ -22,7 +22,7 @@ const (
 	maxGenerated = 10000
 )
 
-// keyForm is what may be in an identifier, though not at its beginning.
+// keyForm matches text that may be part of an identifier, though not its beginning.
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
 var (
@@ -36,8 +36,7 @@ type repeat struct {
 	scope map[string]cty.Value
 }
 
-// instances are the blocks that b makes. outer is the phase that a feature
-// is in.
+// instances are the blocks that b makes. outer is the phase that contains a feature.
 func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []*eval.Instance {
 	own := &eval.Instance{Block: b}
 	if outer != nil {
@@ -104,7 +103,7 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 	return made
 }
 
-// instanceName is the label and the keys, unless the block says otherwise.
+// instanceName is the label and the keys, unless the block sets a name.
 func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attribute, b *hcl.Block) (text string, ok bool) {
 	if name != nil {
 		s.Within(i, func() {
@@ -199,7 +198,7 @@ func withWord(outer map[string]cty.Value, word string, v cty.Value) map[string]c
 // opened lets dynamic blocks in an instance's body make blocks.
 func (s *settling) opened(i *eval.Instance) *eval.Instance {
 	if !s.dynamic(i.Block) || i.Block.Type == "feature" {
-		return i // a feature's body comes out of its phase's
+		return i // a feature's body is taken from its phase's
 	}
 	block := *i.Block
 	block.Body = dynblock.Expand(&metered{block.Body, s, false}, s.Ctx, dynblock.OptCheckForEach(s.checkDynamic))
@@ -238,8 +237,8 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 	return nil
 }
 
-// metered is a body whose dynamic blocks are evaluated under the same limits as
-// every other expression of the plan: dynblock evaluates them by itself.
+// metered is a body whose dynamic blocks, which dynblock evaluates itself, are under the
+// same limits as every other expression of the plan.
 type metered struct {
 	hcl.Body
 	s *settling
@@ -282,8 +281,8 @@ func (m *metered) wrap(content *hcl.BodyContent) *hcl.BodyContent {
 	return &c
 }
 
-// meteredExpr is an expression that is paid for, and gets what it names, when it is
-// evaluated.
+// meteredExpr is an expression that counts against the limits when it is evaluated, and
+// for which the names that it uses are settled then.
 type meteredExpr struct {
 	hcl.Expression
 	s *settling
@@ -324,8 +323,8 @@ func (e meteredExpr) ExprList() []hcl.Expression {
 	return list
 }
 
-// iterates reports whether a name is that of an iterator, which hides what the plan
-// calls so.
+// iterates reports whether a name is that of an iterator, which hides the plan's own
+// name.
 func (e meteredExpr) iterates(ctx *hcl.EvalContext, name string) bool {
 	for ; ctx != nil && ctx != e.s.Ctx; ctx = ctx.Parent() {
 		if _, ok := ctx.Variables[name]; ok {

@@ -31,7 +31,7 @@ const (
 	autoSuffix = ".auto.mxvars"
 )
 
-// givenValue is the value of a variable as it was given from outside.
+// givenValue is the value of a variable as given from outside.
 type givenValue struct {
 	from string
 	// text is set for --var and the environment, value for a file.
@@ -41,9 +41,8 @@ type givenValue struct {
 	at     hcl.Range
 }
 
-// readGiven reads the values from outside, the last one of each variable:
-// environment, automatic files in lexical order, then the command line in its
-// own order.
+// readGiven reads the values from outside, the last one of each variable: environment,
+// automatic files in lexical order, then the command line in its own order.
 func (vs *variables) readGiven() {
 	for name := range vs.declared {
 		if text, ok := vs.Inputs.Lookup(varPrefix + name); ok {
@@ -71,7 +70,7 @@ func (vs *variables) readGiven() {
 	}
 }
 
-// lookUp finds a variable in the environment of now.
+// lookUp finds a variable in the current environment.
 func (vs *variables) lookUp(name string) (string, bool) {
 	if vs.opts.Env != nil {
 		return vs.opts.Env(name)
@@ -82,7 +81,7 @@ func (vs *variables) lookUp(name string) (string, bool) {
 func (vs *variables) varText(name, text string) {
 	if vs.declared[name] == nil {
 		if vs.opts.As != nil {
-			return // it is given to a plan of now
+			return // it is meant for the current plan
 		}
 		vs.Fail(vs.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, vs.DidYouMean(name, lang.KeysOf(vs.declared)))
 		return
@@ -123,7 +122,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	for _, name := range lang.KeysOf(attrs) {
 		a := attrs[name]
 		if vs.declared[name] == nil && vs.opts.As != nil {
-			continue // it is given to a plan of now
+			continue // it is meant for the current plan
 		}
 		if vs.declared[name] == nil {
 			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, vs.DidYouMean(name, lang.KeysOf(vs.declared)))
@@ -184,7 +183,7 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 	return value, true
 }
 
-// Inputs are those of this load, private ones among them.
+// Inputs are the inputs of this load, including private ones.
 func (r *Result) Inputs() plans.Inputs {
 	l := r.loaded
 	in := plans.Inputs{Suite: l.plan.Suite, Variables: l.Inputs.Variables, Env: l.Inputs.Env, Private: map[string]bool{}}
@@ -197,15 +196,15 @@ func (r *Result) Inputs() plans.Inputs {
 	return in
 }
 
-// VariableText is the value of a variable, given or not, as a plan would write it, a
-// private one too; false where the plan has no such variable.
+// VariableText is the value of a variable, given or not, as a plan would write it, even
+// if it is private; false if the plan has no such variable.
 func (r *Result) VariableText(name string) (string, bool) {
 	text, ok := r.loaded.Inputs.Values[name]
 	return text, ok
 }
 
-// ReadFiles are what file() and templatefile() read, by the files' names as the
-// plan's own are named. Private ones are left out.
+// ReadFiles are what file() and templatefile() read, by the files' names in the form used
+// for the plan's own files. Private ones are left out.
 func (r *Result) ReadFiles() map[string]string {
 	all := map[string]string{}
 	for path, text := range r.loaded.Inputs.Read {
@@ -230,8 +229,8 @@ func (vs *variables) give(in *input, v cty.Value) {
 	}
 }
 
-// environment looks up a variable: where a load is to come out as it did
-// before, only what is not on record is taken from the environment of now.
+// environment looks up a variable: for a load that must come out as before, only private
+// ones, which are not on record, are taken from the current environment.
 func (vs *variables) environment(name string) (string, bool) {
 	if as := vs.opts.As; as != nil {
 		if text, ok := as.Env[name]; ok {
@@ -245,8 +244,8 @@ func (vs *variables) environment(name string) (string, bool) {
 	return vs.lookUp(name)
 }
 
-// asBefore puts the recorded values of variables in the place of those given now,
-// except for private ones, which no record has.
+// asBefore replaces the given values of variables with the recorded ones, except for
+// private ones, which are not on record.
 func (vs *variables) asBefore() {
 	for name := range vs.given {
 		if !vs.opts.As.Private[eval.OfVariable+name] {

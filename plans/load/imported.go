@@ -39,7 +39,6 @@ func decodeImported(s *eval.Scope, p *plans.Plan, b *hcl.Block) {
 	}
 }
 
-// read reads the file.
 func read(i *plans.Imported, p *plans.Plan) error {
 	data, digest, err := readNamed(p, i.File, imported.MaxSize)
 	if err != nil {

@@ -59,7 +59,7 @@ var knobValueDoc = &lang.BlockDoc{
 }`,
 }
 
-// changeAttrs are what a value of a knob changes in an engine, and last_good.
+// changeAttrs are what a value of a knob, or last_good, changes in an engine.
 var changeAttrs = []plans.Attr{
 	{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, or what would be inherited."},
 	{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
@@ -68,7 +68,7 @@ var changeAttrs = []plans.Attr{
 	{Name: "image", Type: plans.String, Doc: "The container image, replacing the engine's."},
 }
 
-// knobDecoder decodes knobs and what names them.
+// knobDecoder decodes knobs and the attributes that name them.
 type knobDecoder struct {
 	*bodies
 	plan    *plans.Plan
@@ -157,8 +157,8 @@ func (d *knobDecoder) decodeChange(f *eval.Body) *plans.KnobValue {
 	return v
 }
 
-// knobSettings are the settings that some engine of the plan accepts, nil where
-// one accepts any: a knob belongs to no engine in particular.
+// knobSettings are the settings that some engine of the plan accepts, nil if one accepts
+// any: a knob belongs to no engine in particular.
 type knobSettings struct {
 	kind  string
 	attrs []plans.Attr
@@ -275,8 +275,8 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	return e
 }
 
-// expression tells texts that were meant as regular expressions; expressionParts are
-// what * stands for in a glob.
+// expression matches texts that were meant as regular expressions; expressionParts
+// matches the parts that * replaces in a glob.
 var (
 	expression      = regexp.MustCompile(`^\.\*|^\^|\$$|\.[+]|\\[dwsDWS][+*?]|\\\.|\[[^\]]*-[^\]]*\][+]`)
 	expressionParts = regexp.MustCompile(`^\^|\$$|\.[*+?]|\\[dwsDWS][*+?]?|\[[^\]]*\][*+?]?|\\|\([^)]*\)`)
@@ -311,13 +311,13 @@ func (d *knobDecoder) globs(f *eval.Body, name string) []string {
 type observedName struct {
 	name string
 	at   hcl.Range
-	// value is what it should be; null where any will do.
+	// value is the value that it should have; cty.NilVal if any will do.
 	value   cty.Value
 	valueAt hcl.Range
 }
 
-// checkObserved looks at the observations that knobs name. A knob belongs to no
-// engine in particular, so one of them has to have it.
+// checkObserved checks the observations that knobs name. A knob belongs to no engine in
+// particular, so any engine of the plan may have them.
 func (d *knobDecoder) checkObserved() {
 	var all []plans.Observed
 	for _, e := range d.plan.Engines {
@@ -339,7 +339,7 @@ func (d *knobDecoder) checkObserved() {
 	}
 }
 
-// decodeObserved reads what observations must or must not say.
+// decodeObserved reads the values that observations must or must not have.
 func (d *knobDecoder) decodeObserved(f *eval.Body) map[string]any {
 	var want map[string]any
 	for _, p := range f.Pairs("observed") {
@@ -368,8 +368,8 @@ func (d *knobDecoder) changesOf(f *eval.Body) []string {
 	return names
 }
 
-// KnobValue is the value that a plan or case names; nil, with a mistake, where the knob
-// does not have it.
+// KnobValue is the value that a plan or case names; nil, with a mistake reported, if the
+// knob does not have it.
 func KnobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.KnobValue {
 	v := k.Value(name)
 	if v == nil {
@@ -378,7 +378,7 @@ func KnobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.K
 	return v
 }
 
-// decodeSet reads knob = "value" pairs, and returns also where each is written.
+// decodeSet reads knob = "value" pairs, and returns the place of each as well.
 func (d *knobDecoder) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
 	set, at = map[string]string{}, map[string]hcl.Range{}
 	for _, p := range f.Pairs("set") {

@@ -28,10 +28,10 @@ func Describe(reg *plans.Registry) *lang.BlockDoc {
 	return fileDoc.With(reg)
 }
 
-// JSONSchema describes plans in YAML for editors, made of the same description
-// as decoders and manual. Block types are keys, labels the keys below them, and
-// at each level a list may stand for several; a text with ${ } or %{ } may stand
-// wherever a value may.
+// JSONSchema describes plans in YAML for editors, made from the same description as
+// decoders and manual. Block types are keys, labels the keys below them, and at each
+// level a list may stand for several; a text with ${ } or %{ } is allowed wherever a
+// value is.
 func JSONSchema(reg *plans.Registry) ([]byte, error) {
 	return json.MarshalIndent(lang.JSONSchema(Describe(reg), "mxflow plan"), "", "  ")
 }

@@ -37,7 +37,7 @@ func (d *knobDecoder) decodeLastGood(blocks hcl.Blocks) {
 	}
 }
 
-// checkLastGood holds a revision against the engine that it is one of.
+// checkLastGood checks a revision against the engine that it belongs to.
 func (c *planCheck) checkLastGood() {
 	v := c.plan.LastGood
 	if v == nil || c.plan.Baseline == nil || c.plan.Engine(c.plan.Baseline.Engine) == nil {

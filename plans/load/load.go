@@ -27,28 +27,29 @@ type Options struct {
 	// Env looks up environment variables, for MXFLOW_VAR_name and env(); nil is
 	// the environment of the process.
 	Env func(name string) (string, bool)
-	// Guard, where set, watches over time and memory of the load.
+	// Guard, if set, limits the time and memory of the load.
 	Guard *eval.Guard
-	// Suite is the name of the suite that benchmarks send; empty is what they name.
+	// Suite is the name of the suite that benchmarks send; if empty, they send what they
+	// name.
 	Suite string
-	// As, where set, are the inputs of another load that this one is to come out
-	// as: they stand in the place of all others, except for those that are private.
+	// As, if set, are the inputs of an earlier load that this one must reproduce: they
+	// replace all others, except for private ones.
 	As *plans.Inputs
-	// Instead are texts in the place of those of files, by path.
+	// Instead are texts in place of those of files, by path.
 	Instead map[string][]byte
-	// Unproven only warns of knob values without evidence: whoever starts an
-	// engine to find its evidence has none yet.
+	// Unproven only warns of knob values without evidence: a caller that starts an engine
+	// to find evidence has none yet.
 	Unproven bool
 }
 
-// Result is a loaded plan with everything needed to tell a person about it.
+// Result is a loaded plan with everything needed to report on it to a person.
 type Result struct {
-	// Plan is what could be decoded. It is whole only if OK says so, and never
+	// Plan is what could be decoded. It is complete only if OK reports true, and never
 	// nil.
 	Plan *plans.Plan
 	lang.Findings
-	// Source is the text of the first file, and Sources that of all files that
-	// the plan is made of, by name.
+	// Source is the text of the first file, and Sources that of all files of the plan, by
+	// name.
 	Source  []byte
 	Sources map[string][]byte
 
@@ -56,13 +57,13 @@ type Result struct {
 	loaded *loader
 }
 
-// Scope is the scope of the plan's expressions, for who reads more in it (see Aside).
+// Scope is the scope of the plan's expressions, for callers that read more in it (see
+// Aside).
 func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
 
-// Path reads, decodes and checks the plan at path: a file, or a folder whose
-// plan files together are the plan. It finds everything that is wrong at once
-// and starts nothing. Besides the plan it reads what the plan includes or names
-// in file(), and the files of variables.
+// Path reads, decodes and checks the plan at path: a file, or a folder whose plan files
+// together are the plan. It finds all mistakes at once and starts nothing. Besides the
+// plan it reads what the plan includes or names in file(), and the files of variables.
 func Path(path string, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(path, reg, opts)
 	return l.guarded(func() { l.files.readPlan(path) })
@@ -107,8 +108,9 @@ func (l *loader) guarded(read func()) *Result {
 	return res
 }
 
-// check compiles the rules of a plan that is loaded, and looks at one without errors
-// for what was hardly meant. Rules would miss what could not be made, too.
+// check compiles the rules of a loaded plan, and checks one without errors for what was
+// hardly meant. It does nothing if blocks could not be made, as rules would miss those
+// too.
 func (l *loader) check() {
 	if l.blocks.tooMany || l.checks.circular || len(l.Doubted) > 0 {
 		return
@@ -122,8 +124,8 @@ func (l *loader) check() {
 	}
 }
 
-// withoutEchoes drops complaints that only repeat a mistake in a protocol, or
-// in the choice of one, which has been reported where it stands.
+// withoutEchoes drops complaints that only repeat a mistake in a protocol, or in the
+// choice of one, which has been reported at its own place.
 func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	for _, d := range diags {
 		if !l.checks.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
@@ -186,9 +188,9 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	return l
 }
 
-// load decodes in passes: labels, so that a reference may be before what it
-// refers to; variables and locals, and which blocks for_each and count make, in
-// the order of what they need; bodies; then what needs the whole plan.
+// load decodes in passes: labels, so that a reference may come before what it refers to;
+// variables and locals, and which blocks for_each and count make, in the order of their
+// dependencies; bodies; then what needs the whole plan.
 func (l *loader) load() {
 	all := l.files.blocks()
 	blocks := all.ByType()
@@ -219,7 +221,7 @@ func (l *loader) load() {
 	}
 }
 
-// decodeGroup decodes what one block has made.
+// decodeGroup decodes the blocks that one block has made.
 func (l *loader) decodeGroup(g *eval.Group) {
 	decode := map[string]func(*hcl.Block){
 		"engine": l.engines.decode, "knob": l.knobs.decode, "workload": l.workloads.decode,

@@ -155,10 +155,10 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 	return g
 }
 
-// decodeRule reads the expression of a rule or criterion. Compiling it is for
-// when the whole plan is known.
+// decodeRule reads the expression of a rule or criterion. It is compiled later, when the
+// whole plan is known.
 func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
-	// No rule reads another, so that names need not be identifiers.
+	// No rule reads another, so names need not be identifiers.
 	if name := b.Labels[0]; strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
 		f.Scope.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.", b.Type, MaxRuleName)
 	}
@@ -178,8 +178,8 @@ func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
 	return r
 }
 
-// bare tells a rule that was written without quotes: the words in it are then
-// read as names of the plan language, which has none such.
+// bare reports whether a rule was written without quotes: its words are then read as
+// names of the plan language, which does not have them.
 func bare(l *eval.Scope, expr hcl.Expression) bool {
 	if text := l.TextAt(expr.Range()); len(text) > 0 && (text[0] == '"' || text[0] == '<') {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// checkPilot refuses a pilot that has no neighbours to try, and launches that would not wait
-// for what it finds.
+// checkPilot refuses a pilot without neighbours to try, and launches that would not wait
+// for its result.
 func (c *planCheck) checkPilot() {
 	in, pilot := c.plan.PilotOf()
 	if pilot == nil {
@@ -39,7 +39,7 @@ func (c *planCheck) checkPilot() {
 	}
 }
 
-// follows reports whether a phase comes after another, at whatever distance.
+// follows reports whether a phase comes after another, at any distance.
 func (c *planCheck) follows(ph, other *plans.Phase, seen map[string]bool) bool {
 	for _, name := range slices.Concat(ph.After, ph.AfterDecided) {
 		before := c.plan.Phase(name)

@@ -20,8 +20,8 @@ var planDoc = &lang.BlockDoc{
 }`,
 }
 
-// planName also becomes part of file names, so it keeps to characters that are
-// plain in every file system.
+// planName also becomes part of file names, so it is limited to characters that are safe
+// in every file system.
 var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // decodePlan reads the plan block, of which there is exactly one.

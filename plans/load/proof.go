@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// checkProof refuses knob values that a variant uses under a protocol that
-// proves kernels, and that say nothing by which they could be proved.
+// checkProof refuses knob values without evidence that a variant uses under a protocol
+// that proves kernels, and evidence from a profile under a protocol that takes none.
 func (c *planCheck) checkProof() {
 	users := c.users(func(p *plans.Protocol) bool { return p.Level("kernels") != nil })
 	for _, key := range sortedUsers(users) {
@@ -38,7 +38,7 @@ func sortedUsers(users map[[2]string]string) [][2]string {
 	return slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
-// used is the value of a knob that key names.
+// used is the value of a knob that key names; nil if there is none.
 func (c *planCheck) used(key [2]string) *plans.KnobValue {
 	if k := c.knobs.byName[key[0]]; k != nil {
 		return k.Value(key[1])
@@ -46,7 +46,7 @@ func (c *planCheck) used(key [2]string) *plans.KnobValue {
 	return nil
 }
 
-// users names, by knob and value, who uses it under a protocol that a predicate holds for.
+// users names, by knob and value, one user of it under a protocol for which of holds.
 func (c *planCheck) users(of func(*plans.Protocol) bool) map[[2]string]string {
 	proves := map[string]bool{}
 	for _, p := range c.plan.Protocols {

@@ -80,7 +80,7 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 	}
 }
 
-// regression is what a protocol says of metrics that must not get worse.
+// regression is what a protocol says about metrics that must not get worse.
 func regression(level *plans.Block) *plans.Regression {
 	r := &plans.Regression{At: level.Range}
 	if level.Decode(r) != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// settling finds out which blocks a plan has. Locals may refer to blocks, and
-// for_each decides by locals which blocks there are, so both are evaluated in
-// the order of what they need: each node when another one asks for it.
+// settling finds out which blocks a plan has. Locals may refer to blocks, and for_each
+// uses locals to decide which blocks there are, so both are evaluated in the order of
+// their dependencies: each node when another one asks for it.
 type settling struct {
 	*eval.Scope
 	// kinds are the engine kinds there are.
 	kinds map[string]plans.EngineKind
-	// running is set while it is not known yet which blocks there are.
+	// running is set until it is known which blocks there are.
 	running bool
 	// phases are the opened bodies of phases.
 	phases map[*eval.Instance]*phaseBlock
 	// made counts the blocks that for_each, count and dynamic have made.
 	made int
-	// tooMany is set when the plan is too large to be looked at whole.
+	// tooMany is set if the plan is too large to be checked as a whole.
 	tooMany bool
 
 	locals map[string]*hcl.Attribute
@@ -35,7 +35,7 @@ type settling struct {
 	// "workload.chat", and "features" for what all phases hold.
 	done, open map[string]bool
 	path       []string
-	// failed is set when a node is on a circle, which has been reported.
+	// failed is set if a node is on a cycle, which has been reported.
 	failed map[string]bool
 }
 
@@ -71,8 +71,8 @@ func (s *settling) closeScope() {
 	}
 }
 
-// need settles what an expression names, and brings nothing else into scope: a
-// plan of many locals does not build the object of all of them for each.
+// need settles what an expression names, and brings nothing else into scope: a plan with
+// many locals does not build the object of all of them for each.
 func (s *settling) need(uses []hcl.Traversal) bool {
 	locals := map[string]cty.Value{}
 	wanted := map[string][]string{}
@@ -121,7 +121,7 @@ func (s *settling) need(uses []hcl.Traversal) bool {
 	return ok
 }
 
-// visit settles one node; false where it cannot be, which has been reported.
+// visit settles one node; false if it cannot be settled, which has been reported.
 func (s *settling) visit(node string, at hcl.Range) bool {
 	if s.open[node] {
 		s.cycle(node, at)
@@ -189,7 +189,7 @@ var localsDoc = &lang.BlockDoc{
 }`,
 }
 
-// declareLocals declares all locals, in whatever order they stand.
+// declareLocals declares all locals, in whatever order they are written.
 func (s *settling) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
 	locals := map[string]*hcl.Attribute{}
 	for _, b := range all.OfType("locals") {
@@ -219,8 +219,8 @@ func (s *settling) local(name string) {
 	s.values[name], s.Sizes["local."+name] = v, size
 }
 
-// limits on how many blocks of a kind make a plan, far above what anyone needs
-// and low enough for everything that looks at pairs of them.
+// limits on how many blocks of a kind a plan may have, far above what anyone needs and
+// low enough for everything that checks pairs of them.
 var limits = map[string]int{
 	"engine": 200, "feature": 10000, "imported": 100, "knob": 1000, "local": 10000, "phase": 1000,
 	"protocol": 1000, "suite": 100, "target": 1000, "variable": 1000, "workload": 1000,
@@ -249,7 +249,7 @@ type phaseBlock struct {
 	block    *hcl.Block
 	features []*featureBlock
 	first    bool
-	// lacks is set where something in it could not be read, which may have been a step.
+	// lacks is set if something in it could not be read, which may have been a step.
 	lacks bool
 }
 
@@ -267,12 +267,12 @@ func (s *settling) declareNames(all hcl.Blocks) {
 	}
 }
 
-// nameUses says where rules use the names of a block type.
+// nameUses is where rules use the names of a block type.
 var nameUses = map[string]lang.NameUse{
 	"workload": lang.InRules | lang.FirstInRules, "target": lang.InRules, "imported": lang.InRules, "phase": lang.InRules, "feature": lang.InRules,
 }
 
-// declareGroup declares what one block has made.
+// declareGroup declares the blocks that one block has made.
 func (s *settling) declareGroup(g *eval.Group) {
 	b := g.Block
 	if g.Kind == "engine" {

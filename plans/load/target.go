@@ -49,7 +49,7 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 
 func (l *loader) targetMetrics(t *plans.Target, workload eval.Pair, metrics hcl.Expression) map[string]float64 {
 	expr := hcl.StaticExpr(workload.V, workload.At)
-	// The inner map has places of its own where it is written out.
+	// The inner map has places of its own if it is written out.
 	if kvs, diags := hcl.ExprMap(metrics); !diags.HasErrors() {
 		for _, kv := range kvs {
 			if kv.Value.Range() == workload.At {

@@ -57,7 +57,7 @@ type variables struct {
 	*eval.Scope
 	plan *plans.Plan
 	opts Options
-	// declared are the plan's, by name.
+	// declared are the plan's variables, by name.
 	declared map[string]*input
 	given    map[string]*givenValue
 }
@@ -91,7 +91,7 @@ func (vs *variables) decode(blocks hcl.Blocks) {
 	}
 }
 
-// declareVariable reads what a variable is, but not its value.
+// declareVariable reads everything about a variable except its value.
 func (vs *variables) declareVariable(b *hcl.Block) *input {
 	f := vs.Fields(b, variableDoc)
 	in := &input{
@@ -147,7 +147,7 @@ func (vs *variables) settleVariable(in *input, g *givenValue) {
 	vs.convertVariable(in, value)
 }
 
-// defaultOf is the default; false where there is none, or a mistake in it.
+// defaultOf is the default; false if there is none, or a mistake in it.
 func (vs *variables) defaultOf(in *input) (cty.Value, bool) {
 	a := in.fields.Attrs["default"]
 	if a == nil {
@@ -184,7 +184,7 @@ func (vs *variables) convertVariable(in *input, value cty.Value) {
 		converted = converted.Mark(eval.Sensitive)
 		vs.Secrets.Collect(converted)
 		if converted.Type().IsPrimitiveType() {
-			// A secret that cannot be hidden is better refused before it lands.
+			// A secret that cannot be hidden is better refused before it is used.
 			if _, ok := vs.Private(converted, in.at); !ok {
 				return
 			}
@@ -242,7 +242,7 @@ func (vs *variables) validate(in *input) {
 	}
 }
 
-// invalid reports a value that its variable refuses, where it was given.
+// invalid reports a value that its variable refuses, at the place where it was given.
 func (vs *variables) invalid(in *input, message hcl.Expression) {
 	text := "It violates a validation of the variable."
 	v, ok := vs.Marked(message)
@@ -260,8 +260,8 @@ func (vs *variables) invalid(in *input, message hcl.Expression) {
 	vs.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s", in.Name, in.From, text)
 }
 
-// onlyVariables refuses a condition that needs more than variables, which is
-// all that is known when values are checked.
+// onlyVariables refuses a condition that needs more than variables: nothing else is known
+// when values are checked.
 func (vs *variables) onlyVariables(expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		if t.RootName() != "var" {

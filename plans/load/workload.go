@@ -58,7 +58,7 @@ func (ws *workloadDecoder) decode(b *hcl.Block) {
 	ws.boundCells(w, f)
 	countRequests(w, f)
 	if len(ws.Diags) == before {
-		checkWorkload(w, f) // what is wrong by itself would be called a contradiction
+		checkWorkload(w, f) // a mistake in a single attribute would be called a contradiction
 	}
 	if ws.First(b) {
 		ws.plan.Workloads = append(ws.plan.Workloads, w)
@@ -216,8 +216,8 @@ func decodePace(w *plans.Workload, f *eval.Body) {
 	}
 }
 
-// boundCells refuses a workload of too many cells, and cuts it down so that
-// nobody makes them.
+// boundCells refuses a workload with too many cells, and cuts it down so that nobody
+// makes them.
 func (ws *workloadDecoder) boundCells(w *plans.Workload, f *eval.Body) {
 	n := 1
 	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
@@ -230,7 +230,7 @@ func (ws *workloadDecoder) boundCells(w *plans.Workload, f *eval.Body) {
 		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
 	case ws.cells <= plans.MaxAllCells:
 		return
-	case before <= plans.MaxAllCells: // said once
+	case before <= plans.MaxAllCells: // reported once
 		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
 	}
 	for _, list := range []*[]int{&w.PromptTokens, &w.OutputTokens, &w.Depth, &w.Concurrency} {
@@ -239,7 +239,7 @@ func (ws *workloadDecoder) boundCells(w *plans.Workload, f *eval.Body) {
 	w.Rate = w.Rate[:min(1, len(w.Rate))]
 }
 
-// countRequests decides where each cell has numbers of requests of its own.
+// countRequests decides whether cells have numbers of requests of their own.
 func countRequests(w *plans.Workload, f *eval.Body) {
 	requests, warmup := w.Requests, w.Warmup
 	w.RequestsByCell, w.WarmupByCell = f.Absent("requests"), f.Absent("warmup")
@@ -375,7 +375,7 @@ func (ws *workloadDecoder) dataset(f *eval.Body) *plans.Dataset {
 	return d
 }
 
-// datasetOf reads a file once a load, so that a plan sees one content.
+// datasetOf reads a file once per load, so that a plan sees one content.
 func (ws *workloadDecoder) datasetOf(name string) (*plans.Dataset, error) {
 	path := ws.plan.PathOf(name)
 	if known, ok := ws.datasets[path]; ok {
@@ -386,13 +386,13 @@ func (ws *workloadDecoder) datasetOf(name string) (*plans.Dataset, error) {
 	return d, err
 }
 
-// ReadDataset reads a file of prompts for a workload that no plan declares. What
-// it holds is for rows to say. Errors start with the name.
+// ReadDataset reads a file of prompts for a workload that no plan declares; rows
+// interprets its content. Errors start with the name.
 func ReadDataset(name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
 	return dataset(new(plans.Plan), name, rows)
 }
 
-// dataset is a file's, with the error beside what is known of it.
+// dataset reads a file of prompts; with an error, it returns what is known of the file.
 func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
 	d := &plans.Dataset{File: p.PathOf(name)}
 	data, digest, err := readNamed(p, name, maxDataset)
@@ -412,7 +412,7 @@ type readOnce struct {
 	err error
 }
 
-// checkData looks at what a dataset has to hold for its workload.
+// checkData checks whether a dataset holds what its workload needs.
 func checkData(w *plans.Workload, f *eval.Body) {
 	d := w.Data
 	if d == nil || d.Count == 0 {

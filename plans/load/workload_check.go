@@ -7,7 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans/eval"
 )
 
-// checkWorkload looks for what is right by itself and makes no sense together.
+// checkWorkload checks for settings that are valid alone but make no sense together.
 func checkWorkload(w *plans.Workload, f *eval.Body) {
 	checkPace(w, f)
 	checkPrompts(w, f)
@@ -30,8 +30,8 @@ func checkWorkload(w *plans.Workload, f *eval.Body) {
 	}
 }
 
-// minDuration is how long a cell is sent at least: in less, a request or two go
-// out, and a comparison of those says what happened by chance.
+// minDuration is the least duration of a cell: in less, only a request or two are sent,
+// and a comparison of those shows only chance.
 const minDuration = time.Second
 
 func checkPace(w *plans.Workload, f *eval.Body) {
@@ -107,18 +107,18 @@ func checkPrompts(w *plans.Workload, f *eval.Body) {
 	}
 }
 
-// What one client can make of a cell before the first request is sent, as the
-// package that makes prompts bounds it (engine/load/prompt/room.go: mostInAll and
-// mostMessages; maxTokens here is its mostInOne). It is refused here too, before
-// an engine was started for it.
+// What one client can make for a cell before the first request is sent, as bounded by the
+// package that makes prompts (engine/load/prompt: mostInAll and mostMessages;
+// plans.MaxTokens is its mostInOne). It is refused here too, before an engine is started
+// for it.
 const (
 	maxCellTokens   = 400_000_000
 	maxCellMessages = 4_000_000
 )
 
-// checkRoom refuses cells whose prompts are more than can be made. Of lengths that
-// are drawn the least counts, and a file is measured when it is sent, so that what
-// passes here may still be refused there.
+// checkRoom refuses cells whose prompts are more than can be made. For drawn lengths the
+// least counts, and a file is checked when it is sent, so what passes here may still be
+// refused there.
 func checkRoom(w *plans.Workload, f *eval.Body) {
 	for _, cell := range w.Cells() {
 		n, turns := cell.Requests+cell.Warmup, max(1, w.Turns)

@@ -25,7 +25,7 @@ func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) 
 	return ns.ofWorkload(in, rest)
 }
 
-// ofWorkload resolves what is measured of a workload that is sent.
+// ofWorkload resolves a measurement of a workload that is sent.
 func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	name := rest[0]
 	cells, m, rest, err := Measured(name, ns.Cells[name], rest[1:])
@@ -41,9 +41,9 @@ func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *
 	return ns.metric(in, cells[0].Address, m, rest)
 }
 
-// Measured follows what follows a workload's name in an address: elements of a
-// cell's address, and a metric or the field's name for one (tg32). It returns the cells
-// that it may be of, the metric, and what follows it.
+// Measured resolves what follows a workload's name in an address: elements of a cell's
+// address, and a metric or the field's name for one (tg32). It returns the cells that it
+// may belong to, the metric, and what follows it.
 func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell, measure.Metric, []string, *Error) {
 	path := strings.Join(append([]string{workload}, rest...), ".")
 	cells, rest = narrow(cells, rest)
@@ -61,7 +61,7 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 	return cells, m, rest[1:], nil
 }
 
-// lacks refuses a metric for which a workload would have to say something more.
+// lacks refuses a metric that needs something that the workload does not set.
 func lacks(w *plans.Workload, m measure.Metric) *Error {
 	switch m.Name {
 	case "goodput", "slo_attainment":
@@ -76,9 +76,9 @@ func lacks(w *plans.Workload, m measure.Metric) *Error {
 	return nil
 }
 
-// narrow follows the elements of a cell's address ("p512", "o32") and returns
-// the cells that are left and what follows. A workload without list-valued
-// dimensions has one cell, and nothing to follow.
+// narrow follows the elements of a cell's address ("p512", "o32") and returns the
+// remaining cells and what follows. A workload without list-valued dimensions has one
+// cell, and nothing to follow.
 func narrow(cells []plans.Cell, rest []string) ([]plans.Cell, []string) {
 	for depth := 0; len(rest) > 0; depth++ {
 		var left []plans.Cell
@@ -95,9 +95,8 @@ func narrow(cells []plans.Cell, rest []string) ([]plans.Cell, []string) {
 	return cells, rest
 }
 
-// byFieldName are the cells that the field's name for a metric leads to: tg32 is
-// tg of the cell with 32 output tokens, pp2048 pp of that with 2048 prompt
-// tokens.
+// byFieldName are the cells that the field's name for a metric leads to: tg32 is tg of
+// the cell with 32 output tokens, pp2048 is pp of the cell with 2048 prompt tokens.
 func byFieldName(cells []plans.Cell, word string) (named []plans.Cell) {
 	for _, c := range cells {
 		if c.Output > 0 && word == fmt.Sprintf("tg%d", c.Output) || c.Prompt > 0 && word == fmt.Sprintf("pp%d", c.Prompt) {
@@ -107,7 +106,7 @@ func byFieldName(cells []plans.Cell, word string) (named []plans.Cell) {
 	return named
 }
 
-// notAMetric words the refusal of an element that is neither cell nor metric.
+// notAMetric refuses an element that is neither cell nor metric.
 func notAMetric(workload, word string, cells []plans.Cell) *Error {
 	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "" {
 		hint := ""
@@ -171,7 +170,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	}
 }
 
-// statisticOfBoth refuses chat.ttft.p95.gain, and writes what says it.
+// statisticOfBoth refuses chat.ttft.p95.gain, and suggests an equivalent.
 func statisticOfBoth(path string, m measure.Metric, stat, relation string) *Error {
 	stem := strings.TrimSuffix(path, "."+stat+"."+relation)
 	op := ">="
@@ -353,7 +352,7 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
 }
 
-// numbersOf are the numbers that a target declares, as rules write them behind its name.
+// numbersOf are the numbers that a target declares, as rules write them after its name.
 func numbersOf(t *plans.Target) (list []string) {
 	for _, of := range slices.Sorted(maps.Keys(t.Metrics)) {
 		for _, metric := range slices.Sorted(maps.Keys(t.Metrics[of])) {
@@ -379,7 +378,7 @@ func (ns *Namespace) command(in *plans.Input, rest []string) (*plans.Input, *Err
 	return ns.metric(in, p.Cell, p.Metric, rest)
 }
 
-// unprinted refuses an address of no metric that a command prints.
+// unprinted refuses an address that is no metric printed by the command.
 func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Error {
 	name := path[strings.Index(path, plans.CommandKind+".")+len(plans.CommandKind)+1:]
 	word, _, _ := strings.Cut(name, ".")
@@ -389,8 +388,8 @@ func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Er
 	return Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, word, lang.Suggest(word, names))
 }
 
-// observed resolves engine.observed.<name>. A word or a truth is one value; a
-// number is a metric of the launch, whose values launches differ in.
+// observed resolves engine.observed.<name>. A word or a truth value is one value; a
+// number is a metric of the launch, and differs between launches.
 func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	e := ns.plan.UnderTest()
 	if e == nil {
@@ -414,8 +413,7 @@ func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Er
 	return ns.metric(in, "", measure.Metric{Name: "observed." + o.Name, Unit: o.Unit, Scope: measure.PerLaunch}, rest[1:])
 }
 
-// unobserved refuses a metric that is an observation, where the engine does not
-// say it.
+// unobserved refuses a metric that is an observation, if the engine does not report it.
 func (ns *Namespace) unobserved(m measure.Metric) *Error {
 	e := ns.plan.UnderTest()
 	if !m.Observed || e == nil {
@@ -427,7 +425,7 @@ func (ns *Namespace) unobserved(m measure.Metric) *Error {
 	return Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each argument on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
-// InputType is what a rule sees of an observation.
+// InputType is the type that a rule sees of an observation.
 func InputType(ty string) plans.InputType {
 	switch ty {
 	case "string":
@@ -493,7 +491,7 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 // mostListed is how many names a message lists.
 const mostListed = 12
 
-// listed names a few of many.
+// listed joins the first few of many names.
 func listed(names []string) string {
 	if len(names) > mostListed {
 		return strings.Join(names[:mostListed], ", ") + ", …"
@@ -501,8 +499,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// unsent is that no launch has a workload, of those of a protocol or a comparison;
-// nil where it is sent.
+// unsent explains why no launch of a protocol or comparison has a workload; nil if it is
+// sent.
 func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Unsent {
 	if slices.Contains(sent, workload) {
 		return nil
@@ -516,7 +514,7 @@ func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Uns
 	return u
 }
 
-// stepNumber resolves step.<name>.<number>: what a step has found, such as what its program
+// stepNumber resolves step.<name>.<number>: what a step found, such as what its program
 // printed.
 func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
@@ -565,8 +563,8 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	return in, nil
 }
 
-// ofBaseline resolves baseline.levels.<level>.<number>: what its qualification launch has
-// found, by which a gate says whether a port is worth the work.
+// ofBaseline resolves baseline.levels.<level>.<number>: what the baseline's qualification
+// launch found, by which a gate tells whether a port is worth the work.
 func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
 		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion can only read its own feature: write %s.base, or %s.root if the baseline is not its parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."), strings.Join(rest, "."))

@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// claim works out how a comparison is decided; nil, with an error that names the
-// nearest form, where statistics do not decide it.
+// claim works out how a comparison is decided; nil if statistics do not decide it, with
+// an error that names the nearest form.
 func (ns *Namespace) claim(leaf *plans.Leaf, sc *Scope) (*plans.Claim, *Error) {
 	exact, noisy := false, false
 	for _, in := range leaf.Inputs() {
@@ -43,7 +43,7 @@ type claimed struct {
 	ns   *Namespace
 	sc   *Scope
 	leaf *plans.Leaf
-	// turned is set where the sides were multiplied by something negative.
+	// turned is set if the sides were multiplied by something negative.
 	turned bool
 }
 
@@ -96,8 +96,8 @@ func (f *claimed) read(op string) (*plans.Claim, *Error) {
 	return c, f.impossible(c)
 }
 
-// number is what a sum of inputs says of one number: sum op 0 is
-// factor·(in − limit) op 0.
+// number reads a sum of inputs as a statement about one number:
+// sum op 0 is factor·(in − limit) op 0.
 func (f *claimed) number(sum linear) (in *plans.Input, factor, limit float64, err *Error) {
 	switch len(sum.terms) {
 	case 0:
@@ -117,7 +117,7 @@ func (f *claimed) number(sum linear) (in *plans.Input, factor, limit float64, er
 	return nil, 0, 0, f.several(sum)
 }
 
-// withBase compares a number with the same of the other arm.
+// withBase compares a number with that of the other arm.
 func (f *claimed) withBase(own, base term, constant amount) (in *plans.Input, factor, limit float64, err *Error) {
 	a, b := own.factor.value, base.factor.value
 	ratio := Rounded(-b / a)
@@ -127,11 +127,11 @@ func (f *claimed) withBase(own, base term, constant amount) (in *plans.Input, fa
 	case constant.value != 0:
 		return nil, 0, 0, f.scaledAndShifted(own.in, base.in, ratio, -constant.value/a)
 	}
-	// A difference to 1 has digits that nobody wrote, more than other numbers.
+	// A difference from 1 has more digits that nobody wrote than other numbers.
 	return related(own.in, base.in, plans.Change), a, Rounded(math.Round((ratio-1)*1e12) / 1e12), nil
 }
 
-// Rounded leaves out what arithmetic on decimal fractions adds to them.
+// Rounded removes the error that arithmetic adds to decimal fractions.
 func Rounded(v float64) float64 {
 	if v == 0 {
 		return 0 // and not −0
@@ -143,8 +143,8 @@ func Rounded(v float64) float64 {
 	return r
 }
 
-// sign of a sum that is divided by: of a single number that is never zero; 0
-// where it is not known.
+// sign is the sign of a divisor that is a single number and never zero; 0 if it is
+// unknown.
 func (a linear) sign() float64 {
 	if len(a.terms) != 1 || a.constant.value != 0 || !a.terms[0].in.Positive() {
 		return 0
@@ -152,8 +152,8 @@ func (a linear) sign() float64 {
 	return math.Copysign(1, a.terms[0].factor.value)
 }
 
-// withoutDeltas takes deltas apart where the numbers that they are made of stand
-// beside them, as in chat.tg.delta >= 0.1 * chat.tg.base.
+// withoutDeltas splits deltas into the numbers that they are made of, which may be beside
+// them, as in chat.tg.delta >= 0.1 * chat.tg.base.
 func (a linear) withoutDeltas() linear {
 	sum := linear{constant: a.constant}
 	for _, t := range a.terms {
@@ -167,7 +167,7 @@ func (a linear) withoutDeltas() linear {
 	return sum
 }
 
-// baseOf reports whether base is the same number of the other arm as own.
+// baseOf reports whether base is the same number as own, of the other arm.
 func baseOf(own, base *plans.Input) bool {
 	if own.Kind != plans.InputMetric || own.Relation != plans.Own || base.Relation != plans.Base {
 		return false
@@ -177,7 +177,7 @@ func baseOf(own, base *plans.Input) bool {
 	return a == b
 }
 
-// related makes up the input that compares own with its base.
+// related makes the input that compares own with its base.
 func related(own, base *plans.Input, rel plans.Relation) *plans.Input {
 	in := *own
 	in.Var, in.Relation, in.Against = "", rel, base.Against
@@ -192,7 +192,7 @@ func related(own, base *plans.Input, rel plans.Relation) *plans.Input {
 	return &in
 }
 
-// apart takes a delta apart: the candidate's number and that of its base.
+// apart splits a delta into the candidate's number and that of its base.
 func apart(delta *plans.Input) (own, base *plans.Input) {
 	o, b := *delta, *delta
 	path := strings.TrimSuffix(strings.TrimSuffix(delta.Path, ".delta"), delta.Against.Suffix())
@@ -216,8 +216,8 @@ type term struct {
 	factor amount
 }
 
-// amount is a number and the size of what it was computed from, against which a
-// rest of rounding is told from a difference.
+// amount is a number and the size of what it was computed from, by which a rounding error
+// is distinguished from a difference.
 type amount struct{ value, size float64 }
 
 func (a amount) add(b amount, times float64) amount {
@@ -233,11 +233,11 @@ type quotient struct{ over, under linear }
 
 var one = constantOf(1)
 
-// knot is why an operand is no quotient of two sums: the operand at which it
-// stops being one.
+// knot is why an operand is not a quotient of two sums: the operand at which it stops
+// being one.
 type knot struct{ at *plans.Operand }
 
-// quotient reads an operand as a quotient of sums.
+// asQuotient reads an operand as a quotient of sums.
 func asQuotient(o *plans.Operand) (quotient, *knot) {
 	switch {
 	case o.Input != nil && o.Input.Kind == plans.InputTarget:
@@ -262,7 +262,7 @@ func asQuotient(o *plans.Operand) (quotient, *knot) {
 	return quotient{}, &knot{o}
 }
 
-// combined is an operator over quotients; ok is false where the result is none.
+// combined applies an operator to quotients; ok is false if the result is not one.
 func combined(op string, args []quotient) (q quotient, ok bool) {
 	values, fixed := make([]float64, len(args)), true
 	for i, a := range args {
@@ -320,7 +320,7 @@ func (q quotient) fixed() bool { return q.whole() && len(q.over.terms) == 0 }
 
 func (q quotient) whole() bool { return len(q.under.terms) == 0 }
 
-// simple divides by 1 where a quotient divides by a number.
+// simple makes the divisor 1 if it is a number.
 func (q quotient) simple() quotient {
 	if by := q.under.constant.value; q.whole() && by != 0 {
 		return quotient{linear{}.plus(q.over, 1/by), one}
@@ -345,7 +345,7 @@ next:
 	return sum.tidy()
 }
 
-// tidy leaves out what cancelled.
+// tidy removes what cancelled.
 func (a linear) tidy() linear {
 	kept := a.terms[:0]
 	for _, t := range a.terms {
@@ -369,9 +369,8 @@ func sameQuantity(a, b *plans.Input) bool {
 	return a == b || a.Metric == b.Metric && a.Quantity() == b.Quantity()
 }
 
-// impossible refuses a threshold that no ratio can have, on whichever side of it
-// the rule wants to be: there is no logarithm to test it with, and nothing that a
-// measurement could decide.
+// impossible refuses a threshold that no ratio can have, whichever side of it the rule
+// wants: there is no logarithm to test it with, and no measurement could decide it.
 func (f *claimed) impossible(c *plans.Claim) *Error {
 	in := c.Input
 	if !in.Ratio() {
@@ -393,7 +392,7 @@ func (f *claimed) impossible(c *plans.Claim) *Error {
 	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with one that you would not accept, such as -0.03 for a loss of 3%%.", in.Path, limits, f.leaf.Text)
 }
 
-// joinLogic is a tree of op over two; nil where one of them is not known.
+// joinLogic is a tree of op over two; nil if one of them is unknown.
 func joinLogic(op string, a, b *plans.Logic) *plans.Logic {
 	if a == nil || b == nil {
 		return nil

@@ -154,8 +154,8 @@ func (ns *Namespace) hypothesis(f *plans.Feature) hcl.Diagnostics {
 	return hcl.Diagnostics{err.Diagnostic(at, "", nil)}
 }
 
-// probe makes the claim a rule, compiled where the feature's criteria are. in is
-// what Metric leads to.
+// probe compiles the claim as a rule, in the scope of the feature's criteria. in is the
+// input that Metric resolves to.
 func (ns *Namespace) probe(h *plans.Hypothesis, in *plans.Input, sc *Scope) *Error {
 	if !ExpectForm.MatchString(h.Expect) {
 		return nil // reported by the decoder
@@ -179,7 +179,7 @@ func (ns *Namespace) probe(h *plans.Hypothesis, in *plans.Input, sc *Scope) *Err
 	return nil
 }
 
-// changeRule holds a metric's change against so many per cent.
+// changeRule compares a metric's change with a percentage.
 func changeRule(in *plans.Input, op, percent string) string {
 	n, _ := strconv.ParseFloat(percent, 64) // its form was checked
 	ratio := Rounded(n / 100)
@@ -193,8 +193,8 @@ func changeRule(in *plans.Input, op, percent string) string {
 	return fmt.Sprintf("%s.%s %s %v * %[1]s.base.%[2]s", address, in.Stat, op, Rounded(1+ratio))
 }
 
-// preference compiles what picks the winner: the metric that the plan prefers, or
-// the first that a decisive criterion compares with the parent.
+// preference compiles the rule that picks the winner: on the metric that the plan
+// prefers, or on the first that a decisive criterion compares with the parent.
 func (ns *Namespace) preference(f *plans.Feature) hcl.Diagnostics {
 	c := f.Choose
 	if c == nil {
@@ -222,9 +222,9 @@ func (ns *Namespace) preference(f *plans.Feature) hcl.Diagnostics {
 	return nil
 }
 
-// firstCompared is the address of the first metric that a decisive criterion
-// compares with the parent; empty where none does. It is not known where one of
-// the criteria did not compile.
+// firstCompared is the address of the first metric that a decisive criterion compares
+// with the parent; empty if none does. known is false if one of the criteria did not
+// compile.
 func firstCompared(f *plans.Feature) (metric string, known bool) {
 	decides := plans.Decisive(f)
 	for _, r := range f.Criteria {
@@ -253,7 +253,8 @@ var (
 	ExpectForm = regexp.MustCompile(`^([+-][0-9]+(\.[0-9]+)?%|(<|<=|>|>=) *[+-]?[0-9]+(\.[0-9]+)?%?)$`)
 )
 
-// Everywhere is a scope that comes after all phases.
+// Everywhere is a scope that comes after all phases; bare names belong to the given
+// feature, or to the plan's only one.
 func (ns *Namespace) Everywhere(feature string) *Scope {
 	end := &plans.Phase{}
 	for _, ph := range ns.plan.Phases {

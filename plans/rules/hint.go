@@ -20,8 +20,8 @@ var usualNames = map[string]string{
 	"inter_token_latency": "itl", "tbt": "itl", "time_per_output_token": "tpot",
 }
 
-// usualMetric is a sentence with the metric that a name of another tool stands
-// for, and what that metric is.
+// usualMetric is a sentence with the metric that another tool's name stands for, and its
+// unit; empty if there is none.
 func usualMetric(given string, names []string) string {
 	name := usualNames[strings.ToLower(given)]
 	if name == "" || !slices.Contains(names, name) {
@@ -34,8 +34,8 @@ func usualMetric(given string, names []string) string {
 	return fmt.Sprintf(" Did you mean %q? It is in %s.", name, m.Unit)
 }
 
-// headHint is a sentence for an address that starts with no name that a rule has:
-// with an arm, or with the metric.
+// headHint is a sentence for an address that starts with an arm or a metric instead of a
+// name that rules have; empty for any other.
 func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
 	head := rest[0]
 	against, named := plans.ReferenceOf(head)
@@ -70,8 +70,8 @@ var scopeNames = []struct {
 	name  string
 }{{measure.PerLaunch, "engine"}, {measure.PerGPU, "gpu"}, {measure.PerHost, "host"}}
 
-// behindMetric is an address with the word for a base where it belongs, of the metric
-// that was written and no other; empty where none was.
+// behindMetric is an address with the word for a base where it belongs, after the metric
+// that was written; empty if there is none.
 func (ns *Namespace) behindMetric(written []string, rel string, f *plans.Feature) string {
 	with := func(front string, metric int) string {
 		all := slices.Concat(written[:metric+1], []string{rel}, written[metric+1:])
@@ -109,13 +109,13 @@ func (ns *Namespace) firstWorkload(f *plans.Feature) string {
 	return "workload"
 }
 
-// metricOfWorkload is a metric that is addressed below a workload: power_w is one
-// metric there, and another below gpu.
+// metricOfWorkload is a metric in addresses below a workload: power_w is one metric
+// there, and another below gpu.
 func metricOfWorkload(name string) (measure.Metric, bool) {
 	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
 }
 
-// workloadMetrics are their names, in the order of the catalogue.
+// workloadMetrics are the names of these metrics, in the order of the catalogue.
 func workloadMetrics() []string {
 	return append(metricNames(measure.PerRequest), metricNames(measure.PerCell)...)
 }
@@ -129,8 +129,8 @@ func metricNames(scope measure.Scope) (names []string) {
 	return names
 }
 
-// suggestMetric is a sentence with the metric closest to what was written, or
-// with those that stand first in the catalogue.
+// suggestMetric is a sentence with the metric closest to the given name, or with the
+// first ones of the catalogue.
 func suggestMetric(given string, names []string) string {
 	const most = 12
 	if hint := usualMetric(given, names); hint != "" {

@@ -9,9 +9,9 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// matrix resolves what a gate reads of a matrix: matrix.<step>["<knob>=<value>"].… of a cell,
-// matrix.<step>.best.… of the best cell by the metric that follows, and
-// matrix.<step>.effect["<knob>=<value>"].… of what a value does, or two do together.
+// matrix resolves what a gate reads from a matrix: matrix.<step>["<knob>=<value>"].… of a
+// cell, matrix.<step>.best.… of the best cell by the metric that follows, and
+// matrix.<step>.effect["<knob>=<value>"].… of the effect of a value, or of two together.
 func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
 		return nil, Wrong("whose-value", "Criterion reads a matrix", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read a matrix.")
@@ -69,8 +69,8 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 	return in, nil
 }
 
-// cell is the name of a combination that a matrix has, or of whose values it can tell the
-// effect.
+// cell is the name of a combination that a matrix has, or of values whose effect it can
+// tell.
 func (ns *Namespace) cell(m *plans.Matrix, step *plans.Block, pick plans.Pick, given string) (string, *Error) {
 	cells, left, err := ns.plan.MatrixCells(m)
 	if err != nil {

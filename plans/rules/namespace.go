@@ -22,9 +22,9 @@ type Namespace struct {
 	Features map[string]*plans.Feature
 	// Workloads by name.
 	Workloads map[string]*plans.Workload
-	// measured are, by protocol, the workloads that its benchmark may send: its own
-	// and those of all suites. sent are those that it does send, as the load has
-	// chosen a suite or none.
+	// measured are, by protocol, the workloads that its benchmark may send: its own and
+	// those of all suites. Sent are those that it does send, under the suite that the
+	// load has chosen, if any.
 	measured, Sent map[string][]string
 }
 
@@ -53,8 +53,8 @@ func New(p *plans.Plan) *Namespace {
 	return ns
 }
 
-// LaunchesOf is how many launches an arm has in a feature's benchmark at most, 0
-// where that is not known.
+// LaunchesOf is the most launches that an arm has in a feature's benchmark, 0 if that is
+// unknown.
 func (ns *Namespace) LaunchesOf(feature string) int {
 	f := ns.Features[feature]
 	if f == nil {
@@ -64,8 +64,8 @@ func (ns *Namespace) LaunchesOf(feature string) int {
 	return most
 }
 
-// Resolve turns an address into an input. The second result is one sentence
-// that says what is wrong and one that says what to do.
+// Resolve turns an address into an input. The error tells in one sentence what is wrong
+// and in another what to do.
 func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error) {
 	in := &plans.Input{Path: spell(elements), Type: plans.NumberInput}
 	if elements[0] == "feature" {
@@ -200,23 +200,23 @@ func WorkloadNames(p *plans.Plan) []string {
 	return plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name })
 }
 
-// Scope is where a rule stands.
+// Scope is the place of a rule.
 type Scope struct {
 	// Own is the feature that bare names belong to; nil when there is none.
 	Own *plans.Feature
 	// Criterion is true in a feature, false in a gate.
 	Criterion bool
-	// phase is the gate's.
+	// phase is the gate's phase.
 	phase *plans.Phase
-	// earlier are phases that the gate's comes after, found when asked for and no
-	// further than needed: most gates read what is close. open are those whose
-	// own predecessors were not looked at yet, nearest first.
+	// earlier are phases before the gate's, found on demand and no further than needed:
+	// most gates read what is close. open are those whose own predecessors were not
+	// checked yet, nearest first.
 	earlier map[string]bool
 	open    []*plans.Phase
-	// Shown is set where values are shown and nothing is decided, so that a
-	// comparison may be of any form; all are taken for exact.
+	// Shown is set if values are shown and nothing is decided, so that a comparison may
+	// have any form; all count as exact.
 	Shown bool
-	// trial is set where a suggestion is tried, which needs none of its own.
+	// trial is set while a suggestion is tried, which needs none of its own.
 	trial bool
 }
 
@@ -228,14 +228,14 @@ func (ns *Namespace) GateScope(ph *plans.Phase) *Scope {
 	return sc
 }
 
-// decidedBefore reports whether f is decided when the gate is: it belongs to the
-// gate's phase or to one that this comes after, directly or not.
+// decidedBefore reports whether f is decided when the gate is: it belongs to the gate's
+// phase or to one before it, directly or not.
 func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool { return ns.before(sc, f.Phase) }
 
-// before reports whether what is in a phase is decided when the gate is.
+// before reports whether the content of a phase is decided when the gate is.
 func (ns *Namespace) before(sc *Scope, phase string) bool {
 	if sc.phase == nil || phase == sc.phase.Name {
-		return true // without a phase a suggestion is tried
+		return true // a suggestion is tried without a phase
 	}
 	for len(sc.open) > 0 && !sc.earlier[phase] {
 		nearest := sc.open[0]

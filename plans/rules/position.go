@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// Diagnostic points into the plan file: at the very words where it can be told
-// which words of the file became them, else at the whole text of the rule.
+// Diagnostic points into the plan file: at the exact words if it is known which words of
+// the file became them, else at the whole text of the rule.
 func (e *Error) Diagnostic(at plans.Range, src string, files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{Severity: hcl.DiagError, Extra: e.Extra(), Summary: e.Summary, Detail: e.Detail}
 	d.Subject = lang.HCL(at).Ptr()
@@ -35,8 +35,8 @@ func (e *Error) Diagnostic(at plans.Range, src string, files map[string]*hcl.Fil
 	return d
 }
 
-// Position is the line and column of an offset after start, in characters as
-// carets are.
+// Position is the line and column of an offset after start, in characters, as carets
+// need.
 func Position(src []byte, start plans.Pos, offset int) hcl.Pos {
 	line := bytes.LastIndexByte(src[:offset], '\n') + 1
 	return hcl.Pos{
@@ -57,9 +57,9 @@ func ByteOffset(s string, runes int) int {
 	return len(s)
 }
 
-// whereWritten is the range of a file that bytes from to to of a rule come from.
-// The rule is the value of an expression that is at a place in the file;
-// escapes, ${ } and the indentation that a heredoc loses are in between.
+// whereWritten is the range of a file from which the bytes from to to of a rule come. The
+// rule is the value of an expression at a place in the file; escapes, ${ } and the
+// indentation that a heredoc loses are in between.
 func whereWritten(file []byte, at plans.Range, rule string, from, to int) (start, end int, ok bool) {
 	written := string(file[at.Start.Byte:at.End.Byte])
 	if from >= to || to > len(rule) {
@@ -70,7 +70,7 @@ func whereWritten(file []byte, at plans.Range, rule string, from, to int) (start
 		if begins == nil {
 			return 0, 0, false
 		}
-		// The end is behind the last byte, not before what comes next.
+		// The end is after the last byte, not before what comes next.
 		start, end = begins[from], begins[to-1]+1
 	} else {
 		begins, ends := hclOffsets(written, rule)
@@ -85,11 +85,11 @@ func whereWritten(file []byte, at plans.Range, rule string, from, to int) (start
 	return at.Start.Byte + start, at.Start.Byte + end, true
 }
 
-// hclOffsets finds for each byte of a rule where in the written expression it
-// begins and ends. What ${ } filled in begins and ends where the ${ } does. It
-// returns nil for what is not text, such as a reference to a local.
+// hclOffsets finds, for each byte of a rule, where in the written expression it begins
+// and ends. Text from ${ } begins and ends where the ${ } does. It returns nil for an
+// expression that is not text, such as a reference to a local.
 func hclOffsets(written, rule string) (begins, ends []int) {
-	// A heredoc ends with a line.
+	// A heredoc ends with a line break.
 	expr, diags := hclsyntax.ParseExpression([]byte(written+"\n"), "", hcl.Pos{Line: 1, Column: 1})
 	if diags.HasErrors() {
 		return nil, nil
@@ -100,7 +100,7 @@ func hclOffsets(written, rule string) (begins, ends []int) {
 	}
 	m := &writtenText{begins: make([]int, len(rule)), ends: make([]int, len(rule))}
 	literals := make([]string, len(text.Parts))
-	first, last := len(text.Parts), -1 // those that are no literals
+	first, last := len(text.Parts), -1 // of those that are not literals
 	for i, part := range text.Parts {
 		literals[i], ok = literal(part)
 		if !ok {
@@ -124,7 +124,7 @@ func hclOffsets(written, rule string) (begins, ends []int) {
 			return nil, nil
 		}
 	}
-	// Behind ${ and in front of } stands what is not known letter by letter.
+	// What is between ${ and } is not known letter by letter.
 	open := max(0, strings.LastIndex(written[:text.Parts[first].Range().Start.Byte], "${"))
 	shut := text.Parts[last].Range().End.Byte
 	if n := strings.IndexByte(written[shut:], '}'); n >= 0 {
@@ -144,7 +144,7 @@ func literal(part hclsyntax.Expression) (string, bool) {
 	return l.Val.AsString(), true
 }
 
-// writtenText says where the bytes of a text come from.
+// writtenText is where the bytes of a text come from.
 type writtenText struct{ begins, ends []int }
 
 func (m *writtenText) whole(length int) (begins, ends []int) {
@@ -164,7 +164,7 @@ func (m *writtenText) literal(written string, r hcl.Range, rule string, at int, 
 	i := 0
 	for j := 0; j < len(value); {
 		if !quoted && (j == 0 || value[j-1] == '\n') {
-			// <<- takes indentation away.
+			// <<- removes indentation.
 			i += max(0, indentation(src[i:])-indentation(value[j:]))
 		}
 		want, size := utf8.DecodeRuneInString(value[j:])

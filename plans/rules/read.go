@@ -26,19 +26,18 @@ var (
 // is true and median([]) is zero, and a rule's inputs are single values.
 var builtins = []string{"abs", "max", "min"}
 
-// reader walks a parsed rule once: it refuses what is not plainly a value,
-// resolves every address, checks types and units, and puts a plain variable in
-// each address's place. expr-lang accepts much more than a rule needs (let,
-// predicates, optional chaining, dynamic members), and each of these lets a
-// rule pass on an input that nobody saw.
+// reader walks a parsed rule once: it refuses what is not plainly a value, resolves every
+// address, checks types and units, and replaces each address with a plain variable.
+// expr-lang accepts much more than a rule needs (let, predicates, optional chaining,
+// dynamic members), and each of these lets a rule pass on an input that nobody saw.
 type reader struct {
 	ns   *Namespace
 	sc   *Scope
 	p    *plans.Program
 	text []rune
 	seen map[string]*plans.Input
-	// done are the arithmetic nodes that were read: 0 < a + b < 1 is parsed to
-	// two comparisons that share a + b, and addresses are replaced only once.
+	// done are the arithmetic nodes that were read: 0 < a + b < 1 is parsed into two
+	// comparisons that share a + b, and addresses are replaced only once.
 	done map[ast.Node]*plans.Operand
 	errs []*Error
 }
@@ -48,8 +47,8 @@ func (r *reader) refuse(n ast.Node, code, summary, format string, args ...any) {
 	r.errs = append(r.errs, &Error{At: from, Length: max(1, to-from), Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 }
 
-// condition reads what must be true or false: the rule as a whole, and what
-// and, or and not join. It is nil where an error was recorded.
+// condition reads what must be true or false: the rule as a whole, and the parts that
+// and, or and not join. It returns nil if an error was recorded.
 func (r *reader) condition(n *ast.Node, negated bool) *plans.Logic {
 	switch node := (*n).(type) {
 	case *ast.UnaryNode:
@@ -95,11 +94,11 @@ func example(o *plans.Operand) string {
 	return o.Text + " >= 0.10"
 }
 
-// operand reads one side of a comparison; nil when an error was recorded.
+// operand reads one side of a comparison; nil if an error was recorded.
 func (r *reader) operand(n *ast.Node) *plans.Operand {
 	switch node := (*n).(type) {
 	case *ast.IntegerNode:
-		// Whole numbers wrap around where they overflow; a rule knows one kind.
+		// Integers wrap around on overflow; a rule has one kind of number.
 		f := &ast.FloatNode{Value: float64(node.Value)}
 		o := &plans.Operand{Text: r.source(node), Type: plans.NumberInput, Constant: f.Value}
 		ast.Patch(n, f)
@@ -139,7 +138,8 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 	return nil
 }
 
-// refuseNode refuses what no rule has, in words where people are likely to try.
+// refuseNode refuses what no rule has, with a specific message for what people are likely
+// to try.
 func (r *reader) refuseNode(n ast.Node) {
 	switch n.(type) {
 	case *ast.NilNode:
@@ -207,8 +207,8 @@ func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *plans.Operan
 	return o
 }
 
-// address resolves an identifier or a chain of members and puts the input's
-// variable in its place.
+// address resolves an identifier or a chain of members and replaces it with the input's
+// variable.
 func (r *reader) address(n *ast.Node) *plans.Operand {
 	elements := r.elements(*n)
 	if elements == nil {
@@ -233,8 +233,8 @@ func (r *reader) address(n *ast.Node) *plans.Operand {
 	return &plans.Operand{Text: in.Path, Type: in.Type, Unit: in.UnitWord(), Input: in}
 }
 
-// elements flattens a.b["c"].d; nil (with an error recorded) when an element is
-// not a constant, since nobody could list what such a rule reads.
+// elements flattens a.b["c"].d; nil (with an error recorded) if an element is not a
+// constant, since nobody could list what such a rule reads.
 func (r *reader) elements(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -256,7 +256,7 @@ func (r *reader) elements(n ast.Node) []string {
 	}
 }
 
-// source is a constant as it was written.
+// source is a constant as written.
 func (r *reader) source(n ast.Node) string {
 	loc := n.Location()
 	if loc.From < 0 || loc.To > len(r.text) || loc.From >= loc.To {
@@ -265,9 +265,9 @@ func (r *reader) source(n ast.Node) string {
 	return string(r.text[loc.From:loc.To])
 }
 
-// span is where a node stands, in runes: the parser gives a node the place of
-// its operator or last name only. It goes down the edges of the tree and never
-// visits a whole one, since nodes of chained comparisons are shared.
+// span is the place of a node, in runes: the parser gives a node only the place of its
+// operator or last name. It follows the edges of the tree and never visits a whole one,
+// since nodes of chained comparisons are shared.
 func span(n ast.Node) (from, to int) {
 	return edge(n, first).Location().From, edge(n, last).Location().To
 }
@@ -336,9 +336,8 @@ func lastOf(nodes []ast.Node) ast.Node {
 // listInput is the type of a constant list, which only `in` reads.
 const listInput plans.InputType = "list"
 
-// compare reads a comparison and makes it a leaf. What cannot but hold, or hold
-// for the wrong reason, is refused, and so is what statistics cannot decide; it
-// is nil then.
+// compare reads a comparison and makes it a leaf; nil if it is refused: because it always
+// holds, or holds for the wrong reason, or because statistics cannot decide it.
 func (r *reader) compare(n *ast.BinaryNode, negated bool) *plans.Leaf {
 	left := r.operand(&n.Left)
 	var right *plans.Operand
@@ -413,7 +412,7 @@ func (r *reader) comparableNumbers(n *ast.BinaryNode, leaf *plans.Leaf) {
 	}
 }
 
-// fixed reports whether nothing but numbers of the plan itself is read.
+// fixed reports whether only numbers of the plan itself are read.
 func fixed(inputs []*plans.Input) bool {
 	for _, in := range inputs {
 		if in.Kind != plans.InputTarget {
@@ -423,8 +422,8 @@ func fixed(inputs []*plans.Input) bool {
 	return true
 }
 
-// same reports whether two operands are one value, also when an input is spelled
-// in two ways.
+// same reports whether two operands are the same value, even if an input is spelled in
+// two ways.
 func same(a, b *plans.Operand) bool {
 	if a.Input != nil && b.Input != nil {
 		x, y := *a.Input, *b.Input
@@ -482,15 +481,15 @@ func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
 	return &plans.Operand{Text: "[" + strings.Join(texts, ", ") + "]", Type: listInput, Constant: values}
 }
 
-// knownWords refuses words that in can never be: levels.kernels != "failed"
-// would hold for ever.
+// knownWords refuses words that in can never be: levels.kernels != "failed" would always
+// hold.
 func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 	words := DecidedWords
 	why := ""
 	switch in.Kind {
 	case plans.InputObserved:
 		if in.Words == "" {
-			return // what engines may say is not known
+			return // what engines may report is unknown
 		}
 		words = strings.Split(in.Words, ",")
 	case plans.InputKnob:
@@ -556,9 +555,8 @@ func spelled(op string, args []*plans.Operand) string {
 	}
 }
 
-// unitOf is the unit of op over args; ok is false where they do not go together.
-// A plain number goes with everything, and so does a product of two units, which
-// has no name of its own.
+// unitOf is the unit of op over args; ok is false if they do not go together. A plain
+// number goes with everything, and so does a product of two units, which has no name.
 func unitOf(op string, args []*plans.Operand) (unit string, ok bool) {
 	unit = args[0].Unit
 	for _, a := range args[1:] {
@@ -584,7 +582,7 @@ func scaled(op, left, right string) string {
 	return ""
 }
 
-// numberWritten is a sentence with the number that was written in quotes; empty where none
+// numberWritten is a sentence with the number that was written in quotes; empty if none
 // was.
 func numberWritten(left, right *plans.Operand) string {
 	text, ok := left.Constant.(string)
@@ -609,10 +607,10 @@ func numberWritten(left, right *plans.Operand) string {
 	return fmt.Sprintf(" Write %g, without quotes.", n)
 }
 
-// IsShare reports whether numbers of a unit may be told in per cent.
+// IsShare reports whether numbers of a unit may be given in per cent.
 func IsShare(unit string) bool { return unit == plans.RatioUnit || unit == "share" }
 
-// NumberIn is the number that a text is, a fraction where it is per cent.
+// NumberIn is the number in a text; per cent (share) become a fraction.
 func NumberIn(text string) (n float64, share, ok bool) {
 	digits, share := strings.CutSuffix(strings.TrimSpace(text), "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)

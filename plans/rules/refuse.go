@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// mixed refuses what is counted beside what is measured.
+// mixed refuses a comparison of something counted with something measured.
 func (f *claimed) mixed() *Error {
 	var counted, measured string
 	for _, in := range f.leaf.Inputs() {
@@ -25,8 +25,8 @@ func (f *claimed) mixed() *Error {
 	return Wrong("undecidable-comparison", "Count and measurement in one comparison", "%s is an exact count, %s varies from launch to launch: one comparison cannot be decided both ways. Compare each with a number, and join the two with and.", counted, measured)
 }
 
-// oneAndAll refuses what each launch counts beside a number of all of them: the first
-// is held against the rule launch by launch.
+// oneAndAll refuses a comparison of a count in each launch with a count over all of them:
+// the first is checked launch by launch.
 func (f *claimed) oneAndAll() *Error {
 	var one, all string
 	for _, in := range f.leaf.Inputs() {
@@ -82,8 +82,8 @@ func (f *claimed) equality() *Error {
 	return Wrong("equality-of-measurements", "Equal to a measurement", "%s %s", why, f.instead("Set a lower and an upper bound, with >= and <=.", texts...))
 }
 
-// knotted refuses arithmetic that leads to no single number with a distribution
-// that is known.
+// knotted refuses arithmetic that does not lead to a single number with a known
+// distribution.
 func (f *claimed) knotted(k *knot) *Error {
 	o := k.at
 	switch {
@@ -101,7 +101,7 @@ func (f *claimed) knotted(k *knot) *Error {
 	return Wrong("undecidable-comparison", "Product of measurements", "%s multiplies or divides measurements, and the variance of the result is unknown. %s", text, f.each())
 }
 
-// divides refuses to divide by what may be zero.
+// divides refuses to divide by something that may be zero.
 func (f *claimed) divides(by linear) *Error {
 	return Wrong("undecidable-comparison", "Product of measurements", "%s divides by %s, which may be zero or negative, so the variance of the result is unknown. %s", f.leaf.Text, by.names(), f.each())
 }
@@ -138,8 +138,8 @@ func (f *claimed) features(a, b *plans.Input) *Error {
 	return Wrong("features-compared", "Features compared", "%s compares two features that were not measured in one session. Compare each with its parent, as in %s and %s, or let one feature choose between them.", f.leaf.Text, better(a), better(b))
 }
 
-// instead is a sentence with what to write: the first of the texts that would be
-// accepted in the comparison's place; otherwise is said where none is.
+// instead is a sentence with what to write: the first of the texts that would be accepted
+// in the comparison's place, or else otherwise.
 func (f *claimed) instead(otherwise string, texts ...string) string {
 	if f.sc.trial {
 		return otherwise
@@ -160,8 +160,8 @@ func (f *claimed) instead(otherwise string, texts ...string) string {
 	return otherwise
 }
 
-// bounds is a comparison with a range around low to high: as it is where it is
-// one already or nothing varies, else 2% to either side.
+// bounds is a comparison with a range around low to high: with that range if it is one
+// already or nothing varies, else 2% wider on either side.
 func bounds(text string, in *plans.Input, low, high float64) string {
 	slack := 0.0
 	switch {
@@ -203,7 +203,7 @@ func (f *claimed) unfolded() string {
 	} else {
 		for _, a := range o.Args {
 			if len(a.Inputs()) == 0 || fixed(a.Inputs()) {
-				return "" // max(x, 5) <= 9: what is meant is not plain
+				return "" // max(x, 5) <= 9: the intention is unclear
 			}
 			parts = append(parts, a.Text+" "+op+" "+limit.Text)
 		}

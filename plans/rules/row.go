@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// leastCompared and mostCompared are how many launches an engine a comparison needs for
-// its rows to be decided by: the first look without recorded noise, and the last that
+// leastCompared and mostCompared are how many launches per engine a comparison needs for
+// rules on its rows: those of the first look without recorded noise, and of the last that
 // is calibrated.
 const leastCompared, mostCompared = 4, 12
 
@@ -53,7 +53,7 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	return in, nil
 }
 
-// decidable refuses a step with too few launches, or too many, for rules to decide by.
+// decidable refuses a step with too few or too many launches for rules to be decided.
 func decidable(step *plans.Block, launches int) *Error {
 	if launches >= leastCompared && launches <= mostCompared {
 		return nil
@@ -61,8 +61,8 @@ func decidable(step *plans.Block, launches int) *Error {
 	return Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set launches = %d in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
 }
 
-// comparison is the step of a kind that an address names, of the gate's phase or of one
-// before it; row is what its rows are called by.
+// comparison is the step of a kind that an address names, in the gate's phase or one
+// before it; row is the form of its rows' names.
 func (ns *Namespace) comparison(kind, row string, path []string, sc *Scope) (*plans.Phase, *plans.Block, *Error) {
 	var names, phases []string
 	var of *plans.Phase
@@ -137,7 +137,7 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, re
 	}
 }
 
-// another is a name other than one, where there is one.
+// another is a name other than the given one, if there is one.
 func another(names []string, than string) string {
 	for _, n := range names {
 		if n != than {
@@ -147,7 +147,7 @@ func another(names []string, than string) string {
 	return than
 }
 
-// below is the rest of an address as it is written behind a bracket.
+// below is the rest of an address as written after a bracket.
 func below(rest []string) string {
 	if len(rest) == 0 {
 		return ""

@@ -17,9 +17,9 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Limits on one rule: a rule is a sentence, not a program. With so little text
-// the parser's recursion stays far from the end of the stack; depth and nodes
-// are bounded for the sake of whoever has to read it.
+// Limits on one rule: a rule is a sentence, not a program. With so little text the
+// parser's recursion stays far from the end of the stack; depth and nodes are bounded for
+// the sake of readers.
 const (
 	maxRuleBytes = 4096
 	maxRuleDepth = 100
@@ -33,7 +33,7 @@ type Error struct {
 	Code    string
 	Summary string
 	Detail  string
-	// About is set where somebody acts on what is wrong.
+	// About is set if a caller acts on this kind of mistake.
 	About About
 }
 
@@ -45,9 +45,9 @@ const (
 	AboutProtocol About = "protocol"
 	// AboutName: a word is not a name or function that rules have.
 	AboutName About = "name"
-	// AboutOwner: it is not said whose value is meant.
+	// AboutOwner: the rule does not say whose value is meant.
 	AboutOwner About = "owner"
-	// AboutValue: what should compare is a value alone.
+	// AboutValue: a value stands alone where a comparison is needed.
 	AboutValue About = "value"
 )
 
@@ -56,13 +56,13 @@ func (e *Error) about(a About) *Error {
 	return e
 }
 
-// extra is what the diagnostic of a mistake carries.
+// extra is the Extra of a mistake's diagnostic.
 type extra struct {
 	lang.Coded
 	about About
 }
 
-// Extra is what the diagnostic of a mistake carries.
+// Extra is the Extra of the mistake's diagnostic.
 func (e *Error) Extra() any { return extra{lang.Coded(e.Code), e.About} }
 
 // AboutOf is what a diagnostic of a rule is about; empty for any other.
@@ -71,7 +71,7 @@ func AboutOf(d *hcl.Diagnostic) About {
 	return x.about
 }
 
-// lexicalLimits looks at a rule before the recursive parser does.
+// lexicalLimits checks a rule before the recursive parser sees it.
 func lexicalLimits(src string) *Error {
 	if strings.TrimSpace(src) == "" {
 		return &Error{At: -1, Code: "empty-rule", Summary: "Empty rule", Detail: "A rule must compare a measured value, such as chat.tg.gain >= 0.10."}
@@ -99,9 +99,9 @@ func tooLong(why string) *Error {
 	return &Error{At: -1, Code: "rule-too-long", Summary: "Rule too long", Detail: why + " Split it into several rules: a gate passes when all of them do."}
 }
 
-// fromExpr is an error of expr-lang with what to do. It has a place and a sentence, and
-// no code: which mistake it is must be read from its words, and a version that words it
-// otherwise is quoted as it is.
+// fromExpr turns an error of expr-lang into one that tells what to do. The original has a
+// place and a sentence, but no code: the mistake must be recognised by its wording, and
+// any other wording is quoted unchanged.
 func fromExpr(err error, src string) *Error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
@@ -129,8 +129,8 @@ func fromExpr(err error, src string) *Error {
 	return e
 }
 
-// misspellings are what people write instead of the language's own forms. They
-// are looked for only where a rule cannot be read.
+// misspellings are what people write instead of the language's own forms. They are
+// checked only if a rule cannot be read.
 var misspellings = []struct {
 	form *regexp.Regexp
 	hint string
@@ -151,11 +151,12 @@ var misspellings = []struct {
 var (
 	factor         = regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? ?[x×] +[A-Za-z]`)
 	numberWithUnit = regexp.MustCompile(`\b([0-9]+(?:\.[0-9]+)?) ?(?:(ms|us|µs|s|min|h|GB|MB|GiB|MiB|tok/s|tokens|W|J|x)\b|(%|×))`)
-	// addressBefore is what a number at the end of a text is compared with.
+	// addressBefore matches the address that a number right after the text is compared
+	// with.
 	addressBefore = regexp.MustCompile(`([A-Za-z_]\w*(?:\.\w+|\["[^"]*"\]|\['[^']*'\])*)\s*(?:<=|>=|==|<|>)\s*$`)
 )
 
-// units are what numbers with a unit are in the unit that metrics have.
+// units are what a number with a unit is in the unit of metrics.
 var units = map[string]struct {
 	of string
 	by float64
@@ -165,8 +166,8 @@ var units = map[string]struct {
 	"tok/s": {"tok/s", 1}, "tokens": {"tokens", 1}, "W": {"W", 1}, "J": {"J", 1}, "%": {plans.RatioUnit, 0.01},
 }
 
-// unitOf says of a number with a unit what to write in its place, by the metric that it
-// is compared with; empty where that does not say.
+// unitOf tells what to write in place of a number with a unit, given the metric that it
+// is compared with; empty if that does not tell.
 func (ns *Namespace) unitOf(src string, sc *Scope) string {
 	at := numberWithUnit.FindStringSubmatchIndex(src)
 	if at == nil || factor.MatchString(src) {
@@ -234,8 +235,8 @@ func sentence(s string) string {
 
 var commaNumber = regexp.MustCompile(`\b[0-9]+,[0-9]+\b`)
 
-// decimalComma is where a number has a comma in it; nil where there is none.
-// In lists, and among what a function is given, commas stand between numbers.
+// decimalComma is where a number contains a comma; nil if none does. In lists and in
+// arguments of functions, commas stand between numbers.
 func decimalComma(src string) []int {
 	for _, at := range commaNumber.FindAllStringIndex(src, -1) {
 		if !amongSeveral(src[:at[0]]) {
