@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// LeastAlternatives and mostAlternatives are how many values choose tries: each
-// gets its part of the chance of a false pass, and a session that holds them all
-// has to end some day.
+// LeastAlternatives and MostAlternatives bound how many values choose tries: each gets
+// its part of the chance of a false pass, and a session with all of them has to end some
+// day.
 const LeastAlternatives, MostAlternatives = 2, 12
 
 // Feature is one feature port under test.
@@ -18,35 +18,35 @@ type Feature struct {
 	Summary  string
 	Phase    string
 	Priority int
-	// Set is the knob values that the candidate differs in from its parent.
+	// Set is the knob values in which the candidate differs from its parent.
 	Set      map[string]string
 	BuildsOn BuildsOn
-	// Protocol is the name of the protocol; the baseline's where the plan names none.
+	// Protocol is the name of the protocol; the baseline's if the plan names none.
 	Protocol   string
 	Hypothesis *Hypothesis
 	Criteria   []*Rule
-	// Accept names the criteria that let the feature into the stack; where the
-	// plan says nothing it is all of them.
+	// Accept names the criteria that let the feature into the stack; all of them if the
+	// plan names none.
 	Accept []string
 	// Notes, Improve, BlockedBy and SupersededBy are what people write beside the
-	// numbers: they are shown, decide nothing, and are no part of a digest.
-	// SupersededBy names another feature.
+	// numbers: they are shown, decide nothing, and are not part of a digest. SupersededBy
+	// names another feature.
 	Notes, Improve, BlockedBy []string `json:"-"`
 	SupersededBy              string   `json:"-"`
-	// Trial says that it never enters the stack, whatever its verdict.
+	// Trial means that it never enters the stack, whatever its verdict.
 	Trial bool `json:",omitempty"`
-	// Choose is what it chooses among; nil where set says all.
+	// Choose is what it chooses among; nil if Set holds all of its values.
 	Choose *Choose `json:",omitempty"`
-	// Alternatives are the candidates of a feature that chooses (choose): each a
-	// feature of its own by the name "spec[short]", with Of set to this one's name.
-	// At most one of them enters the stack, under this one's name.
+	// Alternatives are the candidates of a feature that chooses: each is a feature named
+	// "spec[short]", with Of set to this one's name. At most one of them enters the
+	// stack, under this one's name.
 	Alternatives []*Feature `json:",omitempty"`
-	// Confirm repeats the decisive criteria on other engines: each a feature by the
-	// name "gemm@production" with Engine set and Of this one's name.
+	// Confirm repeats the decisive criteria on other engines: each is a feature named
+	// "gemm@production", with Engine set and Of set to this one's name.
 	Confirm []*Feature `json:",omitempty"`
 	// Of is the feature that an alternative or a confirmation belongs to.
 	Of string `json:",omitempty"`
-	// Engine is "kind.name" where it is not the baseline's.
+	// Engine is "kind.name" if it is not the baseline's.
 	Engine string `json:",omitempty"`
 	Range  Range  `json:"-"`
 }
@@ -75,11 +75,11 @@ type Choose struct {
 	Knob   string
 	Values []string
 	// Prefer is the metric, such as "chat.tg", by whose gain the winner is picked
-	// among the alternatives that pass. Load fills it in where the plan does not.
+	// among the alternatives that pass. Load fills it in if the plan does not.
 	Prefer string
 	// Probe reads that gain. Set by Load.
 	Probe *Rule `json:"-"`
-	// Range is where prefer is written, or choose where it is not.
+	// Range is that of prefer, or of choose if prefer is not written.
 	Range Range `json:"-"`
 }
 
@@ -90,16 +90,16 @@ type Hypothesis struct {
 	// Expect is "+10%", "-5%" or a comparison such as ">= 32".
 	Expect  string
 	Because string
-	// Kernels are by what the time of kernels is divided, by their category in a profile:
-	// moe 1.5 is that they become 1.5 times as fast.
+	// Kernels are the claimed speedups of kernels, by their category in a profile: moe
+	// 1.5 claims that they become 1.5 times as fast.
 	Kernels map[string]float64 `json:",omitempty"`
-	// Probe is the claim as a rule: that the metric's change is at least, or at
-	// most, so much, or its value is beyond a level. A pass confirms the claim and
-	// a fail refutes it. It reads one input, unless the claim is the change of
-	// another statistic than the median. Set by Load.
+	// Probe is the claim as a rule: that the metric's change is at least, or at most,
+	// some amount, or that its value is beyond a level. A pass confirms the claim and a
+	// fail refutes it. It reads one input, unless the claim is the change of a statistic
+	// other than the median. Set by Load.
 	Probe *Rule `json:"-"`
 	Range Range `json:"-"`
-	// MetricRange and ExpectRange are where these two stand.
+	// MetricRange and ExpectRange are the places of these two.
 	MetricRange Range `json:"-"`
 	ExpectRange Range `json:"-"`
 }
@@ -119,7 +119,7 @@ func (h *Hypothesis) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Decisive are the criteria that decide over a feature.
+// Decisive are the names of the criteria that decide a feature.
 func Decisive(f *Feature) map[string]bool {
 	names := map[string]bool{}
 	for _, name := range f.Accept {

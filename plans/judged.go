@@ -10,19 +10,19 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Judged is one thing that a plan says, by its path.
+// Judged is one thing that a plan sets, by its path.
 type Judged struct {
 	// Path is as in a Difference, Value as a plan would write it, sensitive parts marked.
 	Path, Value string
-	// At is the block that it is in.
+	// At is its block.
 	At Range
 }
 
-// Judged are all things that a plan says and its digest covers, in the order of its
-// blocks. What is empty, zero or false is left out.
+// Judged are all things that a plan sets and its digest covers, in the order of its
+// blocks. Empty, zero and false values are left out.
 func (p *Plan) Judged() []Judged {
 	c := p.canonical()
-	c.Decision = p.Decision // written out, also where it is the usual one
+	c.Decision = p.Decision // written out even if it is the usual one
 	w := lister{hide: redact.New(p.Hidden)}
 	w.value("", reflect.ValueOf(c), p.Range)
 	return w.found
@@ -69,11 +69,11 @@ func (w *lister) named(path string, all map[string]reflect.Value, at Range) {
 		path, v := below(path, name), bare(all[name])
 		switch {
 		case !v.IsValid():
-			w.found = append(w.found, Judged{path, "null", at}) // which unsets, unlike nothing
+			w.found = append(w.found, Judged{path, "null", at}) // it unsets, unlike an absent entry
 		case v.IsZero() && v.Kind() != reflect.Struct:
 			w.found = append(w.found, Judged{path, fmt.Sprintf("%q", fmt.Sprint(v.Interface())), at})
 		default:
-			// A block that says nothing but its name is there too.
+			// A block with nothing but its name counts too.
 			n := len(w.found)
 			w.value(path, v, at)
 			if len(w.found) == n {

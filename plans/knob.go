@@ -11,8 +11,8 @@ type Knob struct {
 	Summary string
 	Default string
 	Values  []*KnobValue
-	// Changes are the observations that its values are expected to change; in
-	// all others arms have to agree.
+	// Changes are the observations that its values are expected to change; arms must
+	// agree in all others.
 	Changes []string `json:",omitempty"`
 	Range   Range    `json:"-"`
 }
@@ -51,19 +51,19 @@ type Evidence struct {
 	// those whose launches are counted.
 	Trace   []string `json:",omitempty"`
 	Kernels []Lines  `json:",omitempty"`
-	// AtStart lets lines count that were logged before anything was asked of the
-	// engine, and that repeat what was asked for.
+	// AtStart also accepts evidence from before the first request to the engine, which
+	// only repeats the configuration.
 	AtStart bool `json:",omitempty"`
 }
 
-// Empty reports whether there is nothing to look at.
+// Empty reports whether there is nothing to look for.
 func (e Evidence) Empty() bool { return len(e.Log)+len(e.Lines)+len(e.Observed) == 0 && !e.Traced() }
 
 // Traced reports whether any of it is looked for in a profile.
 func (e Evidence) Traced() bool { return len(e.Trace)+len(e.Kernels) > 0 }
 
-// Lines ask for at least so many lines of a log, or launches of kernels, that any of some
-// globs match; one that several match counts once.
+// Lines ask for at least AtLeast lines of a log, or launches of kernels, that match any
+// of the globs; one that matches several counts once.
 type Lines struct {
 	AnyOf   []string
 	AtLeast int
@@ -79,8 +79,9 @@ func (p *Plan) DefaultKnobs() map[string]string {
 	return knobs
 }
 
-// Apart are the knobs of a variant that it has otherwise than the baseline, by the
-// value of every knob; one that it lacks has no value. Without a baseline they are all.
+// Apart are the knobs in which a variant differs from the baseline, given its value of
+// every knob; a knob that is missing there gets an empty value. Without a baseline they
+// are all knobs.
 func (p *Plan) Apart(knobs map[string]string) map[string]string {
 	var base map[string]string
 	if p.Baseline != nil {
@@ -95,8 +96,8 @@ func (p *Plan) Apart(knobs map[string]string) map[string]string {
 	return set
 }
 
-// PlannedKnobs is the knob values of a feature by the plan alone, with accepted as
-// those of what it builds on where that is the stack.
+// PlannedKnobs is the knob values of a feature from the plan alone; accepted are those of
+// the stack, for a feature that builds on it.
 func (p *Plan) PlannedKnobs(f *Feature, accepted map[string]string) map[string]string {
 	knobs := p.DefaultKnobs()
 	switch f.BuildsOn.Kind {
@@ -111,8 +112,8 @@ func (p *Plan) PlannedKnobs(f *Feature, accepted map[string]string) map[string]s
 	return knobs
 }
 
-// Candidates are all features that have a variant of their own: those of the
-// phases, the alternatives among which they choose, and what confirms them.
+// Candidates are all features that have a variant of their own: those of the phases, with
+// their alternatives and confirmations.
 func (p *Plan) Candidates() (all []*Feature) {
 	for _, ph := range p.Phases {
 		for _, f := range ph.Features {

@@ -13,7 +13,7 @@ import (
 // MatrixStep is the kind of step that measures combinations of knobs.
 const MatrixStep = "matrix"
 
-// Matrix is what a step of that kind says.
+// Matrix is the content of such a step.
 type Matrix struct {
 	// Knobs are the values that are combined, by knob.
 	Knobs map[string][]string `json:"knobs"`
@@ -21,26 +21,25 @@ type Matrix struct {
 	Design  string              `json:"design"`
 	Exclude []map[string]string `json:"exclude"`
 	Include []map[string]string `json:"include"`
-	// Launches are those of each cell, MaxLaunches all that are measured, MaxTime how
-	// long they may take together; 0 is no bound.
+	// Launches is per cell, MaxLaunches bounds all launches that are measured, and
+	// MaxTime their total time; 0 is no bound.
 	Launches    int `json:"launches"`
 	MaxLaunches int `json:"max_launches"`
 	MaxTime     Dur `json:"max_time"`
-	// MayBreak leaves cells that break without consequence.
+	// MayBreak means that cells that break have no consequence.
 	MayBreak  bool     `json:"may_break"`
 	Workloads []string `json:"workloads"`
 	Protocol  string   `json:"protocol"`
 }
 
-// MatrixCell is one combination: what it has otherwise than the baseline, and what people
-// call it.
+// MatrixCell is one combination: how it differs from the baseline, and its name.
 type MatrixCell struct {
 	Name string
 	Set  map[string]string
 }
 
 // Factors are the knobs of a matrix in the plan's order, each with the baseline's value
-// first where that is among its values.
+// first if that is among its values.
 func (p *Plan) Factors(m *Matrix) (factors []design.Factor) {
 	defaults := p.DefaultKnobs()
 	for _, k := range p.Knobs {
@@ -57,8 +56,8 @@ func (p *Plan) Factors(m *Matrix) (factors []design.Factor) {
 	return factors
 }
 
-// MatrixCells are the cells of a matrix but the baseline, the most informative first, and
-// how many of them there is no launch for. The error is a *design.TooManyError.
+// MatrixCells are the cells of a matrix except the baseline, the most informative first,
+// and the number of cells beyond MaxLaunches. The error is a *design.TooManyError.
 func (p *Plan) MatrixCells(m *Matrix) (cells []MatrixCell, left int, err error) {
 	d := &design.Design{Kind: design.Kind(m.Design), Factors: p.Factors(m), Exclude: m.Exclude, Include: m.Include}
 	all, err := d.Cells()
@@ -87,8 +86,8 @@ func (p *Plan) MatrixCells(m *Matrix) (cells []MatrixCell, left int, err error) 
 	return cells, left, nil
 }
 
-// SetName is what a combination is called: "moe_kernel=gemm+activation=mxfp8", in the
-// plan's order of knobs.
+// SetName is the name of a combination, such as "moe_kernel=gemm+activation=mxfp8", in
+// the plan's order of knobs.
 func (p *Plan) SetName(set map[string]string) string {
 	var parts []string
 	for _, k := range p.Knobs {
@@ -99,8 +98,8 @@ func (p *Plan) SetName(set map[string]string) string {
 	return strings.Join(parts, "+")
 }
 
-// SetOf is the way back from SetName, in any order of knobs; false where it is none. Names
-// of values may hold a +, and no =.
+// SetOf is the inverse of SetName, with knobs in any order; false if name is no such
+// name. Names of values may contain +, but not =.
 func SetOf(name string) (map[string]string, bool) {
 	set, last := map[string]string{}, ""
 	for part := range strings.SplitSeq(name, "+") {
@@ -117,7 +116,7 @@ func SetOf(name string) (map[string]string, bool) {
 	return set, true
 }
 
-// CheckMatrix is what is wrong with a matrix in its plan.
+// CheckMatrix returns the mistakes in a matrix of the plan.
 func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	fail := func(attr, code, summary, format string, args ...any) {
 		wrong = append(wrong, AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})

@@ -1,17 +1,17 @@
 package plans
 
-// PilotStep is the kind of step that finds out how many launches may stand side by side.
+// PilotStep is the kind of step that finds out how many launches may run side by side.
 const PilotStep = "pilot"
 
-// Pilot is what a step of that kind says.
+// Pilot is the content of such a step.
 type Pilot struct {
-	// Within is by which share a launch's numbers may change beside neighbours.
+	// Within is the share by which a launch's numbers may change beside neighbours.
 	Within float64 `json:"within"`
-	// Launches are those that are made alone, and as many beside neighbours.
+	// Launches is how many launches are made alone, and as many beside neighbours.
 	Launches int `json:"launches"`
 }
 
-// PilotOf is the plan's pilot, and the phase that it is in; nil where it has none.
+// PilotOf is the plan's pilot, after its phase; nil if it has none.
 func (p *Plan) PilotOf() (*Phase, *Block) {
 	for _, ph := range p.Phases {
 		for _, b := range ph.Steps {
@@ -23,8 +23,8 @@ func (p *Plan) PilotOf() (*Phase, *Block) {
 	return nil, nil
 }
 
-// PilotRounds is how many rounds a pilot has: what it says, or else three on each place,
-// since by how much launches vary is told on one place, and at least twelve.
+// PilotRounds is the number of rounds of a pilot: Launches if set, else three per place,
+// since the variation of launches is estimated within one place, and at least twelve.
 func (p *Plan) PilotRounds(pilot Pilot) int {
 	switch {
 	case pilot.Launches > 0:
@@ -35,6 +35,6 @@ func (p *Plan) PilotRounds(pilot Pilot) int {
 	return max(leastPilot, 3*p.Executor.Places())
 }
 
-// leastPilot is how many rounds show of launches that vary by three quarters of what a pilot
-// allows that neighbours are harmless, four times in five.
+// leastPilot is how many rounds show, four times in five, that neighbours are harmless if
+// launches vary by three quarters of what a pilot allows.
 const leastPilot = 12

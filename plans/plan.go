@@ -1,9 +1,8 @@
-// Package plans is a plan after it was read, and what follows from it alone: its
-// engines, knobs, workloads with their cells, phases and features, what a compiled
-// rule reads and how it is decided, and its digest. It also has the shape in which
-// levels, steps and engine kinds declare what they accept (Registry). It refuses to
-// know files, syntaxes and expressions: plans/load makes plans, and no HCL type
-// reaches those who use one.
+// Package plans is a plan after it was read, and what follows from it alone: its engines,
+// knobs, workloads with their cells, phases and features, what a compiled rule reads and
+// how it is decided, and its digest. It also defines the form in which levels, steps and
+// engine kinds declare what they accept (Registry). It knows nothing of files, syntaxes
+// and expressions: plans/load makes plans, and no HCL type reaches their users.
 package plans
 
 import (
@@ -20,7 +19,7 @@ import (
 type Plan struct {
 	Name    string
 	Summary string
-	// File is the path as it was given; Dir the folder it is in.
+	// File is the path as given; Dir is its folder.
 	File string `json:"-"`
 	Dir  string `json:"-"`
 
@@ -29,17 +28,17 @@ type Plan struct {
 	Knobs     []*Knob
 	Workloads []*Workload
 	Suites    []*Suite
-	// Suite is the name of the suite that was chosen (--suite), empty for what
-	// the benchmark itself names.
+	// Suite is the name of the chosen suite (--suite), empty to send what the benchmark
+	// itself names.
 	Suite     string
 	Protocols []*Protocol
 	Targets   []*Target
 	Imported  []*Imported
 	Baseline  *Baseline
-	// LastGood is laid over the baseline: an engine that is known to be good. Nil where the
+	// LastGood is laid over the baseline: an engine that is known to be good. Nil if the
 	// plan names none.
 	LastGood *KnobValue `json:",omitempty"`
-	// Executor is nil where the plan has none.
+	// Executor is nil if the plan has none.
 	Executor *Executor `json:",omitempty"`
 	// Decision is never nil after Load.
 	Decision *Decision `json:",omitempty"`
@@ -47,21 +46,21 @@ type Plan struct {
 
 	Range Range `json:"-"`
 
-	// Hidden are the sensitive texts that a load came across; see Secrets.
+	// Hidden are the sensitive texts that a load encountered; see Secrets.
 	Hidden []string `json:"-"`
 }
 
-// Secrets are the sensitive texts that a load came across, those computed from
-// sensitive values too. The plan keeps them in what it starts (env, args,
-// settings, command); everything else has to take them out (see plans/redact).
+// Secrets are the sensitive texts that a load encountered, including those computed from
+// sensitive values. The plan keeps them in what it starts (env, args, settings, command);
+// everything else must remove them (see plans/redact).
 func (p *Plan) Secrets() []string { return slices.Clone(p.Hidden) }
 
-// Engine is the engine "kind.name", nil where the plan has none.
+// Engine is the engine "kind.name", nil if the plan has none.
 func (p *Plan) Engine(key string) *Engine {
 	return Find(p.Engines, func(e *Engine) bool { return e.Kind+"."+e.Name == key })
 }
 
-// Knob is the knob of that name, nil where the plan has none.
+// Knob is the knob of that name, nil if the plan has none.
 func (p *Plan) Knob(name string) *Knob {
 	return Find(p.Knobs, func(k *Knob) bool { return k.Name == name })
 }
@@ -71,23 +70,22 @@ func (k *Knob) Value(name string) *KnobValue {
 	return Find(k.Values, func(v *KnobValue) bool { return v.Name == name })
 }
 
-// Workload is the workload of that name, nil where the plan has none.
+// Workload is the workload of that name, nil if the plan has none.
 func (p *Plan) Workload(name string) *Workload {
 	return Find(p.Workloads, func(w *Workload) bool { return w.Name == name })
 }
 
-// Protocol is the protocol of that name, nil where the plan has none.
+// Protocol is the protocol of that name, nil if the plan has none.
 func (p *Plan) Protocol(name string) *Protocol {
 	return Find(p.Protocols, func(q *Protocol) bool { return q.Name == name })
 }
 
-// Phase is the phase of that name, nil where the plan has none.
+// Phase is the phase of that name, nil if the plan has none.
 func (p *Plan) Phase(name string) *Phase {
 	return Find(p.Phases, func(ph *Phase) bool { return ph.Name == name })
 }
 
-// Feature is the feature of that name in whichever phase, nil where the plan
-// has none.
+// Feature is the feature of that name in any phase, nil if the plan has none.
 func (p *Plan) Feature(name string) *Feature {
 	for _, ph := range p.Phases {
 		if f := Find(ph.Features, func(f *Feature) bool { return f.Name == name }); f != nil {
@@ -118,7 +116,7 @@ func (p *Plan) Rules() (list []*Rule) {
 	return list
 }
 
-// Names are what the elements of a list are called.
+// Names are the names of a list's elements.
 func Names[T any](list []T, name func(T) string) (names []string) {
 	for _, e := range list {
 		names = append(names, name(e))
@@ -134,8 +132,8 @@ func (k *Knob) ValueNames() []string {
 	return Names(k.Values, func(v *KnobValue) string { return v.Name })
 }
 
-// Find is the first element that fits. Plans are small, and those who look up
-// often make their own map.
+// Find is the first element that fits, nil if none does. Plans are small; callers that
+// look up often make their own map.
 func Find[T any](list []*T, fits func(*T) bool) *T {
 	for _, e := range list {
 		if fits(e) {
@@ -152,10 +150,10 @@ type Variable struct {
 	// Value is the value in use, as plain data (string, float64, bool, list,
 	// map); nil for a sensitive one.
 	Value any
-	// From says where the value comes from: "default", "MXFLOW_VAR_name", the
-	// name of a file, or "--var".
+	// From is where the value comes from: "default", "MXFLOW_VAR_name", the name of a
+	// file, or "--var".
 	From string
-	// Sensitive values are kept out of all that is shown or recorded.
+	// Sensitive values are kept out of everything shown or recorded.
 	Sensitive bool  `json:",omitempty"`
 	Range     Range `json:"-"`
 }
@@ -179,7 +177,7 @@ const (
 	AcceptRepos = "repo.*"
 )
 
-// FingerprintEntries are what a launch's environment is known by, besides
+// FingerprintEntries are the entries of a launch's environment fingerprint, besides
 // repo.<name> for each source tree that the plan names.
 var FingerprintEntries = []string{
 	"application_clock", "application_memory_clock", "arch", "arch_level", "cores", "cpu", "cpu_limit", "cuda", "cudnn", "driver",
@@ -187,8 +185,7 @@ var FingerprintEntries = []string{
 	"packages", "persistence", "power_limit", "priority", "python", "tokenizer", "torch", "weights",
 }
 
-// UnderTest is the engine that everything is compared on; nil where the plan
-// names none.
+// UnderTest is the engine that everything is compared on; nil if the plan names none.
 func (p *Plan) UnderTest() *Engine {
 	if p.Baseline == nil {
 		return nil
@@ -201,17 +198,16 @@ type Target struct {
 	Name    string
 	Tool    string
 	Summary string
-	// Metrics maps a workload or cell to a metric to its value, as they are written.
+	// Metrics maps a workload or cell to a metric to its value, as written.
 	Metrics map[string]map[string]float64
-	// Measured are, by a number as rules write it ("chat.tg24"), the addresses that
-	// launches keep what it is of: one for each cell that it may be of ("chat.o24.tg").
+	// Measured maps a number as rules write it ("chat.tg24") to the addresses under which
+	// launches keep its metric: one for each cell that it may belong to ("chat.o24.tg").
 	Measured map[string][]string `json:"-"`
 	Range    Range               `json:"-"`
 }
 
-// Imported is the result file of another tool, whose numbers rules may read as
-// they read those of a target. They keep the tool's definitions, and are no
-// launches of anything.
+// Imported is the result file of another tool, whose numbers rules may read like those of
+// a target. They keep the tool's definitions, and do not count as launches.
 type Imported struct {
 	Name    string
 	Summary string
@@ -219,7 +215,7 @@ type Imported struct {
 	// hexadecimal.
 	File   string
 	Digest string
-	// Result is what the file holds.
+	// Result is the content of the file.
 	Result *imported.File `json:"-"`
 	Range  Range          `json:"-"`
 }
@@ -237,7 +233,7 @@ type Phase struct {
 	Range Range `json:"-"`
 }
 
-// ReadsBaseline reports whether the gate reads what levels found of the baseline.
+// ReadsBaseline reports whether the gate reads what levels found about the baseline.
 func (ph *Phase) ReadsBaseline() bool {
 	if ph.Gate == nil {
 		return false
@@ -255,8 +251,8 @@ type Gate struct {
 
 // NamedFile is a file beside the plan whose content counts as the plan's own.
 type NamedFile struct {
-	// Name is the file's path as the plan's own files are named: from where the
-	// plan's folder was given. Path is absolute.
+	// Name is the file's path in the form used for the plan's own files: it starts with
+	// the plan's folder as given. Path is absolute.
 	Name, Path string
 	// Digest is the SHA-256 of the content that was read, in hexadecimal.
 	Digest string
@@ -285,7 +281,7 @@ func (p *Plan) NamedFiles() []NamedFile {
 	return files
 }
 
-// nameOf is the reverse of pathOf.
+// nameOf is the reverse of PathOf.
 func (p *Plan) nameOf(path string) string {
 	if dir, err := filepath.Abs(p.Dir); err == nil {
 		if name, err := filepath.Rel(dir, path); err == nil {
@@ -295,8 +291,8 @@ func (p *Plan) nameOf(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// PathOf is where a file is that the plan names, as an absolute path: names are
-// relative to the plan's folder.
+// PathOf is the absolute path of a file that the plan names: names are relative to the
+// plan's folder.
 func (p *Plan) PathOf(name string) string {
 	path := filepath.FromSlash(name)
 	if !filepath.IsAbs(path) {
@@ -308,16 +304,16 @@ func (p *Plan) PathOf(name string) string {
 	return path
 }
 
-// Inputs are what a load took from outside of the plan's own files: with them,
-// the same files are the same plan again.
+// Inputs are what a load took from outside the plan's own files: with them, the same
+// files give the same plan again.
 type Inputs struct {
-	// Suite is the suite that the command line chose.
+	// Suite is the suite chosen on the command line.
 	Suite string
-	// Variables are the values that were given to variables, as a plan would write
-	// them, and Env what env() found in the environment.
+	// Variables are the values given to variables, as a plan would write them, and Env
+	// what env() found in the environment.
 	Variables, Env map[string]string
-	// Private names, as "var.key", "env.TOKEN" or "file.key.pem", what is sensitive
-	// or a part of what is: it belongs into no record.
+	// Private names, as "var.key", "env.TOKEN" or "file.key.pem", the inputs that are
+	// sensitive or part of something sensitive: they belong in no record.
 	Private map[string]bool
 }
 
@@ -325,14 +321,14 @@ type Inputs struct {
 // from 0.
 type Pos struct{ Line, Column, Byte int }
 
-// Range is where something is in a plan.
+// Range is the place of something in a plan.
 type Range struct {
 	File       string
 	Start, End Pos
 }
 
-// Path is a path of the plan: relative ones start at the plan's folder, ~ is the
-// home folder.
+// Path is a path of the plan, resolved: relative ones start at the plan's folder, ~ is
+// the home folder.
 func (p *Plan) Path(path string) string {
 	if path = Home(path); filepath.IsAbs(path) {
 		return path
@@ -340,7 +336,7 @@ func (p *Plan) Path(path string) string {
 	return filepath.Join(p.Dir, path)
 }
 
-// Abs is a path of the plan for programs that run in another folder.
+// Abs is Path as an absolute path, for programs that run in another folder.
 func (p *Plan) Abs(path string) string {
 	path = p.Path(path)
 	if abs, err := filepath.Abs(path); err == nil {
@@ -349,7 +345,7 @@ func (p *Plan) Abs(path string) string {
 	return path
 }
 
-// Home is a path with ~ for the home folder written out.
+// Home is a path with a leading ~ expanded to the home folder.
 func Home(path string) string {
 	rest, ok := strings.CutPrefix(path, "~")
 	if !ok || rest != "" && !strings.HasPrefix(rest, "/") {

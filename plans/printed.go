@@ -18,14 +18,14 @@ type Printed struct {
 	Cell string
 	// Labels are the cell's values, numbers or texts.
 	Labels map[string]any
-	// As is the metric of a workload that it is; empty where the plan declares its own.
+	// As is the workload metric that it stands for; empty if the plan declares its own.
 	As string
 }
 
-// Address is where it stands among the metrics of a launch.
+// Address is its address among the metrics of a launch.
 func (p Printed) Address() string { return p.Cell + "." + p.Name }
 
-// PrintedBy are the cells of a metric block. The error names the attribute that is wrong.
+// PrintedBy are the cells of a metric block. The error names the wrong attribute.
 func PrintedBy(b *Block) ([]Printed, *AttrError) {
 	text := func(name string) string { s, _ := b.Attrs[name].(string); return s }
 	labels, isMap := b.Attrs["labels"].(map[string]any)
@@ -35,7 +35,7 @@ func PrintedBy(b *Block) ([]Printed, *AttrError) {
 	return PrintedAs(b.Name, text("as"), text("unit"), text("better"), labels)
 }
 
-// PrintedAs is PrintedBy of what such a block says.
+// PrintedAs is PrintedBy, given the content of the block.
 func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed, *AttrError) {
 	p := Printed{As: as, Cell: CommandKind, Metric: measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "extracted by the plan's jq expression"}}
 	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
@@ -87,7 +87,7 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 // mostPrinted is how many cells one metric block may have.
 const mostPrinted = 1000
 
-// labelWord is the name of a label, and a value that is not a number.
+// labelWord matches the name of a label, and a value that is not a number.
 var labelWord = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // labelElement is a label's value as an element of an address: tp7, rate0_5,
@@ -109,8 +109,7 @@ func labelElement(name string, value any) (string, bool) {
 // Called is its address below "command", as messages name it.
 func (p Printed) Called() string { return strings.TrimPrefix(p.Address(), CommandKind+".") }
 
-// adopt takes unit and direction from the catalogue where the block says which of its
-// metrics it is.
+// adopt takes unit and direction from the catalogue if the block names a metric of it.
 func (p *Printed) adopt(unit, better string) *AttrError {
 	if p.As == "" {
 		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
@@ -132,7 +131,7 @@ func (p *Printed) adopt(unit, better string) *AttrError {
 }
 
 // Prints are the metrics that an engine of kind command declares, in the order of the
-// plan; of a block that is wrong there are none.
+// plan; a mistaken block has none.
 func (e *Engine) Prints() (list []Printed) {
 	if !e.IsCommand() {
 		return nil
@@ -144,8 +143,8 @@ func (e *Engine) Prints() (list []Printed) {
 	return list
 }
 
-// PrintedAt finds the metric that the elements behind "command" start with, and what
-// follows it. Where there is none, names are what there is.
+// PrintedAt finds the metric that the elements after "command" start with, and what
+// follows it. If there is none, names are those that exist.
 func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []string, ok bool) {
 	for _, p := range list {
 		own := strings.Split(p.Called(), ".")

@@ -12,13 +12,13 @@ import (
 type Protocol struct {
 	Name   string
 	Levels []*Block
-	// Regression is what must not get worse, nil where nothing is said of that. It runs
-	// nothing: features that go through the protocol have criteria of it.
+	// Regression is what must not get worse, nil if the protocol does not say. It runs
+	// nothing: features that go through the protocol get criteria from it.
 	Regression *Regression `json:",omitempty"`
 	Range      Range       `json:"-"`
 }
 
-// Level is the first level of a kind, nil where the protocol has none.
+// Level is the first level of a kind, nil if the protocol has none.
 func (p *Protocol) Level(kind string) *Block {
 	for _, b := range p.Levels {
 		if b.Kind == kind {
@@ -28,7 +28,7 @@ func (p *Protocol) Level(kind string) *Block {
 	return nil
 }
 
-// LevelNames are what its levels are called, in order; none of a protocol that is not there.
+// LevelNames are the names of its levels, in order; nil if p is nil.
 func (p *Protocol) LevelNames() []string {
 	if p == nil {
 		return nil
@@ -47,17 +47,17 @@ const RegressionLevel = "regression"
 type Regression struct {
 	// Decisive are addresses of metrics that must be shown not to get worse.
 	Decisive []string `json:"decisive"`
-	// MaxSlowdown is by how much they may, as a share, and MaxMemoryIncrease, in GB, those
-	// that are memory.
+	// MaxSlowdown is the share by which they may get worse, MaxMemoryIncrease, in GB, the
+	// same for memory.
 	MaxSlowdown       float64 `json:"max_slowdown"`
 	MaxMemoryIncrease float64 `json:"max_memory_increase_gb"`
-	// Against are the arms besides the parent that this holds against.
+	// Against are the arms, besides the parent, that this is checked against.
 	Against []Against `json:"against,omitempty"`
-	// At is where it stands.
+	// At is its place in the plan.
 	At Range `json:"-"`
 }
 
-// Criteria are the rules that a feature gets of it. None for a protocol without one.
+// Criteria are the rules that a feature gets from it; none if r is nil.
 func (r *Regression) Criteria() (rules []*Rule) {
 	if r == nil {
 		return nil
@@ -75,13 +75,13 @@ func (r *Regression) Criteria() (rules []*Rule) {
 	return rules
 }
 
-// IsMemory reports whether an address is that of memory, which is held against GB.
+// IsMemory reports whether an address is that of memory, whose limit is in GB.
 func IsMemory(metric string) bool {
 	m, ok := measure.LookupAddress(metric)
 	return ok && m.Unit == "GB"
 }
 
-// Compared is what a step that compares says of its rows.
+// Compared is the content of a step that compares.
 type Compared struct {
 	Engines   []string `json:"engines"`
 	Reference string   `json:"reference"`
@@ -102,14 +102,14 @@ type Suite struct {
 	Range     Range `json:"-"`
 }
 
-// SuiteOf is the suite of that name, nil where the plan has none.
+// SuiteOf is the suite of that name, nil if the plan has none.
 func (p *Plan) SuiteOf(name string) *Suite {
 	return Find(p.Suites, func(s *Suite) bool { return s.Name == name })
 }
 
-// Sent are the names of the workloads that a benchmark sends: those of the
-// chosen suite, else of the suite that it names, else those that it names. A
-// benchmark that names neither is of a command, which brings its own work.
+// Sent are the names of the workloads that a benchmark sends: those of the chosen suite,
+// else of the suite that it names, else those that it names. A benchmark that names
+// neither belongs to a command, which brings its own work.
 func (p *Plan) Sent(benchmark *Block) (names []string) {
 	own := p.named(benchmark)
 	if s := p.SuiteOf(p.Suite); s != nil && len(own) > 0 {
@@ -135,7 +135,7 @@ func (p *Plan) Sendable(benchmark *Block) []string {
 	return all
 }
 
-// named are the workloads that a benchmark names, itself or by a suite.
+// named are the workloads that a benchmark names, directly or by a suite.
 func (p *Plan) named(benchmark *Block) (names []string) {
 	if benchmark == nil {
 		return nil
@@ -158,36 +158,35 @@ func AnyList(v any) []any {
 	return list
 }
 
-// Decision is how a plan's gates decide: the error rates that are kept to, and
-// how many launches an arm may take. See docs/statistics.md.
+// Decision is how a plan's gates decide: the error rates that they keep to, and how many
+// launches an arm may take. See docs/statistics.md.
 type Decision struct {
 	// FalsePass and FalseFail bound the chance of a wrong verdict at the
 	// threshold: 0.01 and 0.05 unless the plan says otherwise.
 	FalsePass, FalseFail float64
-	// Min and Max are launches an arm: the first look is at Min (at two only by recorded
-	// launch noise, without which it is later), the last at Max.
+	// Min and Max are launches per arm: the first look is at Min (at two only if launch
+	// noise is recorded; otherwise it is later), the last at Max.
 	Min, Max int
-	// Interactions adds the baseline as an arm of features that build on a stack
-	// of two or more, so that the stack's gain can be compared with its parts'.
+	// Interactions adds the baseline as an arm to features that build on a stack of two
+	// or more, so that the stack's gain can be compared with its parts'.
 	Interactions bool
 }
 
-// usualDecision is how gates decide in a plan without a decision block. Where one
-// of these numbers changes, digestVersion has to: a plan's digest leaves them out.
+// usualDecision is how gates decide in a plan without a decision block. If one of these
+// numbers changes, digestVersion must change too: a plan's digest leaves them out.
 var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
-// UsualDecision is how gates decide in a plan that says nothing of it.
+// UsualDecision is how gates decide in a plan without a decision block.
 func UsualDecision() Decision { return usualDecision }
 
-// FirstLook is the launches an arm before which nothing is decided where no
-// launch noise is recorded: engines whose starts are bimodal look alike for that
-// long (docs/statistics.md).
+// FirstLook is the number of launches per arm before which nothing is decided if no
+// launch noise is recorded: engines whose starts are bimodal look alike for that long
+// (docs/statistics.md).
 const FirstLook = 4
 
-// LaunchesOf is between how many launches each arm of a feature has: the last look
-// is at what its benchmark says, or else the decision block. The name may be that
-// of an alternative or a confirmation. Both are 0 for a feature that the plan does
-// not have.
+// LaunchesOf is the least and most launches of each arm of a feature: the last look is at
+// the number that its benchmark sets, or else the decision block. The name may be that of
+// an alternative or a confirmation. Both are 0 if the plan does not have the feature.
 func (p *Plan) LaunchesOf(feature string) (least, most int) {
 	if i := strings.IndexAny(feature, "[@"); i > 0 {
 		feature = feature[:i]

@@ -7,24 +7,24 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Registry says what levels, steps and engine kinds accept. It is filled by the
-// packages that implement them, so that a new level is one file in its own room.
+// Registry declares what levels, steps and engine kinds accept. It is filled by the
+// packages that implement them, so that a new level is one file in its own package.
 type Registry struct {
 	Levels  map[string]Schema
 	Steps   map[string]Schema
 	Engines map[string]EngineKind
-	// EngineParts are the blocks in an engine beside process, ready and stop, by
-	// keyword; ValueParts those in a knob's value beside its evidence.
+	// EngineParts are the blocks in an engine besides process, ready and stop, by
+	// keyword; ValueParts those in a knob's value besides its evidence.
 	EngineParts map[string]Part
 	ValueParts  map[string]Part
-	// Dataset looks at the content of a file of prompts; name is for messages. Nil
-	// takes any content.
+	// Dataset reads the content of a file of prompts; name is for messages. Nil accepts
+	// any content.
 	Dataset func(name string, data []byte) (DataRows, error)
-	// Unified reports whether a GPU of this machine shares the host's memory, so that
-	// there is none of its own to read. Nil says that none does.
+	// Unified reports whether a GPU of this machine shares the host's memory, so that it
+	// has none of its own to read. Nil means that none does.
 	Unified func() bool
-	// Decision says what is wrong with error rates and launches an arm, and what
-	// is offered instead. Nil offers anything.
+	// Decision checks error rates and launches per arm; its error tells what is wrong
+	// with them, and what is offered instead. Nil accepts anything.
 	Decision func(falsePass, falseFail float64, least, most int) error
 }
 
@@ -34,27 +34,27 @@ type Schema struct {
 	Attrs []Attr
 	// Example is a block of this kind for the manual.
 	Example string
-	// Label says what the block's name is for; empty where blocks of this kind have none
-	// (a step has one always).
+	// Label says what the block's name is for; empty if blocks of this kind have none (a
+	// step always has one).
 	Label string
 	// Parts are the blocks that may be in it, by keyword.
 	Parts map[string]Part
-	// Finds are the numbers that a level of that block finds, which rules can read;
-	// nil finds none.
+	// Finds are the numbers that a level with that block finds, which rules can read; nil
+	// finds none.
 	Finds func(b *Block) []Found
 	// Asks is set for a level that sends requests: a command has no server to answer
-	// them, so that a plan may not have the level for one.
+	// them, so a plan may not have the level for one.
 	Asks bool
-	// Against is set for a level that holds answers against the parent's, which a command
-	// has none of.
+	// Against is set for a level that compares answers with the parent's; a command has
+	// none.
 	Against bool
-	// Fits says what an engine that goes through a level lacks for it; nil where any will do.
+	// Fits returns what an engine lacks to go through a level; nil if any engine will do.
 	Fits func(b *Block, e *Engine) []AttrError
 	// Longest is how many tokens the longest request of a level has, prompt and answer
-	// together; nil is a level whose requests are short.
+	// together; nil if its requests are short.
 	Longest func(b *Block) int
-	// Check looks at decoded attributes for what types cannot say; each string
-	// it returns becomes one error at the block, naming the attribute.
+	// Check checks decoded attributes for what types cannot express; each AttrError that
+	// it returns becomes one error, at its attribute.
 	Check func(b *Block) []AttrError
 }
 
@@ -62,8 +62,8 @@ type Schema struct {
 type AttrError struct {
 	// Attr is the attribute's name; empty means the block as a whole.
 	Attr string
-	// Part is the block inside the engine that the mistake is in; nil is the
-	// engine itself.
+	// Part is the block inside the engine that the mistake is in; nil means the engine
+	// itself.
 	Part *Block
 	// Code is the stable name of this kind of mistake; docs/diagnostics.md explains
 	// each.
@@ -77,19 +77,19 @@ type Attr struct {
 	Name     string
 	Type     AttrType
 	Required bool
-	// Default is filled in where the plan says nothing; nil leaves it absent.
+	// Default is filled in if the plan gives no value; nil leaves it absent.
 	Default any
 	// Unit is shown in docs: "tokens", "requests".
 	Unit string
 	// Min bounds numbers from below when MinSet.
 	Min    float64
 	MinSet bool
-	// Max bounds numbers from above where it is not zero.
+	// Max bounds numbers from above if it is not zero.
 	Max float64
-	// OneOf restricts strings; of a reference it is the words allowed besides
-	// blocks of type Ref.
+	// OneOf restricts strings; for a reference it is the words allowed besides blocks of
+	// type Ref.
 	OneOf []string
-	// Program: only a program gets to see the value, so that it may be secret.
+	// Program means that only a program gets to see the value, so it may be secret.
 	Program bool
 	// Ref is the block type a reference must name ("workload").
 	Ref string
@@ -111,7 +111,7 @@ const (
 	Map      AttrType = "map of strings"
 	Refs     AttrType = "list of references"
 
-	// The types below have decoders of their own in this package.
+	// The types below have decoders of their own in plans/load.
 
 	Reference AttrType = "reference"
 	Values    AttrType = "map of values"
@@ -130,22 +130,23 @@ const (
 	Alternatives AttrType = "map of one knob to a list of its values"
 )
 
-// EngineKind is what the plan language knows of an engine kind.
+// EngineKind is what the plan language knows about an engine kind.
 type EngineKind struct {
 	Doc string
 	// Example is an engine block of this kind for the manual.
 	Example string
-	// NeedsProcess: the plan must say how to start it, where no other block does.
+	// NeedsProcess means that the plan must say how to start it, unless another block
+	// does.
 	NeedsProcess bool
 	// Settings are the accepted settings; nil accepts any.
 	Settings []Attr
-	// Variables are all environment variables of its own that an engine of this kind
-	// reads, where they are known; they begin alike, up to an underscore.
+	// Variables are all environment variables specific to this kind that its engines
+	// read, if known; they share a prefix that ends in an underscore.
 	Variables []string
-	// Observed is what engines of this kind say of themselves.
+	// Observed is what engines of this kind report about themselves.
 	Observed []Observed
-	// Check looks at a decoded engine of this kind for what its parts cannot say
-	// alone, such as a launcher that the kind cannot have. Nil checks nothing.
+	// Check checks a decoded engine of this kind for what its parts alone cannot show,
+	// such as a launcher that the kind cannot have. Nil checks nothing.
 	Check func(e *Engine) []AttrError
 }
 
@@ -153,16 +154,16 @@ type EngineKind struct {
 // outside this package: a launcher, an observation, a source revision.
 type Part struct {
 	Schema
-	// Label says what the block's label names; empty where it has none.
+	// Label says what the block's label names; empty if it has none.
 	Label string
 	Times Times
-	// Launcher says that the block is how the engine is launched. An engine has
-	// one of these or a process block.
+	// Launcher means that the block is how the engine is launched. An engine has one of
+	// these or a process block.
 	Launcher bool
-	// Extends says what the block adds to the kind of its engine; nil adds nothing.
+	// Extends returns what the block adds to the kind of its engine; nil adds nothing.
 	Extends func(*Block) Extension
-	// AddsSettings says that Settings may be among that: where the block stands,
-	// a description cannot list all that settings accepts.
+	// AddsSettings means that this may include Settings: with the block present, a
+	// description cannot list everything that settings accepts.
 	AddsSettings bool
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Denied are the orders that hold where another does not.
+// Denied maps a comparison operator to its negation.
 var Denied = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// Rule is an expr-lang expression with where it stands.
+// Rule is an expr-lang expression and its place.
 type Rule struct {
 	Name string
 	Expr string
@@ -45,11 +45,10 @@ func (r *Rule) Inputs() []*Input {
 type Program struct {
 	// Inputs are the values the rule reads, each once, in order of appearance.
 	Inputs []*Input
-	// Leaves are its comparisons, in order of appearance. All arithmetic of a
-	// rule stands inside of them.
+	// Leaves are its comparisons, in order of appearance. All arithmetic of a rule is
+	// inside them.
 	Leaves []*Leaf
-	// Logic is how and, or and not join its comparisons, which their error budget
-	// follows.
+	// Logic is how and, or and not join its comparisons; their error budget follows it.
 	Logic *Logic
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
@@ -62,7 +61,7 @@ type Leaf struct {
 	Op   string
 	// Left and Right are its operands.
 	Left, Right *Operand
-	// Negated is set below an odd number of nots: the rule wants it not to hold.
+	// Negated is set under an odd number of nots: the rule wants it not to hold.
 	Negated bool
 	// Claim is how it is decided; never nil in a plan that Load accepts.
 	Claim *Claim
@@ -70,10 +69,10 @@ type Leaf struct {
 	At, Length int `json:"-"`
 }
 
-// Inputs are what both sides read.
+// Inputs are the inputs of both sides.
 func (l *Leaf) Inputs() []*Input { return append(l.Left.Inputs(), l.Right.Inputs()...) }
 
-// InputKind says what an address leads to.
+// InputKind is what an address leads to.
 type InputKind string
 
 const (
@@ -83,7 +82,7 @@ const (
 	// InputLevel: the verdict of a test level, a word.
 	InputLevel InputKind = "level"
 	// InputFound: a number that a level found in the qualification launch. It has no
-	// noise that is known, so that it is compared as it is.
+	// known noise, so it is compared as it is.
 	InputFound InputKind = "found"
 	// InputFeature: verdict, accepted or decided of a feature.
 	InputFeature InputKind = "feature"
@@ -91,12 +90,12 @@ const (
 	InputTarget InputKind = "target"
 	// InputKnob: the candidate's value of a knob, a word.
 	InputKnob InputKind = "knob"
-	// InputObserved: a word or truth that the candidate's engine says of itself, or that a
-	// level found, see Words.
+	// InputObserved: a word or truth value that the candidate's engine reports about
+	// itself, or that a level found, see Words.
 	InputObserved InputKind = "observed"
 )
 
-// Relation says what a metric is compared with.
+// Relation is what a metric is compared with.
 type Relation string
 
 const (
@@ -112,7 +111,7 @@ const (
 	Delta Relation = "delta"
 )
 
-// Against names an arm that a candidate is held against, as rules write it.
+// Against names an arm that a candidate is compared with, as rules write it.
 type Against string
 
 const (
@@ -129,7 +128,7 @@ const (
 // References are the arms besides the parent.
 var References = []Against{Root, LastGood, LastAccepted}
 
-// ReferenceOf is the arm that a word of an address names.
+// ReferenceOf is the arm that a word of an address names; false if it names none.
 func ReferenceOf(word string) (Against, bool) {
 	i := slices.Index(References, Against(word))
 	if i < 0 {
@@ -138,7 +137,7 @@ func ReferenceOf(word string) (Against, bool) {
 	return References[i], true
 }
 
-// Suffix is what stands for the arm in an address, behind the metric.
+// Suffix is what an address has for the arm, after the metric.
 func (a Against) Suffix() string {
 	if a == Parent {
 		return ""
@@ -146,12 +145,12 @@ func (a Against) Suffix() string {
 	return "." + string(a)
 }
 
-// Unqualified reports whether an arm goes through no level: it is another revision,
-// which is measured and nothing else.
+// Unqualified reports whether an arm goes through no level: it is another revision, which
+// is only measured.
 func (a Against) Unqualified() bool { return a != Parent && a != Root }
 
-// Unsent is a workload that is not sent: not in the Suite that was chosen, or where none
-// was not in the benchmark of Protocol, while Suites ("--suite deep") do.
+// Unsent is a workload that is not sent: it is not in the chosen Suite or, if none was
+// chosen, not in the benchmark of Protocol, while Suites ("--suite deep") do send it.
 type Unsent struct {
 	Workload, Suite, Protocol string
 	Suites                    []string
@@ -166,48 +165,48 @@ type Input struct {
 	Kind InputKind
 	// Feature is the feature whose value it is.
 	Feature string
-	// Words are those that a level may find, in the qualification launch, with commas
-	// between them; empty where it is nothing that a level finds.
+	// Words are those that a level may find in the qualification launch, separated by
+	// commas; empty if no level finds the value.
 	Words string `json:",omitempty"`
-	// Row is set where the value is of a row of a comparison: then Feature is Row.Key,
-	// and what it is compared with is the reference.
+	// Row is set if the value belongs to a row of a comparison: then Feature is Row.Key,
+	// and the value is compared with the reference.
 	Row *Row `json:",omitempty"`
 	// Cell is the cell's address ("chat", "chat.o32"), or "gpu", "host" or
 	// "command"; Metric and Stat follow.
 	Cell, Metric, Stat string
-	// Unsent is set where no launch has the value, as the plan says itself.
+	// Unsent is set if, by the plan itself, no launch has the value.
 	Unsent   *Unsent
 	Relation Relation
 	// Against is the arm that the value is of, or is compared with.
 	Against Against
 	// Name is the level, target, knob, observation or the feature's property.
 	Name string
-	// Number is the value of a target, and Block the type of the block that it
-	// is in where that is another: "imported".
+	// Number is the value of a target, and Block the type of its block if that is
+	// another: "imported".
 	Number float64
 	Block  string
 	// Unit of the value; empty for ratios and words.
 	Unit string
-	// Of is the unit of the metric itself, whatever is asked of it.
+	// Of is the unit of the metric itself, whatever Stat and Relation are.
 	Of string `json:"-"`
 	// Better is the metric's better direction.
 	Better string
-	// Type is what the rule sees.
+	// Type is the type that the rule sees.
 	Type InputType
 }
 
-// Row is what a gate reads of a step: an engine that it compares, a cell of a matrix, or
-// with neither Engine nor Pick the numbers that a step of kind Of has found.
+// Row is what a gate reads from a step: an engine that it compares, a cell of a matrix
+// or, with neither Engine nor Pick, the numbers that a step of kind Of found.
 type Row struct {
 	Phase, Step, Engine string
 	Of                  string `json:",omitempty"`
-	// Pick is set where it is the best cell of a matrix by Stat of the metric at Address,
-	// or what the values that Engine names do to that.
+	// Pick is set if it is the best cell of a matrix by Stat of the metric at Address, or
+	// the effect on that of the values that Engine names.
 	Pick          Pick   `json:",omitempty"`
 	Address, Stat string `json:",omitempty"`
 }
 
-// Pick is what is read of a matrix besides one of its cells.
+// Pick is what is read from a matrix other than one of its cells.
 type Pick string
 
 const (
@@ -215,10 +214,10 @@ const (
 	PickEffect Pick = "effect"
 )
 
-// BaselineRow is what its levels have found of the baseline, before anything is ported.
+// BaselineRow is what levels found about the baseline, before anything is ported.
 var BaselineRow = Row{}
 
-// baselineKey is how rules and evidence name BaselineRow; no feature may be called so.
+// baselineKey is how rules and evidence name BaselineRow; no feature may have this name.
 const baselineKey = "baseline"
 
 // Key is how rules and evidence name the row; no feature has such a name.
@@ -241,7 +240,8 @@ func (r *Row) Key() string {
 	return fmt.Sprintf("%s.%s[%q]", r.Kind(), r.Step, r.Engine)
 }
 
-// SameStep reports whether two keys are of what one step measured, and not of one feature.
+// SameStep reports whether two keys belong to what one step measured, rather than to
+// features.
 func SameStep(a, b string) bool {
 	step := func(key string) string {
 		kind, rest, ok := strings.Cut(key, ".")
@@ -253,13 +253,13 @@ func SameStep(a, b string) bool {
 	return step(a) != "" && step(a) == step(b)
 }
 
-// OfMatrix reports whether a key is of what a matrix measured.
+// OfMatrix reports whether a key belongs to what a matrix measured.
 func OfMatrix(key string) bool { return strings.HasPrefix(key, MatrixStep+".") }
 
-// Finds reports whether it is of numbers that a step has found.
+// Finds reports whether the row is numbers that a step found.
 func (r *Row) Finds() bool { return r.Engine == "" && r.Pick == "" }
 
-// Kind is that of the step.
+// Kind is the kind of the step.
 func (r *Row) Kind() string {
 	if r.Of == "" {
 		return CompareStep
@@ -276,22 +276,23 @@ const (
 	BoolInput   InputType = "bool"
 )
 
-// Counts reports whether the value is how many launches or requests there are, and
-// nothing that they measured.
+// Counts reports whether the value is a number of launches or requests, not something
+// that they measured.
 func (in *Input) Counts() bool { return in.Stat == "n" || in.Stat == "n_requests" }
 
 // Counted reports whether each launch counts the value by itself: crashes, errors,
 // tokens of requests.
 func (in *Input) Counted() bool { return in.Kind == InputMetric && in.Exact() && !in.Counts() }
 
-// Comparing reports whether the value is made of two arms.
+// Comparing reports whether the value is computed from two arms.
 func (in *Input) Comparing() bool { return in.Relation == Delta || in.Ratio() }
 
 // Ratio reports whether the value is a relative change, shown in per cent.
 func (in *Input) Ratio() bool { return in.Relation == Gain || in.Relation == Change }
 
-// MayBeZero tells speeds, sizes and times that are more than nothing, and are
-// averaged in logs, from counts, shares and waiting that need not occur.
+// MayBeZero reports whether the value is a count, a share or waiting, which need not
+// occur, rather than a speed, size or time, which is more than zero and is averaged in
+// logs.
 func (in *Input) MayBeZero() bool {
 	if m, ok := measure.Lookup(in.Metric); ok && m.MayBeZero {
 		return true
@@ -316,35 +317,35 @@ func (in *Input) UnitWord() string {
 	return in.Unit
 }
 
-// Claim is a comparison in the one form in which statistics decide it: a number
-// of launches is more, or less, than a threshold. Load works it out from the
-// comparison as written, whatever side the number is on and however it is
-// scaled (chat.tg >= 0.97 * chat.tg.base is a change of at least −3%).
+// Claim is a comparison in the one form in which statistics decide it: a number measured
+// by launches is more, or less, than a threshold. Load derives it from the comparison as
+// written, whichever side the number is on and however it is scaled (chat.tg >= 0.97 *
+// chat.tg.base is a change of at least −3%).
 type Claim struct {
-	// Form is how it is decided. Range stands for what a launch has once and
-	// hardly varies, whether it is compared as a change, a delta or a level: its
-	// Input's Relation says which.
+	// Form is how it is decided. Range stands for a value that a launch has once and that
+	// hardly varies, whether it is compared as a change, a delta or a level: its Input's
+	// Relation says which.
 	Form verdict.Form
-	// Input is what is tested: of Relation Gain, Change, Delta, Own or Base. Its
-	// Stat is what each launch contributes, for all relations. For a comparison
-	// of a metric with its own base it is made up (a Change or Delta), has no
-	// variable and is no input that the rule names. Nil where Form is Exact.
+	// Input is what is tested, with Relation Gain, Change, Delta, Own or Base. Its Stat
+	// is what each launch contributes, for all relations. For a comparison of a metric
+	// with its own base it is synthesized (a Change or Delta), has no variable and is not
+	// an input that the rule names. Nil if Form is Exact.
 	Input *Input
-	// More is set where the rule wants more than the threshold, after every not
-	// in front of the comparison was pushed into it. It speaks of Input's number
-	// as it is: with a gain of a metric that is better lower, more is better, and
-	// with its change or its level, less is.
+	// More is set if the rule wants more than the threshold, after every not in front of
+	// the comparison was pushed into it. It refers to Input's number as it is: for a
+	// metric that is better lower, more gain is better, but less change or a lower level
+	// is.
 	More bool
-	// Strict is set where equality is not enough.
+	// Strict is set if equality is not enough.
 	Strict bool
-	// Threshold is in Input's own number and unit: 0.10 for a gain or change of
-	// 10% (a gain of a metric that is better lower is 1 − candidate/base, less
-	// than 1; any other ratio is candidate/base − 1, more than −1), and a number
-	// of the metric's unit for a delta or level. Of LogLevel it is more than 0.
+	// Threshold is in Input's own number and unit: 0.10 for a gain or change of 10% (a
+	// gain of a metric that is better lower is 1 − candidate/base, less than 1; any other
+	// ratio is candidate/base − 1, more than −1), and a number of the metric's unit for a
+	// delta or level. For LogLevel it is more than 0.
 	Threshold float64
 }
 
-// Tested reports whether it takes a test on several launches to decide it.
+// Tested reports whether deciding it takes a test on several launches.
 func (c *Claim) Tested() bool {
 	return c != nil && c.Form != verdict.Exact && c.Form != verdict.Range
 }
@@ -356,9 +357,9 @@ type Logic struct {
 	Op string
 	// Args are the parts of and and or; at least two, and none of the same Op.
 	Args []*Logic
-	// Leaf is the comparison of Op compare, Truth the yes-or-no input of Op
-	// truth, and Negated whether the rule wants it to be false. The claim of a
-	// leaf is turned already.
+	// Leaf is the comparison of Op compare, Truth the yes-or-no input of Op truth, and
+	// Negated whether the rule wants it to be false. The claim of a leaf already takes
+	// Negated into account.
 	Leaf    *Leaf
 	Truth   *Input
 	Negated bool
@@ -372,8 +373,8 @@ const (
 	LogicTruth   = "truth"
 )
 
-// Holds evaluates the tree, given what its comparisons (as written, before any
-// not) and yes-or-no inputs are.
+// Holds evaluates the tree, given the values of its comparisons (as written, before any
+// not) and of its yes-or-no inputs.
 func (l *Logic) Holds(leaf func(*Leaf) bool, truth func(*Input) bool) bool {
 	switch l.Op {
 	case LogicCompare:
@@ -389,7 +390,7 @@ func (l *Logic) Holds(leaf func(*Leaf) bool, truth func(*Input) bool) bool {
 	return l.Op == LogicAnd
 }
 
-// Parts are what has to hold, all of it, for the rule to.
+// Parts are the conditions that must all hold for the rule to hold.
 func (l *Logic) Parts() []*Logic {
 	if l.Op == LogicAnd {
 		return l.Args
@@ -397,8 +398,7 @@ func (l *Logic) Parts() []*Logic {
 	return []*Logic{l}
 }
 
-// Operand is one side of a comparison: an input, a constant, or arithmetic over
-// such.
+// Operand is one side of a comparison: an input, a constant, or arithmetic over these.
 type Operand struct {
 	// Text is the operand as written, evenly spaced.
 	Text string
@@ -408,8 +408,7 @@ type Operand struct {
 	Unit string
 	// Input is set when the operand is nothing but one input.
 	Input *Input
-	// Constant is a float64, a string, a bool or, on the right of in, a []any
-	// of such.
+	// Constant is a float64, a string, a bool or, on the right of in, a []any of these.
 	Constant any
 	// Op and Args are arithmetic: + - * / with one or two arguments, or the
 	// name of a function.
@@ -417,7 +416,7 @@ type Operand struct {
 	Args []*Operand
 }
 
-// Inputs lists what the operand reads.
+// Inputs lists the inputs that the operand reads.
 func (o *Operand) Inputs() []*Input {
 	if o.Input != nil {
 		return []*Input{o.Input}
@@ -429,8 +428,8 @@ func (o *Operand) Inputs() []*Input {
 	return list
 }
 
-// Value computes the operand, given the values of inputs. Every step must be
-// a finite number: 1/(1/0) is zero again, and would compare like one.
+// Value computes the operand, given the values of inputs. Every step must be a finite
+// number: 1/(1/0) would be zero again, and compare as such.
 func (o *Operand) Value(of func(*Input) any) (any, error) {
 	v := o.Constant
 	switch {
@@ -496,8 +495,8 @@ func Arithmetic(op string, x []float64) any {
 // RatioUnit is the unit of an operand that is a relative change or spread.
 const RatioUnit = "ratio"
 
-// Quantity is an input without its spelling: chat.tg, chat.tg.median and
-// chat.tg.p50 are one.
+// Quantity is an input without its spelling: chat.tg, chat.tg.median and chat.tg.p50 are
+// the same.
 func (in *Input) Quantity() Input {
 	q := *in
 	q.Path, q.Var, q.Unsent = "", "", nil
@@ -507,9 +506,8 @@ func (in *Input) Quantity() Input {
 	return q
 }
 
-// Exact reports whether an input has no noise that a threshold would have to
-// stand clear of: words, outcomes, and what is counted. Numbers of the plan
-// count as exact too.
+// Exact reports whether an input has no noise that a threshold would have to stay clear
+// of: words, outcomes and counts. Numbers of the plan are exact too.
 func (in *Input) Exact() bool {
 	if in.Kind != InputMetric {
 		return true
@@ -517,8 +515,8 @@ func (in *Input) Exact() bool {
 	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.Occurs()
 }
 
-// Occurs tells crashes, errors and tokens of requests, which occur or do not.
-// Tokens a step (accept_length) are an average.
+// Occurs reports whether the input is something that occurs or does not: crashes, errors,
+// tokens of requests. Tokens per step (accept_length) are an average.
 func (in *Input) Occurs() bool {
 	if in.Of == "count" {
 		return true
@@ -527,8 +525,8 @@ func (in *Input) Occurs() bool {
 	return ok && m.Unit == "tokens" && !measure.OfCommand(in.Cell)
 }
 
-// Once tells what a launch has once and hardly varies between launches: memory,
-// and numbers that an engine says of itself.
+// Once reports whether a launch has the value once and it hardly varies between launches:
+// memory, and numbers that an engine reports about itself.
 func (in *Input) Once() bool {
 	if in.Kind == InputFound || in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
 		return true
@@ -537,7 +535,7 @@ func (in *Input) Once() bool {
 	return ok && m.Observed && in.Cell == ""
 }
 
-// Positive tells what is more than zero whatever happens, and has a logarithm.
+// Positive reports whether the value is always more than zero, and so has a logarithm.
 func (in *Input) Positive() bool {
 	switch {
 	case in.Relation != Own && in.Relation != Base, in.MayBeZero(), in.Stat == "std", in.Stat == "cv":
@@ -574,10 +572,10 @@ func (in *Input) LaunchAddress() string {
 	return in.Cell + "." + in.Metric
 }
 
-// Flipped are the orders with the sides exchanged.
+// Flipped maps a comparison operator to the one for exchanged sides.
 var Flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// Turned is the operator that says the same with the sides exchanged.
+// Turned is the operator that means the same with the sides exchanged.
 func Turned(op string) string {
 	if turned, order := Flipped[op]; order {
 		return turned

@@ -13,16 +13,16 @@ import (
 type Workload struct {
 	Name    string
 	Summary string
-	// PromptTokens and OutputTokens hold one value, or several where the plan
-	// gave a list.
+	// PromptTokens and OutputTokens hold one value, or several if the plan gave a list.
 	PromptTokens []int
 	OutputTokens []int
-	// PromptList and OutputList say that the plan wrote a list, so that the
-	// dimension is part of the cells' addresses even with one element.
+	// PromptList and OutputList are set if the plan wrote a list: the dimension is then
+	// part of the cells' addresses even with one element.
 	PromptList, OutputList bool
-	// Requests are measured, Warmup requests go before them, per cell and launch;
-	// with Turns they are conversations. Where the plan gives no number, and not
-	// all cells get these, ByCell says so: Cell has the numbers of each.
+	// Requests are measured, Warmup requests go before them, per cell and launch; with
+	// Requests are measured, Warmup requests go before them, per cell and launch; with
+	// Turns they are conversations. RequestsByCell and WarmupByCell are set if the plan
+	// gives no number and not all cells get these: each Cell has its own numbers.
 	Requests, Warmup             int
 	RequestsByCell, WarmupByCell bool `json:",omitempty"`
 	// API is "completions" or "chat".
@@ -36,15 +36,15 @@ type Workload struct {
 	RequestTimeout, FirstTimeout, StallTimeout time.Duration
 
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
-	// OutputTokens, which are empty then.
+	// OutputTokens, which are then empty.
 	PromptLengths, OutputLengths *Lengths
-	// Depth is tokens of context before each prompt; it always has a value, 0 where
-	// the plan gives none. DepthCached puts the context into the prefix cache first.
+	// Depth is tokens of context before each prompt; it always has a value, 0 if the plan
+	// gives none. DepthCached puts the context into the prefix cache first.
 	Depth       []int
 	DepthList   bool
 	DepthCached bool
-	// Concurrency always has a value in a closed loop, 1 where the plan gives none,
-	// and is empty in an open loop, which Rate (requests a second) makes.
+	// Concurrency always has a value in a closed loop, 1 if the plan gives none, and is
+	// empty in an open loop, which Rate (requests per second) makes.
 	Concurrency     []int
 	ConcurrencyList bool
 	Rate            []float64
@@ -56,7 +56,7 @@ type Workload struct {
 	Arrival        string
 	Burstiness     float64
 	MaxConcurrency int
-	// Duration ends sending before Requests are through; 0 is not a limit.
+	// Duration ends sending even before all Requests are sent; 0 is no limit.
 	Duration time.Duration
 	// Turns of each conversation, at least 1, and the length of the system prompt
 	// that all of a cell share, 0 for none.
@@ -64,7 +64,7 @@ type Workload struct {
 	// Prompts is "text" or "random" (token ids); Data is read in their place.
 	Prompts string
 	Data    *Dataset
-	// CountTemplate says that prompt lengths include the chat template.
+	// CountTemplate means that prompt lengths include the chat template.
 	CountTemplate bool
 	// Sampling; 0 sends none.
 	TopP, MinP, RepetitionPenalty float64
@@ -73,14 +73,14 @@ type Workload struct {
 	SLO map[string]time.Duration
 	// LatencyCorrection is "none", "api" or "generation".
 	LatencyCorrection string
-	// SameTexts says that the arms of a round are sent the same texts behind different
+	// SameTexts means that the arms of a round are sent the same texts after different
 	// beginnings.
 	SameTexts bool `json:",omitempty"`
 	// Coherence is "absolute", "baseline" or "off": how answers are checked.
 	Coherence string
-	// Retries and MaxErrors of requests; MaxLag is how late the client may be, 0
-	// where that is left to the kind of engine, and MinReached the share of
-	// Concurrency that the engine must reach.
+	// Retries and MaxErrors are of requests; MaxLag is how late the client may be, 0 if
+	// the kind of engine decides, and MinReached the share of Concurrency that the engine
+	// must reach.
 	Retries, MaxErrors int
 	MaxLag             time.Duration
 	MinReached         float64
@@ -109,23 +109,22 @@ type Dataset struct {
 	DataRows `json:"-"`
 }
 
-// DataRows are what a plan has to know of a file of prompts.
+// DataRows are what a plan must know about a file of prompts.
 type DataRows struct {
 	Count int
-	// Trace: the rows are lengths and times, and no texts. Shares: prompts begin
-	// alike because the rows say so.
+	// Trace means that the rows are lengths and times, without texts; Shares that prompts
+	// share beginnings because the rows say so.
 	Trace, Shares bool
-	// Unanswered and Chat are lines, from 1, and 0 where there is none: the first
-	// row that does not say how long its answer is, and the first that can only be
-	// sent as a chat.
+	// Unanswered and Chat are line numbers, from 1, or 0 for none: the first row that
+	// does not say how long its answer is, and the first that can only be sent as a chat.
 	Unanswered, Chat int
 }
 
-// Objectives are the metrics that a request can be good by.
+// Objectives are the metrics whose limits can make a request a good one.
 var Objectives = []string{"ttft", "tpot", "itl", "e2e"}
 
-// NewWorkload is a workload with everything at its default and nothing to send,
-// for who has no plan.
+// NewWorkload is a workload with everything at its default and nothing to send, for
+// callers without a plan.
 func NewWorkload(name string) *Workload {
 	return &Workload{
 		Name: name, Requests: 10, Warmup: 3, API: "completions", Seed: 42, IgnoreEOS: true,
@@ -135,19 +134,19 @@ func NewWorkload(name string) *Workload {
 	}
 }
 
-// MaxTokens is the longest prompt that the client makes (engine/load/prompt:
-// mostInOne), a bound that no engine of this decade reaches, and that keeps
-// every product of bounds within an int.
+// MaxTokens is the longest prompt that the client makes (engine/load/prompt: mostInOne),
+// a bound that no engine of this decade reaches and that keeps every product of bounds
+// within an int.
 const MaxTokens = 20_000_000
 
 const (
-	// MaxRequests and maxConcurrency are far above what one client sends, maxRate
-	// is requests a second.
+	// MaxRequests and MaxConcurrency are far above what one client sends; MaxRate and
+	// MinRate are requests per second.
 	MaxRequests    = 1_000_000
 	MaxConcurrency = 100_000
 	MaxRate        = 100_000
 	MinRate        = 0.001
-	// MaxCells is how many cells a workload may have, maxAllCells all of a plan.
+	// MaxCells is how many cells a workload may have, MaxAllCells a whole plan.
 	MaxCells    = 1024
 	MaxAllCells = 20_000
 )
@@ -156,10 +155,10 @@ const (
 // and addressed as one thing.
 type Cell struct {
 	Workload string
-	// Prompt, Output and Depth are tokens; 0 where the length is drawn.
+	// Prompt, Output and Depth are tokens; 0 if the length is drawn.
 	Prompt, Output, Depth int
-	// Concurrency is how many requests a closed loop keeps in flight, at least 1;
-	// in an open loop it is the cap, 0 for none. Rate is its requests a second, 0
+	// Concurrency is how many requests a closed loop keeps in flight, at least 1; in an
+	// open loop it is the cap, 0 for none. Rate is an open loop's requests per second, 0
 	// in a closed loop.
 	Concurrency int
 	Rate        float64
@@ -197,8 +196,7 @@ func (w *Workload) Cells() []Cell {
 	return cells
 }
 
-// orOne is a dimension's values, or the zero that stands for one that is drawn
-// or not there.
+// orOne is a dimension's values, or a single zero for one that is drawn or absent.
 func orOne[T any](values []T) []T {
 	if len(values) == 0 {
 		return make([]T, 1)
@@ -232,8 +230,8 @@ func rateElement(r float64) string {
 	return strings.ReplaceAll(strconv.FormatFloat(r, 'f', -1, 64), ".", "_")
 }
 
-// label names a cell as the field does. What is at its usual value in all cells
-// is left out.
+// label names a cell as the field does. Anything at its usual value in all cells is left
+// out.
 func (w *Workload) label(p, o, d, c int, r float64) string {
 	text := lengthLabel("pp", p, w.PromptLengths) + " " + lengthLabel("tg", o, w.OutputLengths)
 	if d > 0 {
@@ -252,8 +250,8 @@ func (w *Workload) label(p, o, d, c int, r float64) string {
 	return text
 }
 
-// lengthLabel is "pp512", "pp~512" where lengths are drawn with that mean, and
-// "pp*" where they stand in a file.
+// lengthLabel is "pp512", "pp~512" if lengths are drawn with that mean, and "pp*" if they
+// come from a file.
 func lengthLabel(what string, tokens int, drawn *Lengths) string {
 	switch {
 	case tokens > 0:
@@ -268,8 +266,7 @@ func lengthLabel(what string, tokens int, drawn *Lengths) string {
 	return what + "~" + strconv.FormatFloat(mean, 'f', -1, 64)
 }
 
-// requestsOf is how many requests of a cell are measured: with a duration, at
-// most.
+// requestsOf is how many requests of a cell are measured; with a duration, at most.
 func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	if !w.RequestsByCell {
 		return w.Requests
@@ -301,9 +298,9 @@ func (w *Workload) meanRate(rate float64) float64 {
 	return rate
 }
 
-// arrivals is a number of requests that hardly any run sends in a time in which
-// so many are expected: six standard deviations above it. The variance of a
-// gamma process is the mean by its shape; 0 stands for Poisson, whose shape is 1.
+// arrivals is a number of requests that hardly any run exceeds when so many are expected:
+// six standard deviations above that. The variance of a gamma process is the mean divided
+// by its shape; 0 stands for Poisson, whose shape is 1.
 func arrivals(expected, shape float64) float64 {
 	if shape == 0 {
 		shape = 1
@@ -321,8 +318,8 @@ func (w *Workload) warmupOf(concurrency int) int {
 	return max(w.Warmup, concurrency)
 }
 
-// WarmupRows are the rows that warming up takes; of a trace none, since its
-// texts are made.
+// WarmupRows is how many rows the warmup takes; none of a trace, since its texts are
+// generated.
 func (w *Workload) WarmupRows(concurrency int) int {
 	if w.Data.Trace {
 		return 0
@@ -341,8 +338,7 @@ func (w *Workload) MostOutput(cell Cell) int {
 	return MaxTokens // as each line of the file says
 }
 
-// Longest is the most tokens of one request with its answer; 0 where a file
-// decides.
+// Longest is the most tokens of one request with its answer; 0 if a file decides.
 func (w *Workload) Longest(cell Cell) int {
 	if w.Data != nil {
 		return 0

@@ -14,19 +14,19 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// names are what a plan declares and what for_each and count made of it: they know
-// what an expression may refer to, and say so where it does not exist.
+// names are what a plan declares and what for_each and count made of it: they know what
+// an expression may refer to, and report names that do not exist.
 type names struct {
 	*lang.Report
 	Symbols symbols
 	Groups  groups
-	// Doubted are the block types of which some could not be made.
+	// Doubted are the block types of which some blocks could not be made.
 	Doubted map[string]bool
 	// Used are the blocks that expressions and rules name.
 	Used map[string]bool
 	// Language describes the blocks that references name.
 	Language func(kind string) *lang.BlockDoc
-	// words are each and count as they are now; see Within.
+	// words are the current each and count; see Within.
 	words map[string]cty.Value
 }
 
@@ -71,8 +71,8 @@ func (n *names) First(b *hcl.Block) bool {
 	return s != nil && s.Block == b
 }
 
-// Doubt notes that some blocks of a type could not be made, so that references to
-// them are no mistakes of their own.
+// Doubt notes that some blocks of a type could not be made, so that references to them
+// are not reported as mistakes of their own.
 func (n *names) Doubt(kind string) {
 	n.Doubted[kind] = true
 	if kind == "phase" {
@@ -80,8 +80,8 @@ func (n *names) Doubt(kind string) {
 	}
 }
 
-// CheckUses checks that everything an expression names exists, with better
-// words than the evaluator has.
+// CheckUses checks that everything an expression names exists, with better messages than
+// the evaluator has.
 func (n *names) CheckUses(uses []hcl.Traversal) bool {
 	ok := true
 	for _, t := range uses {
@@ -119,10 +119,10 @@ func (n *names) checkUse(t hcl.Traversal) bool {
 		n.Use(root) // any of them
 	}
 	if !static || len(t) == 1 {
-		return true // the evaluator says what is wrong, if anything
+		return true // the evaluator reports what is wrong, if anything
 	}
 	if root == "engine" && len(t) == 2 {
-		// All engines of a kind, of which an index may choose one.
+		// All engines of a kind; an index may choose one.
 		for _, g := range n.Groups.Of[root] {
 			if strings.HasPrefix(g.Key, key+".") {
 				return true
@@ -154,8 +154,8 @@ func kindOf(root string) string {
 	return root
 }
 
-// knows reports whether a name exists: of a block as written, or of one that
-// for_each or count has made.
+// knows reports whether a name exists: that of a block as written, or of one that
+// for_each or count made.
 func (n *names) knows(root, key string) bool {
 	if !IsReferable(root) {
 		return n.Symbols.Has(kindOf(root), key)
@@ -184,7 +184,7 @@ func (n *names) checkRepeated(t hcl.Traversal) bool {
 	return true
 }
 
-// checkInstance checks the key after the name of a block that is repeated.
+// checkInstance checks the key after the name of a repeated block.
 func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 	if len(t) == last+1 {
 		return true
@@ -268,8 +268,8 @@ func (n *names) anInstance(v cty.Value) string {
 	return kind + "." + name
 }
 
-// checkMember looks at what follows a reference to a block, which has a
-// name and nothing else that is known before it is measured.
+// checkMember checks what follows a reference to a block, of which only the name is known
+// before it is measured.
 func (n *names) checkMember(t hcl.Traversal, i int) bool {
 	name, static := lang.StepName(t, i)
 	if !static || name == "name" || name == "type" || name == "block" {
@@ -311,8 +311,7 @@ func (n *names) Use(node string) {
 	n.Used[node] = true
 }
 
-// Ref is a reference that was found in the plan: to which block, and where it
-// is written.
+// Ref is a reference found in the plan: the block that it names, and its place.
 type Ref struct {
 	Block string
 	// Key is the name, "kind.name" for an engine, empty for baseline and accepted.

@@ -22,8 +22,8 @@ type Element struct {
 	At hcl.Range
 }
 
-// Elements are the elements of a list. They are placed one by one where the
-// expression is a list itself, and at the whole of it where it computes one.
+// Elements are the elements of a list; false if v is none. Each has its own place if the
+// expression is a list itself, and that of the whole expression if it computes one.
 func Elements(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	ty := v.Type()
 	if v.IsNull() || !(ty.IsTupleType() || ty.IsListType() || ty.IsSetType()) {
@@ -47,11 +47,11 @@ type Pair struct {
 	Key       string
 	V         cty.Value
 	KeyAt, At hcl.Range
-	// expr is the value's own expression where the map is written out, else nil.
+	// expr is the value's own expression if the map is written out, else nil.
 	expr hcl.Expression
 }
 
-// Pairs are the entries of a map or object in order of their keys.
+// Pairs are the entries of a map or object in order of their keys; false if v is neither.
 func (l *Scope) Pairs(expr hcl.Expression, v cty.Value) ([]Pair, bool) {
 	ty := v.Type()
 	if v.IsNull() || !(ty.IsObjectType() || ty.IsMapType()) || ty.Equals(lang.ReferenceType) {
@@ -70,8 +70,8 @@ func (l *Scope) Pairs(expr hcl.Expression, v cty.Value) ([]Pair, bool) {
 	return list, true
 }
 
-// placedKeys finds where the keys of a map are written, and those written
-// twice, of which the evaluator silently takes the last.
+// placedKeys finds where the keys of a map are written, and reports those written twice,
+// of which the evaluator silently takes the last.
 func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 	kvs, diags := hcl.ExprMap(expr)
 	if diags.HasErrors() {
@@ -113,9 +113,8 @@ func (f *Body) Texts(name string) []string {
 	return list
 }
 
-// Unwrapped is a number or truth value that was written in quotes as text:
-// "${var.port}" alone keeps the type of what it refers to, which its quotes say
-// is not meant.
+// Unwrapped is a number or truth value that was written in quotes as text: "${var.port}"
+// alone keeps the type of what it refers to, although the quotes ask for text.
 func (l *Scope) Unwrapped(v cty.Value, at hcl.Range) (string, bool) {
 	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String || !inQuotes(l.Texts, at) {
 		return "", false
@@ -169,7 +168,7 @@ func (f *Body) Pairs(name string) []Pair {
 	return pairs
 }
 
-// Text is an attribute of one text; its default where it is absent or wrong.
+// Text is an attribute of one text; its default if it is absent or wrong.
 func (f *Body) Text(name string) string { return scalar[string](f, name) }
 
 // Truth is an attribute that is true or false.
@@ -199,8 +198,8 @@ func scalar[T any](f *Body, name string) T {
 	return value
 }
 
-// scalars are the types of attributes of one value: what they are called in messages,
-// and what they are to the evaluator.
+// scalars are the types of attributes of one value: their names in messages, and their
+// types in the evaluator.
 var scalars = map[plans.AttrType]struct {
 	words string
 	ty    cty.Type
@@ -213,8 +212,8 @@ var scalars = map[plans.AttrType]struct {
 	plans.Duration: {`a duration in quotes, such as "30s" or "15m"`, cty.String},
 }
 
-// Scalar is a value as an attribute of one value takes it: a string, a bool, a
-// float64 or a time.Duration. What is wrong with it is reported.
+// Scalar converts a value for an attribute of one value: to a string, a bool, a float64
+// or a time.Duration. It reports a mistake in the value.
 func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	want := scalars[a.Type]
 	if s, ok := l.Unwrapped(v, at); ok && want.ty == cty.String {
@@ -250,7 +249,7 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	return n, true
 }
 
-// bounds says between which numbers an attribute is.
+// bounds tells the limits of a number.
 func bounds(a plans.Attr) string {
 	text := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	switch {
@@ -264,7 +263,7 @@ func bounds(a plans.Attr) string {
 	return ""
 }
 
-// WrongType reports a value of another type than name takes.
+// WrongType reports a value of the wrong type for name.
 func (l *Scope) WrongType(at hcl.Range, name, want string, v cty.Value) {
 	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s must be %s, not %s.", name, want, lang.Describe(v))
 }
@@ -327,9 +326,8 @@ func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T
 	return ns, true
 }
 
-// ValueAt is the expression of a map's value where it is written out, for the
-// places of what is in it; otherwise an expression that is as a whole where
-// the value comes from.
+// ValueAt is the expression of a map's value if it is written out, for the places of what
+// is in it; otherwise an expression for the value, all at its place.
 func (l *Scope) ValueAt(p Pair) hcl.Expression {
 	if p.expr != nil {
 		return p.expr
@@ -337,8 +335,8 @@ func (l *Scope) ValueAt(p Pair) hcl.Expression {
 	return hcl.StaticExpr(p.V, p.At)
 }
 
-// inQuotes reports whether what stands somewhere is in quotes: in either syntax
-// they say that text is meant. HCL has no single ones.
+// inQuotes reports whether the text at a place is in quotes, which in either syntax mean
+// text. HCL has no single quotes.
 func inQuotes(l *lang.Texts, at hcl.Range) bool {
 	text := l.TextAt(at)
 	return len(text) > 0 && (text[0] == '"' || text[0] == '\'')

@@ -6,15 +6,15 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Coded is the Extra of a diagnostic that was made here: its code, a stable name for
-// one kind of mistake, lower case with words joined by hyphens. Programs read it, and
+// Coded is the Extra of a diagnostic that was made here: its code, a stable name for one
+// kind of mistake, in lower case with words joined by hyphens. Programs read it, and
 // people look it up in docs/diagnostics.md. Summaries may be reworded; codes stay.
 type Coded string
 
 // DiagnosticCode is the code.
 func (c Coded) DiagnosticCode() string { return string(c) }
 
-// OtherCode is the code of what the parsers find and the table below does not know.
+// OtherCode is the code of parser findings that are not in the table below.
 const OtherCode = "other"
 
 // CodeOf is the code of a diagnostic.
@@ -33,8 +33,8 @@ func CodeOf(d *hcl.Diagnostic) string {
 	return OtherCode
 }
 
-// parserCodes are the codes of what the parsers and the evaluator of HCL find, by
-// its summary: they give it none.
+// parserCodes are the codes of what HCL's parsers and evaluator report, by its summary:
+// they give it none.
 var parserCodes = func() map[string]string {
 	codes := map[string]string{}
 	for code, summaries := range map[string][]string{
@@ -85,8 +85,8 @@ var parserCodes = func() map[string]string {
 	return codes
 }()
 
-// parserPrefixes are the codes of summaries that the parsers put together, by how
-// they begin; the first that fits counts.
+// parserPrefixes are the codes of summaries that the parsers compose, by their
+// beginnings; the first that fits counts.
 var parserPrefixes = []struct{ prefix, code string }{
 	{"Unclosed ", "unclosed"},
 	{"Unterminated ", "unclosed"},

@@ -16,24 +16,24 @@ import (
 // Diagnostics is everything found wrong with a plan, in order of appearance.
 type Diagnostics = hcl.Diagnostics
 
-// Findings are what was found wrong with a text, with everything needed to tell a
-// person about it.
+// Findings are what was found wrong with a text, with everything needed to show it to a
+// person.
 type Findings struct {
 	// Diagnostics are sorted by position.
 	Diagnostics Diagnostics
-	// Files are the text that the diagnostics point into, by the name that they
-	// use, except for files of variables: those may hold secrets.
+	// Files are the texts that the diagnostics point into, by the name that they use,
+	// except for files of variables: those may hold secrets.
 	Files map[string]*hcl.File
 }
 
 // OK reports whether the text is free of errors and may be used.
 func (r *Findings) OK() bool { return !r.Diagnostics.HasErrors() }
 
-// DiagnosticJSON is one diagnostic for programs. Lines and columns count from
-// 1; the end is exclusive. A diagnostic of no place has no file and no lines.
+// DiagnosticJSON is one diagnostic for programs. Lines and columns count from 1; the end
+// is exclusive. A diagnostic without a place has no file and no lines.
 type DiagnosticJSON struct {
 	Severity string `json:"severity"` // "error" or "warning"
-	// Code stays when words change; docs/diagnostics.md explains each.
+	// Code stays when wording changes; docs/diagnostics.md explains each.
 	Code      string `json:"code"`
 	Summary   string `json:"summary"`
 	Detail    string `json:"detail,omitempty"`
@@ -42,7 +42,7 @@ type DiagnosticJSON struct {
 	Column    int    `json:"column,omitempty"`
 	EndLine   int    `json:"end_line,omitempty"`
 	EndColumn int    `json:"end_column,omitempty"`
-	// Snippet is the line that it begins on.
+	// Snippet is the line on which it begins.
 	Snippet string `json:"snippet,omitempty"`
 	// Values are what the expression at that place uses.
 	Values []DiagnosticValue `json:"values,omitempty"`
@@ -135,12 +135,12 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 	return kept
 }
 
-// MaxShown is how many diagnostics are printed: whoever has more fixes those
-// first, and most of the rest often follows from them.
+// MaxShown is how many diagnostics are printed: anyone who has more fixes those first,
+// and most of the rest often follows from them.
 const MaxShown = 20
 
-// first are the diagnostics that are printed, errors before warnings where there
-// are too many, and what is said of those that are not.
+// first are the diagnostics that are printed, errors before warnings if there are too
+// many, and a line about those left out.
 func (r *Findings) first(most int) (shown hcl.Diagnostics, more string) {
 	all := r.Diagnostics
 	if len(all) <= most {
@@ -174,9 +174,8 @@ func (r *Findings) first(most int) (shown hcl.Diagnostics, more string) {
 	return shown, "… and " + strings.Join(words, " and ") + ". Fix these first; mxflow validate --json lists them all."
 }
 
-// WriteDiagnostics prints the diagnostics for people: what is wrong, the line
-// with carets under the place, and how to fix it, wrapped at width columns (0
-// does not wrap).
+// WriteDiagnostics prints the diagnostics for people: what is wrong, the line with carets
+// under the place, and how to fix it, wrapped at width columns (0 does not wrap).
 func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	lines := r.lines()
 	shown, more := r.first(MaxShown)
@@ -216,7 +215,7 @@ func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines sourceLines, w
 			number := fmt.Sprintf("%5d", s.Start.Line)
 			before, under := caretsFor(text, s)
 			if hidden := redact.Known().Text(text); hidden != text {
-				text, before, under = hidden, "", "" // where nothing stands where it stood, there is no place to point at
+				text, before, under = hidden, "", "" // redaction moves text, so there is no place to point at
 			}
 			text, before, under = clip(text, before, under, width-len(number)-3)
 			fmt.Fprintf(b, "%s\n", paint("2", number+" │ ")+text)
@@ -289,7 +288,7 @@ func wrap(text string, width int) (lines []string) {
 	return lines
 }
 
-// sourceLines are the lines of each file of a plan, split when asked for.
+// sourceLines are the lines of each file of a plan, split on demand.
 type sourceLines struct {
 	files map[string]*hcl.File
 	split map[string][]string
@@ -311,7 +310,7 @@ func (s sourceLines) of(filename string) []string {
 func splitLines(src []byte) []string {
 	text := bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 || len(text) > MaxSource {
-		return nil // no text, so nothing to show of it
+		return nil // not text, so nothing to show
 	}
 	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 }
@@ -323,7 +322,7 @@ func lineAt(lines []string, n int) string {
 	return printable(lines[n-1])
 }
 
-// printable keeps what a plan contains from driving the terminal.
+// printable keeps text from a plan from driving the terminal.
 func printable(line string) string {
 	return strings.Map(func(c rune) rune {
 		if (c < ' ' && c != '\t') || c == 0x7f || (c >= 0x80 && c < 0xa0) {

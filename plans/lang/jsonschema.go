@@ -14,7 +14,7 @@ const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 // Object is a JSON object; its keys are written in alphabetical order.
 type Object map[string]any
 
-// JSONSchema is the schema of a language with all definitions that it needs.
+// JSONSchema is the schema of a language, including all definitions that it needs.
 func JSONSchema(d *BlockDoc, title string) Object {
 	w := &schemaWriter{defs: Object{
 		"template": Object{
@@ -34,7 +34,7 @@ type schemaWriter struct{ defs Object }
 
 func refTo(name string) Object { return Object{"$ref": "#/$defs/" + name} }
 
-// body is the schema of what is in a block.
+// body is the schema of a block's content.
 func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	properties, required := Object{}, []string{}
 	for _, a := range d.Attrs {
@@ -54,7 +54,7 @@ func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	}
 	if path != "" && len(d.Blocks) > 0 || path == "" {
 		properties["dynamic"] = Object{"type": []string{"object", "array"}, "description": dynamicText}
-		// A dynamic block may make what would be missing.
+		// A dynamic block may make a block that would be missing.
 		required = onlyAttrs(required, d)
 	}
 	s := Object{"type": "object", "description": d.Doc, "properties": properties, "additionalProperties": false}
@@ -144,8 +144,8 @@ func (w *schemaWriter) attr(a plans.Attr, d *BlockDoc) Object {
 	return s
 }
 
-// valueSchemas are the forms in which the value of an attribute can be written
-// out; nil where it can be anything.
+// valueSchemas are the forms in which the value of an attribute can be written out; nil
+// if it can be anything.
 func valueSchemas(a plans.Attr) []any {
 	text, number := Object{"type": "string"}, Object{"type": "number"}
 	if a.MinSet {
@@ -218,7 +218,7 @@ func referenceSchema(a plans.Attr) Object {
 	return Object{"type": "string", "pattern": pattern}
 }
 
-// attrText is what an editor shows of an attribute.
+// attrText is what an editor shows about an attribute.
 func attrText(a plans.Attr) string {
 	var notes []string
 	notes = append(notes, a.TypeText())
@@ -249,8 +249,8 @@ func (w *schemaWriter) settings(list []plans.Attr) Object {
 	return Object{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// openSettings are settings to which something in the plan adds others, or gives
-// those of the same name another type: those that are known are offered.
+// openSettings are settings to which something in the plan adds others, or gives those of
+// the same name another type: the known ones are offered.
 func openSettings(list []plans.Attr) Object {
 	properties := Object{}
 	for _, a := range list {
@@ -259,8 +259,8 @@ func openSettings(list []plans.Attr) Object {
 	return Object{"type": "object", "properties": properties}
 }
 
-// chooseSettings makes s, the body of d, accept the settings of the kind alone
-// unless a block is in it that adds others, or may be made by a dynamic one.
+// chooseSettings makes s, the body of d, accept only the settings of the kind, unless it
+// contains a block that adds others, or a dynamic block, which may make one.
 func (w *schemaWriter) chooseSettings(s Object, d *BlockDoc) {
 	a := d.Attr("settings")
 	var adding []any

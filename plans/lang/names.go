@@ -20,20 +20,20 @@ const maxName = 64
 // squared. It is 2000 names of a misspelling of 11 characters.
 const maxComparing = 250_000
 
-// NameUse says where rules use a name.
+// NameUse is where rules use a name.
 type NameUse int
 
 const (
 	// InRules: as a path element.
 	InRules NameUse = 1 << iota
-	// firstInRules: as the first path element.
+	// FirstInRules: as the first path element.
 	FirstInRules
 )
 
 // ruleWords have a meaning of their own in rules or in HCL.
 var ruleWords = WordSet("and contains else endsWith false for if in let matches nil not null or startsWith true")
 
-// ruleRoots begin an address that belongs to something else than a workload.
+// ruleRoots begin an address that belongs to something other than a workload.
 var ruleRoots = WordSet("gpu host engine command quality kernels knob levels target feature base root last_good last_accepted n stats")
 
 func WordSet(words string) map[string]bool {
@@ -68,8 +68,8 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	}
 }
 
-// Twice reports a block whose name another block of its type has here; lines are those
-// of the blocks so far.
+// Twice reports a block whose name another block of its type already has here, and
+// whether it does; lines are those of the blocks so far.
 func (l *Report) Twice(lines map[string]int, b *hcl.Block, label int) bool {
 	name := b.Labels[label]
 	if line := lines[name]; line > 0 {
@@ -80,8 +80,8 @@ func (l *Report) Twice(lines map[string]int, b *hcl.Block, label int) bool {
 	return false
 }
 
-// DidYouMean is a sentence with the name closest to what was written, to be put
-// behind a full stop; empty where none is close.
+// DidYouMean is a sentence with the name closest to the given one, to follow a full stop;
+// empty if none is close.
 func DidYouMean(given string, candidates []string) string {
 	if best := Nearest(given, candidates); best != "" {
 		return " Did you mean " + Quoted(best) + "?"
@@ -89,7 +89,7 @@ func DidYouMean(given string, candidates []string) string {
 	return ""
 }
 
-// Suggest is DidYouMean that lists what there is where no name is close.
+// Suggest is DidYouMean that lists the candidates if no name is close.
 func Suggest(given string, candidates []string) string {
 	if hint := DidYouMean(given, candidates); hint != "" || len(candidates) == 0 {
 		return hint
@@ -106,8 +106,8 @@ func Suggest(given string, candidates []string) string {
 	return " Available: " + strings.Join(list, ", ") + more + "."
 }
 
-// DidYouMean is Suggest that stops after many: comparing every word with every name
-// takes its time.
+// DidYouMean is Suggest that gives up after many calls: comparing every word with every
+// name takes long.
 func (l *Report) DidYouMean(given string, candidates []string) string {
 	if l.Suggestions--; l.Suggestions < 0 {
 		return ""
@@ -115,8 +115,7 @@ func (l *Report) DidYouMean(given string, candidates []string) string {
 	return Suggest(given, candidates)
 }
 
-// Nearest is the candidate that was most likely meant by given; empty
-// where none is close.
+// Nearest is the candidate that was most likely meant by given; empty if none is close.
 func Nearest(given string, candidates []string) string {
 	if given == "" || len(given) > maxName || len(candidates)*len(given)*len(given) > maxComparing {
 		return ""

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// MaxNesting is how deep brackets, strings and blocks may be in each
-	// other.
+	// MaxNesting is how deep brackets, strings and blocks may be nested.
 	MaxNesting = 100
 	// maxOperators is how many operators, calls and dots one expression may
 	// chain: each of them may nest the tree that the parser builds.
@@ -21,18 +20,17 @@ const (
 	MaxNumber = 40
 )
 
-// checkNesting refuses text on which the parser's own recursion, or the
-// evaluation of what it builds, could exhaust the stack or the memory; neither
-// can be stopped from outside. It works on the parser's own tokens, since a
-// scanner of ours could be made to disagree with it about what is a string. The
-// lexer does not recurse.
+// checkNesting refuses text on which the parser's own recursion, or the evaluation of
+// what it builds, could exhaust the stack or the memory; neither can be stopped from
+// outside. It works on the parser's own tokens, since a scanner of ours could be made to
+// disagree with it about what is a string. The lexer does not recurse.
 //
-// The count is an upper bound of the depth: an operator counts until its
-// expression ends (comma, or end of line where that ends one), also when the
-// brackets that it is in have been closed since.
+// The count is an upper bound of the depth: an operator counts until its expression ends
+// (at a comma, or an end of line that ends one), even if the brackets around it have been
+// closed since.
 //
-// It returns the offsets of all for expressions: what they cost to evaluate is
-// another matter (see affordable).
+// It returns the offsets of all for expressions: the cost of evaluating them is bounded
+// elsewhere (see plans/eval).
 func checkNesting(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	n := nesting{frames: []frame{{line: true}}}
@@ -47,18 +45,18 @@ func checkNesting(filename string, src []byte) (loops []int, diag *hcl.Diagnosti
 // frame is an open bracket, string or template sequence.
 type frame struct {
 	closer hclsyntax.TokenType
-	// operators of the expression in hand, and the most of any one before it.
+	// operators of the current expression, and the most of any one before it.
 	operators, most int
 	// line: a line's end ends an expression here.
 	line bool
-	// text: its parts stand side by side, they do not nest.
+	// text: its parts are side by side, not nested.
 	text bool
 	// loop: it is a for expression.
 	loop bool
 	// loops is how many %{ for } are open in a template.
 	loops int
-	// conditions is how many %{ if } a template has had, parts how many pieces:
-	// lines, and what is between ${ and }.
+	// conditions is how many %{ if } a template has had, parts how many pieces: lines,
+	// and what is between ${ and }.
 	conditions, parts int
 }
 
@@ -169,7 +167,7 @@ func (n *nesting) long() (code, summary, detail string) {
 	return "nested-too-deeply", "Expression too long", fmt.Sprintf("An expression may have up to %d operators, dots and brackets. Split it up; use locals.", maxOperators)
 }
 
-// closerOf is the token that closes what one opens.
+// closerOf is the token that closes what another opens.
 var closerOf = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenOParen:          hclsyntax.TokenCParen,
 	hclsyntax.TokenOBrack:          hclsyntax.TokenCBrack,
@@ -201,12 +199,12 @@ func firstWord(tokens hclsyntax.Tokens) string {
 	return ""
 }
 
-// endsLine reports whether a comment takes in the end of its line.
+// endsLine reports whether a comment includes the end of its line.
 func endsLine(comment []byte) bool {
 	return len(comment) > 0 && comment[len(comment)-1] == '\n'
 }
 
-// HugeNumber tells numbers that would take long to read, or to write out.
+// HugeNumber reports whether a number would take long to read, or to write out.
 func HugeNumber(text []byte) bool {
 	if len(text) > MaxNumber {
 		return true

@@ -10,12 +10,12 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Report collects what a load finds wrong.
+// Report collects the mistakes that a load finds.
 type Report struct {
 	Diags hcl.Diagnostics
-	// Evaluated are the expressions so far, by where they stand.
+	// Evaluated are the expressions so far, by their place.
 	Evaluated map[hcl.Range]Evaluated
-	// Here is the scope of the instance that is being read, nil outside of all.
+	// Here is the scope of the instance that is being read, nil outside all instances.
 	Here *hcl.EvalContext
 	// Suggestions is how many more spelling suggestions this load will make.
 	Suggestions int
@@ -46,7 +46,7 @@ func StartOf(filename string) hcl.Range {
 	return hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}
 }
 
-// SeenAt words where something stands, for a mistake at another place.
+// SeenAt describes the place of something, for a mistake at another place.
 func SeenAt(first, now hcl.Range) string {
 	if first.Filename != now.Filename {
 		return fmt.Sprintf("on line %d of %s", first.Start.Line, first.Filename)
@@ -54,8 +54,8 @@ func SeenAt(first, now hcl.Range) string {
 	return fmt.Sprintf("on line %d", first.Start.Line)
 }
 
-// DiagnosticValue is something that a mistaken expression uses, and its value,
-// shortened, as a person would write it.
+// DiagnosticValue is something that a mistaken expression uses, and its value, shortened,
+// as a person would write it.
 type DiagnosticValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -87,7 +87,7 @@ func valuesOf(d *hcl.Diagnostic) (list []DiagnosticValue) {
 	return list
 }
 
-// lookUp follows a traversal as far as there is something.
+// lookUp follows a traversal as far as values exist.
 func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
 	least := 1
 	switch t.RootName() {
@@ -104,11 +104,11 @@ func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
 	return "", cty.NilVal, false
 }
 
-// Evaluated is an expression that used something, and in which scope.
+// Evaluated is an expression that used something, and its scope.
 type Evaluated struct {
 	expr hcl.Expression
 	ctx  *hcl.EvalContext
-	// several is set where instances of one block evaluated it, each in its own scope.
+	// several is set if instances of one block evaluated it, each in its own scope.
 	several bool
 }
 
@@ -122,9 +122,9 @@ func (l *Report) Remember(expr hcl.Expression, ctx *hcl.EvalContext) {
 	l.Evaluated[expr.Range()] = Evaluated{expr, ctx, e.several || again && e.ctx != ctx}
 }
 
-// explain adds to a diagnostic the expression that is at its place, in the scope
-// of the instance that it was found in. Where that is not known, what differs between
-// instances is left out.
+// explain adds to a diagnostic the expression at its place, in the scope of the instance
+// that it was found in. If that is unknown, anything that differs between instances is
+// left out.
 func (e Evaluated) explain(d *hcl.Diagnostic) {
 	d.Expression = e.expr
 	switch {
@@ -165,8 +165,8 @@ func before(a, b hcl.Range) bool {
 	return a.Start.Byte < b.Start.Byte
 }
 
-// RangeOf is an HCL range in this package's own type, so that no HCL type
-// reaches those who use a Plan.
+// RangeOf is an HCL range as a plans.Range, so that no HCL type reaches the users of a
+// Plan.
 func RangeOf(r hcl.Range) plans.Range {
 	return plans.Range{
 		File:  r.Filename,

@@ -1,7 +1,7 @@
-// Package lang is the language of plans as data and as text: which blocks and
-// attributes there are (BlockDoc, from which manual and JSON Schema are made), how
-// a file in HCL or YAML is parsed within limits, and how mistakes are collected,
-// coded and shown. It does not know what any block means, nor evaluates anything.
+// Package lang is the language of plans as data and as text: which blocks and attributes
+// there are (BlockDoc, from which manual and JSON Schema are made), how a file in HCL or
+// YAML is parsed within limits, and how mistakes are collected, coded and shown. It does
+// not know what any block means, and evaluates nothing.
 package lang
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// DynamicType is the block that makes other blocks; it may be in any.
+// DynamicType is the block that makes other blocks; it may be in any block.
 const DynamicType = "dynamic"
 
 // BlockDoc describes one block of the plan language as data. It is declared in
@@ -30,37 +30,36 @@ type BlockDoc struct {
 	Doc    string
 	Times  plans.Times
 	Attrs  []plans.Attr
-	// Open describes attributes of any name, where the block takes such.
+	// Open describes attributes of any name, if the block takes such.
 	Open   *plans.Attr
 	Blocks []*BlockDoc
-	// Repeats says that the block may be generated with for_each or count.
+	// Repeats means that the block may be generated with for_each or count.
 	Repeats bool
-	// Kinds are the bodies that the first label chooses between, nil where all
-	// have the same one.
+	// Kinds are the bodies that the first label chooses between, nil if all have the same
+	// one.
 	Kinds map[string]*BlockDoc
 	// Settings are what the settings attribute accepts; nil is anything.
 	Settings []plans.Attr
-	// AddsSettings says that the block makes the engine that it is in accept
-	// further settings.
+	// AddsSettings means that the block makes its engine accept further settings.
 	AddsSettings bool
-	// Example is a snippet that is valid where the block may stand.
+	// Example is a snippet that is valid wherever the block is allowed.
 	Example string
 }
 
 // Label is a word in quotes between a block's keyword and its body.
 type Label struct {
 	Name, Doc string
-	// Only are the kinds (first labels) whose blocks have it, sorted, where it is not
-	// all of them: all other blocks are read as if it were empty.
+	// Only are the kinds (first labels) whose blocks have it, sorted; nil if all do. All
+	// other blocks are read as if it were empty.
 	Only []string
 }
 
-// mayLack are the types of block whose last label only some kinds have, with the
-// number of labels of those that have all.
+// mayLack are the block types whose last label only some kinds have, with the number of
+// labels of those that have all.
 var mayLack = map[string]int{"level": 2}
 
-// padded gives blocks that may lack their last label an empty one in its place, since
-// HCL wants as many of every block of a type.
+// padded gives blocks that may lack their last label an empty one in its place, since HCL
+// wants the same number from every block of a type.
 func padded(b *hclsyntax.Body) {
 	for _, block := range b.Blocks {
 		switch n := mayLack[block.Type]; {
@@ -85,19 +84,18 @@ func padDynamic(block *hclsyntax.Block, n int) {
 	}
 }
 
-// repeatAttrs are the attributes of a block that Repeats, beside its own.
+// repeatAttrs are the attributes of a block that Repeats, besides its own.
 var repeatAttrs = []plans.Attr{
 	{Name: "for_each", Type: plans.Anything, Doc: "A map, or a list of texts: makes one block per element, with `each.key` and `each.value` in it."},
 	{Name: "count", Type: plans.Int, MinSet: true, Max: 1000, Doc: "The number of blocks to make, with `count.index` in each."},
 	{Name: "name", Type: plans.String, Doc: "Name of each block, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
 }
 
-// dynamicText describes dynamic blocks, which may be in every block that has
-// blocks in it.
+// dynamicText describes dynamic blocks, which may be in every block that contains blocks.
 const dynamicText = "Generates nested blocks: dynamic \"type\" { for_each = …, content { … } }. In content, `type.value` and `type.key` are the element."
 
-// RepeatAttrs are the attributes that generate a block more than once; none
-// where it does not repeat.
+// RepeatAttrs are the attributes that generate a block more than once; none if it does
+// not repeat.
 func (d *BlockDoc) RepeatAttrs() []plans.Attr {
 	if !d.Repeats {
 		return nil
@@ -105,7 +103,7 @@ func (d *BlockDoc) RepeatAttrs() []plans.Attr {
 	return repeatAttrs
 }
 
-// Attr is the attribute of a name, nil where the block has none such.
+// Attr is the attribute of a name, nil if the block has none.
 func (d *BlockDoc) Attr(name string) *plans.Attr {
 	for i := range d.Attrs {
 		if d.Attrs[i].Name == name {
@@ -115,7 +113,7 @@ func (d *BlockDoc) Attr(name string) *plans.Attr {
 	return nil
 }
 
-// Block is the nested block of a type, nil where there is none such.
+// Block is the nested block of a type, nil if there is none.
 func (d *BlockDoc) Block(kind string) *BlockDoc {
 	for _, b := range d.Blocks {
 		if b.Type == kind {
@@ -142,8 +140,8 @@ func (d *BlockDoc) walk(path string, visit func(string, *BlockDoc)) {
 	}
 }
 
-// Schema is the description in HCL's terms. What is required is left to the
-// decoders, which say what the attribute is for.
+// Schema is the description in HCL's terms. Required attributes are left to the decoders,
+// which explain what the attribute is for.
 func (d *BlockDoc) Schema() *hcl.BodySchema {
 	s := &hcl.BodySchema{}
 	for _, a := range d.Attrs {
@@ -169,7 +167,7 @@ func (d *BlockDoc) labelsOf(kind string) []Label {
 	return slices.DeleteFunc(slices.Clone(d.Labels), func(l Label) bool { return l.Only != nil && !slices.Contains(l.Only, kind) })
 }
 
-// Having are the types of the blocks in d, at any depth, that know an attribute or a
+// Having are the types of the blocks in d, at any depth, that have an attribute or a
 // block of that name, sorted.
 func (d *BlockDoc) Having(name string) (types []string) {
 	if d == nil {
@@ -224,7 +222,7 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	return &c
 }
 
-// hasLauncher reports whether one of the parts may be in place of a process.
+// hasLauncher reports whether one of the parts may replace a process.
 func hasLauncher(parts map[string]plans.Part) bool {
 	for _, p := range parts {
 		if p.Launcher {

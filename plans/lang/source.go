@@ -21,9 +21,10 @@ import (
 
 // Texts are the files of a plan.
 type Texts struct {
-	// Named is the path as it was given.
+	// Named is the path as given.
 	Named string
-	// Sources are the files by name, order their names as they were read.
+	// Sources are the files by name, Order their names in the order in which they were
+	// read.
 	Sources map[string]*Source
 	Order   []string
 }
@@ -56,8 +57,8 @@ func (l *Texts) Files() map[string]*hcl.File {
 const (
 	// MaxSource is the largest plan file, in bytes.
 	MaxSource = 1 << 20
-	// MaxLine is the longest line: more is not text that a person wrote, and
-	// each diagnostic would print it.
+	// MaxLine is the longest line: a longer one was not written by a person, and each
+	// diagnostic would print it.
 	MaxLine = 16 << 10
 )
 
@@ -68,14 +69,14 @@ type Source struct {
 	Body hcl.Body
 	// Loops are the offsets of the for expressions in the text.
 	Loops []int
-	// Dynamic: the file can hold blocks that are generated inside others.
-	// Looking for the word spares all other files the work of finding out.
+	// Dynamic: the file can hold blocks that are generated inside others. Looking for the
+	// word spares all other files the work of finding out.
 	Dynamic bool
-	// From is where the file is included; nil for what was named by the user.
+	// From is where the file is included; nil for a file that the user named.
 	From *hcl.Range
 }
 
-// Parse reads one file in the syntax that its name says.
+// Parse reads one file in the syntax that its name implies.
 func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
 	s := &Source{Name: name, Text: text, Dynamic: bytes.Contains(text, []byte("dynamic"))}
 	diags := s.parse()
@@ -106,8 +107,8 @@ func (s *Source) parse() hcl.Diagnostics {
 	return diags
 }
 
-// clearer words what the parser of HCL finds where people meant something else than it
-// takes them to.
+// clearer rewords findings of the HCL parser for cases in which people meant something
+// other than it assumes.
 func (s *Source) clearer(d *hcl.Diagnostic) {
 	if CodeOf(d) != "invalid-definition" || d.Subject == nil {
 		return
@@ -123,7 +124,7 @@ func (s *Source) clearer(d *hcl.Diagnostic) {
 			return
 		}
 	}
-	// HCL's parser has no codes, and only its words tell this apart.
+	// HCL's parser has no codes, and only its wording distinguishes this.
 	if strings.Contains(d.Detail, "ingle-line block") {
 		d.Extra, d.Summary = Coded("invalid-definition"), "Too much on one line"
 		d.Detail = "A one-line block may have one attribute and no block. Put each attribute, each block and the closing brace on its own line."
@@ -140,14 +141,14 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// fileCodesOf are the codes of a file that is not there, or cannot be read, by what
-// it is.
+// fileCodesOf are the codes of a file that does not exist, or cannot be read, by its
+// role.
 var fileCodesOf = map[string]struct{ missing, unreadable string }{
 	"plan": {"plan-not-found", "plan-unreadable"}, "variables": {"variables-file", "variables-file"}, "case": {"case-file-unreadable", "case-file-unreadable"},
 }
 
-// ReadSource reads a file, with a message that says what to do about whatever
-// is in its place. what is "plan" or "variables".
+// ReadSource reads a file, with a message that tells what to do about whatever is in its
+// place. what is "plan", "variables" or "case".
 func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	bad := func(code, summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
 		return nil, SourceError(path, StartOf(path), code, summary, fmt.Sprintf(format, args...))
@@ -187,7 +188,7 @@ func CheckVariables(filename string, src []byte) (loops []int, diag *hcl.Diagnos
 	return variablesText.check(filename, src)
 }
 
-// textKind is how messages call a text, with the codes of what is wrong with it.
+// textKind is how messages name a text, with the codes of its mistakes.
 type textKind struct{ title, bound, tooLarge, notText, empty string }
 
 var (
@@ -202,8 +203,8 @@ func (k textKind) check(filename string, src []byte) (loops []int, diag *hcl.Dia
 	return checkNesting(filename, src)
 }
 
-// CheckText refuses what no syntax of ours reads: files that are too large,
-// empty or no text.
+// CheckText refuses what none of our syntaxes reads: files that are too large, empty or
+// not text.
 func CheckText(filename string, src []byte) *hcl.Diagnostic { return planText.checkText(filename, src) }
 
 func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
@@ -255,9 +256,9 @@ var (
 	hclBegins  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\s+("[^"]*"|[A-Za-z0-9_-]+))*\s*(\{|=)`)
 )
 
-// OtherSyntax says of a file that cannot be read that it is written in the other
-// syntax than its name says; nil where it is not. Each line of such a file is an
-// error, and none of them says so.
+// OtherSyntax reports that a file that cannot be read is in the other syntax than its
+// name implies; nil if it is not. Each line of such a file is an error, and none of these
+// says so.
 func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	first, number := firstLine(string(text))
 	is, says, end := "YAML", "HCL", ".yaml"
@@ -304,7 +305,7 @@ func (s *Source) parseYAML() hcl.Diagnostics {
 	return diags
 }
 
-// ParseTree reads the text as a tree; nil where it is broken.
+// ParseTree reads the text as a tree; nil if it is broken.
 func (s *Source) ParseTree() (*yamlbody.Node, hcl.Diagnostics) {
 	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
 	return yamlbody.Parse(s.Text, s.Name, guardTemplate)
@@ -329,14 +330,14 @@ func guardTemplate(text string, language yamlbody.Language) (loops int, refused 
 	return len(n.found), nil
 }
 
-// IsYAML tells by its name whether a plan file is YAML.
+// IsYAML reports whether a plan file is YAML, by its name.
 func IsYAML(filename string) bool {
 	ext := strings.ToLower(filepath.Ext(filename))
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// IsCaseFile reports whether a name is that of a file of cases, which is not a part
-// of a plan.
+// IsCaseFile reports whether a name is that of a file of cases, which is not part of a
+// plan.
 func IsCaseFile(name string) bool {
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
 	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && strings.EqualFold(filepath.Ext(stem), CaseSuffix)
@@ -345,8 +346,8 @@ func IsCaseFile(name string) bool {
 // CaseSuffix is what the names of case files have before their extension.
 const CaseSuffix = ".mxtest"
 
-// BrokenSyntax tells parse errors from an attribute that is set twice, which
-// the parser reports as well but which hides nothing else.
+// BrokenSyntax reports whether there is an error other than an attribute that is set
+// twice, which the parser reports as well but which hides nothing else.
 func BrokenSyntax(diags hcl.Diagnostics) bool {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && CodeOf(d) != "attribute-twice" {
@@ -356,7 +357,7 @@ func BrokenSyntax(diags hcl.Diagnostics) bool {
 	return false
 }
 
-// IsPlanFile reports whether a folder's file is a part of the plan.
+// IsPlanFile reports whether a folder's file is part of the plan.
 func IsPlanFile(name string) bool { return IsSource(name) && !IsCaseFile(name) }
 
 // IsSource reports whether a name is that of a file in the language of plans.
@@ -370,7 +371,7 @@ func FolderOf(plan string) string {
 	return filepath.Dir(plan)
 }
 
-// Loops reports whether a for expression is in a range of the text.
+// Loops reports whether a range of the text contains a for expression.
 func (l *Texts) Loops(at hcl.Range) bool {
 	s := l.Sources[at.Filename]
 	if s == nil {
@@ -380,7 +381,7 @@ func (l *Texts) Loops(at hcl.Range) bool {
 	return next < len(s.Loops) && s.Loops[next] < at.End.Byte
 }
 
-// Reason is an error without the path, which the message names already.
+// Reason is an error without the path, which the message already names.
 func Reason(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

@@ -46,8 +46,8 @@ func Plain(v cty.Value) any {
 	}
 }
 
-// Written is a value as a plan would write it, its further lines behind an
-// indentation. References stand as the names of what they refer to.
+// Written is a value as a plan would write it, its further lines indented by indent.
+// References are written as the names of their blocks.
 func Written(v cty.Value, indent string) string {
 	if v.IsMarked() {
 		return sensitiveText
@@ -131,8 +131,8 @@ func Describe(v cty.Value) string {
 	}
 }
 
-// Reference is what an expression that names a block evaluates to. It is one
-// type for every block, so that a conditional may choose between blocks.
+// Reference is the value of an expression that names a block. It has one type for every
+// block, so that a conditional may choose between blocks.
 func Reference(block, kind, name string) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"block": cty.StringVal(block), "type": cty.StringVal(kind), "name": cty.StringVal(name),
@@ -157,10 +157,10 @@ func StepName(t hcl.Traversal, i int) (string, bool) {
 	return "", false
 }
 
-// sensitiveText stands for what must not be shown.
+// sensitiveText stands in place of what must not be shown.
 const sensitiveText = "(sensitive)"
 
-// TraversalText is a traversal as it is written.
+// TraversalText is a traversal as written.
 func TraversalText(t hcl.Traversal) string {
 	var b strings.Builder
 	for _, step := range t {
@@ -177,7 +177,7 @@ func TraversalText(t hcl.Traversal) string {
 	return b.String()
 }
 
-// shown is a value in a few words; false where it says nothing.
+// shown is a value in a few words; false if they would say nothing.
 func shown(v cty.Value) (string, bool) {
 	if v.IsMarked() {
 		return sensitiveText, true
@@ -217,7 +217,7 @@ func shownList(v cty.Value) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// shownMap names the keys: values of a map are seldom what is wrong. A map of
+// shownMap names the keys: the values of a map are seldom what is wrong. A map of
 // references to blocks says nothing at all.
 func shownMap(v cty.Value) (string, bool) {
 	var keys []string
@@ -239,7 +239,7 @@ func shownMap(v cty.Value) (string, bool) {
 }
 
 func shorten(s string, most int) string {
-	s = redact.Known().Text(s) // what is cut is found by no later look
+	s = redact.Known().Text(s) // first, as nothing finds a secret that is cut
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}

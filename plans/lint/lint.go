@@ -1,6 +1,6 @@
 // Package lint checks a plan without mistakes for what would cost GPU time and show
-// nothing: rules that never or always hold, too few launches, blocks that nothing
-// uses. It changes nothing and decides no rule.
+// nothing: rules that never or always hold, too few launches, blocks that nothing uses.
+// It changes nothing and decides no rule.
 package lint
 
 import (
@@ -19,21 +19,21 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// findings are what has been found so far.
+// findings are the findings so far.
 type findings struct{ lang.Report }
 
-// warn reports something of the plan that is legal and hardly meant.
+// warn reports something in the plan that is legal but hardly intended.
 func (f *findings) warn(at plans.Range, code, summary, format string, args ...any) {
 	f.Warn(lang.HCL(at), code, summary, format, args...)
 }
 
-// refuse reports an error of the plan.
+// refuse reports an error in the plan.
 func (f *findings) refuse(at plans.Range, code, summary, format string, args ...any) {
 	f.Fail(lang.HCL(at), code, summary, format, args...)
 }
 
-// planCheck looks at what is in a plan beside its rules. Most of what it finds
-// are warnings: the plan does what it says, but hardly what was meant.
+// planCheck checks everything in a plan besides its rules. Most findings are warnings:
+// the plan does what it says, but hardly what was meant.
 type planCheck struct {
 	*findings
 	scope *eval.Scope
@@ -41,8 +41,8 @@ type planCheck struct {
 	ns    *rules.Namespace
 }
 
-// Check runs all checks on a plan without errors: what is missing or unused in
-// one with errors may be so because of them.
+// Check runs all checks on a plan without errors: in one with errors, something may be
+// missing or unused because of them.
 func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.Registry) hcl.Diagnostics {
 	found := &findings{}
 	c := &planCheck{findings: found, scope: scope, plan: plan, ns: ns}
@@ -81,8 +81,8 @@ func (c *planCheck) used() map[string]bool {
 	return names
 }
 
-// launches warns of a benchmark of fewer launches an arm than rules on what
-// varies between launches are decided from.
+// launches warns of a benchmark with fewer launches per arm than rules on values that
+// vary between launches need for a decision.
 func (c *planCheck) launches() {
 	for _, pr := range c.plan.Protocols {
 		b := pr.Level(plans.BenchmarkLevel)
@@ -106,8 +106,8 @@ func (c *planCheck) launches() {
 	}
 }
 
-// readsNumbers is a rule that tests what varies between the launches of a
-// protocol.
+// readsNumbers is a rule that tests what varies between the launches of a protocol; nil
+// if there is none.
 func (c *planCheck) readsNumbers(protocol string) *plans.Rule {
 	for _, r := range c.plan.Rules() {
 		for _, leaf := range r.Leaves() {
@@ -149,8 +149,8 @@ func (c *planCheck) hypothesis(f *plans.Feature) {
 	c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, but the criteria of feature %q read %s. Add a criterion on the claimed metric, or claim a tested one.", h.Metric, f.Name, lang.OrNothing(read))
 }
 
-// kernelsAsked warns of a gate that asks for levels before the kernels only, and
-// so opens for an engine on the wrong path.
+// kernelsAsked warns of a gate that reads only levels before the kernels, and so opens
+// for an engine on the wrong path.
 func (c *planCheck) kernelsAsked(ph *plans.Phase) {
 	for _, r := range ph.Gate.Rules {
 		for _, in := range r.Inputs() {
@@ -186,14 +186,14 @@ func earlier(p *plans.Protocol, level, other string) bool {
 	return false
 }
 
-// The settings by which every kind of engine that has such limits calls them.
+// The settings that every kind of engine with such limits uses for them.
 const (
 	mostAtOnce = "max_num_seqs"
 	mostTokens = "max_model_len"
 )
 
 // engineLimits refuses workloads and levels that the engine under test cannot be sent:
-// requests longer than it takes, and more at once than it works on.
+// requests longer than it accepts, and more at once than it runs.
 func (c *planCheck) engineLimits(levels map[string]plans.Schema) {
 	if c.plan.Baseline == nil {
 		return
@@ -239,7 +239,7 @@ func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
 	}
 }
 
-// fitsLevels refuses levels whose requests are longer than the engine takes.
+// fitsLevels refuses levels whose requests are longer than the engine accepts.
 func (c *planCheck) fitsLevels(e *plans.Engine, p *plans.Protocol, levels map[string]plans.Schema) {
 	limit, known := c.mostOf(e, mostTokens)
 	for _, l := range p.Levels {
@@ -250,11 +250,11 @@ func (c *planCheck) fitsLevels(e *plans.Engine, p *plans.Protocol, levels map[st
 	}
 }
 
-// mostOf is the greatest value that a setting has in any variant; false where
-// one leaves it to the engine.
+// mostOf is the greatest value that a setting has in any variant; false if one leaves it
+// to the engine.
 func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known bool) {
 	most, known = e.Settings[setting].(float64)
-	set := false // by a knob, so that each variant has one or the other
+	set := false // by a knob whose values all have it
 	for _, k := range c.plan.Knobs {
 		all := true
 		for _, v := range k.Values {
@@ -274,9 +274,9 @@ func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known
 	return most, known || set
 }
 
-// gatesThatLockNothing warns of a gate that no phase waits for, where a phase
-// further down waits for nothing: an after was forgotten. Several last phases
-// are fine, and so are phases side by side without gates.
+// gatesThatLockNothing warns of a gate that no phase waits for if a later phase waits for
+// nothing: an after was forgotten. Several last phases are fine, and so are phases side
+// by side without gates.
 func (c *planCheck) gatesThatLockNothing() {
 	awaited := map[string]bool{}
 	for _, ph := range c.plan.Phases {
@@ -301,7 +301,7 @@ func (c *planCheck) gatesThatLockNothing() {
 	}
 }
 
-// waits reports whether a phase is connected to what is before it.
+// waits reports whether a phase depends on what comes before it.
 func (c *planCheck) waits(ph *plans.Phase) bool {
 	if len(ph.After)+len(ph.AfterDecided) > 0 {
 		return true
@@ -314,9 +314,9 @@ func (c *planCheck) waits(ph *plans.Phase) bool {
 	return false
 }
 
-// rivals warns of features of one phase that try values of the same knobs on the
-// same parent: each has its own chance of a false pass, and what passes enters the
-// stack one over the other. choose tries them as one feature.
+// rivals warns of features of one phase that try values of the same knob on the same
+// parent: each has its own chance of a false pass, and those that pass override each
+// other in the stack. choose tries them as one feature.
 func (c *planCheck) rivals() {
 	for _, ph := range c.plan.Phases {
 		groups := map[string][]*plans.Feature{}
@@ -359,7 +359,7 @@ func (c *planCheck) warnRivals(rivals []*plans.Feature) {
 		verdict.And(names), knob, knob, strings.Join(values, ", "), most)
 }
 
-// evidence warns of knobs whose evidence nobody looks at.
+// evidence warns of knobs whose evidence is never checked.
 func (c *planCheck) evidence() {
 	if len(c.plan.Features()) == 0 {
 		return
@@ -380,7 +380,7 @@ func (c *planCheck) evidence() {
 	}
 }
 
-// configured warns of knobs whose evidence only shows what was asked for.
+// configured warns of knobs whose evidence only shows what was requested.
 func (c *planCheck) configured() {
 	for _, k := range c.plan.Knobs {
 		if c.included(k.Range) {
@@ -400,8 +400,8 @@ func (c *planCheck) configured() {
 	}
 }
 
-// asked reports whether no engine of the plan says more under a name than what was
-// asked of it.
+// asked reports whether an observation exists and, in all engines that have it, only
+// repeats what was requested.
 func (c *planCheck) asked(name string) (asked bool) {
 	for _, e := range c.plan.Engines {
 		for _, o := range e.Observed {
@@ -416,8 +416,8 @@ func (c *planCheck) asked(name string) (asked bool) {
 	return asked
 }
 
-// unused warns of what a plan declares and nothing in it refers to. A plan
-// without features is a beginning, or a part that others include.
+// unused warns of what a plan declares but nothing in it refers to. A plan without
+// features is a beginning, or a part that others include.
 func (c *planCheck) unused() {
 	if len(c.plan.Features()) == 0 {
 		return
@@ -445,7 +445,7 @@ var unusedHints = map[string]string{
 	"imported": "Use it in a rule, or remove it.",
 }
 
-// readsOf reports whether a rule holds something against an arm.
+// readsOf reports whether a rule compares something with an arm.
 func (c *planCheck) readsOf(against plans.Against) bool {
 	return slices.ContainsFunc(c.plan.Rules(), func(r *plans.Rule) bool {
 		return slices.ContainsFunc(r.Inputs(), func(in *plans.Input) bool { return in.Against == against })
@@ -481,8 +481,8 @@ func (c *planCheck) readByRules() {
 	}
 }
 
-// refersTo reports whether an expression or rule names a block, any block that
-// it makes, or all of its kind.
+// refersTo reports whether an expression or rule names a block, any block that it makes,
+// or all of its kind.
 func (c *planCheck) refersTo(g *eval.Group) bool {
 	used := c.scope.Used
 	kind, _, _ := strings.Cut(g.Key, ".")
@@ -503,9 +503,9 @@ func (c *planCheck) included(at plans.Range) bool {
 	return s != nil && s.From != nil
 }
 
-// qualified warns of a protocol with which a variant is measured although
-// nothing was asked of it before. It may be meant so: garbage that is faster is
-// noticed in the benchmark, a kernel path that was not taken is not.
+// qualified warns of a protocol that measures a variant without any check before. It may
+// be intended: faster garbage is noticed in the benchmark, a kernel path that was not
+// taken is not.
 func (c *planCheck) qualified() {
 	if len(c.plan.Features()) == 0 || c.plan.CommandEngine() != nil {
 		return

@@ -12,31 +12,31 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// ruleCheck looks at the rules of a plan: what they can come to, and whether that is
+// ruleCheck checks the rules of a plan: which outcomes they can have, and whether that is
 // what was meant.
 type ruleCheck struct {
 	*findings
 	plan  *plans.Plan
 	ns    *rules.Namespace
 	files map[string]*hcl.File
-	// unified is the Registry's; it is asked where a rule depends on it.
+	// unified is the Registry's; it is called if a rule depends on it.
 	unified func() bool
 }
 
-// leaf reports something of one comparison of a rule.
+// leaf reports something about one comparison of a rule.
 func (c *ruleCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
 	d := c.about(r, leaf, rules.Wrong(code, summary, format, args...))
 	d.Severity = severity
 	c.Diags = append(c.Diags, d)
 }
 
-// about is a mistake with the place of a comparison.
+// about is a mistake at the place of a comparison.
 func (c *ruleCheck) about(r *plans.Rule, leaf *plans.Leaf, e *rules.Error) *hcl.Diagnostic {
 	e.At, e.Length = leaf.At, leaf.Length
 	return e.Diagnostic(r.ExprRange, r.Expr, c.files)
 }
 
-// rules looks at the rules of one gate or feature.
+// rules checks the rules of one gate or feature.
 func (c *ruleCheck) rules(kind string, rules []*plans.Rule) {
 	same := map[string]*plans.Rule{}
 	for _, r := range rules {
@@ -53,8 +53,8 @@ func (c *ruleCheck) rules(kind string, rules []*plans.Rule) {
 	}
 }
 
-// conditions looks at each comparison of a rule. One side of an or need not hold,
-// and may well ask for a loss.
+// conditions checks each comparison of a rule. One side of an or need not hold, and may
+// well ask for a loss.
 func (c *ruleCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds bool) {
 	switch l.Op {
 	case plans.LogicAnd, plans.LogicOr:
@@ -71,8 +71,7 @@ func (c *ruleCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds
 	}
 }
 
-// comparison looks at one comparison by itself, and reports whether there was
-// nothing to say of it.
+// comparison checks one comparison by itself, and reports whether it found nothing.
 func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	for _, in := range leaf.Inputs() {
 		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) || c.notOwn(r, leaf, in) {
@@ -114,7 +113,7 @@ func (c *ruleCheck) notOwn(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) boo
 	return true
 }
 
-// certain reports a comparison that comes out the same whatever is measured.
+// certain reports a comparison with the same outcome whatever is measured.
 func (c *ruleCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *plans.Input, all interval) {
 	if holds {
 		c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is always %s, so this decides nothing. Compare with a value that you would not accept.", in.Path, all)
@@ -123,7 +122,7 @@ func (c *ruleCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *pla
 	c.leaf(r, leaf, hcl.DiagWarning, "never-holds", "Comparison can never hold", "%s is always %s. Compare with a value that it can have.", in.Path, all)
 }
 
-// words looks at a level or verdict that is compared with a list of all words.
+// words reports a level or verdict that is compared with a list of all words.
 func (c *ruleCheck) words(r *plans.Rule, leaf *plans.Leaf) {
 	list, ok := leaf.Right.Constant.([]any)
 	in := leaf.Left.Input
@@ -142,8 +141,8 @@ func (c *ruleCheck) words(r *plans.Rule, leaf *plans.Leaf) {
 	c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is always one of %s, so this decides nothing. Leave out those that you would not accept.", in.Path, strings.Join(rules.DecidedWords, ", "))
 }
 
-// tooFew refuses a percentile of fewer values than it can be told from. Such a
-// rule has no verdict but inconclusive, whatever is measured for however long.
+// tooFew refuses a percentile of fewer values than it takes to determine it. Such a rule
+// can only be inconclusive, whatever is measured for however long.
 func (c *ruleCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
 	if in.Kind != plans.InputMetric || in.Comparing() || in.Cell == "" {
 		return false
@@ -183,7 +182,7 @@ func (c *ruleCheck) cellOf(address string) plans.Cell {
 	return plans.Cell{}
 }
 
-// notSent warns of a rule that the chosen suite leaves without a value.
+// notSent warns of a rule that has no value under the chosen suite.
 func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
 	u := in.Unsent
 	if u == nil {
@@ -199,21 +198,21 @@ func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bo
 
 // fact is one condition that has to hold: which values of one quantity satisfy it.
 type fact struct {
-	// kind is what its rule is called.
+	// kind is "criterion", "rule" or "hypothesis".
 	kind string
 	rule *plans.Rule
 	leaf *plans.Leaf
 	text string
-	// in is the quantity, of which a gain is the change, whatever was written.
+	// in is the quantity; for a gain it is the change, whatever was written.
 	in    *plans.Input
 	holds interval
-	// written is the input before that, and wants what the rule wants of it.
+	// written is the input as written, and wants the values of it that the rule wants.
 	written *plans.Input
 	wants   interval
 }
 
-// factOf is a part of a rule's logic as a condition on one number; nil where it
-// is about more than one, or none.
+// factOf is a part of a rule's logic as a condition on one number; nil if it is about
+// more than one, or none.
 func factOf(kind string, r *plans.Rule, part *plans.Logic) *fact {
 	if part.Op != plans.LogicCompare {
 		return nil
@@ -246,8 +245,8 @@ func (f *fact) number() bool {
 	return true
 }
 
-// listed reads a count that may be one of several numbers, as what is between the
-// least and the greatest of them.
+// listed reads a count that may be one of several numbers, as the range from the least to
+// the greatest of them.
 func (f *fact) listed() bool {
 	in, list := f.leaf.Left.Input, plans.AnyList(f.leaf.Right.Constant)
 	if f.leaf.Op != "in" || f.leaf.Negated || in == nil || in.Type != plans.NumberInput || len(list) == 0 {
@@ -265,7 +264,7 @@ func (f *fact) listed() bool {
 	return true
 }
 
-// interval is a range of numbers; open ends are those that do not belong to it.
+// interval is a range of numbers; open ends do not belong to it.
 type interval struct {
 	low, high         float64
 	openLow, openHigh bool
@@ -277,7 +276,7 @@ var (
 	above0     = interval{low: 0, high: math.Inf(1), openLow: true}
 )
 
-// where is the numbers x of which "x op limit" holds.
+// where is the set of numbers x for which "x op limit" holds.
 func where(op string, limit float64) interval {
 	in := everything
 	switch op {
@@ -309,12 +308,12 @@ func (a interval) point() bool { return a.low == a.high && !a.empty() }
 
 func (a interval) within(b interval) bool { return a.meets(b) == a }
 
-// turned is a of the number with the other sign; 0 keeps its own.
+// turned is a for the negated number; 0 keeps its sign.
 func (a interval) turned() interval {
 	return interval{low: 0 - a.high, high: 0 - a.low, openLow: a.openHigh, openHigh: a.openLow}
 }
 
-// String says in words what numbers there are.
+// String describes the numbers in words.
 func (a interval) String() string {
 	if a.point() {
 		return fmt.Sprintf("exactly %g", a.low)
@@ -337,8 +336,8 @@ func (a interval) String() string {
 	return strings.Join(words, " and ")
 }
 
-// against takes a comparison of one input with a number of the plan apart, as the
-// rule wants it to hold: the input on the left, and no not in front.
+// against splits a comparison of one input with a number of the plan, as the rule wants
+// it to hold: the input on the left, and no not in front.
 func against(leaf *plans.Leaf) (in *plans.Input, op string, limit float64, ok bool) {
 	if c := leaf.Claim; c != nil && c.Input != nil {
 		op = "<"
@@ -370,7 +369,7 @@ func against(leaf *plans.Leaf) (in *plans.Input, op string, limit float64, ok bo
 	return left.Input, op, limit, ok && err == nil
 }
 
-// domain is what numbers an input can be.
+// domain is the range of values that an input can have.
 func (c *ruleCheck) domain(in *plans.Input) interval {
 	switch {
 	case in.Kind != plans.InputMetric:
@@ -378,7 +377,7 @@ func (c *ruleCheck) domain(in *plans.Input) interval {
 	case in.Relation == plans.Delta || in.Unit == "°C":
 		return everything
 	case in.Relation == plans.Gain && in.Better == string(measure.Lower):
-		return interval{low: math.Inf(-1), high: 1, openHigh: true} // all of it is saved
+		return interval{low: math.Inf(-1), high: 1, openHigh: true} // a gain of 1 saves everything
 	case in.Ratio():
 		return interval{low: -1, high: math.Inf(1), openLow: true}
 	case in.Stat == "n":
@@ -398,24 +397,24 @@ func (c *ruleCheck) domain(in *plans.Input) interval {
 	return above0
 }
 
-// usualSize is what a unit is used for; numbers out of it were meant in another one.
+// usualSize is the usual range of a unit; numbers outside were meant in another one.
 type usualSize struct {
 	low, high float64
-	// below and above turn what was written into what was meant, in the units
-	// of these names.
+	// below and above convert what was written into what was meant, in the units of these
+	// names.
 	below, above         float64
 	belowName, aboveName string
 }
 
-// usuals by unit. The bounds are far out: a warning that is wrong costs trust.
+// usuals by unit. The bounds are far out: a wrong warning costs trust.
 var usuals = map[string]usualSize{
 	"ms": {low: 1, below: 1000, belowName: "seconds"},
 	"s":  {high: 10_000, above: 0.001, aboveName: "milliseconds"},
 	"GB": {high: 4096, above: 1.0 / 1024, aboveName: "MB"},
 }
 
-// Implausible says why a number is hardly meant in the unit of what it is
-// compared with; empty where it may be.
+// Implausible explains why a number is hardly meant in the unit of what it is compared
+// with; empty if it may be.
 func Implausible(in *plans.Input, limit float64) string {
 	size := math.Abs(limit)
 	if in.UnitWord() == plans.RatioUnit {
@@ -431,7 +430,7 @@ func Implausible(in *plans.Input, limit float64) string {
 	u, known := usuals[in.Unit]
 	if !known || measure.OfCommand(in.Cell) ||
 		in.Relation == plans.Delta || in.Stat == "std" || size == 0 {
-		return "" // differences and spreads are of any size
+		return "" // differences and spreads can be of any size
 	}
 	low := u.low
 	switch m, _ := measure.Lookup(in.Metric); {
@@ -449,7 +448,7 @@ func Implausible(in *plans.Input, limit float64) string {
 	return ""
 }
 
-// leastOf is what numbers a metric of the command can be: none below its min.
+// leastOf is the range of a metric of the command: nothing below its min.
 func leastOf(e *plans.Engine, metric string) interval {
 	if !e.IsCommand() {
 		return everything

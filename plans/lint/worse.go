@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// loss is the values of a comparison with a base that a condition asks for, with
-// the sign turned so that more is worse; ok is false of everything else.
+// loss is the range of changes against a base that a condition asks for, with the sign
+// turned so that more is worse; ok is false for all other conditions.
 func (f *fact) loss() (in interval, ok bool) {
 	switch f.in.Relation {
 	case plans.Change, plans.Delta:
@@ -29,8 +29,8 @@ func (f *fact) loss() (in interval, ok bool) {
 	return interval{}, false
 }
 
-// onlyWorse reports whether a condition holds only where the metric got worse than
-// that of its base.
+// onlyWorse reports whether a condition holds only if the metric is worse than that of
+// its base.
 func (f *fact) onlyWorse() bool {
 	in, ok := f.loss()
 	if !ok || in.empty() {
@@ -39,10 +39,9 @@ func (f *fact) onlyWorse() bool {
 	return in.low > 0 || in.low == 0 && (in.openLow || f.leaf.Claim.Tested())
 }
 
-// worse warns of a condition that only a loss satisfies: the commonest slip is a
-// sign, or < for >, and such a rule passes exactly when it must not. What a not
-// is in front of was turned with care, and is how a loss that is meant is
-// written.
+// worse warns of a condition that only a loss satisfies: the commonest slip is a sign, or
+// < for >, and such a rule passes exactly when it must not. A condition after a not was
+// turned with care, and is how an intended loss is written.
 func (c *ruleCheck) worse(f *fact) {
 	if f.leaf.Negated || !f.onlyWorse() {
 		return
@@ -67,7 +66,7 @@ func (c *ruleCheck) worse(f *fact) {
 	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s", said)
 }
 
-// ordered are orders in the place of == and in, which counts may have: no worse than
+// ordered are inequalities in place of == and in, which counts may have: no worse than
 // the worst of the wanted values, and better than the best of them.
 func (f *fact) ordered() (limit, better string) {
 	if f.written.Relation == plans.Gain || f.in.Better == string(measure.Higher) {
@@ -76,7 +75,7 @@ func (f *fact) ordered() (limit, better string) {
 	return fmt.Sprintf("%s <= %g", f.written.Path, f.wants.high), fmt.Sprintf("%s < %g", f.written.Path, f.wants.low)
 }
 
-// limit is the end of the wanted values that is nearer to none.
+// limit is the finite end of the wanted values, the lower one if both are.
 func (f *fact) limit() float64 {
 	if math.IsInf(f.wants.low, 0) {
 		return f.wants.high
@@ -84,7 +83,7 @@ func (f *fact) limit() float64 {
 	return f.wants.low
 }
 
-// byAtLeast says how much worse the base is beaten in the wrong direction.
+// byAtLeast tells by how much the metric must be worse.
 func (f *fact) byAtLeast() string {
 	size := math.Abs(f.limit())
 	switch {
@@ -96,7 +95,7 @@ func (f *fact) byAtLeast() string {
 	return fmt.Sprintf(", by at least %g%%", rules.Rounded(100*size))
 }
 
-// mirrored is the condition with the sign that asks for the metric to be better.
+// mirrored is the condition with the opposite sign, which asks for an improvement.
 func (f *fact) mirrored() string {
 	size := f.opposite()
 	if f.written.Relation == plans.Gain || f.in.Better == string(measure.Higher) {
@@ -105,17 +104,17 @@ func (f *fact) mirrored() string {
 	return fmt.Sprintf("%s <= %g", f.written.Path, -size)
 }
 
-// named says which criterion a condition is of, and where it stands.
+// named tells which rule a condition belongs to, and its place.
 func (c *ruleCheck) named(f *fact) string {
 	at := c.about(f.rule, f.leaf, &rules.Error{}).Subject
 	return fmt.Sprintf("%s %q (%s:%d)", f.kind, f.rule.Name, at.Filename, at.Start.Line)
 }
 
-// opposite is how much better the metric must be where it was to be worse.
+// opposite is how much better the metric must be to mirror the loss.
 func (f *fact) opposite() float64 {
 	size := math.Abs(f.limit())
 	if f.in.Better == string(measure.Lower) && size >= 1 && f.in.Relation == plans.Change {
-		return rules.Rounded(1 - 1/(1+size)) // twice as long the other way round is half
+		return rules.Rounded(1 - 1/(1+size)) // the opposite of twice as long is half
 	}
 	return size
 }
@@ -127,7 +126,7 @@ func baseName(in *plans.Input) string {
 	return "the " + string(in.Against)
 }
 
-// signOf says which sign is better.
+// signOf explains which sign is better.
 func signOf(in *plans.Input) string {
 	if in.Relation == plans.Gain {
 		return "A positive gain is better, for every metric."
@@ -139,8 +138,8 @@ func signOf(in *plans.Input) string {
 	return fmt.Sprintf("A %s has the sign of the number, and for %s %s is better.", in.Relation, in.Metric, less)
 }
 
-// expectsLoss warns of a hypothesis that only a loss confirms, unless a criterion
-// of the feature allows for that loss: then it is a price, and was foreseen.
+// expectsLoss warns of a hypothesis that only a loss confirms, unless a criterion of the
+// feature allows for that loss: then it is a price, and was foreseen.
 func (c *ruleCheck) expectsLoss(f *plans.Feature) {
 	h := f.Hypothesis
 	if h == nil || h.Probe == nil || h.Probe.Program == nil || h.Probe.Program.Logic.Op != plans.LogicCompare {
@@ -167,8 +166,8 @@ func (c *ruleCheck) expectsLoss(f *plans.Feature) {
 		h.Expect, h.Metric, why, claim.in.Metric, sign, meant)
 }
 
-// lossOf reports whether criteria of a feature read the metric of a claimed loss,
-// and which of them does not go with it, if any.
+// lossOf reports whether criteria of a feature read the metric of a claimed loss, and
+// which of them contradicts it, if any.
 func (c *ruleCheck) lossOf(f *plans.Feature, claim *fact) (read bool, against *fact) {
 	for _, r := range f.Criteria {
 		for _, in := range r.Inputs() {

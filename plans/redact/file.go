@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// File takes sensitive values out of a text file, in place. A file that
-// holds none is not touched.
+// File removes sensitive values from a text file, in place. A file without any is not
+// touched.
 func File(path string, r *Redactor) error {
 	if !r.Active() {
 		return nil
@@ -31,8 +31,8 @@ func File(path string, r *Redactor) error {
 	return os.Rename(out.Name(), path)
 }
 
-// redactLines copies line by line: what is sensitive and has several lines is
-// known to the redactor by each of them.
+// redactLines copies line by line: the redactor knows a sensitive value of several lines
+// by each of them.
 func redactLines(in io.Reader, out io.Writer, r *Redactor) (changed bool, err error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	w := bufio.NewWriterSize(out, 64<<10)

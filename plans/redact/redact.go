@@ -21,12 +21,11 @@ import (
 	"unicode/utf8"
 )
 
-// Mark is where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
-// MinLength is the length, in bytes, from which a text can be a secret. A
-// shorter one occurs in ordinary words and numbers, so that taking it out would
-// show where it was and ruin the rest.
+// MinLength is the least length of a secret, in bytes. A shorter text occurs in ordinary
+// words and numbers, so that removing it would show where it was and ruin the rest.
 const MinLength = 4
 
 // Redactor replaces secrets. The nil Redactor replaces nothing.
@@ -35,8 +34,8 @@ type Redactor struct {
 	forms    []string
 }
 
-// New makes a Redactor for secrets. Those shorter than MinLength are ignored:
-// whoever accepts secrets has to refuse them.
+// New makes a Redactor for secrets. Those shorter than MinLength are ignored: callers
+// that accept secrets must refuse them.
 func New(secrets []string) *Redactor {
 	return NewWith(secrets, func(string) string { return Mark })
 }
@@ -59,8 +58,8 @@ func NewWith(secrets []string, mark func(secret string) string) *Redactor {
 	if len(marks) == 0 {
 		return nil
 	}
-	// The replacer prefers what comes first, so that a secret that begins
-	// another one does not leave the rest of it standing.
+	// The replacer prefers earlier pairs, so that a secret that begins another does not
+	// leave the rest of the other.
 	var list []string
 	for form := range marks {
 		list = append(list, form)
@@ -81,7 +80,7 @@ func NewWith(secrets []string, mark func(secret string) string) *Redactor {
 // Active reports whether there is anything to replace.
 func (r *Redactor) Active() bool { return r != nil }
 
-// Text is s without secrets, also where they are part of something longer.
+// Text is s without secrets, even within something longer.
 func (r *Redactor) Text(s string) string {
 	if r == nil {
 		return s
@@ -97,9 +96,9 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	return []byte(r.replacer.Replace(string(b)))
 }
 
-// forms are the spellings in which programs print a secret: as it is, escaped
-// for JSON, Go, Python, or URLs, in hexadecimal, in base64, and line by line where
-// it has several.
+// forms are the spellings in which programs print a secret: unchanged, escaped for JSON,
+// Go, Python or URLs, in hexadecimal, in base64, and line by line if it has several
+// lines.
 func forms(s string) []string {
 	out := []string{
 		s, inner(s, strconv.Quote), inner(s, strconv.QuoteToASCII), inner(s, jsonText), inner(s, plainJSON), url.QueryEscape(s), url.PathEscape(s),
@@ -175,9 +174,9 @@ func plainJSON(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// base64Forms are s in base64, alone and as a part of something longer such as
+// base64Forms are s in base64, alone and as part of something longer such as
 // "user:secret": there it begins at any of three offsets, and its first and last
-// characters depend on what stands around it.
+// characters depend on what is around it.
 func base64Forms(s string) (out []string) {
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		out = append(out, enc.EncodeToString([]byte(s)), strings.TrimRight(enc.EncodeToString([]byte(s)), "="))
@@ -193,8 +192,8 @@ func base64Forms(s string) (out []string) {
 	return out
 }
 
-// Sealed is a mark that stands for a secret: whoever has the key can tell whether
-// another text is the same, and nobody else can guess it.
+// Sealed is a mark in place of a secret: anyone with the key can tell whether another
+// text is the same, and nobody else can guess it.
 func Sealed(key []byte, secret string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(secret))
@@ -210,8 +209,8 @@ var known struct {
 }
 
 // Know adds secrets to those of this process. Text of engines and commands is cut in
-// rooms that know no plan, and a secret that was cut is found by nobody any more: so
-// whoever cuts takes them out first, see Known.
+// packages that know no plan, and nothing finds a secret that was cut: they remove
+// secrets before they cut, see Known.
 func Know(secrets []string) {
 	known.Lock()
 	defer known.Unlock()
@@ -223,14 +222,15 @@ func Know(secrets []string) {
 	}
 }
 
-// Forget is for tests, whose process loads plans with secrets that are words of others.
+// Forget is for tests, whose process loads plans with secrets that are ordinary words in
+// others.
 func Forget() {
 	known.Lock()
 	defer known.Unlock()
 	known.secrets, known.redactor, known.built = nil, nil, 0
 }
 
-// Known takes out the secrets of this process.
+// Known is the Redactor of this process's secrets.
 func Known() *Redactor {
 	known.Lock()
 	defer known.Unlock()
@@ -240,9 +240,9 @@ func Known() *Redactor {
 	return known.redactor
 }
 
-// Cut is at most the first bytes of text, most of them, without secrets and without
-// splitting a character. Text that is longer may have been cut before: a secret that
-// its end leaves unfinished goes too.
+// Cut is the first bytes of text, at most that many, without secrets and without
+// splitting a character. Longer text may have been cut before: a secret left unfinished
+// at its end is removed too.
 func (r *Redactor) Cut(text string, most int) string {
 	whole := len(text) <= most
 	if text = r.Text(text); !whole {
@@ -275,7 +275,7 @@ func (r *Redactor) Finished(text string) string {
 	return text[:len(text)-longest]
 }
 
-// Begun is text, which was cut at its beginning, without the end of a secret there.
+// Begun is text that was cut at its beginning, without the end of a secret there.
 func (r *Redactor) Begun(text string) string {
 	if r == nil {
 		return text
@@ -291,9 +291,9 @@ func (r *Redactor) Begun(text string) string {
 	return text[longest:]
 }
 
-// Any is a copy of v without secrets in its strings, at whatever depth. Fields
-// named in keep stay as they are; so do keys of maps, and strings of types other
-// than string, which are words of a program and no text of anybody's.
+// Any is a copy of v without secrets in its strings, at any depth. Fields named in keep
+// are left unchanged; so are keys of maps, and strings of types other than string, which
+// are a program's own words.
 func (r *Redactor) Any(v any, keep ...string) any {
 	if r == nil || v == nil {
 		return v
@@ -301,9 +301,8 @@ func (r *Redactor) Any(v any, keep ...string) any {
 	return r.copy(reflect.ValueOf(v), keep).Interface()
 }
 
-// Clean takes secrets out of the struct that p points to, in place: its strings,
-// lists and maps are replaced, those behind them that others may hold are not
-// written to.
+// Clean removes secrets from the struct that p points to, in place: its strings, lists
+// and maps are replaced; the old ones, which others may hold, are not written to.
 func (r *Redactor) Clean(p any, keep ...string) {
 	if r == nil {
 		return

@@ -2,10 +2,9 @@ package redact
 
 import "regexp"
 
-// SecretName reports whether a variable's value is nobody's business by its name,
-// although no plan has declared it sensitive: HF_TOKEN.
+// SecretName reports whether a variable's value is private by its name, such as HF_TOKEN,
+// although no plan declares it sensitive.
 func SecretName(name string) bool { return secretNames.MatchString(name) }
 
-// secretNames are variables whose values are nobody's business, though no plan
-// has declared them sensitive.
+// secretNames matches the names of such variables.
 var secretNames = regexp.MustCompile(`(?i)(^|_)(TOKEN|KEY|APIKEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?|AUTH|COOKIE)$`)

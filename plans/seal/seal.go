@@ -23,7 +23,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Format names seals.
+// Format is the format of seals.
 const Format = "mxflow.seal/1"
 
 // Seal is what a person signs.
@@ -35,12 +35,12 @@ type Seal struct {
 	// Digest is the SHA-256 over the judged parts, in hex.
 	Digest string `json:"digest"`
 	Limits Limits `json:"limits"`
-	// FalsePass is the plan's, for one proposal.
+	// FalsePass is the plan's false-pass rate, for one proposal.
 	FalsePass float64 `json:"false_pass"`
 	Judged    []Part  `json:"judged"`
 }
 
-// Part is one thing that a plan says, and where.
+// Part is one thing that a plan sets, and its place.
 type Part struct {
 	Path  string `json:"path"`
 	Value string `json:"value"`
@@ -51,26 +51,26 @@ type Part struct {
 // Limits are what a proposer may do.
 type Limits struct {
 	// Knobs are those whose values may be added and changed, all but the default. A knob
-	// may be with one value: "gemm.fast".
+	// may be given with one value: "gemm.fast".
 	Knobs []string `json:"knobs,omitempty"`
 	// Sources are engines ("kind.name") whose source may be changed.
 	Sources []string `json:"sources,omitempty"`
-	// Features are how many may be proposed.
+	// Features is how many may be proposed.
 	Features int `json:"features"`
-	// Launches and Hours are what all applies under the seal may take; 0 is not a limit.
+	// Launches and Hours bound all applies under the seal together; 0 is no limit.
 	Launches int     `json:"launches,omitempty"`
 	Hours    float64 `json:"hours,omitempty"`
 }
 
-// Moved is one thing that is not as it was sealed.
+// Moved is one thing that differs from what was sealed.
 type Moved struct {
 	Path string `json:"path"`
-	// Was and Is are as a plan would write them, empty where there is nothing.
+	// Was and Is are as a plan would write them, empty if absent.
 	Was  string `json:"was,omitempty"`
 	Is   string `json:"is,omitempty"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Limit is the limit of the seal that it exceeds, empty where none bears on it.
+	// Limit is the limit of the seal that it exceeds, empty if none applies.
 	Limit string `json:"limit,omitempty"`
 }
 
@@ -108,7 +108,7 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 	return s, nil
 }
 
-// Read is a seal from its text.
+// Read reads a seal from its text.
 func Read(text []byte) (*Seal, error) {
 	s := &Seal{}
 	if err := json.Unmarshal(text, s); err != nil {
@@ -123,7 +123,7 @@ func Read(text []byte) (*Seal, error) {
 	return s, nil
 }
 
-// Text is a seal as Read reads it.
+// Text is a seal in the form that Read accepts.
 func (s *Seal) Text() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -133,11 +133,11 @@ func (s *Seal) Text() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Chance bounds the chance that any proposal passes that gains nothing, where that of each
-// is at most this.
+// Chance bounds the chance that any proposal that gains nothing passes, if that of each
+// one is at most each.
 func (s *Seal) Chance(each float64) float64 { return math.Min(1, float64(s.Limits.Features)*each) }
 
-// Moved is what the plan says otherwise than it was sealed, beyond the limits.
+// Moved are the plan's differences from what was sealed, beyond the limits.
 func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {
 	all, err := parts(p)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {
 	return moved, nil
 }
 
-// Proposed are the features that the seal does not have.
+// Proposed are the features that are not in the seal.
 func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
 	sealed := s.features()
 	for _, f := range p.Features() {
@@ -183,8 +183,8 @@ func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
 	return list
 }
 
-// beyond is what a proposed feature has that none may: it sets knobs of the limits alone,
-// and is judged and compared as a sealed feature of its phase is.
+// beyond is what a proposed feature has that none may: it may set only knobs of the
+// limits, and must be judged and compared like a sealed feature of its phase.
 func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 	path := pathOf(f)
 	own := below(is, path)
@@ -217,7 +217,7 @@ func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 	return append(moved, nearest...)
 }
 
-// otherwise is where a proposed feature is judged otherwise than a sealed one.
+// otherwise is where a proposed feature is judged differently from a sealed one.
 func otherwise(like, own map[string]Part, path string) (moved []Moved) {
 	names := maps.Clone(like)
 	maps.Copy(names, own)
@@ -261,7 +261,7 @@ func (s *Seal) free(p *plans.Plan, path string) bool {
 	})
 }
 
-// features are the paths of those that are sealed.
+// features are the paths of the sealed features.
 func (s *Seal) features() (paths []string) {
 	for _, j := range s.Judged {
 		if parts := strings.Split(j.Path, "."); len(parts) >= 5 && parts[0] == "phase" && parts[2] == "feature" && parts[4] == "name" {
@@ -271,7 +271,7 @@ func (s *Seal) features() (paths []string) {
 	return paths
 }
 
-// parts are what a plan says, and the digests of the files that its commands name.
+// parts are what a plan sets, and the digests of the files that its commands name.
 func parts(p *plans.Plan) (list []Part, err error) {
 	for _, j := range p.Judged() {
 		list = append(list, Part{j.Path, j.Value, filepath.ToSlash(j.At.File), j.At.Start.Line})
@@ -304,18 +304,18 @@ func parts(p *plans.Plan) (list []Part, err error) {
 	return list, nil
 }
 
-// mostFiles is how many files a folder may have that a command names.
+// mostFiles is how many files may be in a folder that a command names.
 const mostFiles = 1000
 
-// beside reports whether a folder is below the plan's: others, such as those of models and
-// of the system, are no part of what judges.
+// beside reports whether a folder is below the plan's: others, such as those of models
+// and of the system, are not part of what judges.
 func beside(p *plans.Plan, path string) bool {
 	within, err := filepath.Rel(p.PathOf("."), path)
 	return err == nil && within != "." && filepath.IsLocal(within)
 }
 
-// folder are the digests of all files below a folder, by name: a test that is added judges as
-// much as one that is changed. Of a link it is where it leads that counts.
+// folder are the digests of all files below a folder, by name: an added test judges as
+// much as a changed one. For a link, its target counts.
 func folder(name, path string) (files map[string]string, err error) {
 	files = map[string]string{}
 	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
@@ -403,7 +403,7 @@ func byPath(list []Part) map[string]Part {
 	return out
 }
 
-// below are the parts below a path, by what follows it.
+// below are the parts below a path, by the rest of their path.
 func below(all map[string]Part, path string) map[string]Part {
 	out := map[string]Part{}
 	for p, j := range all {

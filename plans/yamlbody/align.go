@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Offsets finds for each byte of a scalar's text its offset in what is written in
-// the file, from the first character of the scalar on, quotes included; one more
-// is that of its end. It returns nil where the two do not fit, as after a template
-// has been filled in. It serves those who find a mistake in a text of their own.
+// Offsets finds, for each byte of a scalar's text, its offset in what is written in the
+// file, counted from the first character of the scalar, quotes included; one more is the
+// offset of its end. It returns nil if the two do not fit, as after a template has been
+// filled in. It is for callers that find a mistake in a text of their own.
 func Offsets(written, text string) []int {
 	style := Plain
 	switch {
@@ -21,13 +21,13 @@ func Offsets(written, text string) []int {
 	return align(written, text, style)
 }
 
-// align finds for each byte of a scalar's text the offset in the source that it
-// comes from; one more is the offset of its end. The source starts with the
-// scalar. It returns nil where the two do not fit.
+// align finds, for each byte of a scalar's text, the offset in the source that it comes
+// from; one more is the offset of its end. The source starts with the scalar. It returns
+// nil if the two do not fit.
 //
-// Every rune that is no white space must be found, in order; white space in
-// the source may have been folded, cut or be indentation, and is taken as it
-// comes. So the places of words are exact, whatever the style.
+// Every rune that is not white space must be found, in order; white space in the source
+// may have been folded, cut or be indentation, and is taken as it comes. So the places of
+// words are exact, whatever the style.
 func align(src, text string, style Style) []int {
 	offsets := make([]int, len(text)+1)
 	at, double, single := 0, false, false
@@ -62,7 +62,7 @@ func align(src, text string, style Style) []int {
 		case got == want, space(want) && at < len(src) && spaceByte(src[at]):
 			at += width
 		case space(want):
-			// It was folded away; what follows says where we are.
+			// It was folded away; what follows tells where we are.
 		default:
 			return nil
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// body is a mapping where a body is wanted.
+// body is a mapping read as a body.
 type body struct {
 	node *Node
 	// hidden are the keys that an earlier PartialContent has taken.
@@ -15,7 +15,7 @@ type body struct {
 // Body is the mapping as the body of a file or block.
 func (n *Node) Body() hcl.Body { return &body{node: n} }
 
-// Content takes everything; what the schema does not know is a mistake.
+// Content takes everything; a key that the schema does not know is a mistake.
 func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	content, rest, diags := b.PartialContent(schema)
 	taken := rest.(*body).hidden
@@ -28,7 +28,7 @@ func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostic
 	return content, diags
 }
 
-// PartialContent takes what the schema knows.
+// PartialContent takes what is in the schema.
 func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content := &hcl.BodyContent{Attributes: hcl.Attributes{}, MissingItemRange: b.MissingItemRange()}
 	rest := &body{b.node, map[string]bool{}}
@@ -64,8 +64,8 @@ func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Bod
 	return content, rest, diags
 }
 
-// JustAttributes takes every key as an attribute. Expressions name attributes, so
-// they are called as HCL could call them too.
+// JustAttributes takes every key as an attribute. Expressions name attributes, so keys
+// must be names in HCL too.
 func (b *body) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	attrs := hcl.Attributes{}
 	var diags hcl.Diagnostics

@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// maxNesting is how deep lists and mappings may be in each other.
+	// maxNesting is how deep lists and mappings may be nested.
 	maxNesting = 100
-	// maxRepeatedNodes and maxRepeatedBytes are what aliases may add to a file,
-	// which is bounded itself: nine lines of nine aliases each stand for a
-	// billion values.
+	// maxRepeatedNodes and maxRepeatedBytes bound what aliases may add to a file, which
+	// is itself bounded: nine lines of nine aliases each stand for a billion values.
 	maxRepeatedNodes = 100_000
 	maxRepeatedBytes = 1 << 20
 	// maxNumber is the longest number, in characters.
 	maxNumber = 40
-	// maxMistakes bounds what is found wrong before we stop looking.
+	// maxMistakes is how many mistakes are found before we stop looking.
 	maxMistakes = 200
 )
 
@@ -28,7 +27,7 @@ type builder struct {
 	*source
 	guard Guard
 	diags hcl.Diagnostics
-	// twice are keys that stand twice, which does not keep us from going on.
+	// twice are the diagnostics of duplicate keys, which do not stop us.
 	twice hcl.Diagnostics
 	// built are the nodes of anchors; nil while one is being built.
 	built map[*yaml.Node]*Node
@@ -42,7 +41,7 @@ func (b *builder) fail(at hcl.Range, code, summary, format string, args ...any) 
 	b.stopped = b.stopped || len(b.diags) >= maxMistakes
 }
 
-// build makes the node for y, which stands so deep. It never returns nil.
+// build makes the node for y, at that depth. It never returns nil.
 func (b *builder) build(y *yaml.Node, depth int) *Node {
 	if y.Kind == yaml.AliasNode {
 		return b.alias(y, depth)
@@ -110,7 +109,7 @@ func (b *builder) alias(y *yaml.Node, depth int) *Node {
 	return &Node{Range: at, guard: b.guard, src: b.source, refused: true, value: cty.NullVal(cty.DynamicPseudoType), weight: weight{nodes: 1}}
 }
 
-// tag is where the tag of a value stands.
+// tag is the place of a value's tag.
 func (b *builder) tag(y *yaml.Node) hcl.Range {
 	from := b.offset(y.Line, y.Column)
 	from = b.skipProperties(from)
@@ -142,7 +141,7 @@ func (b *builder) end(n *Node, y *yaml.Node, bracket byte) {
 	n.Range = b.span(n.Range.Start.Byte, last)
 }
 
-// within is the end of a part of n; that of an alias is elsewhere.
+// within is the end of a part of n; 0 for an alias, which is elsewhere.
 func (b *builder) within(n, part *Node) int {
 	if part.Range.Start.Byte < n.Range.Start.Byte {
 		return 0

@@ -8,11 +8,11 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// expression is a node where a value is wanted.
+// expression is a node read as a value.
 type expression struct {
 	node *Node
-	// references is set where a text without ${ } is a name, not a value; words
-	// are the names that have no dot in them.
+	// references is set if a text without ${ } is a name, not a value; words are the
+	// names that have no dot.
 	references bool
 	words      []string
 }
@@ -89,7 +89,7 @@ func (e *expression) object(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return cty.ObjectVal(values), diags
 }
 
-// Variables are what the templates in the node name.
+// Variables are the references in the node's templates.
 func (e *expression) Variables() []hcl.Traversal {
 	var list []hcl.Traversal
 	switch e.node.Kind {

@@ -34,7 +34,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 	b.end(n, y, '}')
 }
 
-// isKey reports a key that cannot be one.
+// isKey reports whether a key can be one, and the mistake if not.
 func (b *builder) isKey(key *Node, y *yaml.Node) bool {
 	if y.Style&yaml.TaggedStyle != 0 {
 		return false // reported
@@ -50,7 +50,7 @@ func (b *builder) isKey(key *Node, y *yaml.Node) bool {
 	return false
 }
 
-// merge adds the entries of << that the mapping does not have itself.
+// merge adds the entries of << that the mapping itself lacks.
 func (b *builder) merge(n *Node, seen map[string]*Entry, yk *yaml.Node, from *Node) {
 	if b.stopped || from.refused {
 		return

@@ -40,22 +40,22 @@ const (
 // the node that it names, so that a node may be in several places.
 type Node struct {
 	Kind Kind
-	// Range is where it stands; of an alias, where its anchor stands.
+	// Range is its place; for an alias, that of its anchor.
 	Range hcl.Range
 	// Text is the text of a scalar, with YAML's quoting undone, not HCL's.
 	Text string
-	// IsText tells a text from a number, a truth value or null.
+	// IsText is set for a text, but not for a number, a truth value or null.
 	IsText bool
 	// Style is how a scalar is written.
 	Style Style
 	// Items are the elements of a list.
 	Items []*Node
-	// Entries are what a mapping holds, in order, each key once.
+	// Entries are the entries of a mapping, in order, each key once.
 	Entries []*Entry
 	// Comments are those around an element of a list.
 	Comments Comments
 
-	// value is what a scalar without a template stands for.
+	// value is the value of a scalar without a template.
 	value cty.Value
 	// template is set for text with ${ or %{ in it.
 	template *template
@@ -63,11 +63,11 @@ type Node struct {
 	src      *source
 	// refused is set for an alias that leads nowhere, which has been reported.
 	refused bool
-	// weight is what it has with all that is in it, aliases counted each time.
+	// weight is that of the node with everything in it, aliases counted each time.
 	weight weight
 }
 
-// Entry is a key of a mapping and what it holds.
+// Entry is a key of a mapping and its value.
 type Entry struct {
 	Key, Value *Node
 	Comments   Comments
@@ -88,7 +88,7 @@ const (
 	Block
 )
 
-// weight is how much there is of something.
+// weight is the amount of something.
 type weight struct {
 	nodes, bytes, depth int
 	// loops is how many for expressions are in its templates.
@@ -105,8 +105,8 @@ func (w *weight) add(inner weight) {
 // Template reports whether the node is a text with ${…} or %{…} in it.
 func (n *Node) Template() bool { return n.template != nil }
 
-// Whole is the text of the expression in a text that is nothing but one ${…},
-// and the expression.
+// Whole is the text of the expression in a text that is nothing but one ${…}, and the
+// expression; false for any other node.
 func (n *Node) Whole() (string, hclsyntax.Expression, bool) {
 	if n.template == nil || n.template.whole() == nil {
 		return "", nil, false
@@ -116,20 +116,20 @@ func (n *Node) Whole() (string, hclsyntax.Expression, bool) {
 	return n.Text[r.Start.Byte:r.End.Byte], expr, true
 }
 
-// Name is the text as the name of something, where it is one.
+// Name is the text as the name of something; false if it is none.
 func (n *Node) Name() (hcl.Traversal, bool) {
 	t := n.Expression().(*expression).AsTraversal()
 	return t, t != nil
 }
 
-// Literal is the value of a scalar that has no template in it.
+// Literal is the value of a scalar without a template; false for any other node.
 func (n *Node) Literal() (cty.Value, bool) {
 	return n.value, n.Kind == Scalar && n.template == nil
 }
 
-// Weigh says how much text an expression is made of, aliases counted each time
-// they are used, and whether a for expression is in it. It reports false for an
-// expression that is not from a YAML file.
+// Weigh returns how much text an expression is made of, aliases counted at each use, and
+// whether it contains a for expression; ok is false if the expression is not from a YAML
+// file.
 func Weigh(expr hcl.Expression) (bytes int, loops, ok bool) {
 	e := physical(expr)
 	if e == nil {

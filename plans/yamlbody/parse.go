@@ -11,17 +11,17 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Parse reads one YAML document, which must be a mapping. The text is UTF-8
-// without a byte order mark, and of bounded size. Every text with a template in
-// it passes the guard before it is parsed.
+// Parse reads one YAML document, which must be a mapping. The text is UTF-8 without a
+// byte order mark, and of bounded size. Every text with a template in it passes the guard
+// before it is parsed.
 //
-// The node is nil where the text is not YAML, or is no plan-like YAML: then the
-// diagnostics say why. Keys that stand twice are reported and dropped, and the
-// rest is still returned, since they hide nothing else.
+// The node is nil if the text is not YAML, or not like a plan: the diagnostics then say
+// why. Duplicate keys are reported and dropped, and the rest is still returned, since
+// they hide nothing else.
 //
-// The YAML parser keeps its own limit of 10,000 levels, at which its recursion
-// is harmless, and stays linear in time on hostile text; aliases are not
-// followed while parsing.
+// The YAML parser keeps its own limit of 10,000 levels, at which its recursion is
+// harmless, and stays linear in time on hostile text; aliases are not followed while
+// parsing.
 func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	s := newSource(filename, text)
 	if d := s.unusualBreak(); d != nil {
@@ -53,7 +53,7 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	return root, diags
 }
 
-// decode is Decode that survives mistakes of the YAML parser.
+// decode is Decode that survives a panic of the YAML parser.
 func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,8 +63,8 @@ func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
 	return d.Decode(into)
 }
 
-// unusualBreak finds characters that end a line for YAML and for nobody else:
-// line numbers would differ from those of every editor.
+// unusualBreak finds characters that end a line in YAML but in no editor: line numbers
+// would differ.
 func (s *source) unusualBreak() *hcl.Diagnostic {
 	for i, c := range s.text {
 		switch {
@@ -96,7 +96,7 @@ func (s *source) secondDocument() int {
 	return len(s.lines)
 }
 
-// notMapping says what to do about a document that is no mapping.
+// notMapping tells what to do about a document that is not a mapping.
 func (s *source) notMapping(root *Node) string {
 	if root.Kind == List {
 		return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. This is a list: remove the hyphens."

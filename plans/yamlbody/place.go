@@ -32,7 +32,7 @@ func (s *source) pos(offset int) hcl.Pos {
 	return hcl.Pos{Line: line, Column: 1 + utf8.RuneCountInString(s.text[s.lines[line-1]:offset]), Byte: offset}
 }
 
-// offset is that of a line and column as the YAML parser counts them.
+// offset is the offset of a line and column as the YAML parser counts them.
 func (s *source) offset(line, column int) int {
 	if line < 1 || line > len(s.lines) {
 		return len(s.text)
@@ -49,7 +49,8 @@ func (s *source) span(from, to int) hcl.Range {
 	return hcl.Range{Filename: s.filename, Start: s.pos(from), End: s.pos(max(from, to))}
 }
 
-// line is the range of what is written on a line, counted from 1.
+// line is the range of the text on a line, without white space around it; lines count
+// from 1.
 func (s *source) line(n int) hcl.Range {
 	n = max(1, min(n, len(s.lines)))
 	from, to := s.lines[n-1], len(s.text)
@@ -67,7 +68,8 @@ func (s *source) lineText(n int) string {
 	return s.text[r.Start.Byte:r.End.Byte]
 }
 
-// skipProperties is the offset behind an anchor that is before a value.
+// skipProperties is the offset of a value after the anchor at an offset, if there is
+// one.
 func (s *source) skipProperties(at int) int {
 	if at >= len(s.text) || s.text[at] != '&' {
 		return at
@@ -119,8 +121,8 @@ func (s *source) scalar(at int, text string, style Style) (from, to int) {
 	return at, at + len(strings.TrimRight(rest[:end], " \r"))
 }
 
-// closing finds the end of a list or mapping whose last element ends at an
-// offset: the bracket, where it has one.
+// closing finds the end of a list or mapping whose last element ends at an offset: after
+// its bracket, if it has one.
 func (s *source) closing(at int, bracket byte) int {
 	for i := at; i < len(s.text); i++ {
 		switch c := s.text[i]; {

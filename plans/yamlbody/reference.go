@@ -7,11 +7,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// ReadReferences makes an expression, and the elements of a list, read text
-// without ${ } as the name of something: "engine: engine.embedded.tiny". It is
-// for places where text has no meaning of its own. A name of one word counts only
-// if it is one of those given: any other is more likely meant as text. It reports
-// whether that is news; an expression that is not from a YAML file stays as it is.
+// ReadReferences makes an expression, and the elements of a list, read text without ${ }
+// as the name of something: "engine: engine.embedded.tiny". It is for places where text
+// has no meaning of its own. A name of one word counts only if it is one of those given:
+// any other is more likely meant as text. It reports whether this is new; an expression
+// that is not from a YAML file is left alone.
 func ReadReferences(expr hcl.Expression, words ...string) bool {
 	e := physical(expr)
 	if e == nil || e.references {
@@ -21,8 +21,7 @@ func ReadReferences(expr hcl.Expression, words ...string) bool {
 	return true
 }
 
-// physical is the expression of this package within wrappers, nil if there is
-// none.
+// physical is the expression of this package within wrappers, nil if there is none.
 func physical(expr hcl.Expression) *expression {
 	found := hcl.UnwrapExpressionUntil(expr, func(e hcl.Expression) bool {
 		_, is := e.(*expression)
@@ -35,7 +34,7 @@ func physical(expr hcl.Expression) *expression {
 // item is an element of a list, read as the list is.
 func (e *expression) item(n *Node) hcl.Expression { return &expression{n, e.references, e.words} }
 
-// named is the text as a name, where it is to be read so and is one.
+// named is the text as a name, if it is to be read as one and is one; else nil.
 func (e *expression) named() *placed {
 	if !e.references || e.node.template != nil || !e.node.IsText {
 		return nil
@@ -50,8 +49,8 @@ func (e *expression) named() *placed {
 	return nil
 }
 
-// AsTraversal is for hcl.AbsTraversalForExpr and hcl.ExprAsKeyword: a text names
-// something where nothing but a name can stand.
+// AsTraversal is for hcl.AbsTraversalForExpr and hcl.ExprAsKeyword: a text is a name
+// where only a name is possible.
 func (e *expression) AsTraversal() hcl.Traversal {
 	if p := e.static(); p != nil {
 		return p.AsTraversal()
@@ -59,7 +58,7 @@ func (e *expression) AsTraversal() hcl.Traversal {
 	return nil
 }
 
-// ExprCall is for hcl.ExprCall: a text is a call where nothing else can stand.
+// ExprCall is for hcl.ExprCall: a text is a call where only a call is possible.
 func (e *expression) ExprCall() *hcl.StaticCall {
 	if p := e.static(); p != nil {
 		return p.ExprCall()

@@ -28,7 +28,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 		return
 	}
 	if strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r") {
-		// HCL's scanner reads what follows one as text, sequences and all.
+		// HCL's scanner reads everything after one as text, including sequences.
 		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
 		return
 	}
@@ -48,7 +48,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 // decimal is the one form of number that YAML 1.1, YAML 1.2 and HCL agree about.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// plain reads a scalar without quotes that is not text.
+// plain reads an unquoted scalar; false if it is text.
 func (b *builder) plain(n *Node, y *yaml.Node) bool {
 	switch y.Tag {
 	case "!!null":
@@ -59,8 +59,8 @@ func (b *builder) plain(n *Node, y *yaml.Node) bool {
 		n.IsText = false
 		b.number(n)
 	default:
-		// YAML 1.2 knows no dates; what looks like one is text. A number that
-		// no float holds is still meant as one.
+		// YAML 1.2 has no dates; what looks like one is text. A number that no float
+		// holds is still meant as a number.
 		if !decimal.MatchString(y.Value) {
 			return false
 		}

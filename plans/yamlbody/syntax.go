@@ -33,11 +33,10 @@ func (d *drip) Read(p []byte) (int, error) {
 // overread is how far the YAML scanner reads beyond what it decides on.
 const overread = 4
 
-// syntaxError is an error of the YAML parser, with the place that it means and
-// what to do. The parser tells a line at best, often that of what surrounds the
-// mistake; how far it had read says more. Errors of yaml.v3 are sentences without a
-// code: which mistake it is must be read from its words, and one that is worded
-// otherwise is quoted as it is.
+// syntaxError explains an error of the YAML parser, with its place and the remedy. The
+// parser names a line at best, often that of the construct around the mistake; how far it
+// had read tells more. Errors of yaml.v3 are sentences without a code: the mistake must
+// be recognised by its wording, and any other wording is quoted unchanged.
 func (s *source) syntaxError(err error) *hcl.Diagnostic {
 	d := &drip{text: s.text}
 	_ = decode(yaml.NewDecoder(d), &yaml.Node{})
@@ -102,9 +101,9 @@ func (s *source) unclosed() *hcl.Diagnostic {
 	return problem(s.line(line), "yaml-not-closed", "Bracket is not closed", "A [ or { on this line is not closed, or its elements are not separated by commas. Inside brackets, put text that contains brackets in quotes.")
 }
 
-// contextLine is the line on which the thing begins that the parser was reading.
-// Its own number is right only if something is above, so the text is read
-// again one line lower. Its scanner counts lines otherwise than its parser.
+// contextLine is the first line of the construct that the parser was reading. The
+// parser's own number is right only if something is above, so the text is read again one
+// line lower. Its scanner counts lines differently from its parser.
 func (s *source) contextLine(scanner bool) int {
 	err := decode(yaml.NewDecoder(strings.NewReader("\n"+s.text)), &yaml.Node{})
 	if err == nil {
@@ -121,8 +120,8 @@ func (s *source) contextLine(scanner bool) int {
 	return max(1, n)
 }
 
-// problemLine is the first line with which the text, cut off there, has the same
-// mistake: the parser has read beyond it, but not far.
+// problemLine is the first line after which the text can be cut off and still has the
+// same mistake: the parser has read beyond it, but not far.
 func (s *source) problemLine(message string, at int) int {
 	last := s.pos(at).Line
 	for n := max(1, last-5); n < last; n++ {
@@ -134,7 +133,8 @@ func (s *source) problemLine(message string, at int) int {
 	return last
 }
 
-// lastOnLine is the last of some characters before an offset, on its line.
+// lastOnLine is the last of some characters before an offset, on its line; -1 if there is
+// none.
 func (s *source) lastOnLine(at int, chars string) int {
 	at = max(0, min(at, len(s.text)))
 	from := s.lines[s.pos(at).Line-1]

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Language says how the text given to a Guard will be parsed.
+// Language is how the text given to a Guard will be parsed.
 type Language int
 
 const (
@@ -18,12 +18,11 @@ const (
 	ExpressionText
 )
 
-// Guard looks at a text before a parser sees it. It returns how many for
-// expressions are in it, or what keeps it from being parsed; From and To are
-// offsets in the text.
+// Guard checks a text before a parser sees it. It returns the number of for expressions
+// in it, or why it must not be parsed; From and To are offsets in the text.
 type Guard func(text string, language Language) (loops int, refused *Refusal)
 
-// Refusal is why a text is not parsed, and the part of it that is to blame.
+// Refusal is why a text is not parsed, and the part of it to blame.
 type Refusal struct {
 	From, To              int
 	Code, Summary, Detail string
@@ -39,7 +38,7 @@ type template struct {
 // placing turns a range within a text into one in the file.
 type placing func(hcl.Range) hcl.Range
 
-// whole is the expression in ${ }, where the text is nothing else.
+// whole is the expression in ${ } if the text is nothing else, or nil.
 func (t *template) whole() hclsyntax.Expression {
 	if wrap, ok := t.expr.(*hclsyntax.TemplateWrapExpr); ok {
 		return wrap.Wrapped
@@ -67,7 +66,7 @@ func (s *source) placingOf(n *Node) placing {
 		end := max(start, min(r.End.Byte, len(n.Text)))
 		to := from + offsets[end]
 		if end > start {
-			// The end is behind the last byte, not before what comes next.
+			// The end is after the last byte, not before what comes next.
 			to = from + offsets[end-1] + 1
 		}
 		return s.span(from+offsets[start], to)
@@ -123,7 +122,7 @@ func placedTraversal(t hcl.Traversal, place placing) hcl.Traversal {
 	return c
 }
 
-// placed is an expression out of a text, with its place in the file.
+// placed is an expression from a text, with its place in the file.
 type placed struct {
 	expr  hcl.Expression
 	place placing

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Found is a block that a key holds.
+// Found is a block found under a key.
 type Found struct {
 	*hcl.Block
 	// Node is the mapping that is its body.
@@ -16,7 +16,7 @@ type Found struct {
 	Comments Comments
 }
 
-// Unpack finds the blocks of one type that a key holds, in order.
+// Unpack finds the blocks of one type under a key, in order.
 func Unpack(e *Entry, header *hcl.BlockHeaderSchema) ([]Found, hcl.Diagnostics) {
 	u := unpacking{header: header, typeAt: e.Key.Range}
 	u.unpack(e.Value, e.Key.Range, e.Comments, nil, nil)
@@ -31,8 +31,8 @@ func blocksOf(e *Entry, header *hcl.BlockHeaderSchema) (blocks hcl.Blocks, diags
 	return blocks, diags
 }
 
-// LabelOf is the name of a label of which only blocks of some kinds (first labels) have
-// one; nil is all. A schema of HCL can say no more than its name.
+// LabelOf is the name of a label that only blocks of some kinds (first labels) have; nil
+// means all. A schema of HCL can hold no more than its name.
 func LabelOf(name string, only []string) string {
 	if only == nil {
 		return name
@@ -42,7 +42,7 @@ func LabelOf(name string, only []string) string {
 
 const below = " of "
 
-// names are the labels that blocks below these have.
+// names are the labels of blocks below these labels.
 func (u *unpacking) names(labels []string) (names []string) {
 	for _, n := range u.header.LabelNames {
 		name, kinds, some := strings.Cut(n, below)
@@ -62,8 +62,8 @@ type unpacking struct {
 	diags  hcl.Diagnostics
 }
 
-// unpack reads what is below a key (or in a list below it) at a place. The
-// comments are those of all keys that led here and have not found a block yet.
+// unpack reads what is below a key (or in a list below it) at a place. The comments are
+// those of all keys on the way that have not reached a block yet.
 func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
 	null := n.Kind == Scalar && !n.IsText && !n.Template() && n.value.IsNull()
 	missing := u.names(labels)[len(labels):]
@@ -109,8 +109,8 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 	}
 }
 
-// take adds a block. One whose body is wrong is there nevertheless, so that it is
-// not reported as missing.
+// take adds a block, even one with a mistaken body, so that it is not reported as
+// missing.
 func (u *unpacking) take(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
 	for len(labels) < len(u.header.LabelNames) {
 		// A label that blocks of this kind do not have.
