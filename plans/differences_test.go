@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What changed is named as the plan writes it, what is sensitive is not shown, and what
-// makes no difference to the digest is no difference.
+// Changes are named as the plan writes them, sensitive values are not shown, and what
+// does not change the digest is not a difference.
 func TestDifferences(t *testing.T) {
 	base := func() *Plan {
 		return &Plan{

@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// casePlan has everything that a case may give something of.
+// casePlan has everything for which a case may give a value.
 const casePlan = `plan "cases" {}
 engine "embedded" "tiny" {}
 knob "moe" {
@@ -107,8 +107,8 @@ func aCase(lines string) string {
 	return "case \"c\" {\n  feature = feature.f\n  expect = \"pass\"\n" + lines + "\n}\n"
 }
 
-// TestCaseMistakes: each text has one mistake, which is found where it stands and
-// says what to do.
+// TestCaseMistakes: each text has one mistake, which is found at its place and explained
+// with what to do.
 func TestCaseMistakes(t *testing.T) {
 	for _, c := range []struct{ text, line, summary, detail string }{
 		{"", "1:1", "Case file is empty", "mxflow test --write"},
@@ -202,7 +202,7 @@ func TestCaseMistakes(t *testing.T) {
 	}
 }
 
-// TestCasesMakeLaunches: what is written in short comes out as it says.
+// TestCasesMakeLaunches: short forms expand to what they stand for.
 func TestCasesMakeLaunches(t *testing.T) {
 	cases, found := Bytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {
     "chat.tg"          = { base = 31.6, gain = var.gain + 0.1, spread = 0.01, launches = 8 }
@@ -246,8 +246,8 @@ func TestCasesMakeLaunches(t *testing.T) {
 	}
 }
 
-// TestStatisticsShareRequests: a p95 of 58 requests is not one of as many as the
-// workload sends because the median stands beside it.
+// TestStatisticsShareRequests: the statistics of a metric come from the same requests, so
+// the 58 of a p95 count for the median beside it too.
 func TestStatisticsShareRequests(t *testing.T) {
 	cases, found := Bytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {
     "chat.ttft"     = { gain = 0.2 }
@@ -276,7 +276,7 @@ func logs(t *testing.T, list []*float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// TestSpreadOut: odd numbers and single launches have the mean and the spread too.
+// TestSpreadOut: odd numbers and single launches have the given mean and spread too.
 func TestSpreadOut(t *testing.T) {
 	for n := 1; n < 10; n++ {
 		list := spreadOut(5, 0.02, n, true)
@@ -292,8 +292,8 @@ func TestSpreadOut(t *testing.T) {
 	}
 }
 
-// TestCaseFiles: files of cases are no part of a plan, and those of another plan in
-// the folder are left to it.
+// TestCaseFiles: files of cases are not part of a plan, and those of another plan in the
+// folder are left to it.
 func TestCaseFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -25,7 +25,7 @@ func TestCarriageReturnsSurviveConversion(t *testing.T) {
 	}
 }
 
-// convertible are plans that both syntaxes can say.
+// convertible are plans that both syntaxes can express.
 func convertible(t testing.TB) []string {
 	t.Helper()
 	valid, _ := filepath.Glob("../load/testdata/valid/*.hcl")
@@ -120,8 +120,8 @@ workload "b" {
 	}
 }
 
-// randomPlan writes a valid plan in HCL that says things in many ways. Its
-// locals end up in the environment of its engine, so that the plan shows them.
+// randomPlan writes a valid plan in HCL that expresses things in many ways. Its locals
+// end up in the environment of its engine, so that the plan shows them.
 type randomPlan struct{ *rand.Rand }
 
 func (r randomPlan) pick(list ...string) string { return list[r.Intn(len(list))] }
@@ -134,7 +134,7 @@ func (r randomPlan) join(most int, separator string, make func() string) string 
 	return strings.Join(list, separator)
 }
 
-// word is what can stand in quotes in HCL.
+// word is text that can be in quotes in HCL.
 func (r randomPlan) word() string {
 	return r.pick("a", "b c", "é", "日本", " ", "  ", ": ", " #", "- ", "*", "&", "!", "%", "@", "'", "{", "}", "[", "]", ",", "|", ">", "=",
 		"true", "null", "on", "8", "1e5", "1_0", "0x1f", "2024-01-01", "~", "<<", "$", "$$", "%%", "$${", "%%{", "?", "---", "...", "/", ".5", "-")
@@ -246,8 +246,8 @@ func (r randomPlan) plan() string {
 	return b.String()
 }
 
-// TestRandomPlansConvert writes plans that nobody would write in YAML and back,
-// and expects them to stay what they are.
+// TestRandomPlansConvert converts plans that nobody would write to YAML and back, and
+// expects them to stay the same.
 func TestRandomPlansConvert(t *testing.T) {
 	reg := planstest.Registry()
 	reg.Steps["wait"] = reg.Steps["exec"]
@@ -257,7 +257,7 @@ func TestRandomPlansConvert(t *testing.T) {
 		src := []byte(random.plan())
 		want := load.Bytes("plan.hcl", src, reg, load.Options{})
 		if !want.OK() {
-			continue // words came together to something else
+			continue // the words combined to something else
 		}
 		valid++
 		inYAML, res := ToYAML("plan.hcl", src, reg)

@@ -110,8 +110,7 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// BenchmarkFormat against BenchmarkFormatAlone is what looking for mistakes
-// costs.
+// BenchmarkFormat against BenchmarkFormatAlone is the cost of looking for mistakes.
 func BenchmarkFormat(b *testing.B) {
 	for name, src := range formatInputs(b) {
 		b.Run(name, func(b *testing.B) {

@@ -11,9 +11,8 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// FuzzLoadYAML checks that no text makes Load panic or hang, that every
-// diagnostic can be shown and is placed in the file, and that a plan it accepts
-// is the same plan in HCL.
+// FuzzLoadYAML checks that no text makes Load panic or hang, that every diagnostic can be
+// shown and has a place in the file, and that an accepted plan is the same plan in HCL.
 func FuzzLoadYAML(f *testing.F) {
 	reg := planstest.Registry()
 	paths, _ := filepath.Glob("../load/testdata/*valid_yaml/*.yaml")

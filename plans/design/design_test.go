@@ -18,9 +18,10 @@ func factors(levels ...int) (list []Factor) {
 	return list
 }
 
-// TestPairwiseCovers: every pair that may be is in a cell, none that may not, and there
-// are no more cells than public tools make (https://www.pairwise.org/efficiency.html has 14
-// for six of these: 9 to 11, 15 to 23, 10 to 18, 180 to 245, 29 to 49, 21 to 33).
+// TestPairwiseCovers: every allowed pair is in a cell, every excluded pair in none, and
+// there are no more cells than public tools make
+// (https://www.pairwise.org/efficiency.html has 14 for six of these: 9 to 11, 15 to 23,
+// 10 to 18, 180 to 245, 29 to 49, 21 to 33).
 func TestPairwiseCovers(t *testing.T) {
 	for _, c := range []struct {
 		levels []int

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// TestWarningsPointAtTheComparison looks where comments of a fixture cannot be.
+// TestWarningsPointAtTheComparison covers lines on which a fixture cannot have comments.
 func TestWarningsPointAtTheComparison(t *testing.T) {
 	for _, c := range []struct{ attribute, want string }{
 		{"  rule = <<-EOT\n    levels.kernels == 'pass'\n      and chat.ttft <= 0.5\n  EOT", "60:11-27 Implausible for the unit"},
@@ -76,8 +76,7 @@ func places(r *load.Result) string {
 	return strings.Join(list, "; ")
 }
 
-// TestIncludedBlocksMayBeUnused: what a team keeps in one place serves several
-// plans.
+// TestIncludedBlocksMayBeUnused: what a team keeps in one place serves several plans.
 func TestIncludedBlocksMayBeUnused(t *testing.T) {
 	dir := t.TempDir()
 	shared := "engine \"openai\" \"spare\" {\n  process {\n    command = [\"serve\"]\n  }\n}\n"
@@ -96,7 +95,7 @@ func TestIncludedBlocksMayBeUnused(t *testing.T) {
 	}
 }
 
-// TestAllRivals: all that try values of one knob are named, in one warning.
+// TestAllRivals: all features that try values of one knob are named, in one warning.
 func TestAllRivals(t *testing.T) {
 	src, err := os.ReadFile("../load/testdata/warnings/rivals.hcl")
 	if err != nil {
@@ -123,8 +122,8 @@ func TestAllRivals(t *testing.T) {
 	}
 }
 
-// slips loads a plan with one criterion and, where expect is not empty, a
-// hypothesis on chat.ttft, and returns what is said of what passes on a loss.
+// slips loads a plan with one criterion and, unless expect is empty, a hypothesis on
+// chat.ttft, and returns the warnings about what passes on a loss.
 func slips(t *testing.T, criterion, expect string) (said []string) {
 	t.Helper()
 	const plain = "    criterion \"decode\" { rule = \"chat.tg.gain >= 0.1\" }\n"
@@ -176,7 +175,7 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 	}
 }
 
-// What a plan may well mean is not warned of: such a warning costs trust.
+// There is no warning about what a plan may well mean: such a warning costs trust.
 func TestPassesOnlyWhenWorseSilent(t *testing.T) {
 	for _, rule := range []string{
 		"chat.ttft.gain >= -0.05", "chat.ttft.change <= 0.1", "chat.tg.gain <= 0.02", "chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02",
@@ -189,7 +188,7 @@ func TestPassesOnlyWhenWorseSilent(t *testing.T) {
 	}
 }
 
-// A hypothesis may foresee a loss where a criterion allows for it.
+// A hypothesis may foresee a loss if a criterion allows for it.
 func TestHypothesisExpectsALoss(t *testing.T) {
 	for _, c := range []struct{ rule, expect, says string }{
 		{"chat.ttft.gain >= 0.1", "+100%", `criterion "decode"|requires chat.ttft.gain >= 0.1|for ttft, + is worse|write "-50%"`},

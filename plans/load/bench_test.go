@@ -29,7 +29,7 @@ func BenchmarkLoad5000Rules(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadGenerated makes 1000 features of one block.
+// BenchmarkLoadGenerated makes 1000 features from one block.
 func BenchmarkLoadGenerated(b *testing.B) {
 	src := []byte(planstest.GeneratedPlan)
 	b.ReportAllocs()

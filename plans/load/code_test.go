@@ -20,8 +20,8 @@ import (
 var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
 // explained is a section of docs/diagnostics.md: a code, and the summaries of the
-// diagnostics that it stands for. One that ends in … stands for all that begin so
-// and stand nowhere else.
+// diagnostics that it stands for. One that ends in … stands for all with that beginning
+// that are listed nowhere else.
 type explained struct {
 	code, text string
 	summaries  []string
@@ -49,7 +49,7 @@ func manual(t *testing.T) (list []explained) {
 	return list
 }
 
-// codeOf is the code under which the manual explains a summary: in so many words, or
+// codeOf is the code under which the manual explains a summary: by its exact words, or
 // else by the longest beginning.
 func codeOf(list []explained, summary string) (code string) {
 	longest := 0
@@ -86,8 +86,8 @@ func TestManualOfCodesIsSound(t *testing.T) {
 	}
 }
 
-// TestEverySummaryHasACode reads the source for all that diagnostics can be
-// called. A summary that is put together counts by how it begins.
+// TestEverySummaryHasACode reads the source for all summaries that diagnostics can have.
+// A composed summary counts by its beginning.
 func TestEverySummaryHasACode(t *testing.T) {
 	var files []*ast.File
 	set := token.NewFileSet()
@@ -132,8 +132,8 @@ func TestEverySummaryHasACode(t *testing.T) {
 	}
 }
 
-// summaryParameters maps functions to the index of their parameter "summary",
-// those within others by both names.
+// summaryParameters maps functions to the index of their parameter "summary"; functions
+// within others have both names.
 func summaryParameters(files []*ast.File) map[string]int {
 	takes := map[string]int{}
 	note := func(name string, ty *ast.FuncType) {
@@ -169,7 +169,7 @@ func summaryParameters(files []*ast.File) map[string]int {
 	return takes
 }
 
-// eachSummary finds what is passed, assigned or returned as a summary.
+// eachSummary finds expressions that are passed, assigned or returned as a summary.
 func eachSummary(d ast.Decl, takes map[string]int, add func(code, summary ast.Expr)) {
 	outer := ""
 	if f, ok := d.(*ast.FuncDecl); ok {
@@ -224,7 +224,7 @@ func returnedSummaries(f *ast.FuncDecl, add func(code, summary ast.Expr)) {
 	})
 }
 
-// beginning is the text that an expression begins with, when it is one.
+// beginning is the text that an expression begins with, if it begins with one.
 func beginning(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -240,7 +240,7 @@ func beginning(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// TestCodesOfTheParsers: what the parsers find has the code under which the manual
+// TestCodesOfTheParsers: what the parsers report has the code under which the manual
 // explains it.
 func TestCodesOfTheParsers(t *testing.T) {
 	list := manual(t)
@@ -277,7 +277,7 @@ type ownCode string
 
 func (c ownCode) DiagnosticCode() string { return string(c) }
 
-// TestFixturesHaveCodes looks at what invalid plans really produce.
+// TestFixturesHaveCodes checks what invalid plans really produce.
 func TestFixturesHaveCodes(t *testing.T) {
 	list := manual(t)
 	paths, _ := filepath.Glob("testdata/invalid/*")

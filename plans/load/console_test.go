@@ -65,7 +65,7 @@ func TestHostileLinesOfTheConsole(t *testing.T) {
 	}
 }
 
-// What is merely shown needs no form that statistics decide; a rule does.
+// What is merely shown need not have a form that statistics decide; a rule must.
 func TestConsoleShowsWhatIsNotDecided(t *testing.T) {
 	res := Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
 	for _, src := range []string{"chat.tg / chat.pp", "max(chat.tg, chat.pp)", "abs(chat.tg.delta)", "feature.first.chat.tg - feature.second.chat.tg"} {

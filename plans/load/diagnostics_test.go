@@ -68,8 +68,7 @@ func TestLongLinesAreClippedAroundThePlace(t *testing.T) {
 	}
 }
 
-// TestDetailsNameTheWholeStory looks at details where the summary is not what
-// helps.
+// TestDetailsNameTheWholeStory checks details where the summary alone does not help.
 func TestDetailsNameTheWholeStory(t *testing.T) {
 	for path, want := range map[string]string{
 		"phase_cycle":         "phase.a (after) → phase.c (after_decided) → phase.b (after) → phase.a",

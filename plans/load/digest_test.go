@@ -25,8 +25,8 @@ func digestOf(t *testing.T, src []byte) string {
 	return res.Plan.Digest()
 }
 
-// TestDigestIgnoresFormatting changes layout, comments and the order of blocks
-// at random, and expects the same digest.
+// TestDigestIgnoresFormatting changes layout, comments and the order of blocks at random,
+// and expects the same digest.
 func TestDigestIgnoresFormatting(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/valid/*.hcl")
 	random := rand.New(rand.NewSource(1))
@@ -49,7 +49,7 @@ func TestDigestIgnoresFormatting(t *testing.T) {
 	}
 }
 
-// respaced writes the tokens of a plan with other spaces between them, and other
+// respaced writes the tokens of a plan with other spaces between them, and with other
 // comments and empty lines at the ends of its lines.
 func respaced(src []byte, random *rand.Rand) []byte {
 	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos)
@@ -154,8 +154,8 @@ func TestDigestFollowsMeaning(t *testing.T) {
 	}
 }
 
-// TestDigestsStay holds the digest of every valid plan here: a digest that moves
-// makes recorded plans look changed.
+// TestDigestsStay pins the digest of every valid plan here: a digest that moves makes
+// recorded plans look changed.
 func TestDigestsStay(t *testing.T) {
 	var b strings.Builder
 	for _, pattern := range []string{"testdata/valid/*.hcl", "testdata/valid_yaml/*.yaml"} {
@@ -213,7 +213,7 @@ func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 	if string(res.Source) != string(res.Sources[path]) {
 		t.Error("the first source is not the plan")
 	}
-	// What a plan is made of does not matter to its meaning.
+	// The files that a plan consists of do not matter to its meaning.
 	whole := Bytes("plan.hcl", []byte(ownPlan+teamEngines+strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n")+teamWorkloads), planstest.Registry(), Options{})
 	if whole.Plan.Digest() != res.Plan.Digest() {
 		t.Error("the digest is another one than in a single file")

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// TestChosenFeatures: what a plan says in a few words, written out for those who
+// TestChosenFeatures: what a plan says in a few words is written out for those who
 // measure and decide.
 func TestChosenFeatures(t *testing.T) {
 	p := mustLoad(t, "testdata/valid/choose.hcl")
@@ -51,8 +51,7 @@ speculation@other map[cache:on] vllm.other [decode]`
 	}
 }
 
-// TestDigestOfChoices: the order of what is tried does not count, what is tried
-// does.
+// TestDigestOfChoices: the order of the values tried does not count, the values do.
 func TestDigestOfChoices(t *testing.T) {
 	text, err := os.ReadFile("testdata/valid/choose.hcl")
 	if err != nil {
@@ -89,8 +88,8 @@ func TestDigestOfChoices(t *testing.T) {
 	}
 }
 
-// TestConfirmationOfCommands: two commands can confirm each other where they print
-// the same metrics, and a server can confirm none.
+// TestConfirmationOfCommands: two commands can confirm each other if they print the same
+// metrics, and a server cannot confirm a command.
 func TestConfirmationOfCommands(t *testing.T) {
 	metric := func(name, unit, better string) *plans.Block {
 		return &plans.Block{Kind: "metric", Name: name, Attrs: map[string]any{"unit": unit, "better": better}}
@@ -206,7 +205,7 @@ func TestHypothesisDigest(t *testing.T) {
 	}
 }
 
-// TestHypothesisKernels: how many times as fast, which is more than once, and a number.
+// TestHypothesisKernels: how many times as fast must be a number greater than 1.
 func TestHypothesisKernels(t *testing.T) {
 	for written, want := range map[string]string{
 		"{ moe = 1.5, dense_gemm = 2 }": "",
@@ -232,8 +231,8 @@ func TestHypothesisKernels(t *testing.T) {
 	}
 }
 
-// TestTrials: accept = [] leaves all criteria to decide, and is another plan than one
-// without accept; no other list is a trial.
+// TestTrials: accept = [] leaves all criteria to decide, and makes a different plan from
+// one without accept; no other list is a trial.
 func TestTrials(t *testing.T) {
 	plan := func(accept string) *plans.Plan {
 		text := strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+accept, 1)
@@ -269,7 +268,8 @@ func TestStepsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestSamplingThatIsNotSent: a 0 is not sent, so it has nothing to be without effect.
+// TestSamplingThatIsNotSent: a 0 is not sent, so there is no warning that it has no
+// effect.
 func TestSamplingThatIsNotSent(t *testing.T) {
 	for written, warns := range map[string]bool{"top_p = 0": false, "top_k = 0": false, "min_p = 0": false, "top_p = 0\n top_k = 5": true, "min_p = 0.1": true} {
 		res := loadText("plan \"p\" {}\nworkload \"w\" {\n prompt_tokens = 1\n output_tokens = 1\n " + written + "\n}\n")
@@ -279,8 +279,8 @@ func TestSamplingThatIsNotSent(t *testing.T) {
 	}
 }
 
-// TestNamesOfOtherTools: an attribute by another tool's name is answered with ours, and
-// one that stands elsewhere with where.
+// TestNamesOfOtherTools: an attribute with another tool's name is answered with ours, and
+// one that belongs elsewhere with where.
 func TestNamesOfOtherTools(t *testing.T) {
 	for body, want := range map[string]string{
 		"workload \"w\" {\n pp = 1\n}\n":         `Did you mean "prompt_tokens"?`,
@@ -296,8 +296,8 @@ func TestNamesOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestTextsOfFeatures: what people write beside a feature is read, decides nothing, and
-// what replaces a feature is another one that exists.
+// TestTextsOfFeatures: what people write beside a feature is read and decides nothing,
+// and a feature is replaced by another one that exists.
 func TestTextsOfFeatures(t *testing.T) {
 	plan := func(texts string) []byte {
 		return []byte(strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+texts, 1))

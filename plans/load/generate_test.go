@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// TestGenerationIsBounded holds plans that would make very much of little.
+// TestGenerationIsBounded has plans that would make very much out of little.
 func TestGenerationIsBounded(t *testing.T) {
 	phases := func(body string) string {
 		return "plan \"p\" {}\nlocals {\n  n = [for i in range(1000) : \"x${i}\"]\n}\n" + body
@@ -62,7 +62,7 @@ phase "p" {
 	}
 }
 
-// inPhase is a plan up to what its phase holds.
+// inPhase is a plan up to the content of its phase.
 const inPhase = `plan "p" {}
 locals {
   repos  = ["a", "b"]
@@ -101,8 +101,8 @@ baseline {
 phase "p" {
 `
 
-// TestDynamicInPhase: what dynamic blocks right in a phase go over, and are called by,
-// is settled before it is known which features there are.
+// TestDynamicInPhase: what dynamic blocks directly in a phase iterate over, and their
+// names, are settled before it is known which features there are.
 func TestDynamicInPhase(t *testing.T) {
 	const step = `dynamic "step" {
     for_each = %s
@@ -145,8 +145,8 @@ func TestDynamicInPhase(t *testing.T) {
 	}
 }
 
-// TestValuesOfTheRightInstance: a fault of one element is shown with that element's
-// values, also where it is found after all have been read.
+// TestValuesOfTheRightInstance: a mistake in one element is shown with that element's
+// values, even if it is found after all have been read.
 func TestValuesOfTheRightInstance(t *testing.T) {
 	res := loadText(inPhase + `
   feature "port" {

@@ -75,8 +75,8 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 	}
 }
 
-// The recorded inputs make the same plan, whatever is given and set now; only what
-// is private comes from now.
+// The recorded inputs make the same plan, whatever is given and set now; only private
+// values are taken from the current environment.
 func TestALoadComesOutAsAnother(t *testing.T) {
 	src := strings.Replace(givenPlan, "EXPR", `env = { A = jsonencode([var.sizes, var.maybe, var.unused, var.text]), B = env("HOST", "none"), C = env("LATER", "none"), K = var.key }`, 1)
 	then := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "${a}\n\"b\" %{c} ä", "HOST": "node7"}
@@ -135,7 +135,7 @@ func TestFilesThatWereRead(t *testing.T) {
 	}
 }
 
-// writeFiles puts files into a fresh folder.
+// writeFiles writes files into a fresh folder.
 func writeFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -60,10 +60,10 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// guardedChild names what the child process of TestTheGuardEndsTheProcess does.
+// guardedChild is what the child process of TestTheGuardEndsTheProcess does.
 const guardedChild = "MXFLOW_TEST_GUARD"
 
-// stuck is a function that our limits do not know, as a mistake of ours would be.
+// stuck is a function that our limits do not cover, as a mistake of ours would be.
 func stuck(work func()) function.Function {
 	return function.New(&function.Spec{
 		Type: function.StaticReturnType(cty.Bool),
@@ -166,7 +166,7 @@ func phases(n int) string {
 	})
 }
 
-// unknownRules is many rules that misspell one of many long names.
+// unknownRules are many rules that misspell one of many long names.
 func unknownRules(n int) string {
 	long := strings.Repeat("x", 50)
 	return "plan \"p\" {}\n" + numbered(1000, func(i int) string {
@@ -176,7 +176,7 @@ func unknownRules(n int) string {
 	}) + "}\n}\n"
 }
 
-// One slip has one message, however much text it is about.
+// One slip has one message, however much text it concerns.
 func TestOneSlipOneMessage(t *testing.T) {
 	yaml := "# a comment\nplan:\n  p:\n    summary: x\nworkload:\n  chat:\n    prompt_tokens: 8\n"
 	for _, c := range []struct{ name, text, want string }{
@@ -215,7 +215,7 @@ func TestTwoPlansInAFolder(t *testing.T) {
 	}
 }
 
-// What is printed ends somewhere, and says what is left.
+// Output is bounded, and says how much is left out.
 func TestManyDiagnostics(t *testing.T) {
 	var b strings.Builder
 	for i := range 30 {

@@ -57,12 +57,12 @@ func TestValidPlansDecodeAsRecorded(t *testing.T) {
 	}
 }
 
-// expectation is the comment by which a fixture says what is wrong with a line.
+// expectation is the comment with which a fixture says what is wrong with a line.
 var expectation = regexp.MustCompile(`# (?:ERROR|WARNING): (.*?)\s*$`)
 
-// TestInvalidPlansAreExplained compares, for each fixture, line and summary of
-// all diagnostics with its comments. A mistake of the whole file is expected on
-// line 1; several on one line are separated by " | ".
+// TestInvalidPlansAreExplained compares, for each fixture, line and summary of all
+// diagnostics with its comments. A mistake of the whole file is expected on line 1;
+// several on one line are separated by " | ".
 func TestInvalidPlansAreExplained(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/invalid/*.hcl")
 	if len(paths) < 40 {
@@ -73,8 +73,8 @@ func TestInvalidPlansAreExplained(t *testing.T) {
 	}
 }
 
-// TestPlansThatMayWasteTimeAreQuestioned is the same for plans that would run:
-// what is found are warnings, except where a rule could never be decided.
+// TestPlansThatMayWasteTimeAreQuestioned is the same for plans that would run: the
+// diagnostics are warnings, unless a rule could never be decided.
 func TestPlansThatMayWasteTimeAreQuestioned(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/warnings/*.hcl")
 	if len(paths) < 12 {
@@ -92,7 +92,7 @@ func TestPlansThatMayWasteTimeAreQuestioned(t *testing.T) {
 	}
 }
 
-// checkExpectations compares what is wrong with a fixture with what it says.
+// checkExpectations compares the diagnostics of a fixture with what it expects.
 func checkExpectations(t *testing.T, path string) {
 	t.Helper()
 	if sameExpectations(t, path, Path(path, planstest.Registry(), Options{})) == 0 {
@@ -100,7 +100,7 @@ func checkExpectations(t *testing.T, path string) {
 	}
 }
 
-// sameExpectations returns how much was expected.
+// sameExpectations returns how many diagnostics were expected.
 func sameExpectations(t *testing.T, path string, res *Result) int {
 	t.Helper()
 	src, err := os.ReadFile(path)
@@ -278,8 +278,8 @@ func TestMistakesInTheTextArePlaced(t *testing.T) {
 	}
 }
 
-// TestHostilePlansAreRefusedQuickly holds texts that would overflow the stack
-// of the parser, fill the memory or keep the machine busy.
+// TestHostilePlansAreRefusedQuickly has texts that would overflow the stack of the
+// parser, fill the memory or keep the machine busy.
 func TestHostilePlansAreRefusedQuickly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("megabytes of text take minutes under the race detector, and nothing here is concurrent")
@@ -407,7 +407,7 @@ func TestDescriptionKnowsKinds(t *testing.T) {
 	}
 }
 
-// Where another block may launch an engine, none has to have a process.
+// If another block may launch an engine, none needs a process.
 func TestLaunchersStandInForProcess(t *testing.T) {
 	reg := planstest.Registry()
 	reg.EngineParts = map[string]plans.Part{"docker": {Times: plans.AtMost1, Launcher: true}}

@@ -8,8 +8,8 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// The files whose content counts are named once, as the plan's own files are,
-// and their digest is the content's.
+// Files whose content counts are named once, in the form of the plan's own files, and
+// their digest is that of the content.
 func TestNamedFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

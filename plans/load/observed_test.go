@@ -124,8 +124,7 @@ func TestObservationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Evidence by observation counts as evidence, and what knobs change is part of
-// the plan's meaning.
+// Observations count as evidence, and what knobs change is part of the plan's meaning.
 func TestObservedEvidence(t *testing.T) {
 	rule := "engine.observed.cuda_graphs"
 	a, b := loadObserved(rule, `{ attention = "x" }`, `["tactic", "attention"]`), loadObserved(rule, `{ attention = "x" }`, `["attention", "tactic"]`)

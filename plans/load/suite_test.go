@@ -47,7 +47,7 @@ func TestSuitesDecideWhatIsSent(t *testing.T) {
 		"quick": "listed [b], tier [b], command []",
 		"full":  "listed [a b], tier [a b], command []",
 	} {
-		// The third protocol would be of a command; nothing else is wrong.
+		// The third protocol would be for a command; nothing else is wrong.
 		res := Bytes("plan.hcl", []byte(suitePlan), planstest.Registry(), Options{Suite: suite})
 		var got []string
 		for _, pr := range res.Plan.Protocols {
@@ -75,8 +75,8 @@ func TestUnknownSuites(t *testing.T) {
 	}
 }
 
-// TestSuiteIsPartOfTheDigest: other workloads are another plan to carry out. The
-// order of suites does not count, that of their workloads does.
+// TestSuiteIsPartOfTheDigest: with other workloads the plan is different. The order of
+// suites does not count, that of their workloads does.
 func TestSuiteIsPartOfTheDigest(t *testing.T) {
 	digest := func(src, suite string) string {
 		return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Suite: suite}).Plan.Digest()

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// workloadIn loads one workload of a plan, which has to be right.
+// workloadIn loads one workload of a plan, which must be valid.
 func workloadIn(t *testing.T, body string) *plans.Workload {
 	t.Helper()
 	res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
@@ -46,7 +46,7 @@ func TestCellsOfAllDimensions(t *testing.T) {
 	}
 }
 
-// TestRequestsOfCells: measured and to warm up, of each cell.
+// TestRequestsOfCells: the measured and the warmup requests of each cell.
 func TestRequestsOfCells(t *testing.T) {
 	for body, want := range map[string]string{
 		lengths8:                                                                           "[10+3]",
@@ -74,7 +74,7 @@ func TestRequestsOfCells(t *testing.T) {
 	}
 }
 
-// TestNewWorkloadIsThatOfAPlan: without a plan the defaults are the same.
+// TestNewWorkloadIsThatOfAPlan: the defaults are the same without a plan.
 func TestNewWorkloadIsThatOfAPlan(t *testing.T) {
 	want := workloadIn(t, lengths8)
 	got := plans.NewWorkload("w")
@@ -84,7 +84,7 @@ func TestNewWorkloadIsThatOfAPlan(t *testing.T) {
 	}
 }
 
-// TestDatasetIsPartOfTheDigest by its content, not by where it lies.
+// TestDatasetIsPartOfTheDigest: by its content, not by its path.
 func TestDatasetIsPartOfTheDigest(t *testing.T) {
 	body := "output_tokens = 4\nwarmup = 0\nrequests = 1\ndataset {\nfile = \"%s\"\n}"
 	load := func(file string) string {
@@ -135,8 +135,8 @@ func TestManyWorkloadsOfManyCells(t *testing.T) {
 	}
 }
 
-// TestRoomForPrompts: what the client refuses to make is refused before an engine
-// is started for it, and what it can make is not.
+// TestRoomForPrompts: what the client refuses to make is refused before an engine is
+// started for it, and what it can make is accepted.
 func TestRoomForPrompts(t *testing.T) {
 	redact.Forget()
 	drawn := "output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = %d\nmax = 20000000\n}"
@@ -161,7 +161,7 @@ func TestRoomForPrompts(t *testing.T) {
 	}
 }
 
-// TestShortDurations: a window that holds a request or two decides nothing.
+// TestShortDurations: a window with only a request or two decides nothing.
 func TestShortDurations(t *testing.T) {
 	redact.Forget()
 	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {

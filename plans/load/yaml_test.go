@@ -39,8 +39,8 @@ func TestDiagnosticsPointIntoYAML(t *testing.T) {
 	}
 }
 
-// TestHostileYAMLIsRefusedQuickly holds texts that would overflow a stack, fill
-// the memory or keep the machine busy.
+// TestHostileYAMLIsRefusedQuickly has texts that would overflow a stack, fill the memory
+// or keep the machine busy.
 func TestHostileYAMLIsRefusedQuickly(t *testing.T) {
 	many := strings.Repeat
 	const head = "plan: {p: {}}\nlocals:\n"

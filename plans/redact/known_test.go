@@ -7,7 +7,7 @@ import (
 )
 
 // TestCutLeavesNoHalfOfASecret puts secrets at every place of a text and cuts it
-// everywhere, both whole and as a reader that stopped in the middle gives it.
+// everywhere, both whole and as given by a reader that stopped in the middle.
 func TestCutLeavesNoHalfOfASecret(t *testing.T) {
 	secrets := []string{"sk-Zürich/0123456789 ABCDEF", "QQWWEERRTTYY"}
 	r := New(secrets)
@@ -40,7 +40,7 @@ func TestCutLeavesNoHalfOfASecret(t *testing.T) {
 	}
 }
 
-// shows reports whether four characters of a secret stand in a text.
+// shows reports whether a text contains four characters of a secret.
 func shows(text, secret string) bool {
 	for i := range len(secret) - 3 {
 		if strings.Contains(text, secret[i:i+4]) && !strings.Contains("----"+Mark, secret[i:i+4]) {

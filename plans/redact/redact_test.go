@@ -36,8 +36,8 @@ func TestSecretsAreTakenOutOfText(t *testing.T) {
 	}
 }
 
-// TestNoFormOfASecretIsLeft makes secrets at random and puts them into text as
-// programs would.
+// TestNoFormOfASecretIsLeft makes secrets at random and puts them into text in the ways
+// that programs do.
 func TestNoFormOfASecretIsLeft(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	const letters = "abcXYZ019-_./+=%&<>\"'\\ {}$äß😀"
@@ -141,7 +141,7 @@ func BenchmarkLogLines(b *testing.B) {
 	}
 }
 
-// TestFormsOfOtherLanguages has what Python's json.dumps, with and without
+// TestFormsOfOtherLanguages covers what Python's json.dumps, with and without
 // ensure_ascii, urllib's quote and quote_plus, bytes.hex and JavaScript's
 // encodeURIComponent make of a secret.
 func TestFormsOfOtherLanguages(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// rules compiles against planstest.RulePlan. The places are "criterion" (of first), and
+// rules compiles against planstest.RulePlan. The places are "criterion" (of first) and
 // the gates of the phases.
 type ruleSet struct {
 	ns     *rules.Namespace
@@ -38,14 +38,14 @@ func (r ruleSet) compile(src, place string) (*plans.Program, []*rules.Error) {
 	return r.ns.Compile(src, r.places[place])
 }
 
-// read compiles what need not be decided, as the console does.
+// read compiles a rule that need not be decided, as the console does.
 func (r ruleSet) read(src, place string) (*plans.Program, []*rules.Error) {
 	sc := *r.places[place]
 	sc.Shown = true
 	return r.ns.Compile(src, &sc)
 }
 
-// mistakes are the errors with the text that they point at.
+// mistakes are the errors, each with the text that it points at.
 func mistakes(src string, errs []*rules.Error) string {
 	var list []string
 	for _, e := range errs {
@@ -222,8 +222,7 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 	}
 }
 
-// TestGateOfStepsOnly: where no feature is decided before a gate, no name of one is put
-// into a rule.
+// TestGateOfStepsOnly: if no feature is decided before a gate, no suggestion names one.
 func TestGateOfStepsOnly(t *testing.T) {
 	ns := rules.New(&plans.Plan{})
 	ph := &plans.Phase{Name: "build"}
@@ -245,7 +244,7 @@ func TestGatesReadWhatIsDecidedBefore(t *testing.T) {
 	}
 }
 
-// withRule is the fixture of workloads with another rule in one criterion.
+// withRule is the fixture of workloads with a different rule in one criterion.
 func withRule(t *testing.T, rule, suite string) *load.Result {
 	t.Helper()
 	src, err := os.ReadFile("../load/testdata/valid/workloads.hcl")
@@ -320,8 +319,8 @@ func TestAddressesOfCells(t *testing.T) {
 	}
 }
 
-// TestSensibleNumbersOfNewScopes: what is found out about a rule before anything
-// is measured.
+// TestSensibleNumbersOfNewScopes: mistakes in a rule that are found before anything is
+// measured.
 func TestSensibleNumbersOfNewScopes(t *testing.T) {
 	for rule, want := range map[string]string{
 		"host.cpu_share <= 80":                                    "Comparison always holds",
@@ -352,13 +351,13 @@ func TestSensibleNumbersOfNewScopes(t *testing.T) {
 	}
 }
 
-// lineOf is the line of the plan that a rule stands on.
+// lineOf is the line of the plan on which a rule is.
 func lineOf(src []byte, rule string) int {
 	before, _, _ := strings.Cut(string(src), rule)
 	return 1 + strings.Count(before, "\n")
 }
 
-// TestRulesSayWhatWasMeant: each is what somebody wrote who knew what they wanted.
+// TestRulesSayWhatWasMeant: each rule was written by somebody who knew what they wanted.
 func TestRulesSayWhatWasMeant(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ rule, says string }{
@@ -470,7 +469,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"levels.kernels in [['pass']]", `Not allowed in a rule at "['pass'"`},
 		{"chat.tg in 1..5", `Operator not allowed in a rule at "1..5"`},
 		{"[1] == [1]", `Not allowed in a rule at "[1"; Not allowed in a rule at "[1"`},
-		// What expr-lang has and rules have not.
+		// What expr-lang has but rules do not.
 		{"let x = 1; x < chat.tg", `Not allowed in a rule at "x"`},
 		{"chat[let k = 'tg'; k].median > 1", `Dynamic member in a rule at "chat[let k"`},
 		{"chat[levels.smoke] > 1", `Dynamic member in a rule at "chat[levels.smoke"`},
@@ -555,8 +554,8 @@ func TestSyntaxMistakesSayWhatWasMeant(t *testing.T) {
 	}
 }
 
-// The parser gives two comparisons of a chain the same node, so that a tree of
-// a few hundred bytes has more paths than there are atoms.
+// The parser gives two comparisons of a chain the same node, so that a tree of a few
+// hundred bytes has more paths than there are atoms.
 func TestHostileRulesEndSoon(t *testing.T) {
 	r := newRules(t)
 	nest := func(n int, open, inner, shut string) string {
@@ -593,7 +592,8 @@ func TestHostileRulesEndSoon(t *testing.T) {
 	}
 }
 
-// TestWordsOfOtherLanguages: what people bring along is answered with what rules write.
+// TestWordsOfOtherLanguages: words from other languages are answered with what rules
+// write.
 func TestWordsOfOtherLanguages(t *testing.T) {
 	r := newRules(t)
 	for rule, want := range map[string]string{

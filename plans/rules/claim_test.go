@@ -70,13 +70,13 @@ func TestClaims(t *testing.T) {
 		{"chat.tg.cv <= 0.05", "level: chat.tg.cv <= 0.05"},
 		{"chat.tg > -1", "level: chat.tg > -1"},
 		{"chat.accept_length >= 2", "level: chat.accept_length >= 2"},
-		// What a launch has once.
+		// Values that a launch has once.
 		{"engine.memory_gb <= 80", "range: engine.memory_gb <= 80"},
 		{"engine.memory_gb.delta <= 1", "range: engine.memory_gb.delta <= 1"},
 		{"gpu.memory_gb <= 1.05 * gpu.memory_gb.base", "range: gpu.memory_gb.change <= 0.05"},
 		{"gpu.memory_gb.gain >= 0.1", "range: gpu.memory_gb.gain >= 0.1"},
 		{"gpu.memory_gb - gpu.memory_gb.base < 0.5", "range: gpu.memory_gb.delta < 0.5"},
-		// What is counted, words and outcomes.
+		// Counts, words and outcomes.
 		{"engine.crashes == 0", "exact"},
 		{"chat.errors <= 0.5 * chat.errors.base + 1", "exact"},
 		{"chat.tg.n_requests < 10 * chat.tg.base.n_requests", "exact"},
@@ -93,7 +93,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// What a gate reads of a feature is claimed of that feature.
+// What a gate reads from a feature is a claim about that feature.
 func TestClaimsOfOtherFeatures(t *testing.T) {
 	r := newRules(t)
 	p, errs := r.compile(`feature["second"].chat.tg >= 1.1 * feature["second"].chat.tg.base and feature["first"].chat.tg.gain > 0`, "three")
@@ -114,7 +114,7 @@ func TestClaimsOfOtherFeatures(t *testing.T) {
 	}
 }
 
-// TestNearestForms: who is refused is told what to write, and that is accepted.
+// TestNearestForms: a refusal says what to write, and that is accepted.
 func TestNearestForms(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ rule, summary, form string }{
@@ -151,8 +151,7 @@ func TestNearestForms(t *testing.T) {
 // shownForms are the rules that a message gives as examples.
 var shownForms = regexp.MustCompile(`(?:feature\["[a-z]+"\]\.)?[a-z_]+(?:\.[a-z_0-9]+)+ [<>]= -?[0-9.]*[0-9]`)
 
-// Where no form means the same, the message names addresses of the rule with
-// which one can go on.
+// If no form means the same, the message names addresses of the rule to go on with.
 func TestNextBestForms(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ place, rule, summary, says string }{
@@ -195,8 +194,8 @@ func TestNextBestForms(t *testing.T) {
 	}
 }
 
-// spelling is a random way to write "x op limit": both sides have the same done
-// to them, and the sides may be exchanged.
+// spelling is a random way to write "x op limit": the same is done to both sides, and the
+// sides may be exchanged.
 func spelling(rnd *rand.Rand, x, op string, limit float64) string {
 	left, right := x, fmt.Sprint(limit)
 	for range rnd.Intn(6) {
@@ -258,7 +257,7 @@ func TestSpellingsOfOneClaim(t *testing.T) {
 	}
 }
 
-// A claim that holds of some numbers is a comparison that holds of them.
+// If a claim holds for some numbers, so does the comparison.
 func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 	r := newRules(t)
 	rnd := rand.New(rand.NewSource(7))
@@ -296,7 +295,7 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 	}
 }
 
-// shape is a tree in brackets, with a ! where the rule wants it to be false.
+// shape is a tree in brackets, with a ! if the rule wants it to be false.
 func shape(l *plans.Logic) string {
 	not := ""
 	if l.Negated {
@@ -346,8 +345,7 @@ func TestLogic(t *testing.T) {
 	}
 }
 
-// randomRule is a rule over few values, so that each comparison comes out both
-// ways.
+// randomRule is a rule over few values, so that each comparison has both outcomes.
 func randomRule(rnd *rand.Rand, depth int) string {
 	if depth == 0 {
 		tg := `feature["first"].chat.tg`
@@ -373,7 +371,7 @@ func randomRule(rnd *rand.Rand, depth int) string {
 	return a + []string{" or ", " || "}[rnd.Intn(2)] + "(" + randomRule(rnd, rnd.Intn(depth)) + ")"
 }
 
-// The tree says what the virtual machine says, for whatever is measured.
+// The tree and the virtual machine agree, whatever is measured.
 func TestLogicIsTheRule(t *testing.T) {
 	r := newRules(t)
 	rnd := rand.New(rand.NewSource(8))
@@ -417,8 +415,8 @@ func TestLogicIsTheRule(t *testing.T) {
 	}
 }
 
-// checkLogic looks at the form of a tree: nothing is joined to its own kind, and
-// every comparison has a claim.
+// checkLogic checks the form of a tree: nothing is joined to its own kind, and every
+// comparison has a claim.
 func checkLogic(t *testing.T, l *plans.Logic, above string) {
 	t.Helper()
 	switch l.Op {

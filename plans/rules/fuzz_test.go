@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// FuzzCompile checks that no text makes the compiler panic, hang or compile
-// something that does not say what it reads.
+// FuzzCompile checks that no text makes the compiler panic, hang or compile something
+// that does not declare what it reads.
 func FuzzCompile(f *testing.F) {
 	for _, rule := range []string{
 		"chat.tg.gain >= 0.10 and levels.kernels == 'pass'",
@@ -54,7 +54,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// checkProgram compares what a program reads with what it says it reads.
+// checkProgram compares what a program reads with what it declares.
 func checkProgram(t *testing.T, p *plans.Program, r ruleSet, place string) {
 	listed := map[string]*plans.Input{}
 	measured := false

@@ -18,7 +18,7 @@ func loadRule(attribute string) *load.Result {
 	return load.Bytes("plan.hcl", planstest.RulePlanWith(attribute), planstest.Registry(), load.Options{})
 }
 
-// mistakesOnly leaves out the warnings: not all that planstest.RulePlan declares is used.
+// mistakesOnly drops the warnings: planstest.RulePlan declares things that are not used.
 func mistakesOnly(res *load.Result) (list lang.Diagnostics) {
 	for _, d := range res.Diagnostics {
 		if d.Severity == hcl.DiagError {
@@ -109,7 +109,7 @@ hypothesis {
 	}
 }
 
-// sides shows a leaf by its texts, its unit, and whether it stands below a not.
+// sides shows a leaf by its texts, its unit, and whether it is under a not.
 func sides(p *plans.Program) string {
 	var list []string
 	for _, l := range p.Leaves {
@@ -152,7 +152,7 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// What the reasons show and what the machine runs must be the same rule.
+// The rule that reasons show and the one that the machine runs must be the same.
 func TestProgramsSayWhatTheirLeavesSay(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct {

@@ -157,8 +157,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestNamesInTemplatesArePlaced finds each name, in whatever style of scalar, at
-// the very characters that spell it.
+// TestNamesInTemplatesArePlaced finds each name, in whatever style of scalar, at the
+// exact characters that spell it.
 func TestNamesInTemplatesArePlaced(t *testing.T) {
 	for _, text := range []string{
 		"a: x ${local.here} y\n",
