@@ -157,7 +157,7 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		{"chat.tg.gain < 0", "is worse than that of its base. A positive gain|require an improvement, write chat.tg.gain > 0."},
 		{"chat.tg.gain <= 0", "require an improvement, write chat.tg.gain >= 0."},
 		{"engine.memory_gb.delta >= 1", "by at least 1 GB"},
-		{"chat.errors.delta == 1", "worse than that of its base, by at least 1|up to that much, write chat.errors.delta <= 1.|write not (chat.errors.delta < 1)."},
+		{"chat.errors.delta == 1", "worse than that of its base, by at least 1|such a loss, write chat.errors.delta <= 1.|write not (chat.errors.delta < 1)."},
 		{"2 == chat.errors.delta", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 2)."},
 		{"chat.errors.delta in [2, 1]", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 1)."},
 		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},

@@ -54,7 +54,7 @@ func (c *ruleCheck) worse(f *fact) {
 	switch {
 	case plans.Flipped[f.leaf.Op] == "":
 		limit, loss = f.ordered()
-		said += fmt.Sprintf("To allow a loss of up to that much, write %s.", limit)
+		said += fmt.Sprintf("To allow such a loss, write %s.", limit)
 	case size == 0:
 		said += fmt.Sprintf("To require an improvement, write %s.", limit)
 	case in.Var != "" || in.Stat == "median" || in.Stat == "p50":
@@ -85,7 +85,7 @@ func (f *fact) limit() float64 {
 
 // byAtLeast tells by how much the metric must be worse.
 func (f *fact) byAtLeast() string {
-	size := math.Abs(f.limit())
+	size := min(math.Abs(f.wants.low), math.Abs(f.wants.high))
 	switch {
 	case size == 0:
 		return ""

@@ -605,6 +605,7 @@ func TestWordsOfOtherLanguages(t *testing.T) {
 		"engine.memory_gb <= 512MiB":                  "write 0.536871.",
 		"chat.tg.gain >= 50%":                         "chat.tg.gain is a fraction (0.10 is 10%), and numbers are written without a unit: write 0.5.",
 		"chat.tg.gain >= 2x":                          "2 times as good is 1.",
+		"chat.ttft.gain >= 2x":                        "2 times as good is 0.5.",
 		"chat.tg >= 2x chat.tg.base":                  "Write a factor with an asterisk",
 		"chat.tg >= 20ms":                             "chat.tg is in tok/s, but 20ms is not",
 		"200ms >= chat.ttft":                          "Write the number without a unit",

@@ -77,6 +77,9 @@ func (ns *Namespace) cell(m *plans.Matrix, step *plans.Block, pick plans.Pick, g
 		return "", Wrong("invalid-address", "Invalid matrix", "Step %q: %v.", step.Name, err)
 	}
 	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
+	if len(names) == 0 {
+		return "", Wrong("unknown-reference", "Unknown cell", "Step %q has no cells to read.", step.Name)
+	}
 	set, ok := plans.SetOf(given)
 	if !ok {
 		return "", Wrong("unknown-reference", "Unknown cell", "A cell is named by its values, such as %q, in quotes and brackets; %q is not a cell.", names[0], given)

@@ -13,6 +13,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -202,8 +203,12 @@ func (ns *Namespace) unitOf(src string, sc *Scope) string {
 	case is == by.of, is == "share" && unit == "%":
 	case is == "s" && by.of == "ms":
 		by.by /= 1000
-	case is == plans.RatioUnit && (unit == "x" || unit == "×") && in.Relation == plans.Gain:
-		return fmt.Sprintf("%s is a fraction: %s times as good is %s.", in.Path, written, strconv.FormatFloat(n-1, 'g', 6, 64))
+	case is == plans.RatioUnit && (unit == "x" || unit == "×") && in.Relation == plans.Gain && n > 0:
+		gain := n - 1
+		if in.Better == string(measure.Lower) {
+			gain = 1 - 1/n
+		}
+		return fmt.Sprintf("%s is a fraction: %s times as good is %s.", in.Path, written, strconv.FormatFloat(gain, 'g', 6, 64))
 	case is == "":
 		return fmt.Sprintf("%s has no unit: write the number without one.", in.Path)
 	default:
