@@ -194,6 +194,7 @@ func TestHypothesisExpectsALoss(t *testing.T) {
 		{"chat.ttft.gain >= 0.1", "+100%", `criterion "decode"|requires chat.ttft.gain >= 0.1|for ttft, + is worse|write "-50%"`},
 		{"chat.ttft.change <= 0.05", "+20%", `write "-20%"`},
 		{"chat.tg.gain >= 0.1", "+20%", "no criterion allows that loss"},
+		{"chat.ttft.change <= 0.1", "+10%", `if at most that loss, "<= +10%"`},
 		{"chat.ttft.change <= 0.2", "+10%", ""},
 		{"chat.ttft <= 300", "+10%", ""},
 		{"not (chat.ttft.change < 0.1)", "+10%", ""},

@@ -157,12 +157,15 @@ func (c *ruleCheck) expectsLoss(f *plans.Feature) {
 	if against != nil {
 		why = fmt.Sprintf("%s requires %s", c.named(against), against.text)
 	}
-	sign, meant := "+", "-"
+	sign, meant, bound := "+", "-", "<= "
 	if claim.in.Better == string(measure.Higher) {
-		sign, meant = "-", "+"
+		sign, meant, bound = "-", "+", ">= "
 	}
-	meant += fmt.Sprintf("%g%%", rules.Rounded(100*claim.opposite()))
-	c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: for %s, %s is worse. If you expect an improvement, write %q. If you expect the loss, add a criterion on how much of it you accept.",
+	meant = fmt.Sprintf("%q", fmt.Sprintf("%s%g%%", meant, rules.Rounded(100*claim.opposite())))
+	if !strings.ContainsAny(h.Expect, "<>") {
+		meant += fmt.Sprintf("; if at most that loss, %q", bound+strings.TrimSpace(h.Expect))
+	}
+	c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: for %s, %s is worse. If you expect an improvement, write %s. If you expect the loss, add a criterion on how much of it you accept.",
 		h.Expect, h.Metric, why, claim.in.Metric, sign, meant)
 }
 
@@ -182,7 +185,8 @@ func (c *ruleCheck) lossOf(f *plans.Feature, claim *fact) (read bool, against *f
 				continue
 			}
 			slip := !part.Negated && !part.Leaf.Negated && other.onlyWorse()
-			if slip || other.holds.meets(claim.holds).empty() {
+			both := other.holds.meets(claim.holds)
+			if slip || both.empty() || both.point() { // "-3%" beside >= -0.03 share their limit alone
 				return true, other
 			}
 		}
