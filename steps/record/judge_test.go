@@ -64,18 +64,21 @@ func inOnePiece(n, pieces int) (samples []measure.Sample) {
 // the workload allows that much.
 func TestHeld(t *testing.T) {
 	for _, c := range []struct {
-		n, pieces      int
-		lag            time.Duration
-		invalid, notes int
+		n, pieces       int
+		declared, usual time.Duration
+		invalid, notes  int
 	}{
-		{20, 0, 0, 0, 0},
-		{20, 2, 0, 0, 1},
-		{20, 3, 0, 1, 0},
-		{20, 20, 0, 1, 0},
-		{20, 20, time.Minute, 0, 0},
+		{20, 0, 0, 0, 0, 0},
+		{20, 2, 0, 0, 0, 1},
+		{20, 3, 0, 0, 1, 0},
+		{20, 20, 0, 0, 1, 0},
+		{20, 20, time.Minute, 0, 0, 0},
+		{20, 10, 0, time.Minute, 0, 0},
+		{20, 11, 0, time.Minute, 1, 0}, // no lag allows for a median that is the client's
 	} {
 		r := &recording{taken: &Taken{}}
-		r.held(sentCell{w: &plans.Workload{MaxLag: c.lag}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
+		r.Kind.MaxLag = c.usual
+		r.held(sentCell{w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
 		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
 			t.Errorf("%+v: invalid %q, notes %q", c, tell.Lines(r.taken.Invalid), tell.Lines(r.taken.Notes))
 		}
