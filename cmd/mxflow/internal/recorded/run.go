@@ -48,6 +48,11 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		}
 		rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(outcome.Why(d.Decision)), "\n")})
 	}
+	if len(v.Decisions) == 0 {
+		kept(on, st, v)
+		Launches(on, v.Launches, all)
+		return
+	}
 	head := []string{"node", "verdict", "attempt", "because", "why"}
 	if !slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 || d.Because.Code != code.First }) {
 		for i, r := range rows {
@@ -71,4 +76,25 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		return
 	}
 	Launches(on, v.Launches, all)
+}
+
+// kept prints what stood when a run that decided nothing began.
+func kept(on table.Screen, st *store.Store, v *store.RunView) {
+	var rows [][]string
+	if v.Start != nil {
+		for _, node := range v.Start.Nodes {
+			for _, d := range slices.Backward(st.History(node)) {
+				if d.Time.Before(v.Started) {
+					rows = append(rows, []string{node, string(d.Verdict), d.Run})
+					break
+				}
+			}
+		}
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(on, "This run decided nothing.")
+		return
+	}
+	fmt.Fprintln(on, "This run decided nothing. Kept from before:")
+	on.Table([]string{"node", "verdict", "run"}, rows)
 }
