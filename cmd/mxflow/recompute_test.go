@@ -84,7 +84,7 @@ func TestRecompute(t *testing.T) {
 			breaks: func(t *testing.T, artifact string) { remove(t, artifact) },
 		},
 		{
-			name: "samples are damaged", exit: verdict.ExitFail, want: []string{"differs", "has digest"},
+			name: "samples are damaged", exit: verdict.ExitFail, want: []string{"damaged", "has digest", "raw data of 1 launch are damaged"},
 			breaks: func(t *testing.T, artifact string) {
 				remove(t, artifact)
 				if err := os.WriteFile(artifact, []byte("no samples"), 0o644); err != nil {

@@ -56,7 +56,7 @@ func (r *Replay) told(out *Replayed, id string) (*ledger.Launch, error) {
 	if l.launch == nil {
 		return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 	}
-	if l.Outcome == RawMissing || l.Damaged {
+	if l.Outcome == RawMissing || l.Outcome == RawDamaged {
 		return l.launch, &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.Why)}
 	}
 	if l.said == out {
@@ -93,7 +93,7 @@ func (r *Replay) again(id string) *replayedLaunch {
 	out.Recomputed, recording = recompute(r.store, stored, r.arch[id])
 	launch := *stored
 	out.launch = &launch
-	if out.Outcome == RawAgrees || out.Outcome == RawDiffers && !out.Damaged {
+	if out.Outcome == RawAgrees || out.Outcome == RawDiffers {
 		// What does not come from samples, such as the startup time, stays as recorded;
 		// metrics derived now but not then were read by no rule.
 		launch.Metrics = maps.Clone(stored.Metrics)
@@ -123,8 +123,10 @@ const (
 	RawAgrees RawOutcome = "agrees"
 	// RawWithin: they agree within ElsewhereTolerance.
 	RawWithin RawOutcome = "agrees within 1e-9"
-	// RawDiffers: some do not, or the raw data are damaged.
+	// RawDiffers: some do not.
 	RawDiffers RawOutcome = "differs"
+	// RawDamaged: raw data exist but cannot be what was recorded.
+	RawDamaged RawOutcome = "damaged"
 	// RawMissing: the launch has metrics that came from samples, and the samples are
 	// gone.
 	RawMissing RawOutcome = "no raw data"
@@ -141,8 +143,6 @@ type Recomputed struct {
 	RecordedOn string `json:"recorded_on,omitempty"`
 	// Why is what is wrong with the raw data.
 	Why verdict.Reason `json:"why,omitzero"`
-	// Damaged is set if raw data exist but cannot be what was recorded.
-	Damaged bool `json:"damaged,omitempty"`
 	measure.Agreement
 }
 
@@ -159,9 +159,9 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 	recording, err := recordingOf(st, l)
 	if err != nil {
 		out.Why = verdict.OfError(err)
-		out.Outcome, out.Damaged = RawDiffers, true
+		out.Outcome = RawDamaged
 		if errors.Is(err, fs.ErrNotExist) {
-			out.Outcome, out.Damaged = RawMissing, false
+			out.Outcome = RawMissing
 		}
 		return out, recording
 	}

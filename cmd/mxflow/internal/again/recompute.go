@@ -59,26 +59,27 @@ func Recomputed(st *store.Store, id string) (*Recomputation, error) {
 		}
 		out.Launches = append(out.Launches, r)
 		out.found[r.Outcome]++
-		bad[id] = r.Outcome == replay.RawDiffers || r.Outcome == replay.RawMissing
+		bad[id] = r.Outcome == replay.RawDiffers || r.Outcome == replay.RawDamaged || r.Outcome == replay.RawMissing
 	}
 	for _, d := range decisions {
 		if slices.ContainsFunc(d.Launches, func(id string) bool { return bad[id] }) {
 			out.Doubtful = append(out.Doubtful, d.Node)
 		}
 	}
-	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
-	out.Agrees = differ == 0 && missing == 0 && out.agree() > 0
+	out.Agrees = out.found[replay.RawDiffers]+out.found[replay.RawDamaged]+out.found[replay.RawMissing] == 0 && out.agree() > 0
 	return out, nil
 }
 
 // Verdict is the exit status, and what did not agree.
 func (out *Recomputation) Verdict() (exit int, err error) {
-	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
+	differ, damaged, missing := out.found[replay.RawDiffers], out.found[replay.RawDamaged], out.found[replay.RawMissing]
 	switch {
 	case differ == 1:
 		return verdict.ExitFail, fmt.Errorf("1 launch contradicts its raw data")
 	case differ > 1:
 		return verdict.ExitFail, fmt.Errorf("%d launches contradict their raw data", differ)
+	case damaged > 0:
+		return verdict.ExitFail, fmt.Errorf("the raw data of %s are damaged", tell.Count(damaged, "launch"))
 	case missing > 0:
 		return verdict.ExitInconclusive, fmt.Errorf("cannot recompute %s without raw data", tell.Count(missing, "launch"))
 	case !out.Agrees:
