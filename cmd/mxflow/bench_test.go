@@ -74,7 +74,7 @@ func TestBenchRefuses(t *testing.T) {
 		{"--arrival constant", "--rate: --arrival and --max-concurrency are for"},
 		{"--max-concurrency 4", "--rate: --arrival and --max-concurrency are for"},
 		{"--rate 2 --max-concurrency -1", "--max-concurrency: -1"},
-		{"--rate 2 --arrival burst", `--arrival: "burst" is not one of poisson and constant`},
+		{"--rate 2 --arrival burst", `--arrival: "burst" is not one of poisson or constant`},
 		{"--api responses", `--api: "responses" is not one of`},
 		{"--latency-mode ping", `--latency-mode: "ping" is not one of`},
 		{"--temperature -1", "--temperature: -1 is not between"},

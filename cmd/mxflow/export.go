@@ -35,9 +35,9 @@ func newExportCommand(a *app) *cobra.Command {
 			write := export.Formats[format]
 			switch {
 			case format == "":
-				return fmt.Errorf("--format is missing: use %s", verdict.And(exportFormats()))
+				return fmt.Errorf("--format is missing: use %s", verdict.Joined(exportFormats(), "or"))
 			case write == nil && format != "mlflow":
-				return fmt.Errorf("--format %s: use %s", format, verdict.And(exportFormats()))
+				return fmt.Errorf("--format %s: use %s", format, verdict.Joined(exportFormats(), "or"))
 			case format == "mlflow" && out == "":
 				return errors.New("--format mlflow writes a folder: name a new one with --out")
 			}

@@ -27,7 +27,12 @@ Without NAME it lists the milestones. No apply can be running when one is record
 		Example: "  mxflow milestone v0.1 --note 'CUTLASS by default'\n" +
 			"  mxflow milestone before-spec --at 20261120T0941\n" +
 			"  mxflow milestone",
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("one name, not %d: the plan is given with --plan", len(args))
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			var of []string
 			if plan != "" {

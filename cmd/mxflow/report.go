@@ -60,18 +60,19 @@ step summary or a comment. docs/ci.md shows both in a workflow.`,
 		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			f, known := reportFormats[format]
+			if !known {
+				return fmt.Errorf("--format %s: use %s; --json for JSON", format, verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
+			}
 			st, err := a.reader(args)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
-			f, known := reportFormats[format]
 			if format == "html" {
 				f.write = func(w io.Writer, st *store.Store) error { return live.Page(w, st, vars) }
 			}
 			switch {
-			case !known:
-				return fmt.Errorf("--format %s: use %s", format, verdict.And(slices.Sorted(maps.Keys(reportFormats))))
 			case a.json && format != "md":
 				return fmt.Errorf("--json and --format %s are two formats: use one", format)
 			case pr && (a.json || out+dir != "" || since != "" || format != "md"):

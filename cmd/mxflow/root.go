@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -147,9 +148,31 @@ func newRootCommand(a *app) *cobra.Command {
 	explainArgs(root)
 	completions(a, root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nTry: %s --help", err, c.CommandPath())
+		return fmt.Errorf("%w\nTry: %s --help", explainFlag(err), c.CommandPath())
 	})
 	return root
+}
+
+// flagTypes are what flags of a type take.
+var flagTypes = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "uint64": "a whole number",
+	"float64": "a number", "duration": "a time such as 30s or 5m", "bool": "true or false",
+}
+
+// explainFlag says what a flag takes instead of how its value was parsed.
+func explainFlag(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	takes, known := flagTypes[invalid.GetFlag().Value.Type()]
+	if !known {
+		return err
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		takes += " that fits 64 bits"
+	}
+	return fmt.Errorf("--%s %q is not %s", invalid.GetFlag().Name, invalid.GetValue(), takes)
 }
 
 // explainArgs makes a wrong number of arguments say what is wanted.

@@ -63,3 +63,19 @@ func TestEndingComesFirst(t *testing.T) {
 		t.Errorf("its init is number %d of %d and that of os/signal number %d: see the comment of the package", ending+1, len(order), signals+1)
 	}
 }
+
+// TestFlagsSayWhatTheyTake: not how Go failed to parse it.
+func TestFlagsSayWhatTheyTake(t *testing.T) {
+	for args, want := range map[string]string{
+		"ab --a x --b y --tg x":                    `--tg "x" is not a whole number`,
+		"ab --a x --b y --tg 99999999999999999999": `--tg "99999999999999999999" is not a whole number that fits 64 bits`,
+		"bench http://x --max-lag 3":               `--max-lag "3" is not a time such as 30s or 5m`,
+		"plan --json=perhaps":                      `--json "perhaps" is not true or false`,
+		"milestone v1 plan.hcl":                    "the plan is given with --plan",
+	} {
+		out, err := exec.Command(program, strings.Fields(args)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "strconv") {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+}

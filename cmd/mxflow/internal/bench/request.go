@@ -206,7 +206,7 @@ func (b *Request) check(set func(flag string) bool) error {
 		{"format", b.format, []string{"", "md", "json", "csv", "html"}},
 	} {
 		if !slices.Contains(choice.among, choice.value) {
-			return b.wrong(choice.flag, "%q is not one of %s", choice.value, verdict.And(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" })))
+			return b.wrong(choice.flag, "%q is not one of %s", choice.value, verdict.Joined(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" }), "or"))
 		}
 	}
 	b.chooseSeed(set("seed"))
