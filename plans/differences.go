@@ -139,8 +139,12 @@ func entries(m reflect.Value) map[string]reflect.Value {
 	return out
 }
 
-// below is a path within another, in the words of plans.
+// below is a path within another, in the words of plans. A phrase, as rules may be named
+// by, is quoted.
 func below(path, name string) string {
+	if strings.ContainsAny(name, " \"") {
+		return fmt.Sprintf("%s[%q]", path, name)
+	}
 	if word, ok := blockNames[name]; ok {
 		name = word
 	}

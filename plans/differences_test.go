@@ -35,6 +35,7 @@ func TestDifferences(t *testing.T) {
 		{"a secret", func(p *Plan) { p.Engines[0].Env["KEY"] = "other" }, []Difference{{"engine.vllm.a.env.KEY", `"[redacted]"`, `"other"`, true}}},
 		{"an entry", func(p *Plan) { delete(p.Engines[0].Env, "X") }, []Difference{{"engine.vllm.a.env.X", `"1"`, "", true}}},
 		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.expr", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`, false}}},
+		{"a phrase as a name", func(p *Plan) { p.Phases[0].Gate.Rules[0].Name = "not slower" }, []Difference{{`phase.one.gate.rule["not slower"]`, "", "{…}", false}, {"phase.one.gate.rule.ok", "{…}", "", false}}},
 		{"what a level expects", func(p *Plan) { p.Protocols[0].Levels[0].Attrs["expect"] = "Rome" }, []Difference{{"protocol.q.level.smoke.expect", `"Paris"`, `"Rome"`, false}}},
 		{"a block", func(p *Plan) { p.Phases[0].Features = nil }, []Difference{{"phase.one.feature.f", "{…}", "", false}}},
 		{"what is set", func(p *Plan) { p.Phases[0].Features[0].Set["moe"] = "a" }, []Difference{{"phase.one.feature.f.set.moe", `"b"`, `"a"`, true}}},

@@ -42,11 +42,11 @@ var reportPhrases = phrases{
 	code.LeftOut:          "{launches|launch|launches} of {subject} left out: failed, invalid or incoherent",
 
 	code.Moved:         "rules changed after the data were seen: {causes} (attempt {attempt}: {verdict}). The stated error rates no longer apply to what changed",
-	code.RuleDropped:   "{subject} ({expr}) no longer decides",
-	code.RuleAdded:     "{subject} ({expr}) is new",
-	code.RuleRewritten: "{subject} was {was}, now {is}",
+	code.RuleDropped:   "{subject:q} ({expr}) no longer decides",
+	code.RuleAdded:     "{subject:q} ({expr}) is new",
+	code.RuleRewritten: "{subject:q} was {was}, now {is}",
 	code.ThresholdMoved: func(r verdict.Reason) string {
-		return fill("threshold of {subject} ({expr}) was {was}, now {is}", exact(r))
+		return fill("threshold of {subject:q} ({expr}) was {was}, now {is}", exact(r))
 	},
 	code.SettingMoved:      func(r verdict.Reason) string { return fill("{subject} was {was}, now {is}", exact(r)) },
 	code.AlternativesMoved: "it was one of {was} alternatives, now one of {is}",

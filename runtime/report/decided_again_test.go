@@ -31,7 +31,7 @@ func TestMoved(t *testing.T) {
 		want          string
 	}{
 		"the same":            {at5, at5, asBefore, ""},
-		"another threshold":   {at5, at2, asBefore, "decode was chat.tg.gain >= 0.05, now chat.tg.gain >= 0.02"},
+		"another threshold":   {at5, at2, asBefore, `"decode" was chat.tg.gain >= 0.05, now chat.tg.gain >= 0.02`},
 		"more false passes":   {at5, at5, func(d *ledger.Decision) { d.Statistics.FalsePass = 0.05 }, "false_pass was 0.01, now 0.05"},
 		"more false fails":    {at5, at5, func(d *ledger.Decision) { d.Statistics.FalseFail = 0.1 }, "false_fail was 0.05, now 0.1"},
 		"another first look":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Min = 6 }, "the first look was at 3 launches per arm, now at 6"},
@@ -40,12 +40,12 @@ func TestMoved(t *testing.T) {
 		"many more":           {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 12 }, "the limit was 8 launches per arm, now 12"},
 		"another criterion": {
 			at5, at5, func(d *ledger.Decision) { d.Rules[0].Name = "other" },
-			"decode (chat.tg.gain >= 0.05) no longer decides; other (chat.tg.gain >= 0.05) is new",
+			`"decode" (chat.tg.gain >= 0.05) no longer decides; "other" (chat.tg.gain >= 0.05) is new`,
 		},
-		"one that decides no more": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Decides = false }, "decode (chat.tg.gain >= 0.05) no longer decides"},
+		"one that decides no more": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Decides = false }, `"decode" (chat.tg.gain >= 0.05) no longer decides`},
 		"another number of a target": {
 			at5, at5, func(d *ledger.Decision) { d.Rules[0].Comparisons[0].Test = &verdict.Test{Threshold: 30} },
-			"threshold of decode (chat.tg.gain >= 0.05) was 0, now 30",
+			`threshold of "decode" (chat.tg.gain >= 0.05) was 0, now 30`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
