@@ -244,5 +244,5 @@ func (c *Changed) Print(on table.Screen, width int) {
 	for _, n := range c.Notes {
 		table.Paragraph(on, "", tell.Line(n), width)
 	}
-	fmt.Fprintln(on, changedSaid(c.ofGates, c.Verdict, c.open, c.unmeasured)+" Nothing was started and nothing was recorded.")
+	on.Sentence(changedSaid(c.ofGates, c.Verdict, c.open, c.unmeasured) + " Nothing was started and nothing was recorded.")
 }
