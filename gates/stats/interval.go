@@ -10,6 +10,9 @@ import (
 // t.
 type Interval struct {
 	Mean, Low, High float64
+	// SD is the standard deviation of the values, 0 of one; with a mean of logs, that of
+	// the logs times Mean: to first order, how far values are from it.
+	SD float64
 	// Bounded is false with fewer than two values or if nothing varies.
 	Bounded bool
 }
@@ -29,7 +32,11 @@ func MeanInterval(values []float64) (Interval, error) {
 	if len(xs) < 2 {
 		return in, nil
 	}
-	se := math.Sqrt(stat.Variance(xs, nil) / float64(len(xs)))
+	variance := stat.Variance(xs, nil)
+	if in.SD = math.Sqrt(variance); positive(values) {
+		in.SD *= in.Mean
+	}
+	se := math.Sqrt(variance / float64(len(xs)))
 	if !(se > 0) || math.IsInf(se, 0) {
 		return in, nil
 	}

@@ -12,23 +12,24 @@ import (
 func TestMeanInterval(t *testing.T) {
 	half := math.Exp(4.302653 * math.Ln10 / math.Sqrt(3))
 	for _, c := range []struct {
-		name            string
-		values          []float64
-		mean, low, high float64
-		bounded         bool
+		name      string
+		values    []float64
+		mean, sd  float64
+		low, high float64
+		bounded   bool
 	}{
-		{"logs", []float64{1, 10, 100}, 10, 10 / half, 10 * half, true},
-		{"zero keeps it arithmetic", []float64{0, 1, 2}, 1, 1 - 4.302653/math.Sqrt(3), 1 + 4.302653/math.Sqrt(3), true},
-		{"one", []float64{7}, 7, 0, 0, false},
-		{"nothing varies", []float64{3, 3, 3}, 3, 0, 0, false},
+		{"logs", []float64{1, 10, 100}, 10, 10 * math.Ln10, 10 / half, 10 * half, true},
+		{"zero keeps it arithmetic", []float64{0, 1, 2}, 1, 1, 1 - 4.302653/math.Sqrt(3), 1 + 4.302653/math.Sqrt(3), true},
+		{"one", []float64{7}, 7, 0, 0, 0, false},
+		{"nothing varies", []float64{3, 3, 3}, 3, 0, 0, 0, false},
 	} {
 		got, err := MeanInterval(c.values)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Max(1, math.Abs(b)) }
-		if !near(got.Mean, c.mean) || got.Bounded != c.bounded || c.bounded && (!near(got.Low, c.low) || !near(got.High, c.high)) {
-			t.Errorf("%s: got %+v, want %v [%v, %v] %v", c.name, got, c.mean, c.low, c.high, c.bounded)
+		if !near(got.Mean, c.mean) || !near(got.SD, c.sd) || got.Bounded != c.bounded || c.bounded && (!near(got.Low, c.low) || !near(got.High, c.high)) {
+			t.Errorf("%s: got %+v, want %v ± %v [%v, %v] %v", c.name, got, c.mean, c.sd, c.low, c.high, c.bounded)
 		}
 	}
 	if _, err := MeanInterval(nil); !errors.Is(err, ErrEmpty) {

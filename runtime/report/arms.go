@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -44,7 +42,8 @@ type Value struct {
 	Unit    string         `json:"unit,omitempty"`
 	Better  measure.Better `json:"better,omitempty"`
 	// PerLaunch are the values behind Mean, a mean in logs for values above zero. Std is
-	// their standard deviation, 0 for one launch.
+	// their standard deviation, in logs times Mean where that is one of logs; 0 for one
+	// launch.
 	PerLaunch []float64 `json:"per_launch"`
 	Mean      float64   `json:"mean"`
 	Std       float64   `json:"std"`
@@ -70,11 +69,9 @@ func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
 	if err != nil {
 		return Value{}, false
 	}
-	if v.Mean = in.Mean; in.Bounded {
+	v.Mean, v.Std = in.Mean, in.SD
+	if in.Bounded {
 		v.Low, v.High = &in.Low, &in.High
-	}
-	if len(v.PerLaunch) > 1 {
-		v.Std = stat.StdDev(v.PerLaunch, nil)
 	}
 	return v, true
 }

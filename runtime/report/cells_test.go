@@ -77,7 +77,7 @@ func TestAcross(t *testing.T) {
 		want   string
 	}{
 		{[]float64{0, 3}, "1.5 ± 2.1"},
-		{[]float64{1, 4}, "2 ± 2.1"},
+		{[]float64{1, 4}, "2 ± 2"},
 		{[]float64{7}, "7"},
 		{nil, "–"},
 		{[]float64{1, math.Inf(1)}, "–"},

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -43,7 +41,8 @@ type Delta struct {
 // above zero.
 type Mean struct {
 	Mean float64 `json:"mean"`
-	// SD is the standard deviation over launches; 0 for one launch.
+	// SD is the standard deviation over launches, of logs times Mean where that is one of
+	// logs; 0 for one launch.
 	SD     float64   `json:"sd"`
 	Values []float64 `json:"values"`
 }
@@ -135,11 +134,8 @@ func deltaOf(old, new []*ledger.Launch, c Column, cell string, alike bool) (d De
 }
 
 func (m *Mean) average() {
-	if mean, err := stats.Mean(m.Values); err == nil {
-		m.Mean = mean
-	}
-	if m.N() > 1 {
-		m.SD = stat.StdDev(m.Values, nil)
+	if in, err := stats.MeanInterval(m.Values); err == nil {
+		m.Mean, m.SD = in.Mean, in.SD
 	}
 }
 

@@ -95,7 +95,7 @@ func DeltaNotes(deltas []Delta) (notes []string) {
 		}
 	}
 	if tested > 0 {
-		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged metrics has p ≤ 0.05. ~ marks changes that are not significant. No verdict is based on this table.", tested))
+		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ marks changes that are not significant. No verdict is based on this table.", tested))
 	}
 	return notes
 }

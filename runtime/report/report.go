@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -54,9 +52,10 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.observed()
 	p.starts()
 	p.line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
-	p.line("of 32, 16 concurrent requests. Each number is the mean over launches (of logs, unless a value is zero) of a launch's value:")
-	p.line("the median, or the percentile or total in the column's name; ± is the standard deviation over launches. Below it is the raw")
-	p.line("change from the variant it was compared with; the evidence has the demonstrated change, with bounds.")
+	p.line("of 32, 16 concurrent requests. Each number is the mean over launches of a launch's value: the median, or the percentile or")
+	p.line("total in the column's name; ± is the standard deviation over launches. The mean is of logs unless a value is zero, and ± then")
+	p.line("the standard deviation of the logs times the mean. Below it is the raw change from the variant it was compared with; the")
+	p.line("evidence has the demonstrated change, with bounds.")
 	return p.err
 }
 
@@ -381,14 +380,14 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 	if lacks != "" {
 		return lacks
 	}
-	mean, err := stats.Mean(xs)
+	in, err := stats.MeanInterval(xs)
 	switch {
 	case err != nil:
 		return "–"
 	case len(xs) < 2:
-		return tell.Number(mean, "")
+		return tell.Number(in.Mean, "")
 	}
-	return tell.PlusMinus(mean, stat.StdDev(xs, nil))
+	return tell.PlusMinus(in.Mean, in.SD)
 }
 
 // launches writes the list of individual launches, so nobody has to trust a mean.

@@ -80,7 +80,8 @@ func (t *writer) best() {
 	}
 	t.table([]string{"Metric", "Baseline", "Current", "Change", "Best of all runs", "Change", "Configuration", "Date"}, rows)
 	t.line("Current is the newest session of the accepted stack, or of the baseline while nothing is accepted. Changes are against the baseline of the")
-	t.line("same session, or its newest where that has none. The best of many runs is optimistic on average: the gates have the demonstrated results.\n")
+	t.line("same session, or its newest where that has none. The best of many runs is optimistic on average: the gates have the demonstrated results.")
+	t.line("± is the standard deviation over launches: of their logs, times the mean, where the mean is of logs (no value is zero).\n")
 }
 
 // columns are the metrics that a matrix has.

@@ -1,0 +1,33 @@
+package report
+
+import (
+	"math"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestOf: ± is of logs where the mean is, so one launch far off does not dwarf the mean.
+func TestOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		unit       string
+		values     []float64
+		mean, std  float64
+		low, above float64 // the lower bound, and what the upper one is not above
+	}{
+		"one far off": {"tok/s", []float64{1, 1, 1, 16}, 2, 2 * math.Log(16) / 2, 0.2, 100},
+	} {
+		a := &Arm{}
+		for _, v := range c.values {
+			a.Launches = append(a.Launches, &ledger.Launch{Metrics: map[string]measure.Summary{"chat.x": {Unit: c.unit, Stats: map[string]float64{"median": v}}}})
+		}
+		v, ok := a.Of("chat.x", "median")
+		if !ok || math.Abs(v.Mean-c.mean) > 1e-3 || math.Abs(v.Std-c.std) > 1e-3 {
+			t.Errorf("%s: %v ± %v, want %v ± %v", name, v.Mean, v.Std, c.mean, c.std)
+		}
+		if v.Low == nil || *v.Low < c.low || *v.High > c.above || !(*v.Low <= v.Mean && v.Mean <= *v.High) {
+			t.Errorf("%s: the interval %v is not within %v and %v", name, v, c.low, c.above)
+		}
+	}
+}
