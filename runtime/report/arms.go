@@ -47,7 +47,8 @@ type Value struct {
 	PerLaunch []float64 `json:"per_launch"`
 	Mean      float64   `json:"mean"`
 	Std       float64   `json:"std"`
-	// Low and High are the plain 95% interval of the mean; absent if there is none.
+	// Low and High are the plain 95% interval of the mean; absent if there is none. That
+	// of a share ends at 0 and 1, unless a launch shows that this one may exceed 1.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 }
@@ -70,6 +71,9 @@ func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
 		return Value{}, false
 	}
 	v.Mean, v.Std = in.Mean, in.SD
+	if v.Unit == "share" {
+		in.Low, in.High = max(0, in.Low), min(in.High, max(1, slices.Max(v.PerLaunch)))
+	}
 	if in.Bounded {
 		v.Low, v.High = &in.Low, &in.High
 	}
