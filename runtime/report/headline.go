@@ -3,32 +3,65 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // mostHeadlines limits the metrics in a page's headline: more are in the tables.
 const mostHeadlines = 6
 
-// headline summarizes the result: the gates, and how far the stack is from the baseline.
-func (p *page) headline() {
-	passed, all := 0, 0
-	for _, r := range Rows(p.st) {
+// Gated counts the gates of the plan.
+type Gated struct {
+	All int
+	// Unlocked passed or are waived, and OnSeenData are those of them that were decided on
+	// seen data.
+	Unlocked, OnSeenData int
+}
+
+// GatedNow counts the gates as they stand.
+func GatedNow(st *store.Store, now time.Time) (g Gated) {
+	for _, r := range Rows(st) {
 		if _, isPhase := phaseNode(r.Node); !isPhase || r.Gone {
 			continue
 		}
-		all++
-		if r.Decided != nil && (r.Decided.Verdict.Unlocks() || OverruledOf(r.Decided.Decision, p.st.Waiver(r.Node), p.now).State == "waived") {
-			passed++
+		g.All++
+		if r.Decided == nil {
+			continue
+		}
+		if o := OverruledOf(r.Decided.Decision, st.Waiver(r.Node), now); o.Verdict.Unlocks() || o.State == "waived" {
+			g.Unlocked++
+			if o.OnSeenData {
+				g.OnSeenData++
+			}
 		}
 	}
+	return g
+}
+
+// Mark is empty, or ", 1 on seen data".
+func (g Gated) Mark() string {
+	if g.OnSeenData == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d on seen data", g.OnSeenData)
+}
+
+// Line is "2 of 3 gates unlocked, 1 on seen data".
+func (g Gated) Line() string {
+	return fmt.Sprintf("%d of %s unlocked%s", g.Unlocked, tell.Count(g.All, "gate"), g.Mark())
+}
+
+// headline summarizes the result: the gates, and how far the stack is from the baseline.
+func (p *page) headline() {
 	stack := AcceptedStack(p.st)
 	sum := "Nothing is accepted yet"
 	if len(stack.Features) > 0 {
 		sum = "Accepted: " + stack.Sum()
 	}
-	p.para("**%d of %d gates unlocked. %s.**", passed, all, strings.TrimSuffix(sum, "."))
+	p.para("**%s. %s.**", GatedNow(p.st, p.now).Line(), sum)
 	if len(stack.Features) == 0 {
 		return
 	}

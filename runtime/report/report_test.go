@@ -78,7 +78,7 @@ func TestReportHeadline(t *testing.T) {
 	s := stacked(t)
 	page := markdown(t, s)
 	head, _, _ := strings.Cut(page, "\n## ")
-	if want := "**0 of 1 gates unlocked. Accepted: baseline + cache + moe.**"; !strings.Contains(head, want) {
+	if want := "**0 of 1 gate unlocked. Accepted: baseline + cache + moe.**"; !strings.Contains(head, want) {
 		t.Errorf("no %q in\n%s", want, head)
 	}
 	if want := "| chat.tg | 20.07 ± 0.25 tok/s | 61.1 ± 0.37 tok/s | +204.4% |"; !strings.Contains(head, want) {

@@ -284,7 +284,9 @@ func (f Accepted) Name() string {
 func (s Stack) Sum() string {
 	text := ledger.Baseline
 	for _, f := range s.Features {
-		text += " + " + f.Feature
+		if text += " + " + f.Feature; f.OnSeenData {
+			text += " (on seen data)"
+		}
 	}
 	return text
 }

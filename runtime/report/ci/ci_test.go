@@ -136,7 +136,7 @@ func TestGitHub(t *testing.T) {
 	}
 	text := page.String()
 	for _, want := range []string{
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gates unlocked", "| phase.p | ❌ fail |", `chat.tg.gain >= 1 \|\| x`,
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gate unlocked", "| phase.p | ❌ fail |", `chat.tg.gain >= 1 \|\| x`,
 		"What got worse", "| f | chat.ttft | 10 ms | 11 ms | -5.0% [-10.0%, -2.0%] |", "mxflow apply plan.hcl",
 	} {
 		if !strings.Contains(text, want) {

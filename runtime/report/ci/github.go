@@ -45,7 +45,6 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	p.line("%s", marker(run.Plan))
 	var gateRows, ruleRows, worse [][]string
 	var decided []*ledger.Decision
-	passed, all := 0, 0
 	told := tell.Page{}
 	for _, r := range report.Rows(st) {
 		if !followed(r) {
@@ -74,20 +73,14 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 					}
 				}
 			}
-			if isGate && r.Node != ledger.Baseline && (d.Verdict.Unlocks() || o.State == "waived") {
-				passed++
-			}
 		case !r.Locked.IsZero():
 			word, why = "🔒 locked", tell.Line(r.Locked)
 		}
 		if isGate {
-			if r.Node != ledger.Baseline {
-				all++
-			}
 			gateRows = append(gateRows, []string{r.Node, word, why})
 		}
 	}
-	p.line("### mxflow: %s, %d of %d gates unlocked\n", report.Inert(run.Plan), passed, all)
+	p.line("### mxflow: %s, %s\n", report.Inert(run.Plan), report.GatedNow(st, now).Line())
 	if why := broken(st, run); why != "" {
 		p.line("**%s.** The results below are from earlier runs.\n", report.Inert(why))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,7 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 	}
 	ofRun := of("run")
 	apply := testCase{Class: "run", Name: "mxflow apply finished", Time: seconds(run.Ended.Sub(run.Started).Seconds())}
+	apply.Out = report.GatedNow(st, now).Line()
 	if why := broken(st, run); why != "" {
 		apply.Time, apply.Error = "0", &said{why, "error", why}
 	}
@@ -161,7 +163,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 			if !rule.Decides && d.Kind == ledger.KindFeature {
 				excuse = cmp.Or(excuse, "recorded only")
 			}
-			one.came(rule.Verdict, lines(rule.Reasons), excuse)
+			one.came(rule.Verdict, lines(slices.Concat(rule.Reasons, d.Marks())), excuse)
 			cases = append(cases, one)
 			k.Time = "0"
 		}

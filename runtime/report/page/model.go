@@ -255,15 +255,11 @@ func unitOf(t *verdict.Test) string {
 
 // outcome is the newest run as a mark and a sentence.
 func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
-	passed, accepted := b.passed(), s.Sum()
-	text := fmt.Sprintf("%d of %d gates passed. ", passed, len(b.Phases))
-	if len(b.Phases) == 1 {
-		text = fmt.Sprintf("%d of 1 gate passed. ", passed)
-	}
+	text := report.GatedNow(b.st, b.now).Line() + ". "
 	if len(s.Features) == 0 {
 		text += "Nothing is accepted yet: the stack is the baseline."
 	} else {
-		text += "Accepted: " + accepted + "."
+		text += "Accepted: " + s.Sum() + "."
 	}
 	switch w := report.WorkOn(b.st); {
 	case w.State == report.UnderWay:
@@ -276,18 +272,10 @@ func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
 	return Mark{string(v.Verdict), string(v.Verdict)}, text
 }
 
-func (b *builder) passed() (n int) {
-	for _, p := range b.Phases {
-		if verdict.Verdict(p.Mark.Shape).Unlocks() {
-			n++
-		}
-	}
-	return n
-}
-
 func (b *builder) facts(s report.Stack, runs int) []Fact {
+	gates := report.GatedNow(b.st, b.now)
 	return []Fact{
-		{"gates passed", fmt.Sprintf("%d of %d", b.passed(), len(b.Phases))},
+		{"gates unlocked" + gates.Mark(), fmt.Sprintf("%d of %d", gates.Unlocked, gates.All)},
 		{"features accepted", fmt.Sprintf("%d of %d", len(s.Features), len(b.Features))},
 		{"launches", fmt.Sprint(len(b.st.Launches(store.LaunchFilter{})))},
 		{"runs", fmt.Sprint(runs)},
