@@ -113,7 +113,7 @@ func ChangeWords(v, base Value) string {
 	}
 	text := tell.Percent(change, 1)
 	if base.BetterThan(v) && v.Better != "" {
-		text += " (worse)"
+		text += ", worse"
 	}
 	return text
 }

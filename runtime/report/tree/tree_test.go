@@ -125,7 +125,7 @@ func TestFiles(t *testing.T) {
 			"| chat.tg | 30.3 ± 0.26 tok/s | – | – | 41.4 ± 0.26 tok/s | +36.6% | f1 | 2026-01-02 |",
 			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26 |", "| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail |",
-			"| chat.tg | 20.4 ± 0.26 tok/s | [19.99, 20.81] | -32.7% (worse) |",
+			"| chat.tg | 20.4 ± 0.26 tok/s | [19.99, 20.81] | -32.7%, worse |",
 			`| chat | to one prompt | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "\nattention: FLASHINFER\n", "| host.cpu_share | 20.4 ± 0.26% | [19.99%, 20.81%] |", "[s-2](TEST_LOGS/s-2.yaml)",
 		},
 		"porting/FEATURE_f0.md": {
