@@ -100,8 +100,8 @@ func (v Value) BetterThan(o Value) bool {
 
 // Peak is the best value of a metric, beside the baseline's.
 type Peak struct {
-	// Arm has the best value of all runs except the baseline's, even if the baseline is
-	// better; the baseline if nothing else has the metric. Now is the newest arm of the
+	// Arm has the best value of all runs; the baseline if nothing is better than the
+	// baseline of its session, or its newest where that has none. Now is the newest arm of the
 	// accepted stack, or of the baseline while nothing is accepted; nil if that was not
 	// measured.
 	Arm *Arm
@@ -147,6 +147,9 @@ func Peaks(st *store.Store) (peaks []Peak) {
 				continue
 			}
 			of, last := a.Variant == ledger.Baseline, b.Arm != nil && b.Arm.Variant == ledger.Baseline
+			if beside := base(a, m.address, m.stat); !of && len(beside.PerLaunch) > 0 && !v.BetterThan(beside) {
+				continue
+			}
 			if b.Arm == nil || last && !of || of == last && v.BetterThan(b.Value) {
 				b.Arm, b.Value = a, v
 			}
