@@ -212,17 +212,8 @@ func (t *writer) configuration(name string) {
 		engine["knob "+knob] = value
 	}
 	t.settings(engine)
-	if len(first.Observed) > 0 {
+	if seen := observed(a); len(seen) > 0 {
 		t.line("Observed at run time:\n")
-		seen := map[string]string{}
-		for _, l := range a.Launches {
-			for o := range l.Observed {
-				seen[o] = ledger.SaidBy(a.Launches, o)
-				if text, err := strconv.Unquote(seen[o]); err == nil {
-					seen[o] = text
-				}
-			}
-		}
 		t.settings(seen)
 	}
 	var sent, results, variance [][]string
@@ -258,6 +249,21 @@ func (t *writer) configuration(name string) {
 	if name != ledger.Baseline {
 		t.answers(a)
 	}
+}
+
+// observed are what an arm's launches saw of themselves, for YAML: a single word has no
+// quotes of its own there.
+func observed(a *report.Arm) map[string]string {
+	seen := map[string]string{}
+	for _, l := range a.Launches {
+		for name := range l.Observed {
+			seen[name] = ledger.SaidBy(a.Launches, name)
+			if text, err := strconv.Unquote(seen[name]); err == nil {
+				seen[name] = text
+			}
+		}
+	}
+	return seen
 }
 
 // varies is a note on how much a metric varies over launches.

@@ -185,10 +185,7 @@ func (t *writer) arm(a *report.Arm) arm {
 	first := a.Launches[0]
 	out := arm{
 		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: first.Engine, Environment: first.Fingerprint,
-		Observed: map[string]string{}, Workload: map[string]string{}, Results: map[string]result{},
-	}
-	for name := range first.Observed {
-		out.Observed[name] = ledger.SaidBy(a.Launches, name)
+		Observed: observed(a), Workload: map[string]string{}, Results: map[string]result{},
 	}
 	for _, c := range first.Cells {
 		out.Workload[c.Cell] = report.Sent(a.Launches, c.Cell)
