@@ -31,7 +31,7 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 		if v == "" {
 			return
 		}
-		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Verdict: v, MeasureKey: "m", DecisionKey: "d"}
+		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Seconds: 1.25, Verdict: v, MeasureKey: "m", DecisionKey: "d"}
 		if kind != ledger.KindQualify {
 			d.Rules = []ledger.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
 			d.Reasons = verdict.Because(code.Broken, verdict.Text("error", "<script>|</testcase>"))
@@ -95,6 +95,20 @@ func TestJUnit(t *testing.T) {
 		var got suites
 		if err := xml.Unmarshal(page.Bytes(), &got); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, page.String())
+		}
+		var all elapsed
+		for _, s := range got.Suites {
+			var of elapsed
+			for _, k := range s.Cases {
+				of += k.Time
+			}
+			if s.Time != of {
+				t.Errorf("%s: suite %s takes %v s, its cases %v s", name, s.Name, s.Time, of)
+			}
+			all += of
+		}
+		if got.Time != all || c.feature != "" && all < 1.25 {
+			t.Errorf("%s: the suites take %v s, their cases %v s", name, got.Time, all)
 		}
 		if got.Failures != c.failures || got.Errors != c.errors || got.Skipped != c.skipped {
 			t.Errorf("%s: %d failures, %d errors, %d skipped:\n%s", name, got.Failures, got.Errors, got.Skipped, page.String())

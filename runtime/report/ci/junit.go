@@ -21,6 +21,7 @@ type suites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
 	counts
+	Time   elapsed  `xml:"time,attr"`
 	Suites []*suite `xml:"testsuite"`
 }
 
@@ -34,20 +35,26 @@ type counts struct {
 type suite struct {
 	Name string `xml:"name,attr"`
 	counts
-	Time      string     `xml:"time,attr"`
+	Time      elapsed    `xml:"time,attr"`
 	Timestamp string     `xml:"timestamp,attr,omitempty"`
 	Cases     []testCase `xml:"testcase"`
 }
 
 type testCase struct {
-	Class   string `xml:"classname,attr"`
-	Name    string `xml:"name,attr"`
-	Time    string `xml:"time,attr"`
-	Failure *said  `xml:"failure"`
-	Error   *said  `xml:"error"`
-	Skipped *said  `xml:"skipped"`
-	Out     string `xml:"system-out,omitempty"`
+	Class   string  `xml:"classname,attr"`
+	Name    string  `xml:"name,attr"`
+	Time    elapsed `xml:"time,attr"`
+	Failure *said   `xml:"failure"`
+	Error   *said   `xml:"error"`
+	Skipped *said   `xml:"skipped"`
+	Out     string  `xml:"system-out,omitempty"`
 }
+
+// elapsed is in seconds, written with three decimals.
+type elapsed float64
+
+// MarshalText is the value of an attribute.
+func (s elapsed) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%.3f", s), nil }
 
 type said struct {
 	Message string `xml:"message,attr"`
@@ -72,14 +79,14 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 				return s
 			}
 		}
-		all.Suites = append(all.Suites, &suite{Name: name, Time: "0", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")})
+		all.Suites = append(all.Suites, &suite{Name: name, Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")})
 		return all.Suites[len(all.Suites)-1]
 	}
 	ofRun := of("run")
-	apply := testCase{Class: "run", Name: "mxflow apply finished", Time: seconds(run.Ended.Sub(run.Started).Seconds())}
+	apply := testCase{Class: "run", Name: "mxflow apply finished", Time: elapsed(run.Ended.Sub(run.Started).Seconds())}
 	apply.Out = report.GatedNow(st, now).Line()
 	if why := broken(st, run); why != "" {
-		apply.Time, apply.Error = "0", &said{why, "error", why}
+		apply.Time, apply.Error = 0, &said{why, "error", why}
 	}
 	ofRun.add(apply)
 	unlocked := gatesOf(st, now)
@@ -92,9 +99,10 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 		}
 	}
 	if len(all.Suites) == 1 {
-		ofRun.add(testCase{Class: "run", Name: "something was decided", Time: "0", Error: &said{"nothing was decided", "undecided", "nothing was decided"}})
+		ofRun.add(testCase{Class: "run", Name: "something was decided", Error: &said{"nothing was decided", "undecided", "nothing was decided"}})
 	}
 	for _, s := range all.Suites {
+		all.Time += s.Time
 		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
 	}
 	data, err := xml.MarshalIndent(all, "", "  ")
@@ -106,7 +114,8 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 }
 
 func (s *suite) add(k testCase) {
-	s.Tests++
+	k.Time = max(0, k.Time) // a clock may be set back during a run
+	s.Tests, s.Time = s.Tests+1, s.Time+k.Time
 	switch {
 	case k.Failure != nil:
 		s.Failures++
@@ -117,8 +126,6 @@ func (s *suite) add(k testCase) {
 	}
 	s.Cases = append(s.Cases, k)
 }
-
-func seconds(s float64) string { return fmt.Sprintf("%.3f", max(0, s)) }
 
 // gatesOf are the phases whose end unlocks later ones.
 func gatesOf(st *store.Store, now time.Time) map[string]bool {
@@ -132,7 +139,7 @@ func gatesOf(st *store.Store, now time.Time) map[string]bool {
 }
 
 func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases []testCase) {
-	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node, Time: "0"}
+	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node}
 	d := r.Decided
 	switch {
 	case d == nil && r.Locked.Code == code.NotTargeted:
@@ -154,7 +161,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	if d.Kind == ledger.KindFeature && unlocked {
 		without = "the gate of phase " + r.Phase + " does not need it"
 	}
-	k.Time = seconds(d.Seconds)
+	k.Time = elapsed(d.Seconds)
 	if ruled(d.Decision) {
 		for _, rule := range d.Rules {
 			one := k
@@ -165,7 +172,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 			}
 			one.came(rule.Verdict, lines(slices.Concat(rule.Reasons, d.Marks())), excuse)
 			cases = append(cases, one)
-			k.Time = "0"
+			k.Time = 0
 		}
 		return cases
 	}
