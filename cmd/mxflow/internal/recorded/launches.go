@@ -72,7 +72,7 @@ func statistic(s measure.Summary, stat string) string {
 // printLacking explains the entries for statistics that need more values.
 func printLacking(on table.Screen, rows [][]string) {
 	if slices.ContainsFunc(slices.Concat(rows...), func(cell string) bool { return strings.HasPrefix(cell, lacking) }) {
-		fmt.Fprintln(on, "\nn 8/299: only 8 values; this percentile needs 299.")
+		fmt.Fprintln(on, "\nn K/N: only K values; this percentile needs N.")
 	}
 }
 
