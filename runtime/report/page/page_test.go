@@ -156,6 +156,14 @@ func TestLayout(t *testing.T) {
 	layout([]Phase{{Name: "a"}, {Name: "b"}}, []Edge{{"a", "b"}, {"b", "a"}})
 }
 
+// TestArrows: what a phase needs is told from what needs it.
+func TestArrows(t *testing.T) {
+	s, edges := whole(t)
+	if n := strings.Count(pageOf(t, s, edges), `<path class="tip"`); n != len(edges) {
+		t.Errorf("%d arrowheads for %d needs", n, len(edges))
+	}
+}
+
 // browser is the Chromium of this machine.
 func browser() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
