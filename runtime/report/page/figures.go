@@ -62,9 +62,11 @@ type Session struct {
 	Arms    []SessionArm `json:"arms"`
 }
 
-// SessionArm is one arm of it, by round.
+// SessionArm is one arm of it, by round. Base is set here and below for what others are
+// compared with.
 type SessionArm struct {
 	Arm    string    `json:"arm"`
+	Base   bool      `json:"base"`
 	Rounds []int     `json:"rounds"`
 	Values []float64 `json:"values"`
 }
@@ -87,6 +89,7 @@ type Spread struct {
 // ArmSpread is a distribution over N values.
 type ArmSpread struct {
 	Arm       string    `json:"arm"`
+	Base      bool      `json:"base"`
 	N         int       `json:"n"`
 	Quantiles []float64 `json:"q"`
 }
@@ -101,6 +104,7 @@ type Trace struct {
 // ArmTrace is one line of it: seconds since the launch's recording started.
 type ArmTrace struct {
 	Arm    string    `json:"arm"`
+	Base   bool      `json:"base"`
 	Source string    `json:"source"`
 	At     []float64 `json:"at"`
 	Value  []float64 `json:"value"`
@@ -162,6 +166,7 @@ type History struct {
 // HistoryOfArm is that of one variant.
 type HistoryOfArm struct {
 	Variant string      `json:"variant"`
+	Base    bool        `json:"base"`
 	At      []time.Time `json:"at"`
 	Value   []float64   `json:"value"`
 }
@@ -176,6 +181,9 @@ const (
 	// mostDecided limits the decisions on the timeline to the newest.
 	mostDecided = 2000
 )
+
+// accepted is the name of the accepted stack as an arm.
+const accepted = "accepted"
 
 // session adds the newest session of a run if nothing rests on it yet.
 func (b *builder) session(v *store.RunView) {
@@ -198,7 +206,7 @@ func (b *builder) session(v *store.RunView) {
 		}
 		i := slices.IndexFunc(s.Arms, func(a SessionArm) bool { return a.Arm == l.Variant })
 		if i < 0 {
-			i, s.Arms = len(s.Arms), append(s.Arms, SessionArm{Arm: l.Variant})
+			i, s.Arms = len(s.Arms), append(s.Arms, SessionArm{Arm: l.Variant, Base: l.Variant == ledger.Baseline || l.Variant == accepted})
 		}
 		s.Unit = m.Unit
 		s.Arms[i].Rounds, s.Arms[i].Values = append(s.Arms[i].Rounds, l.Ordinal), append(s.Arms[i].Values, value)
@@ -238,7 +246,7 @@ func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
 		arms := []ledger.Arm{lastOf(e.Parent, n), lastOf(e.Candidate, n)}
 		of := "all launches"
 		if n < longest(e) {
-			of = fmt.Sprintf("the last %d launches of each arm", n)
+			of = "the last " + tell.Launches(n)
 		}
 		out = append(out, b.spreads(arms, of)...)
 		out = append(out, b.traces(arms)...)
@@ -298,7 +306,16 @@ func (b *builder) share(rows []report.Row) {
 	}
 }
 
-// spreads are the times to the first token and between tokens of those launches.
+// whose are the launches of a figure, by its first and last arm: one may have no data.
+func whose(first, last string) string {
+	if first == last {
+		return first
+	}
+	return "each arm"
+}
+
+// spreads are the times to the first token and between tokens of those launches, the
+// reference first.
 // Unreadable data have no figure.
 func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
 	values := map[string][2][]float64{}
@@ -330,14 +347,14 @@ func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
 		spread := Spread{Metric: key}
 		for i, arm := range arms {
 			if xs := values[key][i]; len(xs) > 1 {
-				spread.Arms = append(spread.Arms, ArmSpread{arm.Name, len(xs), quantilesOf(xs)})
+				spread.Arms = append(spread.Arms, ArmSpread{arm.Name, i == 0, len(xs), quantilesOf(xs)})
 			}
 		}
 		if len(spread.Arms) == 0 {
 			continue
 		}
 		b.Figures.Spreads = append(b.Figures.Spreads, spread)
-		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in " + of})
+		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in " + of + " of " + whose(spread.Arms[0].Arm, spread.Arms[len(spread.Arms)-1].Arm)})
 	}
 	return out
 }
@@ -363,10 +380,10 @@ func short(x float64) float64 {
 // traced are the series to draw; the host's if there is no GPU.
 var traced = [][]string{{measure.GPUPower, measure.GPUClock, measure.GPUTemperature}, {measure.HostCPU, measure.EngineMemory}}
 
-// traces are those of the last launch of each arm.
+// traces are those of the last launch of each arm, the reference first.
 func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 	found := map[string]*Trace{}
-	for _, arm := range arms {
+	for i, arm := range arms {
 		if len(arm.Launches) == 0 {
 			continue
 		}
@@ -385,14 +402,14 @@ func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 			if found[s.Name] == nil {
 				found[s.Name] = &Trace{Name: s.Name, Unit: s.Unit}
 			}
-			found[s.Name].Lines = append(found[s.Name].Lines, thinned(arm.Name, s))
+			found[s.Name].Lines = append(found[s.Name].Lines, thinned(ArmTrace{Arm: arm.Name, Base: i == 0, Source: s.Source}, s))
 		}
 	}
 	for _, names := range traced {
 		for _, name := range names {
 			if t := found[name]; t != nil {
 				b.Figures.Traces = append(b.Figures.Traces, *t)
-				out = append(out, Figure{"traces", len(b.Figures.Traces) - 1, name + " over the last launch of each arm"})
+				out = append(out, Figure{"traces", len(b.Figures.Traces) - 1, name + " over the last launch of " + whose(t.Lines[0].Arm, t.Lines[len(t.Lines)-1].Arm)})
 			}
 		}
 		if len(out) > 0 {
@@ -402,9 +419,8 @@ func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 	return out
 }
 
-// thinned is a series as means of equal stretches.
-func thinned(arm string, s measure.Series) ArmTrace {
-	t := ArmTrace{Arm: arm, Source: s.Source}
+// thinned gives a line a series, as means of equal stretches.
+func thinned(t ArmTrace, s measure.Series) ArmTrace {
 	every := (len(s.At) + tracePoints - 1) / tracePoints
 	for i := 0; i < len(s.At); i += every {
 		end, sum := min(i+every, len(s.At)), 0.0
@@ -573,7 +589,7 @@ func front(launches []*ledger.Launch, x, y string) (Front, bool) {
 			s, order = &sums{name: l.Variant}, append(order, l.VariantKey)
 			by[l.VariantKey] = s
 		}
-		if s.name == "accepted" {
+		if s.name == accepted {
 			s.name = l.Variant // the last feature of this stack
 		}
 		take(l, &f.X, &s.xs)
@@ -632,7 +648,7 @@ func (b *builder) history(metric string) {
 		if len(s.Points) < least {
 			continue
 		}
-		line := HistoryOfArm{Variant: s.Variant}
+		line := HistoryOfArm{Variant: s.Variant, Base: s.Variant == ledger.Baseline}
 		for _, p := range s.Points {
 			line.At, line.Value = append(line.At, p.Time.UTC()), append(line.Value, p.Value)
 		}

@@ -111,6 +111,9 @@ func (s *state) feature(phase, name string, v verdict.Verdict, rounds int, base,
 				tg = own
 			}
 			l := s.launch(session, arm, round+1, tg*wobble, files)
+			if arm == "fp8" {
+				l.Series = "" // over before anything was read
+			}
 			arms[arm] = append(arms[arm], l.ID)
 			records = append(records, &ledger.Record{Type: "launch", Launch: l})
 		}

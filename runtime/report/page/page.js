@@ -53,7 +53,7 @@
   };
   // room is the width of the longest number of an axis, and of the space before it.
   const room = (values) => Math.max(44, 14 + 6.6 * d3.max(d3.ticks(d3.min(values) ?? 0, d3.max(values) ?? 0, 5), (t) => num(t).length) || 0);
-  const lined = (of) => of.map((l, i) => [l, i === of.length - 1 ? own : base]);
+  const lined = (of) => of.map((l) => [l, l.base ? base : own]);
 
   const draw = {
     tests(d, width) {

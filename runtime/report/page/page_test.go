@@ -241,7 +241,7 @@ func TestInBrowser(t *testing.T) {
 				defer cancel()
 				said := &complaints{}
 				said.listen(tab)
-				var empty, over []string
+				var empty, over, titles, strange []string
 				var figures, page, window int
 				var findings, history string
 				var shot []byte
@@ -253,6 +253,8 @@ func TestInBrowser(t *testing.T) {
 					chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
 					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
 					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=traces]")].filter((f) => f.querySelectorAll(".key span").length === 1).map((f) => f.querySelector("figcaption").textContent)`, &titles),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure:is([data-kind=traces], [data-kind=spreads], [data-kind=history]) .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "none")).map((s) => s.textContent)`, &strange),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
 					chromedp.Evaluate(`[...document.querySelectorAll(":is(figure[data-kind=timeline], figure[data-kind=history]) .plot > svg g:has(> text)")].filter((a) => { const all = [...a.children].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => a.closest("figure").dataset.kind + ": " + [...a.children].map((t) => t.textContent).join(" "))`, &over),
 					chromedp.Evaluate(`(() => { const s = document.getElementById("metric"); s.value = "1"; s.dispatchEvent(new Event("change")); const f = document.querySelector("figure[data-kind=history]"); return f.querySelector("figcaption").textContent + "; " + f.querySelector(".numbers thead").textContent; })()`, &history),
@@ -281,6 +283,12 @@ func TestInBrowser(t *testing.T) {
 				}
 				if figures < 15 || len(empty) > 0 {
 					t.Errorf("of %d figures these are empty: %v", figures, empty)
+				}
+				if got := strings.Join(titles, ", "); got != "gpu.power_w over the last launch of baseline, gpu.clock_mhz over the last launch of baseline" {
+					t.Errorf("one arm alone is traced by %q", got)
+				}
+				if len(strange) > 0 {
+					t.Errorf("these are in the colour of the other arm: %q", strange)
 				}
 				if len(over) > 0 {
 					t.Errorf("labels of an axis overlap: %q", over)
