@@ -1,6 +1,6 @@
 "use strict";
-// Draws the figures of the page from its numbers, each when it comes into view. Text and
-// tables of the page stand in its HTML and need none of this.
+// Draws the figures of the page from its numbers: those in view at once, each other when
+// it comes into view. Text and tables of the page stand in its HTML and need none of this.
 (() => {
   let figures = {};
   const own = "var(--accent)", base = "var(--base)";
@@ -233,9 +233,14 @@
     const numbers = f.querySelector(".numbers");
     if (numbers.open) numbers.querySelector(".scroll").replaceChildren(table(rowsOf[f.dataset.kind](data(f))));
   };
+  // A figure within so many pixels of the view is drawn: by begin, as a picture may be
+  // taken or printed before an observer is called, and later by one.
+  const near = 300;
+  // inView asks no closed feature where its figures are: the browser would lay each out.
+  const inView = (f) => { if (f.closest("details:not([open])")) return false; const at = f.getBoundingClientRect(); return at.top < innerHeight + near && at.bottom > -near; };
   let chosen = "";
   const every = () => [...document.querySelectorAll("figure[data-kind]")];
-  const seen = new IntersectionObserver((entries) => entries.forEach((e) => e.isIntersecting && render(e.target)), {rootMargin: "300px"});
+  const seen = new IntersectionObserver((entries) => entries.forEach((e) => e.isIntersecting && render(e.target)), {rootMargin: near + "px"});
   const sized = new ResizeObserver((entries) => entries.forEach((e) => { const f = e.target.parentElement; if (f.drawn) render(f); }));
   const begin = () => {
     figures = JSON.parse(document.getElementById("figures").textContent);
@@ -262,6 +267,7 @@
         choose();
       }
     }
+    every().filter(inView).forEach(render);
     document.getElementById("theme").addEventListener("click", () => { theme = themes[(themes.indexOf(theme) + 1) % 3]; keep(theme); show(); });
     show();
   };

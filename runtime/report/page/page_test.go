@@ -19,6 +19,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -309,6 +310,29 @@ func TestInBrowser(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestInViewAtOnce: what is in view is drawn before any observer is called, as a browser
+// that takes a picture calls none; what is not costs no time to open.
+func TestInViewAtOnce(t *testing.T) {
+	ctx := opened(t)
+	s, edges := whole(t)
+	var timeline bool
+	var drawn, figures int
+	err := chromedp.Run(ctx, chromedp.EmulateViewport(1440, 1400),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := cdppage.AddScriptToEvaluateOnNewDocument(`window.IntersectionObserver = class { observe() {} }`).Do(ctx)
+			return err
+		}),
+		chromedp.Navigate(served(t, pageOf(t, s, edges))),
+		chromedp.Evaluate(`document.querySelector("figure[data-kind=timeline] .plot > svg") !== null`, &timeline),
+		chromedp.Evaluate(`document.querySelectorAll(".plot:has(> svg)").length`, &drawn), chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !timeline || drawn == figures {
+		t.Errorf("in view: %v; %d of %d figures are drawn", timeline, drawn, figures)
 	}
 }
 
