@@ -609,6 +609,11 @@ func TestWordsOfOtherLanguages(t *testing.T) {
 		"chat.tg >= 2x chat.tg.base":                  "Write a factor with an asterisk",
 		"chat.tg >= 20ms":                             "chat.tg is in tok/s, but 20ms is not",
 		"200ms >= chat.ttft":                          "Write the number without a unit",
+		"chat.tg.gain > = 1.0":                        "Write >=, <=, == and != without a space.",
+		"chat.tg.gain <\t= 1.0":                       "Write >=, <=, == and != without a space.",
+		"levels.kernels ! = 'pass'":                   "Write >=, <=, == and != without a space.",
+		"levels.kernels = = 'pass'":                   "Write >=, <=, == and != without a space.",
+		"chat.tg.gain = 1.0":                          "Write == to compare.",
 	} {
 		_, errs := r.compile(rule, "criterion")
 		if len(errs) != 1 || !strings.Contains(errs[0].Detail, want) {

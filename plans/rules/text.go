@@ -146,6 +146,7 @@ var misspellings = []struct {
 	{regexp.MustCompile(`≠|<>`), "Write != for “not equal”."},
 	{factor, "Write a factor with an asterisk, as in 2 * chat.tg.base."},
 	{numberWithUnit, "Write the number without a unit: it has the unit of the value it is compared with. Write percentages as fractions: 0.10 is 10%."},
+	{regexp.MustCompile(`[<>!=]\s+=`), "Write >=, <=, == and != without a space."},
 	{regexp.MustCompile(`(^|[^<>=!])=($|[^=])`), "Write == to compare."},
 }
 
