@@ -222,6 +222,21 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 	}
 }
 
+// TestWordsOfVerdicts: a level or a feature is never waived, so no rule may wait for it.
+func TestWordsOfVerdicts(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, place, says string }{
+		{"levels.kernels == 'waived'", "criterion", "levels.kernels is one of pass, inconclusive, fail, never \"waived\". Only gates are waived"},
+		{`feature["first"].verdict in ['pass', 'waived']`, "three", "is one of pass, inconclusive, fail, never \"waived\". Only gates are waived"},
+		{"levels.kernels != 'error'", "criterion", "never \"error\". A verdict of invalid or error is not evidence"},
+	} {
+		_, errs := r.compile(c.rule, c.place)
+		if len(errs) != 1 || errs[0].Code != "unknown-word" || !strings.Contains(errs[0].Detail, c.says) {
+			t.Errorf("%s: %+v, want %s", c.rule, errs, c.says)
+		}
+	}
+}
+
 // TestGateOfStepsOnly: if no feature is decided before a gate, no suggestion names one.
 func TestGateOfStepsOnly(t *testing.T) {
 	ns := rules.New(&plans.Plan{})
@@ -457,6 +472,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"levels.kernels == 'passed'", `Unknown word at "'passed'"`},
 		{"levels.kernels != 'failed'", `Unknown word at "'failed'"`},
 		{"levels.kernels != 'invalid'", `Unknown word at "'invalid'"`},
+		{"levels.kernels == 'waived'", `Unknown word at "'waived'"`},
 		{"'Pass' == levels.kernels", `Unknown word at "'Pass'"`},
 		{"levels.kernels in ['pass', 'ok', 'good']", `Unknown word at "'ok'"; Unknown word at "'good'"`},
 		{"knob.moe == 'router' and chat.tg > 1", `Unknown word at "'router'"`},

@@ -485,7 +485,6 @@ func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
 // hold.
 func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 	words := DecidedWords
-	why := ""
 	switch in.Kind {
 	case plans.InputObserved:
 		if in.Words == "" {
@@ -504,17 +503,23 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 		if !ok || slices.Contains(words, s.Value) {
 			continue
 		}
-		if in.Kind != plans.InputKnob && verdict.Verdict(s.Value).Known() {
+		why := ""
+		switch {
+		case in.Kind != plans.InputLevel && in.Kind != plans.InputFeature:
+		case s.Value == string(verdict.Waived):
+			why = " Only gates are waived, and a waiver changes no verdict that a rule reads."
+		case verdict.Verdict(s.Value).Known():
 			why = " A verdict of invalid or error is not evidence: a rule that reads it gets that verdict."
 		}
 		r.refuse(c, "unknown-word", "Unknown word", "%s is one of %s, never %q.%s%s", in.Path, strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
 	}
 }
 
-// DecidedWords are the verdicts that a rule can see.
+// DecidedWords are the verdicts that a rule can see, of a level as of a feature: neither
+// is ever waived.
 var DecidedWords = func() (words []string) {
 	for _, w := range verdict.Words() {
-		if verdict.Verdict(w).Decided() {
+		if v := verdict.Verdict(w); v.Decided() && v != verdict.Waived {
 			words = append(words, w)
 		}
 	}
