@@ -26,6 +26,8 @@ type Body struct {
 	Blocks hcl.Blocks
 	// doc describes its permitted content.
 	doc *lang.BlockDoc
+	// misspelled are the names that wrong ones in the body were meant to be.
+	misspelled map[string]bool
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
 }
@@ -38,9 +40,9 @@ func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 			what += " " + strconv.Quote(label)
 		}
 	}
-	content := l.Content(b.Body, l.Schema(doc), what)
+	content, misspelled := l.content(b.Body, l.Schema(doc), what)
 	return &Body{
-		Scope: l, What: what, Def: b.DefRange, doc: doc,
+		Scope: l, What: what, Def: b.DefRange, doc: doc, misspelled: misspelled,
 		Attrs: content.Attributes, Blocks: content.Blocks, values: map[string]cty.Value{},
 	}
 }
@@ -65,8 +67,15 @@ func (f *Body) attr(name string) *plans.Attr {
 // Blocks whose type is misspelled are read as the type that was meant: the mistake is
 // already reported, and a block left out would be missed wherever something refers to it.
 func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
+	content, _ := l.content(body, schema, what)
+	return content
+}
+
+// content is Content; misspelled are the names that wrong ones were meant to be.
+func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (content *hcl.BodyContent, misspelled map[string]bool) {
 	content, diags := body.Content(schema)
 	types := map[string]string{}
+	misspelled = map[string]bool{}
 	unknown := false
 	for _, d := range diags {
 		code := lang.CodeOf(d)
@@ -76,6 +85,7 @@ func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl
 		unknown = unknown || code == "unknown-block"
 		if word := l.wordAt(d.Subject); word != "" {
 			best := l.misplaced(d, word, schema, what)
+			misspelled[best] = true
 			if types[word] == "" && hasBlock(schema, best) {
 				types[word] = best
 			}
@@ -83,12 +93,12 @@ func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl
 	}
 	l.Diags = append(l.Diags, diags...)
 	if len(types) > 0 {
-		return meant(body, schema, types)
+		return meant(body, schema, types), misspelled
 	}
 	if unknown {
 		l.doubtMissing(schema, content)
 	}
-	return content
+	return content, misspelled
 }
 
 // wordAt is the name at a place, without quotes.
@@ -218,7 +228,7 @@ func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
 
 // Required reports an absent attribute; why is what it is for.
 func (f *Body) Required(name, why string) {
-	if f.Absent(name) {
+	if f.Lacks(name) {
 		f.Scope.Fail(f.At(name), "missing-attribute", "Missing "+name, "%s needs %s: %s", f.What, name, why)
 	}
 }
@@ -232,6 +242,13 @@ func (f *Body) Absent(name string) bool {
 	v, _ := f.Value(name)
 	return v.IsKnown() && v.IsNull()
 }
+
+// Lacks is Absent, except for an attribute whose name is misspelled: that has been
+// reported.
+func (f *Body) Lacks(name string) bool { return f.Absent(name) && !f.Misspelled(name) }
+
+// Misspelled reports whether a wrong name in the body was meant to be this one.
+func (f *Body) Misspelled(name string) bool { return f.misspelled[name] }
 
 func (f *Body) WrongType(name, want string, v cty.Value) {
 	f.Scope.WrongType(f.At(name), name, want, v)

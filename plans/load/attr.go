@@ -131,8 +131,8 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pl
 		block.Written[name] = true
 	}
 	before := len(bs.Diags)
-	// doubtful is set if an attribute depends on something that has been found wrong
-	// elsewhere.
+	// doubtful is set if an attribute is misspelled, or depends on something that has been
+	// found wrong elsewhere.
 	doubtful := false
 	for _, a := range schema.Attrs {
 		if a.Type == plans.Refs || a.Type == plans.Reference {
@@ -145,7 +145,9 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pl
 			}
 			continue
 		}
-		doubtful = doubtful || !f.Absent(a.Name)
+		if !f.Lacks(a.Name) {
+			doubtful, block.Written[a.Name] = true, true
+		}
 		if a.Required {
 			f.Required(a.Name, lang.OrElse(a.Doc, string(a.Type)+"."))
 		}

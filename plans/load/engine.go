@@ -187,6 +187,9 @@ func (d *engineDecoder) launchers() []string {
 // checkEngine reports what the kind finds wrong with a decoded engine.
 func (d *engineDecoder) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKind) {
 	for _, wrong := range kind.Check(e) {
+		if wrong.Part == nil && f.Misspelled(wrong.Attr) {
+			continue
+		}
 		at := f.At(wrong.Attr)
 		if wrong.Part != nil {
 			at = lang.HCL(wrong.Part.Range)

@@ -88,10 +88,10 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 
 // requireSet refuses a feature that tests nothing.
 func requireSet(f *eval.Body, ft *plans.Feature) {
-	if !f.Absent("choose") && f.Absent("set") {
+	if !f.Lacks("choose") && f.Absent("set") {
 		return
 	}
-	if f.Absent("set") {
+	if f.Lacks("set") {
 		f.Scope.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
 		return
 	}

@@ -275,11 +275,6 @@ var nameUses = map[string]lang.NameUse{
 // declareGroup declares the blocks that one block has made.
 func (s *settling) declareGroup(g *eval.Group) {
 	b := g.Block
-	if g.Kind == "engine" {
-		if _, known := s.kinds[b.Labels[0]]; !known {
-			s.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], s.DidYouMean(b.Labels[0], lang.KeysOf(s.kinds)))
-		}
-	}
 	label := len(b.Labels) - 1
 	if g.Repeated() {
 		s.CheckName(b, label, 0)
@@ -331,6 +326,9 @@ func (s *settling) newGroup(b *hcl.Block) *eval.Group {
 	if !eval.IsReferable(b.Type) || b.Type == "feature" {
 		return nil
 	}
+	if b.Type == "engine" {
+		s.checkKind(b)
+	}
 	g := &eval.Group{Kind: b.Type, Key: strings.Join(b.Labels, "."), Block: b}
 	if s.Groups.ByKey(b.Type, g.Key) != nil {
 		g.Instances = []*eval.Instance{s.opened(&eval.Instance{Block: b})}
@@ -341,4 +339,18 @@ func (s *settling) newGroup(b *hcl.Block) *eval.Group {
 	}
 	s.Groups.Add(g)
 	return g
+}
+
+// checkKind reports an engine of an unknown kind, and makes it one of the kind that was
+// meant: the mistake is reported here, and what refers to the engine by the right name is
+// none.
+func (s *settling) checkKind(b *hcl.Block) {
+	given, known := b.Labels[0], lang.KeysOf(s.kinds)
+	if slices.Contains(known, given) {
+		return
+	}
+	s.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", given, s.DidYouMean(given, known))
+	if kind := lang.Nearest(given, known); kind != "" {
+		b.Labels = []string{kind, b.Labels[1]}
+	}
 }

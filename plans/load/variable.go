@@ -214,10 +214,10 @@ func (vs *variables) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
 		f := vs.Fields(b, validationDoc)
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
-		if condition == nil {
+		if condition == nil && f.Lacks("condition") {
 			vs.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation defines valid values: condition = var.%s > 0.", in.Name)
 		}
-		if message == nil {
+		if message == nil && f.Lacks("error_message") {
 			vs.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
 		}
 		if condition == nil || message == nil || !vs.onlyVariables(condition.Expr) || !vs.onlyVariables(message.Expr) {

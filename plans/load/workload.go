@@ -426,7 +426,7 @@ func checkData(w *plans.Workload, f *eval.Body) {
 		noUse("arrival", "The rows of the dataset have no times. Choose another arrival with a rate, or a file whose rows have timestamp and input_length.")
 	case w.API == "completions" && d.Chat > 0:
 		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
-	case len(w.OutputTokens) == 0 && w.OutputLengths == nil && d.Unanswered > 0:
+	case f.Lacks("output_tokens") && w.OutputLengths == nil && d.Unanswered > 0:
 		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not give the answer's length. Set output_tokens, the default for such lines.", d.Unanswered)
 	}
 	for _, c := range w.Cells() {

@@ -60,7 +60,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 		}
 	}
 	switch {
-	case w.Arrival == "gamma" && f.Absent("burstiness"):
+	case w.Arrival == "gamma" && f.Lacks("burstiness"):
 		f.Scope.Fail(f.At("arrival"), "missing-attribute", "Missing burstiness", "Gamma arrivals need burstiness: the shape, such as 0.5; 1 is poisson.")
 	case w.Arrival != "gamma" && !f.Absent("burstiness"):
 		noUse("burstiness", "burstiness is the shape of gamma arrivals. Set arrival = \"gamma\", or remove it.")

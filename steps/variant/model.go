@@ -40,7 +40,7 @@ func checkModel(e *plans.Engine) []plans.AttrError {
 		return nil
 	}
 	return []plans.AttrError{{
-		Code: "missing-attribute", Summary: "Missing model", Detail: "An engine of kind \"" + e.Kind + "\" is started with the name or path of its model. Add: model = \"openai/gpt-oss-20b\", or the model to serve.",
+		Attr: "model", Code: "missing-attribute", Summary: "Missing model", Detail: "An engine of kind \"" + e.Kind + "\" is started with the name or path of its model. Add: model = \"openai/gpt-oss-20b\", or the model to serve.",
 	}}
 }
 

@@ -3,7 +3,7 @@ phase "build" {
   step "exe" "compile" { # ERROR: Unknown step kind
     command = ["make"]
   }
-  step "exec" "compile" { # ERROR: Missing command
+  step "exec" "compile" {
     comand  = ["make"] # ERROR: Unsupported argument
     timeout = "soon" # ERROR: Invalid duration
     env     = { JOBS = 2 } # ERROR: Not text
