@@ -202,6 +202,15 @@ func TestCaseMistakes(t *testing.T) {
 	}
 }
 
+func TestEmptyCasesInYAML(t *testing.T) {
+	for _, text := range []string{"", "{}\n"} {
+		_, found := Bytes(loadCasePlan(t), "plan.mxtest.yaml", []byte(text))
+		if got := planstest.Text(found); !strings.Contains(got, "case: {what it shows:") || strings.Contains(got, "case \"what") {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
 // TestCasesMakeLaunches: short forms expand to what they stand for.
 func TestCasesMakeLaunches(t *testing.T) {
 	cases, found := Bytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {

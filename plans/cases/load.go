@@ -57,12 +57,20 @@ func loadCases(r *load.Result, files []string, read func(string) ([]byte, *hcl.D
 	return cases, found
 }
 
+// beginning is what a file of cases of that name starts with.
+func beginning(name string) string {
+	if lang.IsYAML(name) {
+		return "case: {what it shows: {feature: feature.name}}"
+	}
+	return `case "what it shows" { feature = feature.name }`
+}
+
 // file reads one file of cases.
 func (c *caseLoader) file(name string, text []byte) {
 	c.At("the text of "+name, hcl.Range{Filename: name})
 	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))) == 0 {
 		c.Sources[name] = &lang.Source{Name: name, Text: text}
-		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `The file is empty. A case starts with: case "what it shows" { feature = feature.name }; mxflow test --write writes starter cases.`)
+		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", "The file is empty. A case starts with: %s; mxflow test --write writes starter cases.", beginning(name))
 		return
 	}
 	s, diags := lang.Parse(name, text)
@@ -78,7 +86,7 @@ func (c *caseLoader) file(name string, text []byte) {
 		}
 	}
 	if len(content.Blocks) == 0 && !diags.HasErrors() && !c.Diags.HasErrors() {
-		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `The file has no case. A case starts with: case "what it shows" { feature = feature.name }.`)
+		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", "The file has no case. A case starts with: %s.", beginning(name))
 	}
 }
 

@@ -203,6 +203,14 @@ func (k textKind) check(filename string, src []byte) (loops []int, diag *hcl.Dia
 	return checkNesting(filename, src)
 }
 
+// Beginning is what a plan file of that name starts with.
+func Beginning(filename string) string {
+	if IsYAML(filename) {
+		return "plan: {name: {summary: what it is for}}"
+	}
+	return `plan "name" { summary = "what it is for" }`
+}
+
 // CheckText refuses what none of our syntaxes reads: files that are too large, empty or
 // not text.
 func CheckText(filename string, src []byte) *hcl.Diagnostic { return planText.checkText(filename, src) }
@@ -218,7 +226,7 @@ func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
 		return bad(start, k.notText, k.title+" is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
-		return bad(start, k.empty, k.title+" is empty", `The file is empty. A plan starts with: plan "name" { summary = "what it is for" }.`)
+		return bad(start, k.empty, k.title+" is empty", "The file is empty. A plan starts with: "+Beginning(filename)+".")
 	}
 	line, lineStart := 1, 0
 	for i := 0; i < len(src); {

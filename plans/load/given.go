@@ -272,6 +272,9 @@ func constant(filename, text string) (cty.Value, string) {
 	if len(text) > eval.MaxValue {
 		return cty.DynamicVal, "It exceeds 1 MiB."
 	}
+	if strings.TrimSpace(text) == "" {
+		return cty.DynamicVal, "It is empty."
+	}
 	loops, diag := lang.CheckSource(filename, []byte(text))
 	if diag != nil {
 		return cty.DynamicVal, diag.Detail

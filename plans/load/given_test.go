@@ -358,7 +358,11 @@ variable "free" {
 			t.Errorf("%v: summary %q, want %q", c.vars, res.Plan.Summary, c.summary)
 		}
 	}
-	res := load(map[string]string{"model": "m"})
+	res := load(map[string]string{"model": "m", "names": " "})
+	if d := res.DiagnosticsJSON()[0].Detail; !strings.Contains(d, "It is empty.") || strings.Contains(d, "file") {
+		t.Errorf("a value that is empty: %s", d)
+	}
+	res = load(map[string]string{"model": "m"})
 	var got string
 	for _, v := range res.Plan.Variables {
 		got += fmt.Sprintf("%s=%v (%s) ", v.Name, v.Value, v.From)

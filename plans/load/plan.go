@@ -27,7 +27,7 @@ var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 // decodePlan reads the plan block, of which there is exactly one.
 func decodePlan(s *eval.Scope, p *plans.Plan, blocks hcl.Blocks) {
 	if len(blocks) == 0 {
-		s.Fail(s.Start(), "missing-block", "Missing plan block", `A plan file has one plan block, which names it. Add: plan "name" { summary = "what it is for" }.`)
+		s.Fail(s.Start(), "missing-block", "Missing plan block", "A plan file has one plan block, which names it. Add: %s.", lang.Beginning(s.Start().Filename))
 		return
 	}
 	b := s.Single(blocks)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
@@ -35,6 +36,31 @@ func TestDiagnosticsPointIntoYAML(t *testing.T) {
 	} {
 		if got := planstest.Text(&loadYAML(c.src).Findings); !strings.Contains(got, c.want) {
 			t.Errorf("%q:\n%s\nwant\n%s", c.src, got, c.want)
+		}
+	}
+}
+
+// TestAdviceIsInTheLanguageOfTheFile: what a file without a plan is told to add can be
+// pasted into it.
+func TestAdviceIsInTheLanguageOfTheFile(t *testing.T) {
+	for _, name := range []string{"plan.yaml", "plan.yml", "plan.hcl"} {
+		for _, src := range []string{"", "\n", "# later\n", "locals: {a: 1}\n", "locals {\n}\n"} {
+			res := Bytes(name, []byte(src), planstest.Registry(), Options{})
+			text := planstest.Text(&res.Findings)
+			if strings.Contains(text, "in a file named as") || strings.Contains(text, "Not a mapping") {
+				continue
+			}
+			other := "plan.hcl"
+			if name == other {
+				other = "plan.yaml"
+			}
+			if want := lang.Beginning(name); !strings.Contains(text, want) || strings.Contains(text, lang.Beginning(other)) {
+				t.Errorf("%s with %q: no %s in\n%s", name, src, want, text)
+				continue
+			}
+			if res = Bytes(name, []byte(lang.Beginning(name)+"\n"), planstest.Registry(), Options{}); !res.OK() {
+				t.Errorf("the advice is no plan:\n%s", planstest.Text(&res.Findings))
+			}
 		}
 	}
 }
