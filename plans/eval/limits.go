@@ -36,18 +36,29 @@ func (b *budget) limited(name string, f function.Function) function.Function {
 			if err := b.fits(name, args); err != nil {
 				return cty.NilType, err
 			}
-			return f.ReturnTypeForValues(args)
+			ty, err := f.ReturnTypeForValues(args)
+			return ty, refused(err)
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
 			if err != nil {
-				return v, err
+				return v, refused(err)
 			}
 			size, _ := SizeOf(v)
 			return v, b.spend(size)
 		},
 	}
 	return function.New(spec)
+}
+
+// refused is an error of a function without what a panic leaves: several functions of
+// cty panic at what they do not expect, such as null keys, or the logarithm of a negative
+// number.
+func refused(err error) error {
+	if panicked := (function.PanicError{}); errors.As(err, &panicked) {
+		return errors.New("it has no result for these arguments; check them for null, and for numbers that it cannot take")
+	}
+	return err
 }
 
 // fits pays for the arguments and refuses a call that would make too much of them.
@@ -62,6 +73,9 @@ func (b *budget) fits(name string, args []cty.Value) error {
 	}
 	if name == "pow" && (number(args, 1) > maxExponent || number(args, 0) > MaxValue) {
 		return errors.New("a number must fit a 64-bit float")
+	}
+	if name == "indent" && number(args, 0) < 0 {
+		return errors.New("the number of spaces must not be negative")
 	}
 	if expected := expectedSize(name, args, total); expected > b.mostSize() {
 		return fmt.Errorf("the result would exceed %d bytes", b.mostSize())

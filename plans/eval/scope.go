@@ -103,6 +103,9 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	}
 	size, finite := SizeOf(v)
 	switch {
+	case !finite && infinite(v):
+		l.Fail(expr.Range(), "invalid-value", "Infinite number", "This divides by zero, or exceeds a 64-bit float in pow or log. Use another number, or a fallback such as n == 0 ? 1 : 8 / n.")
+		return cty.DynamicVal, false
 	case !finite:
 		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number must fit a 64-bit float.")
 		return cty.DynamicVal, false
@@ -173,6 +176,17 @@ func SizeOf(v cty.Value) (size int, finite bool) {
 		}
 	}
 	return size, finite
+}
+
+// infinite reports whether a value is or contains an infinite number. A finite one may
+// still be too large.
+func infinite(v cty.Value) (found bool) {
+	v, _ = v.UnmarkDeep()
+	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
+		found = found || v.Type() == cty.Number && v.IsKnown() && !v.IsNull() && v.AsBigFloat().IsInf()
+		return !found, nil
+	})
+	return found
 }
 
 // weigh returns how much text an expression consists of, and whether it contains a for
