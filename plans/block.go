@@ -3,6 +3,7 @@ package plans
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -65,6 +66,17 @@ func (b *Block) Decode(into any) error {
 		return fmt.Errorf("decode %s %q: %w", b.Kind, b.Name, err)
 	}
 	return nil
+}
+
+// Written is a value of Attrs as a message quotes it: null, "text", [1, 2].
+func Written(v any) string {
+	var text strings.Builder
+	w := json.NewEncoder(&text)
+	w.SetEscapeHTML(false)
+	if err := w.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 // Checked is a Schema's check for blocks whose attributes are a T.

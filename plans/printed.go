@@ -58,7 +58,7 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 			for _, v := range values {
 				element, ok := labelElement(name, v)
 				if !ok {
-					return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%s = %v cannot be part of an address. Use numbers of at least 0, or words of lower-case letters, digits and _.", name, v)}
+					return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%s = %s cannot be part of an address. Use numbers of at least 0, or words of lower-case letters, digits and _.", name, Written(v))}
 				}
 				next := of
 				next.Cell += "." + element

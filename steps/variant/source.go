@@ -77,19 +77,19 @@ func checkSource(b *plans.Block) []plans.AttrError {
 func notCommands(v any) string {
 	list, ok := v.([]any)
 	if !ok {
-		return fmt.Sprintf("this is %v.", v)
+		return fmt.Sprintf("this is %s.", plans.Written(v))
 	}
 	for i, c := range list {
 		words, ok := c.([]any)
 		if !ok {
-			return fmt.Sprintf("entry %d is %v, which is not a list: put it into brackets.", i+1, c)
+			return fmt.Sprintf("entry %d is %s, which is not a list: put it into brackets.", i+1, plans.Written(c))
 		}
 		if len(words) == 0 {
 			return fmt.Sprintf("entry %d is empty.", i+1)
 		}
 		for _, w := range words {
 			if text, ok := w.(string); !ok || text == "" && words[0] == w {
-				return fmt.Sprintf("entry %d contains %v, which is not text.", i+1, w)
+				return fmt.Sprintf("entry %d contains %s, which is not text.", i+1, plans.Written(w))
 			}
 		}
 	}
