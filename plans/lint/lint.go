@@ -66,7 +66,15 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 	c.configured()
 	c.qualified()
 	c.unused()
+	c.nothing()
 	return found.Diags
+}
+
+// nothing warns of a plan that measures nothing. One of only engines is for engine check.
+func (c *planCheck) nothing() {
+	if p := c.plan; p.Baseline == nil && len(p.Phases) == 0 && len(p.Engines) == 0 {
+		c.warn(p.Range, "nothing-to-decide", "Plan decides nothing", "It has neither a baseline nor a phase, so an apply measures nothing and passes nothing. mxflow init writes a plan to start from.")
+	}
 }
 
 // used are the protocols that the baseline and features go through.

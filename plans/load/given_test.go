@@ -160,14 +160,14 @@ func fakeEnv(pairs map[string]string) func(string) (string, bool) {
 
 func TestTheLastSourceOfAVariableWins(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"plan.hcl":          "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n",
+		"plan.hcl":          "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n" + anEngine,
 		"a.auto.mxvars":     "x = \"a.auto\"\n",
 		"b.auto.mxvars":     "# nothing for x\n",
 		"c.mxvars":          "x = \"file c\"\n",
 		"d.mxvars":          "x = \"file d\"\n",
 		"sub/z.auto.mxvars": "x = \"elsewhere\"\n",
 	})
-	bare := writeFiles(t, map[string]string{"plan.hcl": "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n"})
+	bare := writeFiles(t, map[string]string{"plan.hcl": "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n" + anEngine})
 	env := map[string]string{"MXFLOW_VAR_x": "env", "MXFLOW_VAR_unknown": "ignored"}
 	c, d := Given{File: filepath.Join(dir, "c.mxvars")}, Given{File: filepath.Join(dir, "d.mxvars")}
 	for _, test := range []struct {
@@ -225,7 +225,7 @@ variable "limit" {
   default  = 7
   nullable = false
 }
-`
+` + anEngine
 	for _, test := range []struct {
 		file, text string
 		given      []string
@@ -330,7 +330,7 @@ variable "names" {
 variable "free" {
   default = 1
 }
-`
+` + anEngine
 	load := func(vars map[string]string) *Result {
 		return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Vars: vars})
 	}

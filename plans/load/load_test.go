@@ -233,6 +233,9 @@ func loadText(src string) *Result {
 	return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
 }
 
+// anEngine makes a plan more than empty, which is a warning.
+const anEngine = "engine \"embedded\" \"e\" {}\n"
+
 func TestFilesThatAreNoPlan(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -255,9 +258,10 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 		{write("escape.hcl", "plan \"p\" {} # \x1b[2J"), "Control character in plan"},
 		{write("large.hcl", "plan \"p\" {}\n"+strings.Repeat("# more\n", 200_000)), "Plan file too large"},
 		{write("line.hcl", "plan \"p\" {} # "+strings.Repeat("x", 20_000)), "Line too long"},
-		{write("good.hcl", "plan \"p\" {}\n"), ""},
-		{write("windows.hcl", "plan \"p\" {\r\n  summary = \"s\"\r\n}\r\n"), ""},
-		{write("bom.hcl", "\uFEFFplan \"p\" {}\n"), ""},
+		{write("good.hcl", "plan \"p\" {}\n"+anEngine), ""},
+		{write("windows.hcl", "plan \"p\" {\r\n  summary = \"s\"\r\n}\r\n"+anEngine), ""},
+		{write("bom.hcl", "\uFEFFplan \"p\" {}\n"+anEngine), ""},
+		{write("nothing.hcl", "plan \"p\" {}\nlocals {\n  a = 1\n}\n"), "Plan decides nothing"},
 		{"/dev/zero", "Plan file too large"},
 	} {
 		res := Path(c.path, planstest.Registry(), Options{})

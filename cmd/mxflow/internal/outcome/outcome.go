@@ -397,18 +397,34 @@ func (v *view) closing() {
 	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
 		v.Sentence(fmt.Sprintf("Stopped %s: %s", took, tell.Line(end.Reason)))
 	default:
-		if made == 0 && !slices.ContainsFunc(v.res.Summary.Rows, func(r runtime.Row) bool { return r.Decision != nil && !r.Reused }) {
+		if made == 0 && allKept(v.res.Summary.Rows) {
 			took += ", all kept from before"
 		}
 		v.Sentence(fmt.Sprintf("%s %s (exit status %d%s).", gates(end.Verdict, v.res.Summary.Rows), took, end.Exit, exits[end.Exit]))
 	}
 }
 
+// allKept reports whether there are decisions, all from earlier runs.
+func allKept(rows []runtime.Row) bool {
+	kept := false
+	for _, r := range rows {
+		if r.Decision != nil && !r.Reused {
+			return false
+		}
+		kept = kept || r.Decision != nil
+	}
+	return kept
+}
+
 // gates is the outcome of the gates, most important first: "1 of 9 gates failed, 1
 // locked".
 func gates(worst verdict.Verdict, rows []runtime.Row) string {
-	switch worst {
-	case verdict.Pass:
+	switch {
+	case len(rows) == 0:
+		return "Nothing to decide in this plan"
+	case worst == verdict.Pass && !slices.ContainsFunc(rows, func(r runtime.Row) bool { return runtime.Waivable(r.Node.Kind) }):
+		return "No gate in this plan: the baseline passed"
+	case worst == verdict.Pass:
 		text, seen := "Every gate passed", 0
 		for _, r := range rows {
 			if r.Decision != nil && runtime.Waivable(r.Node.Kind) && len(r.Decision.OnSeenData) > 0 {
@@ -419,7 +435,7 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 			text += fmt.Sprintf(", %d on seen data,", seen)
 		}
 		return text
-	case verdict.Waived:
+	case worst == verdict.Waived:
 		return "Every gate passed or is waived"
 	}
 	all, of := 0, map[string]int{}

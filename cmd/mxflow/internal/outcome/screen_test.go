@@ -78,12 +78,31 @@ func TestOneScreen(t *testing.T) {
 	}
 }
 
+// TestAllKept: what was kept is said only where there is something to keep.
+func TestAllKept(t *testing.T) {
+	row := func(reused bool) runtime.Row { return runtime.Row{Decision: &ledger.Decision{}, Reused: reused} }
+	for _, c := range []struct {
+		rows []runtime.Row
+		want bool
+	}{
+		{nil, false},
+		{[]runtime.Row{{}}, false},
+		{[]runtime.Row{row(true), {}}, true},
+		{[]runtime.Row{row(true), row(false)}, false},
+	} {
+		if got := allKept(c.rows); got != c.want {
+			t.Errorf("%+v: %v", c.rows, got)
+		}
+	}
+}
+
 // TestGates: the closing names first what the run came to.
 func TestGates(t *testing.T) {
 	gate := func(v verdict.Verdict) runtime.Row {
 		return runtime.Row{Node: &runtime.Node{Kind: runtime.KindGate}, Decision: &ledger.Decision{Verdict: v}}
 	}
 	phase := runtime.Row{Node: &runtime.Node{Kind: runtime.KindPhase}, Decision: &ledger.Decision{Verdict: verdict.Invalid}}
+	baseline := runtime.Row{Node: &runtime.Node{ID: runtime.BaselineID, Kind: runtime.KindQualify}, Decision: &ledger.Decision{Verdict: verdict.Pass}}
 	locked := runtime.Row{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.Outcome)}
 	left := runtime.Row{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.NotTargeted)}
 	for want, c := range map[string]struct {
@@ -95,7 +114,9 @@ func TestGates(t *testing.T) {
 		"1 of 2 gates in error, 1 locked":                {verdict.Error, []runtime.Row{gate(verdict.Error), locked}},
 		"Error: 1 of 1 gate locked":                      {verdict.Error, []runtime.Row{locked}},
 		"Inconclusive: 1 of 1 gate left out by --target": {verdict.Inconclusive, []runtime.Row{left}},
-		"Inconclusive":                                   {verdict.Inconclusive, nil},
+		"Nothing to decide in this plan":                 {verdict.Inconclusive, nil},
+		"No gate in this plan: the baseline passed":      {verdict.Pass, []runtime.Row{baseline}},
+		"Error": {verdict.Error, []runtime.Row{baseline}},
 	} {
 		if got := gates(c.worst, c.rows); got != want {
 			t.Errorf("%q, want %q", got, want)

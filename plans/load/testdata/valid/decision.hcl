@@ -1,4 +1,4 @@
-plan "decision" {}
+plan "decision" {} # WARNING: Plan decides nothing
 
 decision {
   false_pass   = 0.001

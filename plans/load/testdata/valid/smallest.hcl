@@ -1,1 +1,1 @@
-plan "smallest-1.0" {}
+plan "smallest-1.0" {} # WARNING: Plan decides nothing
