@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -148,6 +149,16 @@ func TestTablesAgreeWithTheParser(t *testing.T) {
 		}
 		if s.Doc == "" || s.Type == "" {
 			t.Errorf("%s has no doc or type", s.Name)
+		}
+	}
+	for _, s := range kind.Settings {
+		if s.Type != kinds.TypeNumber || s.Name == "seed" {
+			continue
+		}
+		for value, fits := range map[float64]bool{s.Min: true, s.Max: true, s.Min - 1: false, s.Max + 1: false} {
+			if _, err := parseConfig([]string{s.Flag, fmt.Sprint(int(value))}, environment(), io.Discard); (err == nil) != fits {
+				t.Errorf("%s %v: a plan has %v to %v, the engine says %v", s.Flag, value, s.Min, s.Max, err)
+			}
 		}
 	}
 }

@@ -60,13 +60,13 @@ func init() {
 		},
 		Profiler: Profiler{Args: []string{"--profiler-dir", ProfileFolder}, Start: "/start_profile", Stop: "/stop_profile"},
 		Settings: []Setting{
-			{Name: "threads", Type: TypeNumber, Whole: true, Flag: "--threads", Default: "1", Doc: "Threads that share the tokens of a prefill or a recomputed prefix."},
-			{Name: "layers", Type: TypeNumber, Whole: true, Flag: "--layers", Default: "4", Doc: "Decoder layers."},
+			{Name: "threads", Type: TypeNumber, Whole: true, Min: 1, Max: 64, Flag: "--threads", Default: "1", Doc: "Threads that share the tokens of a prefill or a recomputed prefix."},
+			{Name: "layers", Type: TypeNumber, Whole: true, Min: 1, Max: 64, Flag: "--layers", Default: "4", Doc: "Decoder layers."},
 			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Seed of the weights, and of sampling for requests without one."},
-			{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max-model-len", Default: "8192", Doc: "Longest sequence, prompt and output together, in tokens."},
-			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "4", Doc: "Requests that share the model in turn; others wait."},
+			{Name: "max_model_len", Type: TypeNumber, Whole: true, Min: 16, Max: 131072, Flag: "--max-model-len", Default: "8192", Doc: "Longest sequence, prompt and output together, in tokens."},
+			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Min: 1, Max: 1024, Flag: "--max-num-seqs", Default: "4", Doc: "Requests that share the model in turn; others wait."},
 			{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "mxflow-embedded", Doc: "Model name that requests must use."},
-			{Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--prefix-cache-tokens", Default: "16384", Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on."},
+			{Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Min: 16, Max: 1 << 20, Flag: "--prefix-cache-tokens", Default: "16384", Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on."},
 			{Name: "profiler_dir", Type: TypeString, Flag: "--profiler-dir", Default: "none", Doc: "Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there. The level `profile` sets it."},
 		},
 	})

@@ -23,7 +23,9 @@ type Setting struct {
 	Type Type
 	// Whole restricts a number to integers.
 	Whole bool
-	Doc   string
+	// Min and Max bound a number, unless Max is zero.
+	Min, Max float64
+	Doc      string
 	// Default is what the engine does without the setting, in words; it is never sent.
 	Default string
 	// Choices are the allowed values of a string; empty accepts any.
@@ -269,6 +271,9 @@ func (s Setting) check(v any) (any, error) {
 		}
 		if s.Whole && strings.Contains(text, ".") {
 			return nil, fmt.Errorf("setting %q must be an integer, not %s", s.Name, text)
+		}
+		if n, err := strconv.ParseFloat(text, 64); s.Max != 0 && (err != nil || n < s.Min || n > s.Max) {
+			return nil, fmt.Errorf("setting %q must be between %v and %v, not %s", s.Name, plainNumber(s.Min), plainNumber(s.Max), text)
 		}
 		return plainNumber(v), nil
 	case TypeList:

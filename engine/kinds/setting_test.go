@@ -164,3 +164,18 @@ func TestRenderKnowsItsFormats(t *testing.T) {
 		t.Errorf("nothing is rendered as %q, %v", got, err)
 	}
 }
+
+// TestSettingsWithinBounds: values that knobs give are checked as those of the engine.
+func TestSettingsWithinBounds(t *testing.T) {
+	for value, want := range map[any]string{
+		64.0: "--threads 64",
+		1:    "--threads 1",
+		0:    `setting "threads" must be between 1 and 64, not 0`,
+		65.0: `setting "threads" must be between 1 and 64, not 65`,
+		1.5:  `setting "threads" must be an integer, not 1.5`,
+	} {
+		if got := reached(t, "embedded", map[string]any{"threads": value}); !strings.Contains(got, want) {
+			t.Errorf("%v: %s, want %s", value, got, want)
+		}
+	}
+}

@@ -136,7 +136,7 @@ var sglangSettings = []Setting{
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--context-length", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
 	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-running-requests", Default: "depends on the GPU", Doc: "Maximum number of concurrent sequences; others wait."},
 	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunked-prefill-size", Default: "depends on the GPU", Doc: "Maximum prompt tokens per step. Unlike vLLM's, it does not count decoding sequences."},
-	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--mem-fraction-static", Default: "depends on the GPU", Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's, it excludes activations and CUDA graphs, so the same value takes more memory."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--mem-fraction-static", Default: "depends on the GPU", Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's, it excludes activations and CUDA graphs, so the same value takes more memory."},
 	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--max-total-tokens", Default: "as many as fit", Doc: "Tokens that the KV cache holds."},
 	{Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--page-size", Default: "the back end's", Doc: "Tokens in one page of the KV cache."},
 	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp-size", Default: "1", Doc: "GPUs that share each layer."},

@@ -95,7 +95,7 @@ var trtllmSettings = []Setting{
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max_seq_len", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
 	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max_batch_size", Default: "2048", Doc: "Maximum sequences per batch; others wait."},
 	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--max_num_tokens", Default: "8192", Doc: "Maximum tokens per step, over all sequences."},
-	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--kv_cache_free_gpu_memory_fraction", Default: "0.9", Doc: "Share of the memory left after loading the model that the KV cache takes. Unlike vLLM's, not a share of the whole GPU."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--kv_cache_free_gpu_memory_fraction", Default: "0.9", Doc: "Share of the memory left after loading the model that the KV cache takes. Unlike vLLM's, not a share of the whole GPU."},
 	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp_size", Default: "1", Doc: "GPUs that share each layer."},
 	{Name: "pipeline_parallel_size", Type: TypeNumber, Whole: true, Flag: "--pp_size", Default: "1", Doc: "Groups of GPUs that share the layers."},
 	{Name: "expert_parallel_size", Type: TypeNumber, Whole: true, Flag: "--ep_size", Default: "1", Doc: "GPUs that share the experts."},

@@ -122,7 +122,7 @@ var vllmSettings = []Setting{
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max-model-len", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
 	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "depends on the GPU", Doc: "Maximum sequences per batch; others wait."},
 	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--max-num-batched-tokens", Default: "depends on the GPU", Doc: "Maximum tokens per step, over all sequences."},
-	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--gpu-memory-utilization", Default: "0.9", Doc: "Share of the whole GPU memory for weights, activations and KV cache together."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9", Doc: "Share of the whole GPU memory for weights, activations and KV cache together."},
 	{Name: "kv_cache_memory_bytes", Type: TypeNumber, Whole: true, Flag: "--kv-cache-memory-bytes", Default: "the remaining memory", Doc: "Size of the KV cache, in bytes; overrides gpu_memory_utilization."},
 	{Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--block-size", Default: "the back end's", Doc: "Tokens in one block of the KV cache."},
 	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tensor-parallel-size", Default: "1", Doc: "GPUs that share each layer."},

@@ -243,7 +243,7 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if whole := n == math.Trunc(n) && math.Abs(n) <= 1<<53; a.Type == plans.Int && !whole || a.MinSet && n < a.Min || a.Max != 0 && n > a.Max {
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %v.", a.Name, want.words, bounds(a), n)
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %s.", a.Name, want.words, bounds(a), numberText(n))
 		return nil, false
 	}
 	return n, true
@@ -251,16 +251,23 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 
 // bounds tells the limits of a number.
 func bounds(a plans.Attr) string {
-	text := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	switch {
 	case a.MinSet && a.Max != 0:
-		return " between " + text(a.Min) + " and " + text(a.Max)
+		return " between " + numberText(a.Min) + " and " + numberText(a.Max)
 	case a.MinSet:
-		return ", " + text(a.Min) + " or more"
+		return ", " + numberText(a.Min) + " or more"
 	case a.Max != 0:
-		return ", " + text(a.Max) + " or less"
+		return ", " + numberText(a.Max) + " or less"
 	}
 	return ""
+}
+
+// numberText is a number as a person writes it: 1000000, not 1e+06.
+func numberText(n float64) string {
+	if math.Abs(n) >= 1e15 {
+		return strconv.FormatFloat(n, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
 // WrongType reports a value of the wrong type for name.
@@ -316,7 +323,7 @@ func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T
 	for _, e := range elems {
 		n, ok := read(e.V, e.At)
 		if ok && seen[n] {
-			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%v is already in the list. Remove one.", n)
+			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%s is already in the list. Remove one.", numberText(float64(n)))
 		}
 		if ok && !seen[n] {
 			seen[n] = true

@@ -50,7 +50,7 @@ func TestDiagnosticsForPrograms(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if empty, _ := json.Marshal(loadText("plan \"p\" {}\n"+anEngine).DiagnosticsJSON()); string(empty) != "[]" {
+	if empty, _ := json.Marshal(loadText("plan \"p\" {}\n" + anEngine).DiagnosticsJSON()); string(empty) != "[]" {
 		t.Errorf("no diagnostics encode as %s", empty)
 	}
 }

@@ -170,7 +170,7 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 	}
 	d.settings = &knobSettings{}
 	found := knobSettings{}
-	seen := map[string]bool{}
+	at := map[string]int{}
 	for _, key := range d.Symbols.Of("engine").Order {
 		kind, _, _ := strings.Cut(key, ".")
 		accepted := d.reg.Engines[kind].Settings
@@ -179,9 +179,15 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 		}
 		found.kind = kind
 		for _, a := range accepted {
-			if !seen[a.Name] {
-				seen[a.Name] = true
+			i, seen := at[a.Name]
+			if !seen {
+				at[a.Name] = len(found.attrs)
 				found.attrs = append(found.attrs, a)
+				continue
+			}
+			// What one kind refuses may be meant for another; each variant is checked.
+			if f := &found.attrs[i]; f.Min != a.Min || f.MinSet != a.MinSet || f.Max != a.Max {
+				f.Min, f.MinSet, f.Max = 0, false, 0
 			}
 		}
 	}

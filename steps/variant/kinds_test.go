@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // enginesOnly is a registry that knows engines and nothing else.
@@ -160,6 +161,39 @@ func TestKindsResolveInContainers(t *testing.T) {
 		}
 		if c := k.Container; spec.Docker != nil && (spec.Docker.IPC != c.IPC || spec.Docker.ShmSize != c.ShmSize || !maps.Equal(spec.Docker.Ulimits, c.Ulimits)) {
 			t.Errorf("%s: the container is %+v, want %+v", k.Name, *spec.Docker, c)
+		}
+	}
+}
+
+// TestSettingsOutOfRange: what an engine would refuse when it is started, the plan does.
+func TestSettingsOutOfRange(t *testing.T) {
+	embedded := func(settings string) string {
+		return "engine \"embedded\" \"e\" {\n settings = { " + settings + " }\n}\n"
+	}
+	vllm := func(settings string) string {
+		return "engine \"vllm\" \"v\" {\n model = \"m\"\n settings = { " + settings + " }\n}\n"
+	}
+	knob := func(settings string) string {
+		return "knob \"k\" {\n default = \"a\"\n value \"a\" {\n  settings = { " + settings + " }\n }\n}\n"
+	}
+	for src, says := range map[string]string{
+		embedded("threads = 999"):                      "threads must be a whole number between 1 and 64, not 999.",
+		embedded("max_model_len = 0"):                  "between 16 and 131072, not 0.",
+		embedded("seed = 999999"):                      "",
+		vllm("gpu_memory_utilization = 90"):            "between 0 and 1, not 90.",
+		vllm("gpu_memory_utilization = 1"):             "",
+		embedded("seed = 1") + knob("threads = 0"):     "between 1 and 64, not 0.",
+		embedded("") + vllm("") + knob("threads = 0"):  "between 1 and 64, not 0.",
+		embedded("") + knob("max_model_len = 1000000"): "between 16 and 131072, not 1000000.",
+		// The knob may be set for the other engine.
+		embedded("") + vllm("") + knob("max_model_len = 1000000"): "",
+	} {
+		res := load.Bytes("plan.hcl", []byte("plan \"p\" {}\n"+src), enginesOnly(), load.Options{})
+		if says == "" && res.OK() {
+			continue
+		}
+		if text := planstest.Text(&res.Findings); says == "" || !strings.Contains(text, says) {
+			t.Errorf("%s\n%s\nwant %q", src, text, says)
 		}
 	}
 }

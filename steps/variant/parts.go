@@ -74,6 +74,7 @@ func engineKind(k kinds.Kind) plans.EngineKind {
 		case s.Type != "string":
 			a.Type = plans.Anything
 		}
+		a.Min, a.MinSet, a.Max = s.Min, s.Max != 0, s.Max
 		out.Settings = append(out.Settings, a)
 	}
 	return out
