@@ -112,11 +112,10 @@ func (r *Result) Aside(names []string, work func()) *lang.Findings {
 }
 
 // survive runs work on a file. A plan is foreign input: a mistake in this package or in
-// a parser must end as a message, not as a dead process.
+// a parser must end as a message, not as a dead process, beside what was found before.
 func (l *loader) survive(file string, work func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.Diags = nil
 			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan", "This is a bug in mxflow. Report it with the plan: %v\n%s", p, debug.Stack())
 		}
 	}()

@@ -275,6 +275,19 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 	}
 }
 
+// TestPanicsHideNothing: a bug of mxflow is reported beside the mistakes in the plan that
+// were found before it, which may have led to it.
+func TestPanicsHideNothing(t *testing.T) {
+	reg := planstest.Registry()
+	kind := reg.Engines["embedded"]
+	kind.Check = func(*plans.Engine) []plans.AttrError { panic("a bug") }
+	reg.Engines["embedded"] = kind
+	res := Bytes("plan.hcl", []byte("plan \"p\" {\n  sumary = \"s\"\n}\n"+anEngine), reg, Options{})
+	if got, want := summaries(res), "Internal error while reading the plan | Unsupported argument"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestMistakesInTheTextArePlaced(t *testing.T) {
 	res := loadText("plan \"p\" {\n  summary = \"caf\xe9\"\n}\n")
 	if d := res.DiagnosticsJSON()[0]; d.Line != 2 || d.Column != 17 {
