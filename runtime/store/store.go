@@ -229,6 +229,9 @@ func (d layout) exists() error {
 	if err == nil {
 		_, err = os.Stat(d.ledger())
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("state directory %s: %w; nothing was applied here yet: run apply first, or give the state directory", d, err)
+	}
 	return d.explain(err)
 }
 
@@ -248,7 +251,7 @@ func (d layout) explain(err error) error {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		hint = "free some space, then try again; no record is lost"
 	case errors.Is(err, fs.ErrNotExist):
-		hint = "nothing was applied here yet: run apply first, or give the state directory"
+		hint = "it cannot be written there: use another state directory"
 	default:
 		return fmt.Errorf("state directory %s: %w", d, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,6 +59,15 @@ func TestUnusableDirectories(t *testing.T) {
 	}
 	if _, err := OpenReadOnly(filepath.Join(tmp, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run apply first") {
 		t.Errorf("got %v", err)
+	}
+	// A writer is not told to run what runs.
+	for name, use := range map[string]func(string) error{
+		"Open": func(d string) error { _, err := Open(d); return err },
+		"Lock": func(d string) error { _, err := Lock(d); return err },
+	} {
+		if err := use("/proc/none"); runtime.GOOS == "linux" && (!errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "use another state directory") || strings.Contains(err.Error(), "apply")) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	for err, want := range map[error]string{
 		syscall.EROFS: "read-only", syscall.EACCES: "take ownership", syscall.ENOSPC: "free some space", syscall.EIO: "input/output",

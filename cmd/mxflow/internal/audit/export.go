@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -49,7 +50,7 @@ not written. Logs and plans are in it as they were kept: look before you publish
 func exportTo(path string, st *store.Store, public string) (size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
 	if err != nil {
-		return 0, err
+		return 0, files.Asked(path, err)
 	}
 	defer os.Remove(f.Name())
 	err = st.Export(f, public)
@@ -60,7 +61,7 @@ func exportTo(path string, st *store.Store, public string) (size int64, err erro
 	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
 		return 0, fmt.Errorf("--out: %s already exists: name another file, or remove it", path)
 	} else if err != nil {
-		return 0, err
+		return 0, files.Asked(path, err)
 	}
 	return info.Size(), nil
 }

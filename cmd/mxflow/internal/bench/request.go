@@ -534,7 +534,7 @@ func (b *Request) openRaw() error {
 	}
 	probe, err := os.CreateTemp(b.raw, ".mxflow-writing-*")
 	if err != nil {
-		return b.wrong("raw", "%v", err)
+		return b.wrong("raw", "%v", files.Asked(b.raw, err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -113,7 +113,18 @@ func Open(path string) (*Out, error) {
 	}
 	var err error
 	o.file, err = os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
-	return o, err
+	return o, Asked(path, err)
+}
+
+// Asked names the requested file in an error about the temporary one beside it.
+func Asked(path string, err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return &fs.PathError{Op: e.Op, Path: path, Err: e.Err}
+	}
+	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+		return &fs.PathError{Op: "write", Path: path, Err: e.Err}
+	}
+	return err
 }
 
 // Write writes the content. It is called once, and Close after it does nothing.
@@ -130,7 +141,7 @@ func (o *Out) Write(content []byte) error {
 	if err != nil {
 		_ = os.Remove(f.Name())
 	}
-	return err
+	return Asked(o.path, err)
 }
 
 // Close discards what was not written. On a nil Out it does nothing.
