@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -54,8 +55,11 @@ func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	dir := seen.Dir()
 	seen.Close()
 	lock, err := store.Lock(dir)
+	if held := (*store.HeldError)(nil); errors.As(err, &held) {
+		return nil, nil, fmt.Errorf("nothing was changed: %w; try again when it has ended, or stop it", err)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("nothing was recorded: %w", err)
+		return nil, nil, err
 	}
 	if st, err = store.Open(dir); err != nil {
 		_ = lock.Unlock() // the error that counts is the other one

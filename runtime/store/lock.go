@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,13 +46,24 @@ type HeldError struct {
 	Holder *Holder
 }
 
+// Error says who holds it; what to do depends on who wants it.
 func (e *HeldError) Error() string {
 	if e.Holder == nil {
-		return fmt.Sprintf("%s is locked: another apply has just started on this state directory; wait for it (apply --wait), or use another state directory", e.Path)
+		return e.Path + " is locked: another apply has just started on this state directory"
 	}
 	h := e.Holder
-	return fmt.Sprintf("%s is locked: process %d on %s has been using this state directory since %s (%s); wait for it (apply --wait), stop it, or use another state directory",
-		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.Command, " "))
+	return fmt.Sprintf("%s is locked: process %d on %s has been using this state directory since %s (%s)",
+		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.typed(), " "))
+}
+
+// typed is the command as a person typed it: without the program's folder, and without
+// what a detached apply adds for its process in the background.
+func (h *Holder) typed() []string {
+	words := slices.DeleteFunc(slices.Clone(h.Command), func(word string) bool { return word == "--child" })
+	if len(words) > 0 {
+		words[0] = filepath.Base(words[0])
+	}
+	return words
 }
 
 // Lock locks a state directory, which is created if missing. If another process holds the

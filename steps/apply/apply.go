@@ -162,8 +162,11 @@ func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.D
 	for said := false; ; {
 		lock, err := store.Lock(o.StateDir)
 		var held *store.HeldError
-		if err == nil || !o.Wait || !errors.As(err, &held) {
+		if err == nil || !errors.As(err, &held) {
 			return lock, err
+		}
+		if !o.Wait {
+			return nil, fmt.Errorf("%w; wait for it (apply --wait), stop it, or use another state directory", err)
 		}
 		if !said && held.Holder != nil {
 			said = true
