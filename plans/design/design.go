@@ -68,6 +68,9 @@ func (d *Design) Product() float64 {
 // covers as many new pairs of values as it can: a prefix of them is the most informative
 // for so many launches. The error is a *TooManyError.
 func (d *Design) Cells() ([]Cell, error) {
+	if slices.ContainsFunc(d.Factors, func(f Factor) bool { return len(f.Values) == 0 }) {
+		return nil, nil // not even a first one
+	}
 	defaults := make(Cell, len(d.Factors))
 	kind := d.Kind
 	if len(d.Factors) == 1 {

@@ -101,6 +101,20 @@ func TestDesigns(t *testing.T) {
 	}
 }
 
+// TestFactorWithoutValues: there is no cell, not even one of the other factors.
+func TestFactorWithoutValues(t *testing.T) {
+	for _, kind := range []Kind{Full, Pairwise, OneAtATime} {
+		for _, n := range [][]int{{0}, {2, 0}, {0, 3}} {
+			d := &Design{Kind: kind, Factors: factors(n...)}
+			d.Exclude = []map[string]string{{d.Factors[0].Name: "x"}}
+			d.Include = d.Exclude
+			if cells, err := d.Cells(); len(cells) > 0 || err != nil {
+				t.Errorf("%s %v: %v, %v", kind, n, cells, err)
+			}
+		}
+	}
+}
+
 // TestSame: a design is part of a plan's meaning, so it is the same each time.
 func TestSame(t *testing.T) {
 	d := &Design{Kind: Pairwise, Factors: factors(4, 3, 3, 2)}
