@@ -46,7 +46,7 @@ knob "port" {
     env  = { MXFLOW_HONEST = "on" }
     args = local.port.on
   }
-  changes = ["attention", "quantization", "kv_cache_dtype", "max_num_batched_tokens", "speculative", "slots"]
+  changes = ["attention", "quantization", "kv_cache_dtype", "max_num_batched_tokens", "speculative", "slots", "ubatch_size"]
 }
 
 baseline {
