@@ -272,7 +272,7 @@ func (s Setting) check(v any) (any, error) {
 		if s.Whole && strings.Contains(text, ".") {
 			return nil, fmt.Errorf("setting %q must be an integer, not %s", s.Name, text)
 		}
-		if n, err := strconv.ParseFloat(text, 64); s.Max != 0 && (err != nil || n < s.Min || n > s.Max) {
+		if n, err := strconv.ParseFloat(text, 64); s.Max != 0 && (err != nil || !(s.Min <= n && n <= s.Max)) {
 			return nil, fmt.Errorf("setting %q must be between %v and %v, not %s", s.Name, plainNumber(s.Min), plainNumber(s.Max), text)
 		}
 		return plainNumber(v), nil

@@ -1,9 +1,9 @@
 package machine
 
 import (
-	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,19 +19,33 @@ func machine() map[string]string {
 	}
 }
 
-// cpuLimit is the smallest CPU quota of a control group and those above it, in CPUs
-// ("1.5"), or "none"; empty if the group is not of version 2.
+// cpuLimit is the smallest CPU quota of a control group of version 2 and those above it,
+// in CPUs ("1.5"), or "none"; empty if a quota cannot be read, or is one of version 1.
 // Format: docs.kernel.org/admin-guide/cgroup-v2.html, "cpu.max".
 func cpuLimit(groups map[string]string) string {
 	if _, ok := groups["cgroup"]; !ok {
 		return ""
 	}
-	least := math.Inf(1)
-	for quota := range strings.SplitSeq(groups["cpu.max"], ", ") {
-		var most, period float64
-		if n, _ := fmt.Sscan(quota, &most, &period); n == 2 && period > 0 { // "max" is no number
-			least = min(least, most/period)
+	for name := range groups {
+		if controllers, ok := strings.CutPrefix(name, "cgroup."); ok && slices.Contains(strings.Split(controllers, ","), "cpu") {
+			return ""
 		}
+	}
+	least := math.Inf(1)
+	for _, quota := range strings.FieldsFunc(groups["cpu.max"], func(r rune) bool { return r == ',' }) {
+		words := strings.Fields(quota)
+		if len(words) != 2 {
+			return ""
+		}
+		if words[0] == "max" {
+			continue
+		}
+		most, err := strconv.ParseUint(words[0], 10, 64)
+		period, periodErr := strconv.ParseUint(words[1], 10, 64)
+		if err != nil || periodErr != nil || period == 0 {
+			return ""
+		}
+		least = min(least, float64(most)/float64(period))
 	}
 	if math.IsInf(least, 1) {
 		return "none"
@@ -56,7 +70,7 @@ func priority(scheduling map[string]string) string {
 	return policy + ", nice " + nice
 }
 
-// BootID changes with every boot of this machine; it is empty where unknown.
+// BootID changes with every boot of this machine; it is empty if unknown.
 func BootID() string { return readText("/proc/sys/kernel/random/boot_id") }
 
 func readText(path string) string {

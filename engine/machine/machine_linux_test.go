@@ -15,7 +15,7 @@ func TestCPUModel(t *testing.T) {
 
 func TestCPULimit(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "none", "max 100000": "none", "150000 100000": "1.5", "max 100000, 400000 100000, 250000 100000, max 100000": "2.5", "50000": "none", "x 1": "none", "100000 0": "none",
+		"": "none", "max 100000": "none", "150000 100000": "1.5", "max 100000, 400000 100000, 250000 100000, max 100000": "2.5", "50000": "", "x 1": "", "100000 0": "", "NaN 1": "",
 	} {
 		if got := cpuLimit(map[string]string{"cgroup": "/pod", "cpu.max": in}); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
@@ -35,7 +35,7 @@ func TestPriority(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", in, got, want)
 		}
 	}
-	if got := priority(nil) + cpuLimit(map[string]string{"cgroup.cpu": "/of version 1"}); got != "" {
+	if got := priority(nil) + cpuLimit(nil) + cpuLimit(map[string]string{"cgroup": "/", "cgroup.cpu,cpuacct": "/of version 1"}); got != "" {
 		t.Errorf("unknown is %q", got)
 	}
 }

@@ -186,7 +186,7 @@ func (c *ruleCheck) lossOf(f *plans.Feature, claim *fact) (read bool, against *f
 			}
 			slip := !part.Negated && !part.Leaf.Negated && other.onlyWorse()
 			both := other.holds.meets(claim.holds)
-			if slip || both.empty() || both.point() { // "-3%" beside >= -0.03 share their limit alone
+			if slip || both.empty() || both.point() && !other.holds.point() { // "-3%" and >= -0.03 share only their limit
 				return true, other
 			}
 		}
