@@ -18,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/validity"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -237,26 +238,21 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	return &ledger.Decision{Session: it.session}, c.lab.alone(launches, it.variants), nil
 }
 
-// rowNotes are what to know about a row: engines count the tokens of one text
-// differently, so their tok/s are not of the same text.
-func rowNotes(own, reference []*ledger.Launch) []verdict.Reason {
-	var notes []verdict.Reason
-	if len(own) > 0 && len(reference) > 0 {
-		for _, address := range slices.Sorted(maps.Keys(own[0].Metrics)) {
-			cell, isPrompt := strings.CutSuffix(address, ".prompt_tokens")
-			if !isPrompt {
-				continue
-			}
-			mine, ok := own[0].Metrics[address].Stats["median"]
-			theirs, known := reference[0].Metrics[address].Stats["median"]
-			if ok && known && mine != theirs {
-				notes = append(notes, verdict.New(code.PromptTokens, verdict.Int("own", int(math.Round(mine))), verdict.Int("reference", int(math.Round(theirs)))).On(cell))
-			}
-		}
+// otherTokens notes the cells whose prompts have another number of tokens by the engine's
+// own count than by the reference's: their tok/s are not of the same text.
+func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
+	if len(own) == 0 || len(reference) == 0 {
+		return nil
 	}
-	for _, l := range own {
-		for _, n := range l.Notes {
-			notes = append(notes, verdict.New(code.NoteOf).On(l.ID).From(n))
+	for _, address := range slices.Sorted(maps.Keys(own[0].Metrics)) {
+		cell, isPrompt := strings.CutSuffix(address, ".prompt_tokens")
+		if !isPrompt {
+			continue
+		}
+		mine, ok := own[0].Metrics[address].Stats["median"]
+		theirs, known := reference[0].Metrics[address].Stats["median"]
+		if ok && known && mine != theirs {
+			notes = append(notes, verdict.New(code.PromptTokens, verdict.Int("own", int(math.Round(mine))), verdict.Int("reference", int(math.Round(theirs)))).On(cell))
 		}
 	}
 	return notes
@@ -513,7 +509,7 @@ func (c *compare) doubt(ctx context.Context, it *comparison, used map[*variant.V
 			return err
 		}
 		if e.Broken == "" {
-			e.Notes = append(e.Notes, rowNotes(used[v], reference)...)
+			e.Notes = append(e.Notes, otherTokens(used[v], reference)...)
 		}
 	}
 	return nil
@@ -536,7 +532,7 @@ func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Varian
 	case got != verdict.Pass:
 		return got, notes[0], nil, nil
 	case it.matrix != nil:
-		notes = nil // notes on its launches are the row's
+		notes = validity.NotesOf(own) // the reference's launches are another row
 	}
 	row := []*variant.Variant{v}
 	why = c.lab.MovedTrees(ctx, own, row, nil)

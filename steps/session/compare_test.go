@@ -44,16 +44,16 @@ func TestCheckCompare(t *testing.T) {
 
 // Engines with tokenizers of their own are sent the same text, and the table
 // says that it is not the same number of tokens.
-func TestRowNotesOnTokens(t *testing.T) {
+func TestOtherTokens(t *testing.T) {
 	launch := func(tokens float64) *ledger.Launch {
 		return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{
 			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
 		}}
 	}
-	if got := rowNotes([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(tell.Line(got[0]), "52 tokens long by its own count, 48") {
+	if got := otherTokens([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(tell.Line(got[0]), "52 tokens long by its own count, 48") {
 		t.Errorf("got %q", tell.Lines(got))
 	}
-	if got := rowNotes([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
+	if got := otherTokens([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
 		t.Errorf("got %q", tell.Lines(got))
 	}
 }

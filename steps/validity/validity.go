@@ -43,7 +43,7 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 			return v, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
 		}
 	}
-	notes = append(notes, notesOf(launches)...)
+	notes = append(notes, NotesOf(launches)...)
 	for _, v := range vs[1:] {
 		if why := countedApart(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
@@ -91,10 +91,10 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 		}
 	}
 	if v.Command != nil {
-		return verdict.Pass, nil, nil // it was sent nothing
+		return verdict.Pass, NotesOf(own), nil // it was sent nothing
 	}
 	vs, byArm := slices.Compact([]*variant.Variant{reference, v}), byKey(slices.Concat(theirs, own))
-	var notes []verdict.Reason
+	notes := NotesOf(own)
 	for _, w := range ws {
 		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
 			// There are no answers to compare with, so each must be text.
@@ -131,8 +131,8 @@ func perArm(rounds int) verdict.Reason {
 	return verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))
 }
 
-// notesOf are the notes of launches, each once.
-func notesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
+// NotesOf are the notes of launches, each once, with how many launches have it.
+func NotesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
 	type having struct {
 		note verdict.Reason
 		ids  []string

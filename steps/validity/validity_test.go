@@ -148,7 +148,7 @@ func TestCountedApartWithinArms(t *testing.T) {
 // What holds for several launches is said once.
 func TestNotesOf(t *testing.T) {
 	page, slow := verdict.New(code.Watched, verdict.Text("text", "no page")), verdict.New(code.Watched, verdict.Text("text", "slow"))
-	got := tell.Lines(notesOf([]*ledger.Launch{
+	got := tell.Lines(NotesOf([]*ledger.Launch{
 		{ID: "s.baseline.1", Notes: []verdict.Reason{page, slow, slow}},
 		{ID: "s.B.1", Notes: []verdict.Reason{page}},
 		{ID: "s.B.2"},
@@ -545,5 +545,13 @@ func TestValidRow(t *testing.T) {
 	judge.Store = kept
 	if got, said, err := judge.ValidRow(server, server, slips, slips, []*plans.Workload{w}); err != nil || got != verdict.Pass {
 		t.Errorf("the reference itself: %s %q, %v", got, tell.Lines(said), err)
+	}
+	noted := launches("o", "", 0, plain)
+	for _, l := range noted {
+		l.Notes = verdict.Because(code.Watched, verdict.Text("text", "no page"))
+	}
+	want := fmt.Sprintf("%d of %d launches: no page", len(noted), len(noted))
+	if got, said, err := judge.ValidRow(row, server, noted, clean, []*plans.Workload{w}); err != nil || got != verdict.Pass || !slices.Contains(tell.Lines(said), want) {
+		t.Errorf("notes of a row: %s %q, %v", got, tell.Lines(said), err)
 	}
 }
