@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -181,6 +182,18 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 		return bad(unreadable, "Cannot read "+in.From, `The value of variable %q must be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
 	}
 	return value, true
+}
+
+// likeDefault reads the text given to a variable without a type as the number or bool that
+// its default is. Other text stays text.
+func likeDefault(text cty.Value, of cty.Type) cty.Value {
+	if !of.IsPrimitiveType() || of == cty.Number && lang.HugeNumber([]byte(text.AsString())) {
+		return text
+	}
+	if read, err := convert.Convert(text, of); err == nil {
+		return read
+	}
+	return text
 }
 
 // Inputs are the inputs of this load, including private ones.

@@ -372,6 +372,36 @@ variable "free" {
 	}
 }
 
+// TestVariableLikeItsDefault: without a type, a number is given where the default is one.
+func TestVariableLikeItsDefault(t *testing.T) {
+	for _, c := range []struct {
+		def, given string
+		want       any
+	}{
+		{"1", "2", 2.0},
+		{"1", "2.5", 2.5},
+		{"1", "many", "many"},
+		{"1", "1e999999999", "1e999999999"},
+		{"false", "true", true},
+		{"false", "yes", "yes"},
+		{`"a"`, "2", "2"},
+		{"null", "2", "2"},
+		{"[1]", "2", "2"},
+	} {
+		res := Bytes("plan.hcl", []byte(`plan "p" {}
+variable "v" {
+  default = `+c.def+`
+}
+`+anEngine), planstest.Registry(), Options{Vars: map[string]string{"v": c.given}})
+		if got := summaries(res); got != "" {
+			t.Fatalf("%s, %s: %s", c.def, c.given, planstest.Text(&res.Findings))
+		}
+		if got := res.Plan.Variables[0].Value; got != c.want {
+			t.Errorf("%s of a variable that is %s by default: %#v, want %#v", c.given, c.def, got, c.want)
+		}
+	}
+}
+
 const secretPlan = `plan "p" {}
 variable "token" {
   type      = string

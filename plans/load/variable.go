@@ -20,7 +20,7 @@ var variableDoc = &lang.BlockDoc{
 	Doc:    "An input of the plan. One without a default must be given.",
 	Attrs: []plans.Attr{
 		{Name: "description", Type: plans.String, Doc: "What it is for."},
-		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes can be `optional(type, default)`. Without it, any type."},
+		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes can be `optional(type, default)`. Without it, any type, and `--var n=2` is a number if the default is one (a bool likewise)."},
 		{Name: "default", Type: plans.Anything, Doc: "The value if none is given. It cannot refer to anything."},
 		{Name: "nullable", Type: plans.Bool, Default: true, Doc: "Whether the value can be null. If not, null means the default."},
 		{Name: "sensitive", Type: plans.Bool, Default: false, Doc: "Keeps the value, and everything computed from it, out of logs, records, reports and messages. It has no default: secrets do not belong in a plan file."},
@@ -131,6 +131,9 @@ func (vs *variables) settleVariable(in *input, g *givenValue) {
 		var ok bool
 		if value, ok = vs.givenTo(in, g); !ok {
 			return
+		}
+		if g.isText && in.ty == cty.DynamicPseudoType && hasDefault {
+			value = likeDefault(value, fallback.Type())
 		}
 		if value.IsNull() && !in.nullable && hasDefault {
 			in.From, value = "default", fallback
