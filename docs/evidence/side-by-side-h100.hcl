@@ -128,6 +128,6 @@ phase "side_by_side" {
     reference = engine.vllm.bf16
     workloads = [workload.chat]
     protocol  = protocol.answers
-    launches  = 2
+    launches  = 3
   }
 }
