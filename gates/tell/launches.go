@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -161,15 +162,24 @@ var launchPhrases = phrases{
 
 	code.SaysOtherwise: "launches of {subject} differ in {name}: {value} in launch {one}, {other_value} in launch {other}; it depends on something outside the plan",
 	code.DiffersUntested: func(r verdict.Reason) string {
-		text := fill("{subject} and {other} differ in something the plan does not declare: {name} is {value} against {other_value}.", r)
-		var knobs []string
+		names, values, others := r.Args["names"].List, r.Args["values"].List, r.Args["other_values"].List
+		var apart, quoted, knobs []string
+		for i := range min(len(names), len(values), len(others)) {
+			apart = append(apart, fmt.Sprintf("%s is %s against %s", names[i], values[i], others[i]))
+			quoted = append(quoted, strconv.Quote(names[i]))
+		}
 		for _, k := range r.Args["knobs"].List {
 			knobs = append(knobs, fmt.Sprintf("knob %q", k))
 		}
+		text := fill("{subject} and {other} differ in something the plan does not declare: ", r) + strings.Join(apart, "; ") + "."
 		if len(knobs) == 0 {
 			return text
 		}
-		return text + fmt.Sprintf(" If %s is meant to change it, add changes = [%q] there; otherwise make both the same.", strings.Join(knobs, " or "), r.Args["name"].Text)
+		them := "it"
+		if len(names) > 1 {
+			them = "them"
+		}
+		return text + fmt.Sprintf(" If %s is meant to change %s, add changes = [%s] there; otherwise make both the same.", strings.Join(knobs, " or "), them, strings.Join(quoted, ", "))
 	},
 	code.ConsequenceDiffers: "{subject}: {name} {value}, {other} {other_value}{change? ({change})}",
 	code.ConsequenceLarge:   "{subject}: {name} {value}, {other} {other_value}{change? ({change})}: a large difference",

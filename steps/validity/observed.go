@@ -166,15 +166,19 @@ func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledg
 		return verdict.Reason{}
 	}
 	free, knobs := a.underTest(one, other)
+	var names, values, others []string
 	for _, name := range a.compared([]*ledger.Launch{left[0], right[0]}) {
 		x, y := left[0].Observed[name], right[0].Observed[name]
 		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x, y) {
 			continue
 		}
-		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.Name),
-			verdict.Text("value", x.String()), verdict.Text("other_value", y.String()), verdict.List("knobs", knobs)).On(one.Name)
+		names, values, others = append(names, name), append(values, x.String()), append(others, y.String())
 	}
-	return verdict.Reason{}
+	if len(names) == 0 {
+		return verdict.Reason{}
+	}
+	return verdict.New(code.DiffersUntested, verdict.List("names", names), verdict.Text("other", other.Name),
+		verdict.List("values", values), verdict.List("other_values", others), verdict.List("knobs", knobs)).On(one.Name)
 }
 
 // proves reports whether evidence for a knob value is about one of some observations, by

@@ -179,7 +179,7 @@ const (
 	EnvironmentApart   Code = "environment.apart"
 	SaysOtherwise      Code = "observation.changed"
 	// DiffersUntested: the variants Subject and other differ in what is not under
-	// test. Args: name, value, other_value, knobs.
+	// test. Args: names, and as many values and other_values; knobs.
 	DiffersUntested Code = "observation.apart"
 	// ConsequenceDiffers: the variants Subject and other differ in a consequence of their
 	// settings; ConsequenceLarge: by much. Args: name, value, other_value, other, change.
