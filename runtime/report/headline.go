@@ -57,11 +57,14 @@ func (g Gated) Line() string {
 // headline summarizes the result: the gates, and how far the stack is from the baseline.
 func (p *page) headline() {
 	stack := AcceptedStack(p.st)
-	sum := "Nothing is accepted yet"
-	if len(stack.Features) > 0 {
-		sum = "Accepted: " + stack.Sum()
+	sum := GatedNow(p.st, p.now).Line() + "."
+	switch {
+	case len(stack.Features) > 0:
+		sum += " Accepted: " + stack.Sum() + "."
+	case Stacks(p.st):
+		sum += " Nothing is accepted yet."
 	}
-	p.para("**%s. %s.**", GatedNow(p.st, p.now).Line(), sum)
+	p.para("**%s**", sum)
 	if len(stack.Features) == 0 {
 		return
 	}

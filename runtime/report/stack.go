@@ -48,6 +48,13 @@ type Accepted struct {
 	Record int `json:"record"`
 }
 
+// Stacks reports whether the plan stacks features on a baseline: one that only compares
+// engines has neither.
+func Stacks(st *store.Store) bool {
+	_, _, ok := st.Latest(ledger.Baseline)
+	return ok || len(rowsThat(st, func(r Row) bool { return r.Decided != nil && r.Decided.Kind == ledger.KindFeature }, decided)) > 0
+}
+
 // AcceptedStack is the stack by the standing decisions. The order is the plan's, as an
 // apply applies the features, whichever of them was decided again last.
 func AcceptedStack(st *store.Store) Stack {
@@ -293,6 +300,9 @@ func (s Stack) Sum() string {
 
 // stack writes the accepted stack, and how its parts combine.
 func (p *page) stack() {
+	if !Stacks(p.st) {
+		return
+	}
 	p.para("## Accepted stack")
 	s := AcceptedStack(p.st)
 	if len(s.Features) == 0 {

@@ -130,7 +130,17 @@ type Matrix struct {
 type MatrixLine struct {
 	Name     string     `json:"name"`
 	Verdict  string     `json:"verdict"`
-	Speedups []*float64 `json:"speedups"`
+	Speedups []*Speedup `json:"speedups"`
+}
+
+// Speedup is how many times better than the reference something is, with its 95%
+// interval if launches varied.
+type Speedup struct {
+	At   float64  `json:"at"`
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// Shown is whether several launches show it to differ from 1.
+	Shown bool `json:"shown,omitempty"`
 }
 
 // Front is speed against a possible price of speed.
@@ -497,18 +507,29 @@ func (b *builder) matrix(d *ledger.Decision) {
 		return
 	}
 	for _, r := range d.Rows {
-		line := MatrixLine{Name: r.Name, Verdict: string(r.Verdict), Speedups: make([]*float64, len(m.Columns))}
+		line := MatrixLine{Name: r.Name, Verdict: string(r.Verdict), Speedups: make([]*Speedup, len(m.Columns))}
 		for _, c := range r.Cells {
-			if i := slices.Index(m.Columns, c.Address); i >= 0 {
-				line.Speedups[i] = c.Speedup
-				if one := 1.0; r.Reference {
-					line.Speedups[i] = &one
-				}
+			switch i := slices.Index(m.Columns, c.Address); {
+			case i >= 0 && r.Reference:
+				line.Speedups[i] = &Speedup{At: 1}
+			case i >= 0 && c.Speedup != nil:
+				line.Speedups[i] = speedup(c, r.N)
 			}
 		}
 		m.Rows = append(m.Rows, line)
 	}
 	b.Figures.Matrices = append(b.Figures.Matrices, m)
+}
+
+// speedup is that of a cell over n launches.
+func speedup(c verdict.Cell, n int) *Speedup {
+	s := &Speedup{At: *c.Speedup, Low: c.SpeedupLow, High: c.SpeedupHigh}
+	if s.Low == nil || s.High == nil {
+		s.Shown = n > 1 && s.At != 1 // nothing varied
+	} else {
+		s.Shown = *s.Low > 1 || *s.High < 1
+	}
+	return s
 }
 
 // figures adds those of all features together.

@@ -255,11 +255,12 @@ func unitOf(t *verdict.Test) string {
 
 // outcome is the newest run as a mark and a sentence.
 func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
-	text := report.GatedNow(b.st, b.now).Line() + ". "
-	if len(s.Features) == 0 {
-		text += "Nothing is accepted yet: the stack is the baseline."
-	} else {
-		text += "Accepted: " + s.Sum() + "."
+	text := report.GatedNow(b.st, b.now).Line() + "."
+	switch {
+	case len(s.Features) > 0:
+		text += " Accepted: " + s.Sum() + "."
+	case report.Stacks(b.st):
+		text += " Nothing is accepted yet: the stack is the baseline."
 	}
 	switch w := report.WorkOn(b.st); {
 	case w.State == report.UnderWay:
@@ -274,10 +275,9 @@ func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
 
 func (b *builder) facts(s report.Stack, runs int) []Fact {
 	gates := report.GatedNow(b.st, b.now)
-	return []Fact{
-		{"gates unlocked" + gates.Mark(), fmt.Sprintf("%d of %d", gates.Unlocked, gates.All)},
-		{"features accepted", fmt.Sprintf("%d of %d", len(s.Features), len(b.Features))},
-		{"launches", fmt.Sprint(len(b.st.Launches(store.LaunchFilter{})))},
-		{"runs", fmt.Sprint(runs)},
+	facts := []Fact{{"gates unlocked" + gates.Mark(), fmt.Sprintf("%d of %d", gates.Unlocked, gates.All)}}
+	if report.Stacks(b.st) {
+		facts = append(facts, Fact{"features accepted", fmt.Sprintf("%d of %d", len(s.Features), len(b.Features))})
 	}
+	return append(facts, Fact{"launches", fmt.Sprint(len(b.st.Launches(store.LaunchFilter{})))}, Fact{"runs", fmt.Sprint(runs)})
 }

@@ -11,6 +11,8 @@
   const num = (x) => x == null ? "–" : Math.abs(x) >= 1000 ? x.toFixed(0) : x.toLocaleString("en", {maximumSignificantDigits: 4, useGrouping: false});
   const percent = (x) => x == null ? "–" : (x < 0 ? "" : "+") + (100 * x).toFixed(1) + "%";
   const inUnit = (unit) => unit === "ratio" ? percent : (x) => x == null ? "–" : unit && unit !== "count" ? num(x) + " " + unit : num(x);
+  const times = (x) => x.toLocaleString("en", {maximumSignificantDigits: 3, useGrouping: false});
+  const within = (s) => s.low == null ? "" : `[${times(s.low)}, ${times(s.high)}]`;
   const when = (t) => t.replace("T", " ").slice(0, 19);
   const titled = (name, unit) => unit && unit !== "count" ? `${name} (${unit})` : name;
 
@@ -156,13 +158,13 @@
     },
     matrices(d, width) {
       const rows = d.rows.flatMap((r) => d.columns.map((column, i) => ({row: r.name, column, s: r.speedups[i], verdict: r.verdict})));
-      const most = d3.max(rows, (r) => r.s > 0 ? Math.abs(Math.log2(r.s)) : 0) || 1, chars = Math.floor(width * 0.42 / 6.8), side = 14 + 6.8 * Math.min(chars, d3.max(d.rows, (r) => r.name.length));
-      return [Plot.plot({
-        width: Math.max(width, side + 74 * d.columns.length), height: 56 + 30 * d.rows.length, marginLeft: side, marginTop: 44, ariaLabel: `${d.title}: times better than the reference`,
+      const most = d3.max(rows, (r) => r.s?.shown ? Math.abs(Math.log2(r.s.at)) : 0) || 1, chars = Math.floor(width * 0.42 / 6.8), side = 14 + 6.8 * Math.min(chars, d3.max(d.rows, (r) => r.name.length));
+      return [key(["better than the reference", own], ["worse", "var(--fail)"], ["not shown: its 95% interval includes 1", base, true]), Plot.plot({
+        width: Math.max(width, side + 84 * d.columns.length), height: 56 + 40 * d.rows.length, marginLeft: side, marginTop: 44, ariaLabel: `${d.title}: times better than the reference`,
         x: {domain: d.columns, axis: "top", label: null, tickSize: 0, tickFormat: (n) => n.replace(/^(.+)\.([^.]+)$/, (_, cell, metric) => cut(cell, 11) + ".\n" + cut(metric, 11))}, y: {domain: d.rows.map((r) => r.name), label: null, tickSize: 0, tickFormat: (n) => cut(n, chars)},
         marks: [
-          Plot.cell(rows, {x: "column", y: "row", inset: 1, rx: 3, fill: (r) => r.s > 0 ? (r.s >= 1 ? own : "var(--fail)") : base, fillOpacity: (r) => r.s > 0 ? 0.06 + 0.4 * Math.abs(Math.log2(r.s)) / most : 0.06}),
-          Plot.text(rows, {x: "column", y: "row", text: (r) => r.s > 0 ? num(r.s) + "×" : r.verdict === "pass" ? "–" : r.verdict, fill: "currentColor"}),
+          Plot.cell(rows, {x: "column", y: "row", inset: 1, rx: 3, fill: (r) => r.s?.shown ? (r.s.at >= 1 ? own : "var(--fail)") : base, fillOpacity: (r) => r.s?.shown ? 0.1 + 0.36 * Math.abs(Math.log2(r.s.at)) / most : 0.06}),
+          Plot.text(rows, {x: "column", y: "row", text: (r) => r.s ? times(r.s.at) + "×" + (r.s.low == null ? "" : "\n" + within(r.s)) : r.verdict === "pass" ? "–" : r.verdict, fill: "currentColor"}),
         ],
       })];
     },
@@ -199,7 +201,7 @@
     spreads: (d) => [["at or below (ms)"].concat(d.arms.map((a) => a.arm)), [0, 10, 20, 30, 36, 40].map((i) => [num(100 * i / 40) + "%"].concat(d.arms.map((a) => num(a.q[i]))))],
     traces: (d) => [["seconds", "arm", titled(d.name, d.unit)], d.lines.flatMap((l) => l.at.map((t, i) => [num(t), [l.arm, l.source].filter(Boolean).join(" "), num(l.value[i])]))],
     kernels: (d) => [["category", "before (µs)", "after (µs)", "change"], d.names.map((n, i) => [n, num(d.before[i]), num(d.after[i]), d.before[i] > 0 ? percent(d.after[i] / d.before[i] - 1) : "–"])],
-    matrices: (d) => [["cell", "verdict"].concat(d.columns), d.rows.map((r) => [r.name, r.verdict].concat(r.speedups.map((s) => s == null ? "–" : num(s) + "×")))],
+    matrices: (d) => [["cell", "verdict"].concat(d.columns), d.rows.map((r) => [r.name, r.verdict].concat(r.speedups.map((s) => s == null ? "–" : `${times(s.at)}× ${within(s)}`.trim())))],
     fronts: (d) => [["variant", titled(d.x.metric, d.x.unit), titled(d.y.metric, d.y.unit), "best trade-off"], d.points.map((p) => [p.variant, num(p.x), num(p.y), p.best ? "yes" : "no"])],
     history: (d) => [["session began (UTC)", "variant", titled(d.metric, d.unit)], d.lines.flatMap((l) => l.at.map((t, i) => [when(t), l.variant, num(l.value[i])]))],
   };

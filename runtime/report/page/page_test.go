@@ -417,3 +417,25 @@ func BenchmarkPage(b *testing.B) {
 	}
 	b.ReportMetric(opens, "ms_to_open")
 }
+
+// A speed-up is coloured only where launches show it.
+func TestSpeedup(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	for name, c := range map[string]struct {
+		cell  verdict.Cell
+		n     int
+		shown bool
+	}{
+		"better":              {verdict.Cell{Speedup: at(1.03), SpeedupLow: at(1.01), SpeedupHigh: at(1.06)}, 3, true},
+		"worse":               {verdict.Cell{Speedup: at(0.9), SpeedupLow: at(0.8), SpeedupHigh: at(0.99)}, 3, true},
+		"either":              {verdict.Cell{Speedup: at(1.2), SpeedupLow: at(0.7), SpeedupHigh: at(2)}, 3, false},
+		"one launch":          {verdict.Cell{Speedup: at(1.2)}, 1, false},
+		"nothing varied":      {verdict.Cell{Speedup: at(3.9)}, 3, true},
+		"nothing differed":    {verdict.Cell{Speedup: at(1)}, 3, false},
+		"half of an interval": {verdict.Cell{Speedup: at(1.2), SpeedupLow: at(1.1)}, 1, false},
+	} {
+		if got := speedup(c.cell, c.n); got.Shown != c.shown || got.At != *c.cell.Speedup {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
