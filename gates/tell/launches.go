@@ -146,7 +146,7 @@ var launchPhrases = phrases{
 	code.UnequalWork:    "{subject}: {one} generated {lacks:3} less than requested, {other} {other_lacks:3}: they did not do the same work",
 	code.CountedApart:   "{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, which may hold many each: not comparable",
 	code.CountedMixed:   "{subject}: tokens were counted by the engine in some launches, as stream events, which may hold many each, in {launches:and}: not comparable",
-	code.Unlooked:       "answers of {subject} were not checked, as the plan declares",
+	code.Unlooked:       "answers{subject? of {subject}} were not checked (coherence = \"off\")",
 	code.AnswersGarbage: "answers of {subject} are not readable text: {causes}, in launch {launch}",
 	code.Unrecorded:     "no answers of {subject} to {workload} are recorded to compare with those of {other}",
 	code.Unpaired:       "{subject} was not answered by both {one} and {other}: nothing to compare",

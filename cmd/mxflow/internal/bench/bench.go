@@ -34,6 +34,8 @@ type Result struct {
 	Correction string            `json:"latency_mode"`
 	SLO        map[string]string `json:"slo,omitempty"`
 	Dataset    *Dataset          `json:"dataset,omitempty"`
+	// Coherence is "off" if answers need not be text.
+	Coherence string `json:"coherence,omitempty"`
 	// Runs are the complete ones.
 	Runs  int    `json:"runs"`
 	Cells []Cell `json:"cells"`
@@ -130,6 +132,9 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 		}
 	}
 	invalid, notes := unreadable(taken)
+	if r.Coherence == "off" {
+		invalid, notes = nil, verdict.Because(code.Unlooked)
+	}
 	sound := len(taken.Invalid)+len(invalid) == 0 || taken.Disturbed && len(invalid) == 0
 	r.Disturbed = sound && (len(r.Invalid) == 0 || r.Disturbed) && (r.Disturbed || taken.Disturbed)
 	r.Invalid = appendNew(r.Invalid, named(w, append(slices.Clone(taken.Invalid), invalid...)))

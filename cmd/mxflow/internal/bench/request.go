@@ -61,6 +61,7 @@ type Request struct {
 	gpus                           []string
 	format, out, plot, raw         string
 	quiet                          bool
+	coherence                      string
 	compare                        string
 	earlier                        *earlierResult
 	// data is the contents of --dataset.
@@ -104,6 +105,7 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.DurationVar(&b.requestTimeout, "request-timeout", 10*time.Minute, "time limit of one request")
 	f.DurationVar(&b.firstTimeout, "first-timeout", 10*time.Minute, "time limit of the first request, which can compile kernels")
 	f.DurationVar(&b.maxLag, "max-lag", 0, "how late the client can be before the result is invalid (default: 10ms)")
+	f.StringVar(&b.coherence, "coherence", "absolute", "how answers are checked: absolute (they must read as text) or off, for random weights")
 	f.StringVar(&b.keyEnv, "api-key-env", "", "name of the environment variable that holds the API key")
 	f.StringArrayVar(&b.headers, "header", nil, "extra header, as 'Name: value' (repeatable)")
 	f.StringVar(&b.ca, "ca-file", "", "certificate authority to trust, PEM")
@@ -203,6 +205,7 @@ func (b *Request) check(set func(flag string) bool) error {
 		{"arrival", b.arrival, []string{"poisson", "constant"}},
 		{"api", b.api, []string{"completions", "chat"}},
 		{"latency-mode", b.correction, []string{"none", "api", "generation"}},
+		{"coherence", b.coherence, []string{"absolute", "off"}},
 		{"format", b.format, []string{"", "md", "json", "csv", "html"}},
 	} {
 		if !slices.Contains(choice.among, choice.value) {
@@ -298,7 +301,7 @@ func (b *Request) workload(run int) (*plans.Workload, error) {
 	w.IgnoreEOS, w.LatencyCorrection, w.SLO = !b.eos, b.correction, limits
 	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = b.requestTimeout, b.firstTimeout, b.requestTimeout
 	w.Coherence = "off"
-	if b.eos {
+	if b.eos && b.coherence != "off" {
 		w.Coherence = "absolute"
 	}
 	if b.maxLag > 0 {
@@ -404,6 +407,9 @@ func (b *Request) measure(soft context.Context, h Host) error {
 		return err
 	}
 	out := &Result{Tool: "mxflow " + h.Version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
+	if b.coherence == "off" {
+		out.Coherence = b.coherence
+	}
 	out.Dataset = b.sent()
 	if out.Model = b.model; out.Model == "" {
 		models, err := subject.Client.Models(soft)
