@@ -104,14 +104,20 @@ func (d *decider) contradictions(of contested) []contradiction {
 	// The gaps between a stream's events also depend on client and network: they count
 	// where a rule reads them.
 	gaps := d.reads(of, func(in *plans.Input) bool { return in.Metric == "itl" })
+	weighed := func(metric string, by []string) []verdict.Arg {
+		if d.declared(of, contradiction{metric: metric, by: by}) {
+			return []verdict.Arg{verdict.Text("weighed", "yes")}
+		}
+		return nil
+	}
 	for _, p := range promises {
 		if p.metric != "itl" || gaps {
-			found = append(found, p.broken(look)...)
+			found = append(found, p.broken(look, weighed)...)
 		}
 	}
 	for _, metric := range []string{"tg", "itl", "ttft", "e2e"} {
 		if metric != "itl" || gaps {
-			found = append(found, grown(metric, look)...)
+			found = append(found, grown(metric, look, weighed)...)
 		}
 	}
 	if d.contradicted == nil {
@@ -124,7 +130,7 @@ func (d *decider) contradictions(of contested) []contradiction {
 // broken is the contradiction if a promise is not kept. How much was promised follows
 // from the lower bound of the metric's improvement, so a barely proven improvement
 // promises hardly anything.
-func (p promise) broken(look func(metric, stat string) *versus) []contradiction {
+func (p promise) broken(look func(metric, stat string) *versus, weighed func(metric string, by []string) []verdict.Arg) []contradiction {
 	v, whole := look(p.metric, "median"), look(p.whole, "median")
 	if v == nil || whole == nil || !v.logs || !whole.logs || v.least(doubt) <= 0 {
 		return nil
@@ -155,15 +161,16 @@ func (p promise) broken(look func(metric, stat string) *versus) []contradiction 
 	if e2e := look("e2e", "median"); p.whole == "ttst" && e2e != nil && e2e.least(doubt) >= -math.Log1p(-kept*part*(1-math.Exp(-v.gain))/e2e.base) {
 		return nil // the second token waits for a draft to be verified, yet whole answers are faster
 	}
+	by := []string{"e2e", p.whole}
 	return []contradiction{{
-		metric: p.metric, by: []string{"e2e", p.whole}, alone: v.alone(),
+		metric: p.metric, by: by, alone: v.alone(),
 		still: func(gain float64) bool { return whole.most(doubt) < saves(gain, 1) },
-		reason: verdict.New(code.PromiseBroken,
+		reason: verdict.New(code.PromiseBroken, append(weighed(p.metric, by),
 			verdict.Num("gain", gained(v, v.gain), plans.RatioUnit),
 			verdict.Text("whole", whole.in.Path),
 			verdict.Num("shows", gained(whole, whole.gain), plans.RatioUnit),
 			verdict.Num("at_most", gained(whole, whole.most(doubt)), plans.RatioUnit),
-			verdict.Num("promised", gained(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path),
+			verdict.Num("promised", gained(whole, saves(v.gain, 1)), plans.RatioUnit))...).On(v.in.Path),
 	}}
 }
 
@@ -186,18 +193,19 @@ func gained(v *versus, gain float64) float64 {
 
 // grown is the contradiction if the median of a metric improves while its worst hundredth
 // at least doubles.
-func grown(metric string, look func(metric, stat string) *versus) []contradiction {
+func grown(metric string, look func(metric, stat string) *versus, weighed func(metric string, by []string) []verdict.Arg) []contradiction {
 	v, worst := look(metric, "median"), look(tails[metric], tail)
 	if v == nil || worst == nil || !v.logs || !worst.logs || v.least(doubt) <= 0 || worst.gain > -math.Log(doubled) || worst.most(doubt) >= 0 {
 		return nil
 	}
+	by := []string{tail}
 	return []contradiction{{
-		metric: metric, by: []string{tail}, alone: v.alone(),
+		metric: metric, by: by, alone: v.alone(),
 		still: func(float64) bool { return false },
-		reason: verdict.New(code.TailGrew,
+		reason: verdict.New(code.TailGrew, append(weighed(metric, by),
 			verdict.Num("gain", gained(v, v.gain), plans.RatioUnit),
 			verdict.Text("tail", worst.in.Path),
-			verdict.Num("change", worst.change(worst.gain), plans.RatioUnit)).On(v.in.Path),
+			verdict.Num("change", worst.change(worst.gain), plans.RatioUnit))...).On(v.in.Path),
 	}}
 }
 

@@ -118,6 +118,12 @@ func TestContradictions(t *testing.T) {
 			if beside := verdict.Holds(found, c.found); c.found != "" && noted == beside {
 				t.Errorf("%s in a rule %v, beside them %v: %+v", c.found, noted, beside, found)
 			}
+			// A rule that reads the other side weighs it; no advice is needed then.
+			for _, f := range found {
+				if _, weighed := f.Args["weighed"]; f.Code == c.found && f.Code != code.GotWorse && weighed != (c.want == verdict.Pass && len(c.rules) > 1) {
+					t.Errorf("weighed %v: %+v", weighed, f)
+				}
+			}
 			if contradicts := slices.ContainsFunc(found, func(r verdict.Reason) bool { return r.Code != code.GotWorse }); contradicts && (c.found == "" || c.found == code.GotWorse) {
 				t.Errorf("beside it: %+v", found)
 			}

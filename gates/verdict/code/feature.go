@@ -20,7 +20,9 @@ const (
 const (
 	GotWorse Code = "finding.worse"
 	// NotCompared: two launches per arm decided, too few to show what else got worse.
-	NotCompared   Code = "finding.not_compared"
+	NotCompared Code = "finding.not_compared"
+	// PromiseBroken: Subject improved, and what it is part of did not. Args: gain, whole,
+	// promised, shows, at_most; weighed, if a rule reads the whole. TailGrew likewise.
 	PromiseBroken Code = "finding.promise_broken"
 	TailGrew      Code = "finding.tail_grew"
 )
