@@ -52,7 +52,7 @@ type Accepted struct {
 // engines has neither.
 func Stacks(st *store.Store) bool {
 	_, _, ok := st.Latest(ledger.Baseline)
-	return ok || len(rowsThat(st, func(r Row) bool { return r.Decided != nil && r.Decided.Kind == ledger.KindFeature }, decided)) > 0
+	return ok || slices.ContainsFunc(Rows(st), func(r Row) bool { return r.Decided != nil && r.Decided.Kind == ledger.KindFeature })
 }
 
 // AcceptedStack is the stack by the standing decisions. The order is the plan's, as an

@@ -131,9 +131,9 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 			r.Cells[i].add(m.Name, s)
 		}
 	}
-	invalid, notes := unreadable(taken)
-	if r.Coherence == "off" {
-		invalid, notes = nil, verdict.Because(code.Unlooked)
+	invalid, notes := []verdict.Reason(nil), verdict.Because(code.Unlooked)
+	if r.Coherence != "off" {
+		invalid, notes = unreadable(taken)
 	}
 	sound := len(taken.Invalid)+len(invalid) == 0 || taken.Disturbed && len(invalid) == 0
 	r.Disturbed = sound && (len(r.Invalid) == 0 || r.Disturbed) && (r.Disturbed || taken.Disturbed)

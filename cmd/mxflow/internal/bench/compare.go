@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -255,6 +256,7 @@ func unlike(then, now *Result) (list []string) {
 	differ("the address", then.URL, now.URL)
 	differ("the tool", then.Tool, now.Tool)
 	differ("the latency mode", then.Correction+" (the uncorrected numbers are compared)", now.Correction+" (the uncorrected numbers are compared)")
+	differ("how answers were checked", cmp.Or(then.Coherence, "absolute"), cmp.Or(now.Coherence, "absolute"))
 	differ("the prompts", fmt.Sprintf("those of --seed %d", then.Seed), fmt.Sprintf("those of --seed %d", now.Seed))
 	differ("runs", fmt.Sprint(then.Runs), fmt.Sprint(now.Runs))
 	for _, pair := range shared(then, now) {
