@@ -48,6 +48,9 @@ func (b *besideOthers) Run(name string, f func(testscript.T)) {
 
 func (b *besideOthers) Verbose() bool { return testing.Verbose() }
 
+// passed reports whether the scenario has neither failed nor been skipped so far.
+func (b *besideOthers) passed() bool { return !b.Failed() && !b.Skipped() }
+
 func (b *besideOthers) FailNow() {
 	if !measured(b.work) {
 		b.T.FailNow()
@@ -60,29 +63,37 @@ func (b *besideOthers) FailNow() {
 // testing.T takes no subtests any more.
 type alone struct {
 	*testing.T
+	// stopped is set where the scenario failed or was skipped.
+	stopped bool
 }
 
 func (a *alone) Run(_ string, f func(testscript.T)) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		f(a)
+		f(&alone{T: a.T})
 	}()
 	<-ended
 }
 
 func (a *alone) Parallel()     {}
 func (a *alone) Verbose() bool { return testing.Verbose() }
-func (a *alone) Skip(...any)   { runtime.Goexit() }
+func (a *alone) passed() bool  { return !a.stopped }
+
+func (a *alone) Skip(...any) {
+	a.stopped = true
+	runtime.Goexit()
+}
 
 func (a *alone) FailNow() {
+	a.stopped = true
 	a.Fail()
 	runtime.Goexit()
 }
 
 func (a *alone) Fatal(args ...any) {
 	a.Error(args...)
-	runtime.Goexit()
+	a.FailNow()
 }
 
 // measuring is what a ledger has of launches that measured: a benchmark's, or one whose

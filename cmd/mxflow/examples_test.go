@@ -81,7 +81,7 @@ func TestExamples(t *testing.T) {
 				t.Skipf("%s takes ten seconds and more: set MXFLOW_TEST_LONG=1", e.name)
 			}
 			ended := e.apply(t)
-			if !ended.asWanted {
+			if !ended.asWanted || e.differs(t, ended) != "" {
 				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit, e.wanted, ended.others(), ended.out)
 				disturbed.add(e)
 				return
@@ -137,6 +137,19 @@ func (e *examplePlan) plans(t *testing.T) {
 			t.Errorf("mxflow plan %v %s: %v\n%s", args, e.file, err, out)
 		}
 	}
+}
+
+// differs says what an apply decided otherwise than is frozen: nothing by default, since
+// examples are made shorter then, and end otherwise in detail.
+func (e examplePlan) differs(t *testing.T, ended applied) string {
+	if os.Getenv("MXFLOW_TEST_LONG") == "" {
+		return ""
+	}
+	differ, err := checkVerdicts("examples/"+e.name, ended.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(differ, "\n")
 }
 
 // applied is how an example ended.
@@ -342,6 +355,9 @@ func (e examplePlan) again(t *testing.T) {
 	switch {
 	case ended.asWanted:
 		checkLaunches(t, e.name, ended.state, ended.plan)
+		if differ := e.differs(t, ended); differ != "" {
+			t.Errorf("%s decides otherwise than before:\n%s", e.file, differ)
+		}
 	case ended.excused(busy):
 		t.Logf("%s is inconclusive twice, on a machine of which others took %.0f%%:\n%s", e.file, 100*busy, ended.out)
 	default:

@@ -99,6 +99,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 			e.Values[processesKey{}] = processes{}
 			e.Values[registryStop{}] = new(func())
+			e.Defer(func() { sameVerdicts(e.T(), e.WorkDir) })
 			return nil
 		},
 		Condition: condition,
@@ -150,6 +151,23 @@ func TestScript(t *testing.T) {
 		}
 	})
 	testscript.RunT(&besideOthers{T: t, disturbed: &disturbed}, scenarios)
+}
+
+// sameVerdicts compares what a scenario that passed left in its ledgers with what is
+// frozen of it.
+func sameVerdicts(t testscript.T, dir string) {
+	state, is := t.(interface{ passed() bool })
+	if !is || !state.passed() {
+		return
+	}
+	differ, err := checkVerdicts(strings.TrimPrefix(filepath.Base(dir), "script-"), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(differ) > 0 {
+		t.Log("it decides otherwise than before:\n" + strings.Join(differ, "\n"))
+		t.FailNow()
+	}
 }
 
 // cmdApplied is
