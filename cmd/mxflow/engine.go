@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/load/mock"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
@@ -32,7 +31,7 @@ func newEngineCommand(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newEngineCheckCommand(a), newEngineKindsCommand(a), newEngineMockCommand(a), newEngineServeCommand(a))
+	c.AddCommand(newEngineCheckCommand(a), newEngineKindsCommand(a), newEngineServeCommand(a))
 	return c
 }
 
@@ -73,23 +72,6 @@ func switchesHelp() string {
 		fmt.Fprintf(&b, "  %s=%s (default %s)\n      %s\n", s.Env, strings.Join(s.Values, "|"), s.Default, s.Doc)
 	}
 	return b.String()
-}
-
-// newEngineMockCommand runs the server with known times against which the measuring
-// client calibrates itself. It is hidden: mxflow starts it by itself.
-func newEngineMockCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:                "mock [flags]",
-		Short:              "Run the mock server that the measuring client is calibrated with",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error {
-			ending.Interrupts()
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return mock.Main(ctx, args, os.Stdin, a.stdout, a.stderr)
-		},
-	}
 }
 
 // engineCheck is the command line's request.

@@ -1,5 +1,3 @@
-//go:build linux
-
 package openai
 
 import (
@@ -7,15 +5,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"runtime"
-	"strconv"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,277 +16,107 @@ import (
 	"time"
 )
 
-// BenchmarkStreamMemory prints how much memory a process needs to read two thousand
-// streams at once, beside one that does so with net/http alone.
-func BenchmarkStreamMemory(b *testing.B) {
-	url := startPaced(b)
-	for _, kind := range []string{"plain", "stream"} {
-		most := 0
-		for range b.N {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), benchClient+"="+kind+" "+url)
-			out, err := cmd.Output()
-			if err != nil {
-				b.Fatal(err)
-			}
-			size, err := strconv.Atoi(strings.TrimSpace(string(out)))
-			if err != nil {
-				b.Fatalf("%s", out)
-			}
-			most = max(most, size)
-		}
-		b.ReportMetric(float64(most)/1e6, kind+"-MB")
-	}
-	b.ReportMetric(0, "ns/op")
-}
+// Every answer of the benchmark has so many events, one each gap.
+const benchEvents, benchGap = 100, 20 * time.Millisecond
 
-// BenchmarkStream compares Stream with a plain net/http reader of the same bytes,
-// alternately, in one process; the server is another. One operation is one round of both.
-// It prints the CPU time per event and their ratio.
-func BenchmarkStream(b *testing.B) {
-	for _, size := range []struct {
-		streams, events int
-		gap             time.Duration
-	}{{100, 200, 20 * time.Millisecond}, {1000, 100, 50 * time.Millisecond}, {2000, 100, 100 * time.Millisecond}} {
-		b.Run(fmt.Sprintf("streams=%d/gap=%v", size.streams, size.gap), func(b *testing.B) {
-			url := startPaced(b)
-			floor, stream := plain(url), streaming(url)
-			once := func(read reader, events int) cost {
-				runtime.GC()
-				c, err := spend(read, size.streams, events, size.gap)
-				if err != nil {
-					b.Fatal(err)
-				}
-				return c
+// BenchmarkClientBesideBareReader shows what the client adds to the cost of an event: it
+// reads streams of a known schedule, in turn with a reader that only takes the time of
+// each line. The processor time per event includes the server's, which is the same for
+// both. It also shows how late both saw an event on average.
+func BenchmarkClientBesideBareReader(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(sendOnSchedule))
+	defer server.Close()
+	bare, client := bareReader(server.URL), clientReader(server.URL)
+	for _, streams := range []int{1, 100, 500} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			spend(b, bare, streams) // opens the connections
+			spend(b, client, streams)
+			var cpuBare, cpuClient, lateBare, lateClient float64
+			for b.Loop() {
+				cpu, late := spend(b, bare, streams)
+				cpuBare, lateBare = cpuBare+cpu, lateBare+late
+				cpu, late = spend(b, client, streams)
+				cpuClient, lateClient = cpuClient+cpu, lateClient+late
 			}
-			for _, read := range []reader{floor, stream} { // opens the connections
-				once(read, 1)
-			}
-			var a, c cost
-			b.ResetTimer()
-			for range b.N {
-				one, two := once(floor, size.events), once(stream, size.events)
-				a.cpu, a.events, c.cpu, c.events = a.cpu+one.cpu, a.events+one.events, c.cpu+two.cpu, c.events+two.events
-			}
-			per := func(x cost) float64 { return float64(x.cpu.Nanoseconds()) / 1e3 / float64(x.events) }
-			b.ReportMetric(per(a), "floor-µs/event")
-			b.ReportMetric(per(c), "stream-µs/event")
-			b.ReportMetric(per(c)/per(a), "ratio")
+			b.ReportMetric(cpuBare/float64(b.N), "bare-µs/event")
+			b.ReportMetric((cpuClient-cpuBare)/float64(b.N), "client-adds-µs/event")
+			b.ReportMetric(lateBare/float64(b.N), "bare-µs-late")
+			b.ReportMetric(lateClient/float64(b.N), "client-µs-late")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// Environment variables that turn this test binary into the server of the benchmarks, so
-// that its CPU time is not the client's, or into a client with its own memory: the value
-// is then "plain" or "stream" and the server's address.
-const (
-	benchServer = "MXFLOW_BENCH_SERVER"
-	benchClient = "MXFLOW_BENCH_CLIENT"
-)
-
-func TestMain(m *testing.M) {
-	if os.Getenv(benchServer) != "" {
-		servePaced()
-		return
+// sendOnSchedule sends an answer's events, each due one gap after the one before.
+func sendOnSchedule(w http.ResponseWriter, _ *http.Request) {
+	began := time.Now()
+	w.Header().Set("Content-Type", "text/event-stream")
+	for i := range benchEvents {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * benchGap)))
+		_, _ = io.WriteString(w, vllmEvent(i+1))
+		w.(http.Flusher).Flush()
 	}
-	if how := os.Getenv(benchClient); how != "" {
-		beClient(how)
-		return
-	}
-	os.Exit(m.Run())
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// For BenchmarkStreamMemory.
-const (
-	memoryStreams = 2000
-	memoryEvents  = 100
-	memoryGap     = 100 * time.Millisecond
-)
+// reader reads one answer and returns when, after the request, it saw each event.
+type reader func() ([]time.Duration, error)
 
-// beClient reads memoryStreams streams at once and prints the peak memory of the process,
-// in bytes (VmHWM).
-func beClient(how string) {
-	kind, url, _ := strings.Cut(how, " ")
-	read := plain(url)
-	if kind == "stream" {
-		read = streaming(url)
-	}
-	if _, err := spend(read, memoryStreams, memoryEvents, memoryGap); err != nil {
-		fmt.Println(err)
-		return
-	}
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		panic(err)
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	kib, _ := strconv.Atoi(strings.Fields(rest)[0])
-	fmt.Println(kib * 1024)
-}
-
-// reader reads one whole answer of the given number of events and returns how many it
-// saw.
-type reader func(events int, gap time.Duration) (int, error)
-
-// plain is the floor: net/http, its Body.Read, and a count of line ends.
-func plain(url string) reader {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4096, DisableCompression: true}}
-	return func(events int, gap time.Duration) (int, error) {
-		question := fmt.Sprintf(`{"max_tokens":%d,"seed":%d}`, events, gap)
-		resp, err := client.Post(url+"/v1/completions", "application/json", strings.NewReader(question))
+func bareReader(url string) reader {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}}
+	return func() (at []time.Duration, err error) {
+		began := time.Now()
+		resp, err := client.Post(url+"/v1/completions", "application/json", strings.NewReader("{}"))
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		defer resp.Body.Close()
-		buf, seen := make([]byte, 4096), 0
-		for {
-			n, err := resp.Body.Read(buf)
-			seen += bytes.Count(buf[:n], []byte("\n"))
-			if err == io.EOF {
-				return seen / 2, nil // an event ends in two
-			}
-			if err != nil {
-				return seen / 2, err
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if bytes.HasPrefix(lines.Bytes(), []byte("data: {")) {
+				at = append(at, time.Since(began))
 			}
 		}
+		return at, nil
 	}
 }
 
-func streaming(url string) reader {
+func clientReader(url string) reader {
 	c := New(url, "m")
-	return func(events int, gap time.Duration) (int, error) {
-		seed := int64(gap)
-		s, err := c.Stream(context.Background(), Request{
-			MaxTokens: events, Seed: &seed, ContinuousUsage: true,
-			Timeouts: Timeouts{Total: time.Minute, First: time.Minute, Stall: time.Minute},
-		})
-		return len(s.Events), err
+	return func() (at []time.Duration, _ error) {
+		s, err := c.Stream(context.Background(), Request{MaxTokens: benchEvents, ContinuousUsage: true})
+		for _, e := range s.Events[:min(benchEvents, len(s.Events))] { // without the end of the stream
+			at = append(at, e.At)
+		}
+		return at, err
 	}
 }
 
-// cost is CPU time of this process and what it was spent on.
-type cost struct {
-	cpu    time.Duration
-	events int
-}
-
-// spend reads the given number of streams at once and returns what that cost this
-// process.
-func spend(read reader, streams, events int, gap time.Duration) (cost, error) {
+// spend reads so many streams at once. It returns, per event, the processor time and the
+// delay against the schedule, in µs.
+func spend(b *testing.B, read reader, streams int) (cpu, late float64) {
 	var all sync.WaitGroup
-	var mu sync.Mutex
-	var c cost
-	var failed error
-	before := cpuTime()
-	for range streams {
-		all.Go(func() {
-			n, err := read(events, gap)
-			mu.Lock()
-			defer mu.Unlock()
-			c.events += n
-			failed = cmp.Or(failed, err)
-		})
+	answers, errs := make([][]time.Duration, streams), make([]error, streams)
+	before := usedTime()
+	for i := range streams {
+		all.Go(func() { answers[i], errs[i] = read() })
 	}
 	all.Wait()
-	c.cpu = cpuTime() - before
-	if want := streams * (events + 1); failed == nil && c.events != want {
-		failed = fmt.Errorf("%d events, want %d", c.events, want)
+	events := float64(streams * benchEvents)
+	cpu = float64(usedTime()-before) / 1e3 / events
+	for _, at := range answers {
+		if len(at) != benchEvents {
+			b.Fatalf("%d events of %d: %v", len(at), benchEvents, cmp.Or(errs...))
+		}
+		for i, seen := range at {
+			late += float64(seen-time.Duration(i)*benchGap) / 1e3 / events
+		}
 	}
-	return c, failed
+	return cpu, late
 }
 
-func cpuTime() time.Duration {
+// usedTime is the processor time of this process, in ns.
+func usedTime() int64 {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// servePaced answers every request on raw connections with as many events as it asks for,
-// at the requested rate, each in its own chunk as vLLM sends them.
-func servePaced() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(l.Addr())
-	go func() { // the parent's end is ours
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
-	var chunks [][]byte
-	for i := range 8 {
-		e := vllmEvent(1000 + i)
-		chunks = append(chunks, fmt.Appendf(nil, "%x\r\n%s\r\n", len(e), e))
-	}
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			panic(err)
-		}
-		go func() {
-			defer conn.Close()
-			in := bufio.NewReader(conn)
-			for {
-				req, err := http.ReadRequest(in)
-				if err != nil {
-					return
-				}
-				var asked struct {
-					Events int           `json:"max_tokens"`
-					Gap    time.Duration `json:"seed"`
-				}
-				_ = json.NewDecoder(req.Body).Decode(&asked)
-				_, _ = io.Copy(io.Discard, req.Body)
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-				due := time.Now()
-				for i := range asked.Events {
-					due = due.Add(asked.Gap)
-					time.Sleep(time.Until(due))
-					if _, err := conn.Write(chunks[i%len(chunks)]); err != nil {
-						return
-					}
-				}
-				_, _ = io.WriteString(conn, "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
-			}
-		}()
-	}
-}
-
-// startPaced starts the server and returns its address.
-func startPaced(b *testing.B) string {
-	b.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), benchServer+"=1")
-	hold, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { hold.Close(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
-	return "http://" + strings.TrimSpace(line)
-}
-
-// BenchmarkCollect is the handling of a parsed event, for answers of 256.
-func BenchmarkCollect(b *testing.B) {
-	e := event{text: []byte(" word"), hasChoice: true, completion: -1, prompt: -1, cached: -1}
-	for b.Loop() {
-		c := newCollector(Request{MaxTokens: 256})
-		for i := range 256 {
-			c.add(&e, time.Duration(i)*time.Millisecond)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/event")
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no process of its own
+	return u.Utime.Nano() + u.Stime.Nano()
 }

@@ -80,7 +80,6 @@ var launchPhrases = phrases{
 	code.GPUUnlisted:     "no GPU is locked or waited for, because GPUs cannot be listed: {error}",
 	code.GPUUncertain:    "CUDA_VISIBLE_DEVICES is ambiguous, because the GPUs differ and CUDA orders them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or use UUIDs",
 
-	code.ClientNotGood:   "the measuring client is too imprecise: {why}",
 	code.ReadingsDamaged: "the readings of {subject} are damaged or duplicated, so it is unknown whether the GPU was disturbed",
 	code.GPUSlowed: func(r verdict.Reason) string {
 		var by []string

@@ -67,8 +67,6 @@ type Launch struct {
 	Cells []measure.CellRun `json:"cells,omitempty"`
 	// Windows are when a command worked, for evaluating Series.
 	Windows []measure.Window `json:"windows,omitempty"`
-	// Client is how far the measuring client was off when it measured itself.
-	Client *measure.Calibration `json:"client,omitempty"`
 	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what was
 	// sampled beside them as Parquet, the engine's log.
 	Samples string `json:"samples,omitempty"`

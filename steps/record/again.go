@@ -21,15 +21,11 @@ type Judged struct {
 // little was kept: by launches from before cells recorded how their prompts were made, or
 // with cells that the plan does not have.
 func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Judged, bool) {
-	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics, Client: l.Client}}
-	var ws []*plans.Workload
+	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics}}
 	for _, run := range l.Cells {
 		c, ok := cellOf(p, run.Cell)
 		if !ok || run.Prompts.Method == "" {
 			return Judged{}, false
-		}
-		if !slices.Contains(ws, c.w) {
-			ws = append(ws, c.w)
 		}
 		c.run = run
 		for _, s := range kept.Samples {
@@ -43,9 +39,6 @@ func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Record
 			}
 		}
 		r.sent = append(r.sent, c)
-	}
-	if l.Client != nil {
-		r.client(r.narrowest(ws))
 	}
 	r.judge()
 	return Judged{r.taken.Invalid, r.taken.Incoherent, r.taken.Disturbed}, true
@@ -68,6 +61,6 @@ func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
 
 var ofSamples = []code.Code{
-	code.ClientNotGood, code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.HeldBack, code.TooFewAtOnce,
+	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.HeldBack, code.TooFewAtOnce,
 	code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond,
 }

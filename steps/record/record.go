@@ -32,9 +32,6 @@ type Subject struct {
 	Fresh bool
 	// Prompts makes what a cell sends; nil builds it again.
 	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error)
-	// Calibrate measures how far the measuring client is off with so many concurrent
-	// streams, for measurements that may be off by limit; nil skips it.
-	Calibrate func(ctx context.Context, streams int, limit time.Duration) (measure.Calibration, error)
 	// Redact removes sensitive values from samples before they are examined; nil removes
 	// none.
 	Redact func([]measure.Sample)
@@ -63,8 +60,6 @@ type Taken struct {
 	Disturbed bool
 	// asked are some of the measured requests.
 	asked []Asked
-	// Client is how far the client was off when it measured itself; nil if it did not.
-	Client *measure.Calibration
 }
 
 // Take sends every cell of every workload to an engine, watches the machine meanwhile,
@@ -123,9 +118,9 @@ type recording struct {
 	learned *prompt.Knowledge
 	// datasets are the files of prompts that were read.
 	datasets datasets
-	// done of total requests are answered; streams is the maximum concurrency.
-	done, total, streams int
-	sent                 []sentCell
+	// done of total requests are answered.
+	done, total int
+	sent        []sentCell
 	// disturbances counts the reasons not to count that are the machine's.
 	disturbances int
 }
@@ -146,26 +141,11 @@ func (r *recording) expect(ws []*plans.Workload) {
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
 			r.total += cell.Warmup + cell.Requests
-			r.streams = max(r.streams, inFlight(cell))
 		}
 	}
 }
 
-// inFlight is how many requests of a cell are likely in flight at once: for an open loop
-// without a cap, the arrivals of two seconds.
-func inFlight(cell plans.Cell) int {
-	const most = 2000
-	n := cell.Concurrency
-	if cell.Rate > 0 && n == 0 {
-		n = int(2 * cell.Rate)
-	}
-	return min(max(n, 1), most)
-}
-
 func (r *recording) all(ctx context.Context, began time.Time, ws []*plans.Workload) error {
-	if err := r.calibrate(ctx, ws); err != nil {
-		return err
-	}
 	if err := r.watch.Lead(ctx, began); err != nil {
 		return err
 	}

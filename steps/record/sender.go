@@ -56,7 +56,7 @@ func keep(st *launch.Started, taken Taken) (err error) {
 		r.Metrics = map[string]measure.Summary{}
 	}
 	maps.Copy(r.Metrics, taken.Metrics)
-	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
+	r.Cells, r.Disturbed = taken.Cells, taken.Disturbed
 	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
 	if len(taken.Samples) > 0 {
 		if err = st.Lab.Store.WriteSamples(st.Run, r, taken.Samples); err != nil {
@@ -75,8 +75,7 @@ func keep(st *launch.Started, taken Taken) (err error) {
 func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, progress func(done, total int)) Subject {
 	return Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
-		Calibrate: l.calibrator.Calibrate, Limit: st.Limit,
-		Machine: st.Machine(),
+		Limit: st.Limit, Machine: st.Machine(),
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, same, st.Record, w, cell)
 		},
@@ -100,8 +99,6 @@ func redactSamples(all []measure.Sample, r *redact.Redactor) {
 // share. The zero value is ready to use.
 type Sender struct {
 	mu sync.Mutex
-	// calibrator knows how far the measuring client is off.
-	calibrator Calibrator
 	// learned is what is known of tokenizers, by variant: one arm's counts must not
 	// determine the length of another's prompts.
 	learned map[string]*prompt.Knowledge

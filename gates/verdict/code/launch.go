@@ -78,8 +78,6 @@ const (
 // Why what was sent does not count, or notes on it. Subject is the cell's address unless
 // noted otherwise; "requests" are of "of".
 const (
-	// ClientNotGood: no Subject. Args: why.
-	ClientNotGood Code = "client.not_good"
 	// ReadingsDamaged: whether a GPU was disturbed is unknown. No cell: Subject is the
 	// series.
 	ReadingsDamaged Code = "machine.readings_damaged"

@@ -44,9 +44,8 @@ type Result struct {
 	// Invalid are reasons for the numbers not to count.
 	Invalid []verdict.Reason `json:"invalid,omitempty"`
 	// Disturbed is set if all of these reasons are this machine's, at that moment.
-	Disturbed bool                 `json:"disturbed,omitempty"`
-	Notes     []verdict.Reason     `json:"notes,omitempty"`
-	Client    *measure.Calibration `json:"client,omitempty"`
+	Disturbed bool             `json:"disturbed,omitempty"`
+	Notes     []verdict.Reason `json:"notes,omitempty"`
 
 	// done are the cell measurements added.
 	done int
@@ -139,9 +138,6 @@ func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 	r.Disturbed = sound && (len(r.Invalid) == 0 || r.Disturbed) && (r.Disturbed || taken.Disturbed)
 	r.Invalid = appendNew(r.Invalid, named(w, append(slices.Clone(taken.Invalid), invalid...)))
 	r.Notes = appendNew(r.Notes, named(w, append(slices.Clone(taken.Notes), notes...)))
-	if taken.Client != nil {
-		r.Client = taken.Client
-	}
 }
 
 // named replaces the addresses of cells in reasons by labels, as addresses mean nothing

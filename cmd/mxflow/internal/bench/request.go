@@ -423,8 +423,6 @@ func (b *Request) measure(soft context.Context, h Host) error {
 		}
 		out.Model = models[0].ID
 	}
-	var calibrator record.Calibrator
-	subject.Calibrate = calibrator.Calibrate
 	progress := b.progress(h)
 	var rawErr error
 	for run := range b.runs {

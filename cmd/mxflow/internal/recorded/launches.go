@@ -29,9 +29,6 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	for _, w := range launchWords(l) {
 		fmt.Fprintf(on, "  %s\n", w)
 	}
-	if c := l.Client; c != nil {
-		fmt.Fprintf(on, "  the client calibrated itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", tell.Count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
-	}
 	if l.Asked != nil {
 		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", tell.Count(*l.Asked, "line"))
 	}
