@@ -28,7 +28,6 @@ require (
 	github.com/viterin/vek v0.4.3
 	github.com/zclconf/go-cty v1.19.0
 	golang.org/x/crypto v0.46.0
-	golang.org/x/image v0.30.0
 	golang.org/x/mod v0.42.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0

@@ -82,8 +82,6 @@ func TestBenchRefuses(t *testing.T) {
 		{"--random-tokens --api chat", "--random-tokens: a chat takes messages"},
 		{"--depth-cached", "--depth-cached: there is no context"},
 		{"--format xml", `--format: "xml" is not one of`},
-		{"--plot x.pdf", `--plot: "x.pdf" ends in neither`},
-		{"--plot same.svg --out ./same.svg", "--plot: same.svg is also the file of --out"},
 		{"--out " + dir, "is a directory"},
 		{"--request-timeout 0s", "time limits must be positive"},
 		{"--max-lag -1s", "time limits must be positive"},

@@ -27,7 +27,7 @@ func (s *Store) ReadSamples(of *ledger.Launch) ([]measure.Sample, error) {
 	return getAs(s, s.Origin(of), of.Samples, decodeSamples)
 }
 
-// SamplesParquet is the file that WriteSamples keeps, for who has no store.
+// SamplesParquet is the file that WriteSamples keeps.
 func SamplesParquet(of Origin, samples []measure.Sample) ([]byte, error) {
 	rows := make([]sampleRow, len(samples))
 	for i, sample := range samples {

@@ -159,8 +159,8 @@ func (q *Question) urlPlan() []byte {
 	return hclwrite.Format([]byte(w.b.String()))
 }
 
-// Folder is where comparisons are kept, below the working folder.
-const Folder = ".mxflow-ab"
+// comparisons is the folder where they are kept, below the working folder.
+const comparisons = ".mxflow-ab"
 
 // Place is where a comparison is kept.
 type Place struct {
@@ -177,7 +177,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 	// Only strings and numbers, which JSON takes.
 	what, _ := json.Marshal([]any{q.Arms[0].Text, q.Arms[1].Text, q.Env, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
 	sum := sha256.Sum256(what)
-	p.Folder = filepath.Join(Folder, hex.EncodeToString(sum[:4]))
+	p.Folder = filepath.Join(comparisons, hex.EncodeToString(sum[:4]))
 	p.State = filepath.Join(p.Folder, store.DirName)
 	if state != "" {
 		p.Folder, p.State = state, state
@@ -190,7 +190,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 // around it.
 func (at Place) Save(text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
-	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == Folder {
+	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == comparisons {
 		err = os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644)
 	}
 	if err == nil {

@@ -35,9 +35,6 @@ var (
 // modified script is not run.
 var plot = strings.NewReplacer("\u00ad", `\u00ad`, "\u200b", `\u200b`).Replace(plotFile)
 
-// Style is the style of mxflow's pages.
-var Style = template.CSS(style)
-
 // plotStyle is what Plot puts into each drawing.
 const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n  max-width: 100%;\n}\n" +
 	":where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n  white-space: pre;\n}"

@@ -1,12 +1,9 @@
-// Package bench measures a running server: what is sent, what was measured, how that is
-// written (tables, Markdown, CSV, plots, a page), and an earlier result beside it. It
-// decides nothing: it sees one start of a server.
+// Package bench measures a running server: what is sent, what was measured, and how that
+// is written (tables, Markdown, JSON). It decides nothing: it sees one start of a server.
 package bench
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -235,22 +232,4 @@ func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
 		invalid = append(invalid, verdict.New(code.Unreadable, counted...).On(run.Cell).From(found[0]))
 	}
 	return invalid, notes
-}
-
-// Whole reports what a result file lacks: it may have been edited or truncated.
-func (r *Result) Whole() error {
-	if len(r.Cells) == 0 {
-		return errors.New("it has no cells")
-	}
-	for i, c := range r.Cells {
-		if c.Label == "" || slices.ContainsFunc(r.Cells[:i], func(d Cell) bool { return d.Label == c.Label }) {
-			return fmt.Errorf("its cell %d has no name of its own", i+1)
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			if m := c.Metrics[name]; m == nil || math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0) || len(m.Values) == 0 {
-				return fmt.Errorf("its metric %s of %s has no values", name, c.Label)
-			}
-		}
-	}
-	return nil
 }

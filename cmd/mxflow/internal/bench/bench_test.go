@@ -3,9 +3,6 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
-	"fmt"
-	"image/png"
 	"math"
 	"slices"
 	"strings"
@@ -127,24 +124,6 @@ The prompts are those of --seed 7.
 	}
 }
 
-func TestBenchCSV(t *testing.T) {
-	r := sampleResult(t)
-	r.Invalid = facts("cached")
-	got := strings.Split(written(t, r, "csv"), "\n")
-	for i, want := range []string{
-		"model,engine,prompt_tokens,output_tokens,depth,concurrency,rate,latency_mode,metric,unit,mean,std,low95,high95,runs,seed,valid",
-		"org/m|x?,vllm,2048,32,4096,4,0,none,accept_length,tokens,2.5,0,,,2,7,false",
-		"org/m|x?,vllm,2048,32,4096,4,0,none,goodput,req/s,0,0,,,2,7,false",
-	} {
-		if got[i] != want {
-			t.Errorf("line %d is %q, want %q", i, got[i], want)
-		}
-	}
-	if len(got) != 1+6+4+1 {
-		t.Errorf("%d lines", len(got))
-	}
-}
-
 func TestBenchJSON(t *testing.T) {
 	var got struct {
 		Cells []struct {
@@ -178,65 +157,6 @@ func TestBenchJSON(t *testing.T) {
 	}
 	if tg.Low != nil || tg.High != nil || *tg.Std != 0 {
 		t.Errorf("an interval of values that do not vary: %+v", tg)
-	}
-}
-
-func TestBenchHTML(t *testing.T) {
-	r := sampleResult(t)
-	r.Model, r.Invalid = "<script>alert(1)</script>", facts("2 < 3")
-	got := written(t, r, "html")
-	for text, n := range map[string]int{
-		"<svg": 1, "<?xml": 0, "<script": 0, "<table>": 2, `<p class="invalid">invalid: 2 &lt; 3</p>`: 1, `class="invalid"`: 1, "http://www.w3.org": -1, "<td>1010 ± 10</td>": 2,
-	} {
-		if found := strings.Count(got, text); n >= 0 && found != n {
-			t.Errorf("%q is there %d times, want %d", text, found, n)
-		}
-	}
-}
-
-// Without speeds there is nothing to plot, and the page is whole all the same.
-func TestBenchNothingToPlot(t *testing.T) {
-	r := &Result{Correction: "none", Cells: []Cell{{Label: "pp8 tg8", Prompt: 8, Output: 8}}}
-	if _, err := r.Picture("x.svg"); err == nil {
-		t.Error("plots of nothing")
-	}
-	if got := written(t, r, "html"); strings.Contains(got, "<svg") || !strings.Contains(got, "</html>") {
-		t.Error(got)
-	}
-}
-
-// Pictures hold a ring for each run and a plus for each mean, and titles as text.
-func TestBenchPictures(t *testing.T) {
-	r := sampleResult(t)
-	svg, err := r.Picture("x.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := xml.Unmarshal(svg, new(struct{ XMLName xml.Name })); err != nil {
-		t.Error(err)
-	}
-	points := 0
-	for _, c := range r.Cells {
-		for _, name := range []string{"pp", "tg", "tg_total", "ttft"} {
-			if m := c.Metrics[name]; m != nil {
-				points += len(m.Values)
-			}
-		}
-	}
-	if rings := bytes.Count(svg, []byte("<circle")); rings != points || points == 0 || !bytes.Contains(svg, []byte(">decode, tokens per second of a request<")) {
-		t.Errorf("%d rings for %d runs\n%s", rings, points, svg)
-	}
-	pixels, err := r.Picture("x.png")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err := png.Decode(bytes.NewReader(pixels)); err != nil || p.Bounds().Dx() != leastWidth || p.Bounds().Dy()%panelHeight != 0 {
-		t.Errorf("%v", err)
-	}
-	for least, want := range map[float64]float64{0.9: 1, 1.2: 2, 2.5: 5, 7: 10, 0.03: 0.05, 1: 1} {
-		if got := tickStep(least); math.Abs(got-want) > 1e-12 {
-			t.Errorf("a step of at least %v is %v, want %v", least, got, want)
-		}
 	}
 }
 
@@ -292,18 +212,6 @@ func TestBenchRowsOfSeveralPrompts(t *testing.T) {
 	}
 	if want := []string{"pp64 @ d128", "tg32 after pp64 @ d128", "pp512 @ d128", "tg32 after pp512 @ d128"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestWidth: the names of cells stand beside each other, however many there are.
-func TestWidth(t *testing.T) {
-	r := &Result{}
-	for i := range 12 {
-		r.Cells = append(r.Cells, Cell{Label: fmt.Sprint(i), Prompt: 2048, Output: 128, Depth: 4096, Concurrency: i + 2})
-		room := (r.width() - marginLeft - marginRight) / len(r.Cells)
-		if name := r.Cells[i].short(); room <= len(name)*letterWidth {
-			t.Errorf("%d cells: %d px for %q", i+1, room, name)
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +32,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -59,11 +56,9 @@ type Request struct {
 	ca, cert, certKey              string
 	insecure                       bool
 	gpus                           []string
-	format, out, plot, raw         string
+	format, out                    string
 	quiet                          bool
 	coherence                      string
-	compare                        string
-	earlier                        *earlierResult
 	// data is the contents of --dataset.
 	data *plans.Dataset
 	exit int
@@ -75,8 +70,7 @@ type Host struct {
 	Errs io.Writer
 	// Terminal shows the progress; nil if there is none.
 	Terminal io.Writer
-	// State is the named state directory, if any.
-	State, Version string
+	Version  string
 }
 
 // Flags adds a measurement's flags to a command.
@@ -113,21 +107,15 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.StringVar(&b.certKey, "client-key", "", "its key, PEM")
 	f.BoolVar(&b.insecure, "insecure", false, "do not check the server's certificate")
 	f.StringSliceVar(&b.gpus, "gpus", nil, "GPUs of this machine that the server uses, by index or UUID, to watch their power, memory and clocks")
-	f.StringVar(&b.format, "format", "", "md, json, csv or html (default: a table)")
+	f.StringVar(&b.format, "format", "", "md or json (default: a table)")
 	f.StringVar(&b.out, "out", "", "write to this file instead of standard output")
-	f.StringVar(&b.plot, "plot", "", "also write plots to this file, .svg or .png")
-	f.StringVar(&b.compare, "compare", "", "show this earlier result beside it (of --format json, or of another tool), and what two single starts can show; with a second result instead of URL, nothing is measured")
-	f.StringVar(&b.raw, "raw", "", "keep every request's events in this folder, as Parquet")
 	f.BoolVar(&b.quiet, "quiet", false, "print no progress")
 }
 
-// Run measures the server at a URL, or compares two files, and returns the exit status.
-// set reports whether a flag was given.
+// Run measures the server at a URL and returns the exit status. set reports whether a
+// flag was given.
 func (b *Request) Run(ctx context.Context, h Host, url string, set func(flag string) bool) (exit int, err error) {
 	b.url = url
-	if done, err := b.compareFiles(h); done || err != nil {
-		return b.exit, err
-	}
 	if err := b.check(set); err != nil {
 		return 0, err
 	}
@@ -206,7 +194,7 @@ func (b *Request) check(set func(flag string) bool) error {
 		{"api", b.api, []string{"completions", "chat"}},
 		{"latency-mode", b.correction, []string{"none", "api", "generation"}},
 		{"coherence", b.coherence, []string{"absolute", "off"}},
-		{"format", b.format, []string{"", "md", "json", "csv", "html"}},
+		{"format", b.format, []string{"", "md", "json"}},
 	} {
 		if !slices.Contains(choice.among, choice.value) {
 			return b.wrong(choice.flag, "%q is not one of %s", choice.value, verdict.Joined(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" }), "or"))
@@ -226,8 +214,6 @@ func (b *Request) check(set func(flag string) bool) error {
 		return b.wrong("dataset", "the file determines the prompts: remove --pp, --depth and --random-tokens")
 	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
 		return b.wrong("depth-cached", "there is no context to cache: set --depth")
-	case b.plot != "" && !slices.Contains([]string{".svg", ".png"}, filepath.Ext(b.plot)):
-		return b.wrong("plot", "%q ends in neither .svg nor .png", b.plot)
 	case b.requestTimeout <= 0 || b.firstTimeout <= 0 || b.maxLag < 0:
 		return fmt.Errorf("time limits must be positive")
 	}
@@ -389,13 +375,12 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	if err != nil {
 		return err
 	}
-	if err := b.comparable(); err != nil {
-		return err
-	}
-	files, err := b.openFiles()
-	defer files.close()
-	if err != nil {
-		return err
+	var file *files.Out
+	if b.out != "" {
+		if file, err = files.Open(b.out); err != nil {
+			return b.wrong("out", "cannot write %s: %v", b.out, lang.Reason(err))
+		}
+		defer file.Close()
 	}
 	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
 	if err != nil {
@@ -424,7 +409,6 @@ func (b *Request) measure(soft context.Context, h Host) error {
 		out.Model = models[0].ID
 	}
 	progress := b.progress(h)
-	var rawErr error
 	for run := range b.runs {
 		subject.Progress = func(done, total int) { progress(run, done, total) }
 		w, err := b.workload(run)
@@ -432,9 +416,6 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			return err
 		}
 		taken, err := record.Take(soft, subject, []*plans.Workload{w})
-		if rawErr == nil && (err == nil || len(taken.Samples) > 0) {
-			rawErr = b.keepRaw(run, taken) // what was measured is printed nevertheless
-		}
 		if err != nil {
 			progress(run, -1, 0)
 			if errors.Is(err, context.Canceled) {
@@ -443,12 +424,12 @@ func (b *Request) measure(soft context.Context, h Host) error {
 				out.Cut(b.runs * len(w.Cells()))
 				fmt.Fprintln(h.Errs, out.Interrupted)
 				if len(out.Cells) == 0 {
-					return rawErr
+					return nil
 				}
 				break
 			}
 			b.exit = verdict.ExitBroken
-			return errors.Join(rawErr, fmt.Errorf("run %d of %d: %w", run+1, b.runs, hinted(err, w, subject.Kind)))
+			return fmt.Errorf("run %d of %d: %w", run+1, b.runs, hinted(err, w, subject.Kind))
 		}
 		out.Add(w, taken)
 		subject.Fresh = false
@@ -460,7 +441,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			b.exit = verdict.ExitInconclusive
 		}
 	}
-	return errors.Join(b.print(h, out, files), rawErr, b.compareWith(h, out))
+	return b.print(h, out, file)
 }
 
 // hinted is an error with the labels of cells, and advice if the choice of the engine's
@@ -518,120 +499,25 @@ func (b *Request) progress(h Host) func(run, done, total int) {
 	}
 }
 
-// rawName is a file of one run in the folder of --raw.
-func (b *Request) rawName(run int, what string) string {
-	return filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, what))
-}
-
-// openRaw creates the folder of --raw and checks that files can be written there, before
-// anything is measured. A folder with another measurement's runs is rejected: if that had
-// more, the rest would pass for these.
-func (b *Request) openRaw() error {
-	if b.raw == "" {
-		return nil
-	}
-	if err := os.MkdirAll(b.raw, 0o755); err != nil {
-		return b.wrong("raw", "%v", err)
-	}
-	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
-		return b.wrong("raw", "%s has runs of another measurement: choose another folder, or empty it", b.raw)
-	}
-	probe, err := os.CreateTemp(b.raw, ".mxflow-writing-*")
-	if err != nil {
-		return b.wrong("raw", "%v", files.Asked(b.raw, err))
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
-}
-
-const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", "cells.json"
-
-// keepRaw keeps a run's raw data if requested: every request with its events, what was
-// sampled beside them, and what was sent when.
-func (b *Request) keepRaw(run int, taken record.Taken) error {
-	if b.raw == "" {
-		return nil
-	}
-	samples, samplesErr := store.SamplesParquet(store.Origin{}, taken.Samples)
-	series, seriesErr := store.SeriesParquet(store.Origin{}, taken.Series)
-	cells, cellsErr := json.MarshalIndent(taken.Cells, "", "  ")
-	err := errors.Join(samplesErr, seriesErr, cellsErr)
-	// The samples come last: if they exist, the others do too.
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
+// print writes the result in the requested format.
+func (b *Request) print(h Host, r *Result, file *files.Out) error {
+	var text bytes.Buffer
+	if file == nil {
+		err := r.Write(&text, b.format, h.On.Width, h.On.Width > 0 && h.On.Colour)
 		if err == nil {
-			err = files.Replace(b.rawName(run, f.name), f.data)
+			_, err = h.On.Write(text.Bytes())
 		}
+		return err
 	}
-	if err != nil {
-		return b.wrong("raw", "%v", err)
+	if err := r.Write(&text, b.format, 0, false); err != nil {
+		return err
+	}
+	// A user who sees only the terminal must learn that it does not count.
+	for _, why := range r.Invalid {
+		fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
+	}
+	if err := file.Write(text.Bytes()); err != nil {
+		return b.wrong("out", "%v", err)
 	}
 	return nil
-}
-
-// outputs are those of --out and --plot, nil if not requested.
-type outputs struct{ out, plot *files.Out }
-
-func (b *Request) openFiles() (f outputs, err error) {
-	out, outErr := filepath.Abs(b.out)
-	plot, plotErr := filepath.Abs(b.plot)
-	if b.plot != "" && out == plot && outErr == nil && plotErr == nil {
-		return f, b.wrong("plot", "%s is also the file of --out: choose another", b.plot)
-	}
-	open := func(flag, path string) *files.Out {
-		if path == "" || err != nil {
-			return nil
-		}
-		file, openErr := files.Open(path)
-		if openErr != nil {
-			err = b.wrong(flag, "cannot write %s: %v", path, lang.Reason(openErr))
-		}
-		return file
-	}
-	f.out, f.plot = open("out", b.out), open("plot", b.plot)
-	if err == nil {
-		err = b.openRaw()
-	}
-	return f, err
-}
-
-func (f outputs) close() {
-	f.out.Close()
-	f.plot.Close()
-}
-
-// print writes the result in the requested format.
-func (b *Request) print(h Host, r *Result, files outputs) error {
-	var text bytes.Buffer
-	width := 0
-	if b.out == "" {
-		width = h.On.Width
-	}
-	err := r.Write(&text, b.format, width, width > 0 && h.On.Colour)
-	if err != nil {
-		return err
-	}
-	if files.out != nil || b.format == "csv" {
-		// A user who sees only the terminal must learn that it does not count.
-		for _, why := range r.Invalid {
-			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
-		}
-	}
-	if files.out == nil {
-		_, err = h.On.Write(text.Bytes())
-	} else if err = files.out.Write(text.Bytes()); err != nil {
-		err = b.wrong("out", "%v", err)
-	}
-	if files.plot == nil {
-		return err
-	}
-	picture, plotErr := r.Picture(b.plot)
-	if plotErr == nil {
-		plotErr = files.plot.Write(picture)
-	}
-	if plotErr != nil {
-		plotErr = b.wrong("plot", "%v", plotErr)
-	}
-	return errors.Join(err, plotErr)
 }

@@ -2,12 +2,9 @@ package bench
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/report/page"
 )
 
 // rows are two per cell, prefill and decode: tests as in llama-bench and llama-benchy, so
@@ -132,8 +128,8 @@ func (r *Result) more() (head []string, rows [][]string) {
 
 // drawn is one table of the result.
 type drawn struct {
-	Head []string
-	Rows [][]string
+	head []string
+	rows [][]string
 }
 
 // tables are the non-empty ones.
@@ -158,17 +154,13 @@ func (r *Result) Write(w io.Writer, format string, width int, colour bool) error
 		}
 		_, err = fmt.Fprintln(w, page.String())
 		return err
-	case "csv":
-		return r.csv(w)
-	case "html":
-		return r.html(w)
 	case "md":
 		r.markdown(w)
 		return nil
 	}
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", imported.Printable(r.Model), r.URL, r.Engine)
 	for _, t := range r.tables() {
-		table.Draw(w, t.Head, t.Rows, colour, width)
+		table.Draw(w, t.head, t.rows, colour, width)
 		fmt.Fprintln(w)
 	}
 	sentences := table.MaxColumn
@@ -214,8 +206,8 @@ func (r *Result) markdown(w io.Writer) {
 	model := strings.ReplaceAll(report.Inert(imported.Printable(r.Model)), "|", `\|`)
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, report.Inert(r.URL), r.Engine)
 	for _, t := range r.tables() {
-		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat(" --- |", len(t.Head)+1))
-		for _, row := range t.Rows {
+		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.head, " | "), strings.Repeat(" --- |", len(t.head)+1))
+		for _, row := range t.rows {
 			fmt.Fprintf(w, "| %s | %s |\n", model, report.Inert(strings.Join(row, " | ")))
 		}
 		fmt.Fprintln(w)
@@ -223,82 +215,4 @@ func (r *Result) markdown(w io.Writer) {
 	for _, line := range r.words() {
 		fmt.Fprintf(w, "%s\n\n", report.Inert(line))
 	}
-}
-
-// text escapes a text in CSV so no spreadsheet reads it as a formula.
-func text(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-		cell = "'" + cell
-	}
-	return imported.Printable(cell)
-}
-
-// csv writes one line per metric and cell.
-func (r *Result) csv(w io.Writer) error {
-	c := csv.NewWriter(w)
-	number := func(x *float64) string {
-		if x == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*x, 'g', -1, 64)
-	}
-	_ = c.Write([]string{"model", "engine", "prompt_tokens", "output_tokens", "depth", "concurrency", "rate", "latency_mode", "metric", "unit", "mean", "std", "low95", "high95", "runs", "seed", "valid"})
-	for _, cell := range r.Cells {
-		for _, name := range slices.Sorted(maps.Keys(cell.Metrics)) {
-			m := cell.Metrics[name]
-			_ = c.Write([]string{
-				text(r.Model), text(r.Engine), strconv.Itoa(cell.Prompt), strconv.Itoa(cell.Output), strconv.Itoa(cell.Depth), strconv.Itoa(cell.Concurrency), number(&cell.Rate),
-				text(r.Correction), text(name), text(m.Unit), number(&m.Mean), number(m.Std), number(m.Low), number(m.High), strconv.Itoa(len(m.Values)), strconv.Itoa(r.Seed), strconv.FormatBool(len(r.Invalid) == 0),
-			})
-		}
-	}
-	c.Flush()
-	return c.Error()
-}
-
-// benchPage is self-contained: no script, font or picture from elsewhere.
-var benchPage = template.Must(template.New("bench").Parse(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{{.Model}}: mxflow bench</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-{{.Style}}
-td, th { white-space: nowrap; text-align: right }
-th:first-child, td:first-child { text-align: left }
-.invalid { font-weight: 600 }
-.scroll, body > p { margin-top: .8rem }
-</style>
-</head>
-<body>
-<h1>{{.Model}}</h1>
-<p>{{.URL}} ({{.Engine}}), {{.Started.Format "2006-01-02 15:04 MST"}}, {{.Tool}}, seed {{.Seed}}</p>
-{{range .Tables}}<div class="scroll" tabindex="0" role="region" aria-label="Results"><table>
-<thead><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr></thead>
-<tbody>
-{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</tbody>
-</table></div>
-{{end}}{{range .Faults}}<p class="invalid">{{.}}</p>
-{{end}}{{range .Words}}<p>{{.}}</p>
-{{end}}{{with .Plots}}<div class="scroll" tabindex="0" role="region" aria-label="Plots">{{.}}</div>
-{{end}}</body>
-</html>
-`))
-
-func (r *Result) html(w io.Writer) error {
-	shown := struct {
-		*Result
-		Tables        []drawn
-		Faults, Words []string
-		Plots         template.HTML
-		Style         template.CSS
-	}{Result: r, Style: page.Style, Tables: r.tables()}
-	words := r.words()
-	shown.Faults, shown.Words = words[:len(r.Invalid)], words[len(r.Invalid):]
-	if picture, err := r.Picture(".svg"); err == nil {
-		shown.Plots = template.HTML(picture)
-	}
-	return benchPage.Execute(w, shown)
 }
