@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -17,9 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/levels"
 )
@@ -78,7 +75,6 @@ func switchesHelp() string {
 type engineCheck struct {
 	vars    []load.Given
 	sets    []string
-	level   string
 	keepLog bool
 }
 
@@ -92,15 +88,11 @@ measuring needs, prints its answers and what was recognised, and stops it. Nothi
 is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
 or the only one.
 
-With --level it runs only that level of a protocol: against the engine as it is
-and, with --set, against that variant too, with the first as its parent.
-
 Ctrl-C shuts the engine down, a second one kills it.
 
-Exit status: 0 the engine answers and the level passes, 1 usage or plan error, 2
-the level fails or is invalid, 3 it is inconclusive, 4 the engine failed, 130
+Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed, 130
 interrupted.`,
-		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --level correctness --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
+		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
@@ -113,7 +105,6 @@ interrupted.`,
 	}
 	varFlag(c, &q.vars)
 	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as knob=value (repeatable)")
-	c.Flags().StringVar(&q.level, "level", "", "run only this level of a protocol, by its name or kind")
 	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -133,12 +124,6 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if err != nil {
 		return err
 	}
-	var level *plans.Block
-	if q.level != "" {
-		if level, err = engines.Level(p, q.level); err != nil {
-			return err
-		}
-	}
 	dir, err := os.MkdirTemp("", "mxflow-check-")
 	if err != nil {
 		return err
@@ -146,16 +131,9 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !q.keepLog {
 		defer os.RemoveAll(dir)
 	}
-	var kept *store.Store
-	if level != nil {
-		if kept, err = store.Open(filepath.Join(dir, "state")); err != nil {
-			return err
-		}
-		defer kept.Close()
-	}
 	// Whatever is started carries the mark of the plan's state directory, so the next
 	// apply finds and stops it if its guard was killed as well.
-	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: kept, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: a.note})
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: a.note})
 	if err != nil {
 		return err
 	}
@@ -164,13 +142,7 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !a.json {
 		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
 	}
-	var out *levels.EngineCheck
-	var came []levels.LevelCheck
-	if level == nil {
-		out, err = levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
-	} else {
-		came, err = levels.CheckLevel(soft, hard, &lab.Lab.Lab, level, key, set)
-	}
+	out, err := levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
 	switch {
 	case errors.Is(err, context.Canceled):
 		a.exit = verdict.ExitInterrupted
@@ -178,17 +150,6 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 		return nil
 	case err != nil:
 		return err
-	case level != nil:
-		a.exit = came[len(came)-1].Level.Verdict.ExitCode()
-		if a.json {
-			a.printJSON(came)
-		} else {
-			engines.PrintLevels(a.screen(), came)
-			if q.keepLog {
-				fmt.Fprintf(a.stdout, "\nlogs: %s\n", dir)
-			}
-		}
-		return nil
 	}
 	if !q.keepLog {
 		out.Log = ""

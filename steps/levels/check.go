@@ -71,12 +71,15 @@ type Finding struct {
 // an engine that breaks is a result. Ending ctx shuts the engine down gracefully, ending
 // hard at once.
 func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[string]string) (*EngineCheck, error) {
-	e, err := server(l.Plan, key)
-	if err != nil {
-		return nil, err
+	e := l.Plan.Engine(key)
+	if e == nil {
+		return nil, fmt.Errorf("there is no engine %q", key)
+	}
+	if e.IsCommand() {
+		return nil, fmt.Errorf("engine %s is a command, not a server, so it answers no requests; mxflow apply runs it", key)
 	}
 	knobs := knobsOf(l.Plan, e, set)
-	s := checkScope(ctx, hard, l)
+	s := &runtime.Scope{Plan: l.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
 	v, err := l.Resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err
@@ -98,18 +101,6 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	return out, nil
 }
 
-// server is the engine of that key, which must be one that takes requests.
-func server(p *plans.Plan, key string) (*plans.Engine, error) {
-	e := p.Engine(key)
-	if e == nil {
-		return nil, fmt.Errorf("there is no engine %q", key)
-	}
-	if e.IsCommand() {
-		return nil, fmt.Errorf("engine %s is a command, not a server, so it answers no requests; mxflow apply runs it", key)
-	}
-	return e, nil
-}
-
 // knobsOf are the knobs of a check: those given over their defaults, nil for an engine as
 // written.
 func knobsOf(p *plans.Plan, e *plans.Engine, set map[string]string) map[string]string {
@@ -126,79 +117,6 @@ func knobsOf(p *plans.Plan, e *plans.Engine, set map[string]string) map[string]s
 	}
 	maps.Copy(knobs, set)
 	return knobs
-}
-
-func checkScope(ctx, hard context.Context, l *launch.Lab) *runtime.Scope {
-	return &runtime.Scope{Plan: l.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
-}
-
-// LevelCheck is the result of one level, outside of any run.
-type LevelCheck struct {
-	// Variant is "baseline" or "candidate", with its knobs.
-	Variant string            `json:"variant"`
-	Knobs   map[string]string `json:"knobs,omitempty"`
-	Level   ledger.Level      `json:"level"`
-	// Found are the numbers that it found, by address.
-	Found map[string]measure.Summary `json:"found,omitempty"`
-	// LogTail are the last lines of an engine that broke.
-	LogTail []string `json:"log_tail,omitempty"`
-}
-
-// CheckLevel runs one level of a protocol alone: against the engine as it is and, if
-// knobs are set, against that variant too, with the first as its parent. It ends at the
-// first that does not pass. The level's artifacts go to the lab's store.
-func CheckLevel(ctx, hard context.Context, l *launch.Lab, level *plans.Block, key string, set map[string]string) (all []LevelCheck, err error) {
-	e, err := server(l.Plan, key)
-	if err != nil {
-		return nil, err
-	}
-	alone := &plans.Protocol{Name: level.Level(), Levels: []*plans.Block{level}}
-	for _, p := range l.Plan.Protocols {
-		if b := p.Level(plans.BenchmarkLevel); b != nil && slices.Contains(p.Levels, level) {
-			alone.Levels = append(alone.Levels, b) // which determines what is sent, and is not run
-		}
-	}
-	variants := []LevelCheck{{Variant: ledger.Baseline, Knobs: knobsOf(l.Plan, e, nil)}}
-	if len(set) > 0 {
-		variants = append(variants, LevelCheck{Variant: "candidate", Knobs: knobsOf(l.Plan, e, set)})
-	}
-	var parent Parent
-	var below *variant.Variant
-	for i, c := range variants {
-		s := checkScope(ctx, hard, l)
-		s.Attempt = i + 1 // two launches of one check must differ
-		v, err := l.Resolve(s, c.Variant, key, c.Knobs)
-		if err != nil {
-			return nil, err
-		}
-		out := &ledger.Decision{}
-		if below == nil {
-			below = v
-		}
-		if parent.Answered, err = References(ctx, s, l, alone, below, i+1, out); err != nil {
-			return nil, err
-		}
-		came, launch, err := Run(ctx, s, l, alone, v, parent, nil, nil, out)
-		if err != nil {
-			return nil, err
-		}
-		if len(came) == 0 {
-			return nil, fmt.Errorf("level %s has nothing to run against this engine", level.Level())
-		}
-		c.Level, c.LogTail, parent.Qualified = came[0], out.LogTail, launch
-		for address, summary := range launch.Metrics {
-			if strings.HasPrefix(address, plans.FoundAddress(level.Level(), "")) {
-				if c.Found == nil {
-					c.Found = map[string]measure.Summary{}
-				}
-				c.Found[address] = summary
-			}
-		}
-		if all = append(all, c); c.Level.Verdict != verdict.Pass {
-			break
-		}
-	}
-	return all, nil
 }
 
 // fill copies what the record of the launch has.

@@ -404,7 +404,7 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 		Launch: n, Launches: n, LaunchID: id,
 	}
 	s.Emit(ev)
-	if _, err := answers.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before, protocol}, before...); err != nil {
+	if _, err := answers.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before}, before...); err != nil {
 		return nil, err
 	}
 	if err := lab.Keep(s, record); err != nil {
@@ -422,15 +422,13 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 type answering struct {
 	Protocol string           `json:"protocol"`
 	Before   []*ledger.Launch `json:"before,omitempty"`
-
-	protocol *plans.Protocol // as in qualifying
 }
 
 // answers makes such launches.
 var answers = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: answerHere}
 
 func answerHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
-	protocol := cmp.Or(with.protocol, lab.Plan.Protocol(with.Protocol))
+	protocol := lab.Plan.Protocol(with.Protocol)
 	c, err := correctnessOf(protocol)
 	if err != nil {
 		return none, err

@@ -134,7 +134,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	record.ID, record.Session, ev.LaunchID = id, id, id
 	s.Emit(ev)
-	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, fit, protocol}, parent.launches()...)
+	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, fit}, parent.launches()...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,9 +177,6 @@ type qualifying struct {
 	Parent   Parent `json:"parent"`
 	// Fit are the workloads whose prompts are made.
 	Fit []string `json:"fit,omitempty"`
-
-	// protocol is the one of that name, or one that no plan has (engine check).
-	protocol *plans.Protocol
 }
 
 // qualifies runs the levels of a protocol in one launch. There are none if the engine did
@@ -187,7 +184,7 @@ type qualifying struct {
 var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: qualifyHere}
 
 func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with qualifying) ([]ledger.Level, error) {
-	protocol := cmp.Or(with.protocol, lab.Plan.Protocol(with.Protocol))
+	protocol := lab.Plan.Protocol(with.Protocol)
 	blocks := Of(protocol, v)
 	as := v
 	var profiles *profileFolders

@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -13,19 +12,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/levels"
 )
-
-// PrintLevels prints the result of a level, one variant after the other.
-func PrintLevels(on table.Screen, came []levels.LevelCheck) {
-	for _, c := range came {
-		fmt.Fprintf(on, "%s (%s): %s %s in %s\n", c.Variant, cmp.Or(tell.Pairs(c.Knobs, " = ", ", "), "none at all"), c.Level.Name, c.Level.Verdict, tell.Number(c.Level.Seconds, "s"))
-		for _, r := range c.Level.Reasons {
-			fmt.Fprintf(on, "  - %s\n", tell.Line(r))
-		}
-		for _, line := range c.LogTail {
-			fmt.Fprintf(on, "  | %s\n", line)
-		}
-	}
-}
 
 // PrintCheck prints the result for people.
 func PrintCheck(on table.Screen, c *levels.EngineCheck) {

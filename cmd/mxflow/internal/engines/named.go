@@ -9,44 +9,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Level finds a level by its name, or by its kind if that is unique: in the baseline's
-// protocol first.
-func Level(p *plans.Plan, name string) (*plans.Block, error) {
-	protocols := slices.Clone(p.Protocols)
-	if p.Baseline != nil {
-		slices.SortStableFunc(protocols, func(a, b *plans.Protocol) int {
-			first := func(pr *plans.Protocol) int {
-				if pr.Name == p.Baseline.Protocol {
-					return 0
-				}
-				return 1
-			}
-			return first(a) - first(b)
-		})
-	}
-	var names []string
-	for _, pr := range protocols {
-		for _, b := range pr.Levels {
-			switch {
-			case b.Kind == plans.BenchmarkLevel || b.Kind == plans.RegressionLevel:
-				continue
-			case b.Level() == name:
-				return b, nil
-			}
-			if !slices.Contains(names, b.Level()) {
-				names = append(names, b.Level())
-			}
-		}
-	}
-	switch name {
-	case plans.BenchmarkLevel:
-		return nil, errors.New("level benchmark compares variants over several launches: mxflow apply runs it, and mxflow bench measures a running server")
-	case plans.RegressionLevel:
-		return nil, errors.New("level regression is decided from the launches of level benchmark: mxflow apply runs both")
-	}
-	return nil, fmt.Errorf("no protocol has a level %q; there are %s", name, orNone(names))
-}
-
 // Named finds an engine by "kind.name" or just its name.
 func Named(p *plans.Plan, name string) (string, error) {
 	var keys, fit []string
