@@ -311,11 +311,10 @@ func beforeBaseline(p *plans.Plan, order []*plans.Phase) []Need {
 }
 
 // preparation phases have only steps, and come only after such phases: neither they nor
-// what they wait for can need the baseline. A gate may, and a pilot does.
+// what they wait for can need the baseline. A gate may.
 func preparation(p *plans.Plan, ph *plans.Phase) bool {
 	only := func(ph *plans.Phase) bool {
-		pilot := slices.ContainsFunc(ph.Steps, func(b *plans.Block) bool { return b.Kind == plans.PilotStep })
-		return len(ph.Steps) > 0 && len(ph.Features) == 0 && ph.Gate == nil && len(ph.AfterDecided) == 0 && !pilot
+		return len(ph.Steps) > 0 && len(ph.Features) == 0 && ph.Gate == nil && len(ph.AfterDecided) == 0
 	}
 	if !only(ph) {
 		return false

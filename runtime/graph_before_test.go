@@ -18,8 +18,6 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 	}
 	gated := phase("gated")
 	gated.Gate = &plans.Gate{}
-	pilot := phase("pilot")
-	pilot.Steps = []*plans.Block{{Kind: plans.PilotStep, Name: "n"}}
 	decided := with(phase("b"), "two")
 	decided.AfterDecided = []string{"image"}
 	tests := map[string]struct {
@@ -34,8 +32,6 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 		"merely decided for one":    {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one"), decided}, nil},
 		"with features of its own":  {[]*plans.Phase{with(phase("a"), "one"), phase("image", "a"), with(phase("b", "image"), "two")}, nil},
 		"a gate may need it":        {[]*plans.Phase{gated, with(phase("a", "gated"), "one")}, nil},
-		"a pilot needs it":          {[]*plans.Phase{pilot, with(phase("a", "pilot"), "one")}, nil},
-		"after a pilot, which does": {[]*plans.Phase{pilot, phase("image", "pilot"), with(phase("a", "image"), "one")}, nil},
 		"after a gate, which may":   {[]*plans.Phase{gated, phase("image", "gated"), with(phase("a", "image"), "one")}, nil},
 		"steps of the phase itself": {[]*plans.Phase{with(phase("a"), "one")}, nil},
 	}

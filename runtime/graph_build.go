@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 
 	"github.com/mxflow/mxflow/plans"
@@ -42,9 +41,6 @@ func (b *builder) phase(ph *plans.Phase) {
 			ID: StepID(ph.Name, s.Kind, s.Name), Kind: KindStep, Phase: ph.Name,
 			Host: true, StepBlock: s, PhaseBlock: ph, Needs: before,
 		})
-		if s.Kind == plans.PilotStep {
-			n.Needs = append(slices.Clip(n.Needs), Need{BaselineID, Passed})
-		}
 		before = append(append([]Need(nil), entry...), Need{n.ID, Passed})
 		end.Needs = append(end.Needs, Need{n.ID, Settled})
 	}

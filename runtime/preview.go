@@ -30,9 +30,6 @@ type PlannedLaunch struct {
 	// Paced is how long its levels take by the clock, however fast the engine is;
 	// seconds.
 	Paced float64 `json:"paced_s,omitempty"`
-	// AtOnce is how many launches of its kind run side by side; 0 for one that runs
-	// alone.
-	AtOnce int `json:"at_once,omitempty"`
 	// Sure is set if it is made in any case: others are only made while they could still
 	// settle a rule.
 	Sure bool `json:"sure,omitempty"`

@@ -40,8 +40,5 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	if n.StepBlock.Kind == plans.CompareStep || n.StepBlock.Kind == plans.MatrixStep {
 		return l.Compare(n.StepBlock), nil
 	}
-	if n.StepBlock.Kind == plans.PilotStep {
-		return l.Pilot(n.StepBlock), nil
-	}
 	return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)
 }

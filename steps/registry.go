@@ -35,7 +35,6 @@ func Registry() *plans.Registry {
 	}
 	r.Steps[plans.CompareStep] = session.CompareSchema
 	r.Steps[plans.MatrixStep] = session.MatrixSchema
-	r.Steps[plans.PilotStep] = session.PilotSchema
 	variant.Register(r)
 	return r
 }

@@ -299,7 +299,6 @@ var around = map[string]string{
 	"last_good.source":            "engine \"embedded\" \"tiny\" {\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nlast_good {\n%s\n}",
 	"protocol.level":              "protocol \"wrapped\" {\n%s\n}",
 	"phase.step.matrix":           wrappedKnobs,
-	"phase.step.pilot":            "executor \"local\" {\nslots = 4\n}\nphase \"wrapped\" {\n%s\n}",
 	"phase.step":                  "phase \"wrapped\" {\n%s\n}",
 	"phase.feature":               "phase \"wrapped\" {\n%s\n}",
 	"phase.gate":                  "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",

@@ -1,5 +1,5 @@
-# Qwen3-8B's shape with 9 of 36 layers in llama.cpp on two GPUs of one host: do launches bear
-# neighbours, and what do two slots change?
+# Qwen3-8B's shape with 9 of 36 layers in llama.cpp on two GPUs of one host: what do two
+# slots change?
 
 plan "two_gpus" {}
 
@@ -72,15 +72,7 @@ baseline {
   protocol = protocol.standard
 }
 
-phase "machine" {
-  step "pilot" "neighbours" {
-    within = 0.01
-  }
-}
-
 phase "ports" {
-  after = [phase.machine]
-
   feature "aa" {
     set = { nothing = "b" }
     criterion "same" { rule = "chat.tg.gain >= -0.02" }

@@ -1,11 +1,6 @@
 package tell
 
-import (
-	"math"
-
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
-)
+import "github.com/mxflow/mxflow/gates/verdict/code"
 
 var stepPhrases = phrases{
 	code.Ended:      "{exit}",
@@ -59,32 +54,6 @@ var stepPhrases = phrases{
 	code.NotQualifying: "protocol {subject} has no level that qualifies it; add level \"smoke\"",
 	code.Combined:      "{cells} of {of} cells measured, {launches} launches each",
 	code.OutOfTime:     "left out: its first launch would have begun after its share of {limit}",
-	code.PilotSlots:    "slots {slots}",
-	code.PilotChange: func(r verdict.Reason) string {
-		within, over := r.Args["within"], r.Args["spread_within"]
-		text := fill("{at_once} at once change {subject} by {change}", r)
-		if r.Verdict == verdict.Inconclusive {
-			text = fill("not shown that {at_once} at once leave {subject} as it is: {change}", r)
-		}
-		bound := func(name string) string {
-			v := r.Args[name]
-			if v.Number == nil || within.Number == nil {
-				return Value(v)
-			}
-			_, text := Apart(math.Copysign(*within.Number, *v.Number), *v.Number, v.Unit)
-			return text
-		}
-		text += " (allowed ±" + Value(within) + ", bounds " + bound("low") + " to " + bound("high")
-		if spread := r.Args["spread_high"]; over.Number != nil && (spread.Number == nil || *spread.Number >= *over.Number) {
-			text += fill("; launches vary {spread} as much, perhaps {spread_high}, allowed {spread_within}", r)
-		}
-		return text + fill("; {rounds|round|rounds})", r)
-	},
-	code.PilotUnread:   "not shown for {subject}: {error}",
-	code.PilotLost:     "launch {subject} ({arm}) does not count",
-	code.PilotOnePlace: "the baseline can only be started once at a time",
-	code.PilotBoot:     "the machine was started anew",
-	code.PilotCosts:    "{rounds} rounds of a launch alone and {at_once} at once; 4 of 5 show that harmless neighbours are within ±{within} where launches vary by {differ}",
 	code.BreaksWith:    "{subject} breaks with {set} alone",
 	code.NotNarrowed:   "{subject}: the search for a smaller combination ended after {launches} further launches",
 	code.Compared:      "{engines} engines, {launches} launches each, against {reference}",

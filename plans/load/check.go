@@ -63,7 +63,6 @@ func (c *planCheck) checkPlan() {
 	c.checkEndpoints()
 	c.checkLastGood()
 	c.checkExecutor()
-	c.checkPilot()
 	c.checkConfirmations()
 	c.knobs.checkObserved()
 	c.checkOffered()

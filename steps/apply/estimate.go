@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -40,9 +39,7 @@ func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate
 	}
 	for _, places := range []int{1, 2, 4, 8} {
 		for i := range pieces {
-			if !pieces[i].pilot {
-				pieces[i].slots = places
-			}
+			pieces[i].slots = places
 		}
 		with := known.sum(pieces, spans)
 		e.SideBySide = append(e.SideBySide, SideBySide{places, with.Low, with.High})
@@ -59,8 +56,6 @@ type piece struct {
 	// rounds are those of its session still to be made, of which slots run side by side;
 	// 0 for a launch that runs alone.
 	rounds, slots int
-	// pilot is set for launches that determine how many run side by side.
-	pilot bool
 }
 
 // share is the part of its duration that prolongs a session: rounds side by side take as
@@ -88,9 +83,8 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 		}
 		for _, l := range n.Launches {
 			at := piece{PlannedLaunch: l, node: n.Node.ID, pace: pace + l.Paced}
-			at.pilot = n.Node.StepBlock != nil && n.Node.StepBlock.Kind == plans.PilotStep
 			if l.Purpose == ledger.ForBenchmark && !l.Alone {
-				at.rounds, at.slots = rounds[l.VariantKey], cmp.Or(l.AtOnce, slots)
+				at.rounds, at.slots = rounds[l.VariantKey], slots
 			}
 			all = append(all, at)
 		}

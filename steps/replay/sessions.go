@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -27,8 +26,6 @@ type Sessions interface {
 	// Rows is the outcome of a comparison, with the numbers that a matrix finds; nothing
 	// was launched for unknown rows.
 	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
-	// Pilot is the outcome of a pilot, with the number of slots that it finds.
-	Pilot(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
 	Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
@@ -45,7 +42,7 @@ const (
 
 // ofStep reports whether any part of a step can be decided again.
 func (r *Replay) ofStep(d *ledger.Decision) bool {
-	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || strings.Contains(d.Node, ".step."+plans.PilotStep+".") || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
+	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
 		l, ok := r.store.LaunchByID(id)
 		return ok && l.Purpose == ledger.ForStep && l.Output != ""
 	}))
@@ -224,8 +221,8 @@ func keys(all []verdict.Reason) (keys []string) {
 	return keys
 }
 
-// decideStep decides a step again: the levels and rows of a comparison, what a pilot
-// found, and the numbers that a program printed.
+// decideStep decides a step again: the levels and rows of a comparison, and the
+// numbers that a program printed.
 func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	if len(d.Levels) > 0 {
 		r.decideLevels(out, d)
@@ -243,27 +240,14 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		return
 	}
 	out.Rules = RulesOfPlan
-	var failed error
 	var found map[string]measure.Summary
-	counted := func(id string) *ledger.Launch {
-		l, err := r.counted(out, plan.res.Plan, id)
-		failed = cmp.Or(failed, err)
-		return l
-	}
-	switch {
-	case b.Kind == plans.PilotStep:
-		var again *ledger.Decision
-		var err error
-		again, found, err = r.Judge.Pilot(plan.res.Plan, b, d.Decision, counted)
-		if err = errors.Join(failed, err); err != nil {
-			out.broke(err)
-			return
+	if len(d.Rows) > 0 {
+		var failed error
+		counted := func(id string) *ledger.Launch {
+			l, err := r.counted(out, plan.res.Plan, id)
+			failed = cmp.Or(failed, err)
+			return l
 		}
-		compareJSON(out, "reasons", "", d.Reasons, again.Reasons, r.tolerance(out, r.runs[d.Run].Environment["arch"]))
-		if out.Again = again.Verdict; again.Verdict != d.Verdict {
-			out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
-		}
-	case len(d.Rows) > 0:
 		var again *ledger.Decision
 		var unknown []string
 		var err error

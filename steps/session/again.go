@@ -244,29 +244,6 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 	return out, found, unknown, nil
 }
 
-// Pilot is the outcome of a pilot by the launches that its decision rests on, with the
-// number of slots that it finds.
-func (j *Judge) Pilot(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, err error) {
-	var said plans.Pilot
-	if err := b.Decode(&said); err != nil {
-		return nil, nil, err
-	}
-	var all []*ledger.Launch
-	for _, id := range d.Launches {
-		if l := launch(id); l != nil && l.Purpose == ledger.ForBenchmark {
-			all = append(all, l)
-		}
-	}
-	came := decide.Pilot(p, said, all)
-	if len(all) == 0 {
-		came = oneSlot() // the baseline has one place
-	}
-	if came.Verdict == verdict.Pass {
-		found = slotsFound(b, came)
-	}
-	return &ledger.Decision{Verdict: came.Verdict, Reasons: came.Reasons}, found, nil
-}
-
 // levelsOf are the levels of one row, by their own names.
 func levelsOf(d *ledger.Decision, row string) (own []ledger.Level) {
 	for _, l := range d.Levels {

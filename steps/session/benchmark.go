@@ -302,7 +302,6 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		}
 		have = slices.DeleteFunc(slices.Clone(have), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
 		out.Reasons = kept(own, have, next)
-		atOnce := b.lab.sideBySide(s, own.launched())
 		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.launched() {
 				made := slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key && l.Ordinal == round })
@@ -310,7 +309,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 					continue
 				}
 				l := planned(v, ledger.ForBenchmark, run.work)
-				l.Sure, l.AtOnce = round <= next, atOnce
+				l.Sure = round <= next
 				launches = append(launches, l)
 			}
 		}

@@ -227,12 +227,9 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	if v := it.variants[0]; !it.launched(v) && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
 		launches = append(launches, planned(v, ledger.ForReference, ""))
 	}
-	atOnce := c.lab.sideBySide(s, it.variants)
 	for _, sl := range it.slots {
 		if lacks(sl.of(it.have)) {
-			l := planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads))
-			l.AtOnce = atOnce
-			launches = append(launches, l)
+			launches = append(launches, planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads)))
 		}
 	}
 	return &ledger.Decision{Session: it.session}, c.lab.alone(launches, it.variants), nil

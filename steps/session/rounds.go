@@ -95,7 +95,7 @@ func (s *rounds) divide(ctx context.Context, vs []*variant.Variant) (err error) 
 		s.stand = s.elsewhere
 	}
 	if len(s.places) > 0 || x.Elsewhere() {
-		s.atOnce = s.lab.sideBySide(s.scope, vs)
+		s.atOnce = x.Slots
 	}
 	return nil
 }

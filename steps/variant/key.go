@@ -81,9 +81,6 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 	if x := l.Plan.Executor; x != nil {
 		// What runs beside a launch, and how much of the host it has, affects it.
 		parts = append(parts, *x)
-		if _, pilot := l.Plan.PilotOf(); pilot != nil {
-			parts = append(parts, plans.PilotStep) // others may have run beside what disturbs them
-		}
 	}
 	return runtime.Digest("work", MeasuringVersion, l.MachineKey, parts)
 }

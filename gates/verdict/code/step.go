@@ -77,25 +77,6 @@ const (
 	// BreaksWith: the cell Subject breaks, and so does this minimal combination of its
 	// values. Args: set.
 	BreaksWith Code = "matrix.breaks_with"
-	// PilotSlots: how many launches may run side by side, and why. Args: slots.
-	PilotSlots Code = "pilot.slots"
-	// PilotChange: what neighbours do to the metric Subject; pass if they are shown to be
-	// harmless, fail if shown to be harmful. Args: at_once, rounds, change, low, high,
-	// within, spread, spread_high, spread_within.
-	PilotChange Code = "pilot.change"
-	// PilotUnread: the metric Subject cannot be compared. Args: error.
-	PilotUnread Code = "pilot.unread"
-	// PilotLost: the launch Subject does not count, and none replaces it. Args: arm
-	// (alone, beside, neighbour), at_once.
-	PilotLost Code = "pilot.lost"
-	// PilotOnePlace: the baseline cannot run more than once at a time.
-	PilotOnePlace Code = "pilot.one_place"
-	// PilotBoot: the machine was rebooted since the last pilot.
-	PilotBoot Code = "pilot.boot"
-	// PilotCosts: what a pilot costs, and how much launches may vary for it to show, four
-	// times in five, that harmless neighbours are harmless. Args: rounds, at_once,
-	// within, differ.
-	PilotCosts Code = "pilot.costs"
 	// NotNarrowed: no such combination was found for the cell Subject. Args: launches.
 	NotNarrowed Code = "matrix.not_narrowed"
 )
