@@ -167,9 +167,6 @@ type Decision struct {
 	// Min and Max are launches per arm: the first look is at Min (at two only if launch
 	// noise is recorded; otherwise it is later), the last at Max.
 	Min, Max int
-	// Interactions adds the baseline as an arm to features that build on a stack of two
-	// or more, so that the stack's gain can be compared with its parts'.
-	Interactions bool
 }
 
 // usualDecision is how gates decide in a plan without a decision block. If one of these

@@ -217,12 +217,10 @@ func beside(d *ledger.Decision) {
 	if d.Kind != "feature" {
 		return
 	}
-	low, high := -0.2, 0.1
 	d.Confirmations = []ledger.Confirmation{
 		{Engine: "vllm.production", Node: "feature.routed@production", Verdict: verdict.Pass, Reason: verdict.New(code.Confirmed).On("vllm.production")},
 		{Engine: "vllm.other", Node: "feature.routed@other", Reason: verdict.New(code.NotTried, verdict.Text("without", "inconclusive")).On("vllm.other")},
 	}
-	d.Interference = []ledger.Interference{{Metric: "chat.tg", Stack: 0.2, Product: 0.3, Parts: []string{"kv", "routed"}, Ratio: -0.077, Low: &low, High: &high}}
 	open := d.Rules[0]
 	open.Comparisons = slices.Clone(open.Comparisons)
 	t := *open.Comparisons[0].Test
@@ -231,7 +229,7 @@ func beside(d *ledger.Decision) {
 	d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+10%", Because: "fewer experts", Outcome: "open", Test: &open}
 	other := d.Rules[0]
 	other.Name = "of the other"
-	says := []verdict.Reason{fact("it is not enough"), d.Interference[0].Reason()}
+	says := []verdict.Reason{fact("it is not enough")}
 	d.Alternatives = []ledger.Alternative{
 		{Name: "spec[short]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: d.Rules},
 		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []ledger.Rule{other}},

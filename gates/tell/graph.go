@@ -1,9 +1,6 @@
 package tell
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -81,8 +78,6 @@ var graphPhrases = phrases{
 	code.Interrupted: "interrupted",
 	code.Abandoned: "did not finish (killed?){processes?; {processes|process|processes} left running, stopped by the next apply}" +
 		"{containers?; {containers|container|containers} left behind, removed by the next apply}",
-
-	code.Interference: interference,
 }
 
 // outcome puts the waiver of a gate, which did not cause its verdict, in brackets.
@@ -94,31 +89,4 @@ func outcome(r verdict.Reason) (text string, all bool) {
 		}
 	}
 	return fill("{subject} {verdict:did}", r), false
-}
-
-// interference is the comparison of a stack with its parts: "kv_cache and moe together
-// are 12.0% worse in chat.tg than the product of their gains (interval -18.0% to
-// -6.0%): they interfere".
-func interference(r verdict.Reason) string {
-	way, by := "better", 0.0
-	if ratio := r.Args["ratio"].Number; ratio != nil {
-		by = *ratio
-	}
-	if by < 0 {
-		way, by = "worse", -by
-	}
-	text := fmt.Sprintf("%s together are %s %s in %s than the product of their gains",
-		verdict.And(r.Args["parts"].List), strings.TrimPrefix(Percent(by, 1), "+"), way, r.Args["metric"].Text)
-	low, high := r.Args["low"].Number, r.Args["high"].Number
-	if low == nil || high == nil {
-		return text + " (no interval): undecided whether they interfere"
-	}
-	text += fmt.Sprintf(" (interval %s to %s): ", Percent(*low, 1), Percent(*high, 1))
-	switch {
-	case *high < 0:
-		return text + "they interfere"
-	case *low > 0:
-		return text + "they help each other"
-	}
-	return text + "no interaction shown"
 }

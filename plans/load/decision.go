@@ -24,7 +24,6 @@ var decisionDoc = &lang.BlockDoc{
 		{Name: "false_pass", Type: plans.Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The maximum chance that a rule passes whose claim is just false."},
 		{Name: "false_fail", Type: plans.Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The maximum chance that a rule fails whose claim is just true."},
 		{Name: "launches", Type: plans.Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches per arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "The first look at the rules is at `min` launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at `max`. Two launches decide only what is clear by recorded variance. A benchmark's own `launches` replaces `max`."},
-		{Name: "interactions", Type: plans.Bool, Default: usual.Interactions, Doc: "Launch the baseline alongside features that build on a stack of two or more, to compare the stack's gain with the product of its parts' gains."},
 	},
 	Example: `decision {
   false_pass = 0.01
@@ -44,7 +43,6 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	d.FalsePass = f.Number("false_pass")
 	d.FalseFail = f.Number("false_fail")
 	d.Min, d.Max = decodeBounds(f, "launches", d.Min, d.Max)
-	d.Interactions = f.Truth("interactions")
 	if len(l.Diags) > before || l.reg.Decision == nil {
 		return
 	}

@@ -13,14 +13,14 @@ func TestDecision(t *testing.T) {
 		text string
 		want plans.Decision
 	}{
-		{"", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8, Interactions: false}},
-		{"decision {}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8, Interactions: false}},
-		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n interactions = true\n}", plans.Decision{FalsePass: 0.001, FalseFail: 0.1, Min: 4, Max: 12, Interactions: true}},
-		{"decision {\n launches = { max = 6 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6, Interactions: false}},
-		{"decision {\n launches = { max = 1 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 1, Max: 1, Interactions: false}},
-		{"decision {\n launches = { min = 10 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 10, Max: 10, Interactions: false}},
-		{"decision {\n launches = null\n false_pass = null\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8, Interactions: false}},
-		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6, Interactions: false}},
+		{"", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
+		{"decision {}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
+		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n}", plans.Decision{FalsePass: 0.001, FalseFail: 0.1, Min: 4, Max: 12}},
+		{"decision {\n launches = { max = 6 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
+		{"decision {\n launches = { max = 1 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 1, Max: 1}},
+		{"decision {\n launches = { min = 10 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 10, Max: 10}},
+		{"decision {\n launches = null\n false_pass = null\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
+		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
 	} {
 		res := Bytes("p.hcl", []byte("plan \"p\" {}\n"+c.text+"\n"), planstest.Registry(), Options{})
 		if !res.OK() || *res.Plan.Decision != c.want {
@@ -36,7 +36,7 @@ func TestDecision(t *testing.T) {
 		}
 	}
 	res := Bytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n"), planstest.Registry(), Options{})
-	if d := res.Plan.Decision; !res.OK() || *d != (plans.Decision{FalsePass: 0.001, FalseFail: 0.05, Min: 4, Max: 6, Interactions: false}) {
+	if d := res.Plan.Decision; !res.OK() || *d != (plans.Decision{FalsePass: 0.001, FalseFail: 0.05, Min: 4, Max: 6}) {
 		t.Errorf("YAML: %+v\n%s", d, planstest.Text(&res.Findings))
 	}
 }

@@ -61,8 +61,6 @@ type Decision struct {
 	// Findings are facts beside the verdict that its rules do not read: metrics that got
 	// worse, and metrics that contradict each other.
 	Findings []verdict.Reason `json:"findings,omitempty"`
-	// Interference is how the stack compares with its parts.
-	Interference []Interference `json:"interference,omitempty"`
 	// Retraction is set if this decision withdraws an earlier one.
 	Retraction *Retraction `json:"retraction,omitempty"`
 	// Made is what a step made, by type, such as the ID of an image.
@@ -153,20 +151,6 @@ type Confirmation struct {
 	// Verdict is absent if it was not tried because the feature did not pass without it.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Reason  verdict.Reason  `json:"reason,omitzero"`
-}
-
-// Interference compares the measured gain of a stack with the product of its parts'
-// gains, each measured by itself: 0.05 means that the stack is 5% better.
-type Interference struct {
-	Metric string `json:"metric"`
-	// Stack is the measured gain of the whole, Product that of the parts.
-	Stack   float64  `json:"stack"`
-	Product float64  `json:"product"`
-	Parts   []string `json:"parts"`
-	// Ratio is (1 + Stack) / (1 + Product) − 1 with its 95% interval.
-	Ratio float64  `json:"ratio"`
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
 }
 
 // Statistics are the settings by which the rules of a decision were decided.
@@ -263,13 +247,4 @@ func (d *Decision) Marks() (said []verdict.Reason) {
 		}
 	}
 	return said
-}
-
-// Reason is the comparison as a fact.
-func (i Interference) Reason() verdict.Reason {
-	args := []verdict.Arg{verdict.List("parts", i.Parts), verdict.Text("metric", i.Metric), verdict.Num("ratio", i.Ratio, "ratio")}
-	if i.Low != nil && i.High != nil {
-		args = append(args, verdict.Num("low", *i.Low, "ratio"), verdict.Num("high", *i.High, "ratio"))
-	}
-	return verdict.New(code.Interference, args...)
 }

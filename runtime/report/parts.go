@@ -21,7 +21,6 @@ var (
 	StackPart   Part = (*page).stack
 	TargetsPart Part = (*page).targets
 	Predicted   Part = (*page).hypotheses
-	Interacting Part = (*page).interactions
 	Starts      Part = (*page).starts
 )
 

@@ -47,7 +47,6 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.models()
 	p.targets()
 	p.hypotheses()
-	p.interactions()
 	p.launches()
 	p.observed()
 	p.starts()

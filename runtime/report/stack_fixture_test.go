@@ -126,8 +126,6 @@ func stacked(t *testing.T) *story {
 	head := s.launches("s-2", "head", set("cache=on", "moe=routed", "head=mxfp4"), 61.5, 60.6, 61.2, 61.3)
 	s.feature("head", false, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, head, 0.0008, -0.02, func(d *ledger.Decision) {
 		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: verdict.New(code.ValueSeen, verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4), verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"), Outcome: "refuted", PostHoc: true}
-		low, high := -0.08, -0.05
-		d.Interference = []ledger.Interference{{Metric: "chat.tg", Stack: 2.04, Product: 2.28, Parts: []string{"cache", "moe"}, Ratio: -0.0732, Low: &low, High: &high}}
 	})
 	s.end("r1")
 	return s

@@ -91,7 +91,6 @@ func TestPages(t *testing.T) {
 	p.stack()
 	p.targets()
 	p.hypotheses()
-	p.interactions()
 	if p.err != nil {
 		t.Fatal(p.err)
 	}

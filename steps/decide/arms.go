@@ -157,16 +157,6 @@ func accepted(v *View, f *plans.Feature) (below []entry, settled bool) {
 	return below, settled
 }
 
-// Interacts reports whether the baseline is measured beside a stack of two or more
-// features, so the whole can be compared with its parts.
-func Interacts(v *View, f *plans.Feature) bool {
-	if !v.Plan.Decision.Interactions || f.BuildsOn.Kind != plans.OnAccepted {
-		return false
-	}
-	below, _ := accepted(v, f)
-	return len(below) > 1
-}
-
 // standsFor is the variant that represents a feature: if it chooses, the winning
 // alternative, or without a winner the one that its decision shows. It returns
 // runtime.ErrUndecided while that is unknown.

@@ -50,10 +50,6 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	v.onSeen(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = claimed(v, f, all, out)
-	out.Interference = interference(v, f, found.Evidence)
-	for _, i := range out.Interference {
-		out.Reasons = append(out.Reasons, i.Reason())
-	}
 	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
 }
 

@@ -41,6 +41,10 @@ func Noise(before []*ledger.Launch, keys []string) map[string]verdict.Noise {
 	return out
 }
 
+// armKey identifies the launches of one variant in one session; for how launches differ,
+// on one place.
+type armKey struct{ session, variant, place string }
+
 // valuesOf returns the values of launches for a key, by arm, and the arms in order of
 // their first launch.
 func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64, arms []armKey) {

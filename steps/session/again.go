@@ -138,8 +138,7 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 
 // memberOf is a feature with the variants of its recorded launches.
 func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Scope) (*member, error) {
-	view := l.View(scope)
-	planned, err := decide.ArmsOf(view, f)
+	planned, err := decide.ArmsOf(l.View(scope), f)
 	if err != nil {
 		return nil, err
 	}
@@ -160,9 +159,7 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 			arms.References[against] = v
 		}
 	}
-	return newMember(l.Plan, f, arms, arms.Distinct(func(against plans.Against) bool {
-		return decide.ReadsOf(l.Plan, f, against) || against == plans.Root && decide.Interacts(view, f)
-	})), nil
+	return newMember(l.Plan, f, arms, arms.Distinct(func(against plans.Against) bool { return decide.ReadsOf(l.Plan, f, against) })), nil
 }
 
 // gaveUp is the launch of a member's candidate or parent that does not count and was not

@@ -124,9 +124,7 @@ func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, err
 	if err != nil {
 		return nil, a, err
 	}
-	return a.Distinct(func(against plans.Against) bool {
-		return decide.ReadsOf(b.lab.Plan, b.feature, against) || against == plans.Root && decide.Interacts(b.lab.View(s), b.feature)
-	}), a, nil
+	return a.Distinct(func(against plans.Against) bool { return decide.ReadsOf(b.lab.Plan, b.feature, against) }), a, nil
 }
 
 // Prepare implements runtime.Preparer: parent and candidate were qualified, but a

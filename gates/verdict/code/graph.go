@@ -95,7 +95,3 @@ const (
 	Interrupted Code = "interrupted"
 	Abandoned   Code = "abandoned"
 )
-
-// Interference: a stack compared with the product of its parts' gains. Args: parts,
-// metric, ratio, low and high if there is an interval.
-const Interference Code = "interference"

@@ -302,6 +302,5 @@ func (t *writer) matrix() {
 		}
 	}
 	t.table([]string{"Knob", "Value", "Changes", "Must see", "Must not see"}, rows)
-	t.parts(report.Interacting)
 	t.keep("notes")
 }

@@ -39,7 +39,7 @@ func (t *writer) results() {
 			t.configuration(name)
 		}
 	}
-	t.parts(report.StackPart, report.Predicted, report.Interacting, report.Starts)
+	t.parts(report.StackPart, report.Predicted, report.Starts)
 	t.runs()
 	t.keep("notes")
 }

@@ -347,8 +347,8 @@ func (p *page) table(head []string, rows [][]string) {
 	}
 }
 
-// beside prints what accompanies the rules: alternatives, the hypothesis, how the stack
-// compares with its parts, earlier attempts, and notes.
+// beside prints what accompanies the rules: alternatives, the hypothesis, earlier
+// attempts, and notes.
 func (p *page) beside(e *Explanation) {
 	d := e.Decision
 	for i, alt := range d.Alternatives {
@@ -359,10 +359,7 @@ func (p *page) beside(e *Explanation) {
 		if alt.Chosen {
 			chosen = ", chosen"
 		}
-		reasons := slices.DeleteFunc(slices.Clone(alt.Reasons), func(r verdict.Reason) bool {
-			return slices.ContainsFunc(d.Interference, func(i ledger.Interference) bool { return i.Reason().Equal(r) })
-		})
-		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(reasons, 3))))
+		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(alt.Reasons, 3))))
 	}
 	p.moved(e.Moved)
 	for i, f := range d.Findings {
@@ -386,13 +383,6 @@ func (p *page) beside(e *Explanation) {
 		if len(said) == 1 && !h.Measured.IsZero() {
 			p.paragraphs("  ", "Measured: "+tell.Line(h.Measured))
 		}
-	}
-	for i, f := range d.Interference {
-		if i == 0 {
-			p.linef("\nThe stack against the product of its parts:")
-		}
-		// It starts with a feature's name, which is not capitalized.
-		p.paragraphs("  ", fmt.Sprintf("%s. Measured: %s; product: %s.", tell.Line(f.Reason()), tell.Percent(f.Stack, 1), tell.Percent(f.Product, 1)))
 	}
 	if len(e.Attempts) > 1 {
 		p.linef("\nAttempts:")

@@ -100,7 +100,7 @@ func Measures(node string) bool {
 func JSON(st *store.Store) map[string]any {
 	return map[string]any{
 		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
-		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st), "interactions": report.Interactions(st),
+		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st),
 		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st), "refusals": st.Refusals(),
 	}
 }
@@ -128,9 +128,6 @@ func Stack(on table.Screen, st *store.Store) {
 	if len(claims) > 0 {
 		fmt.Fprintln(on)
 		reportTable(on, report.ClaimTable(claims), report.ClaimNotes(claims)...)
-	}
-	for _, i := range report.Interactions(st) {
-		fmt.Fprintf(on, "\n%s\n", i.Says())
 	}
 }
 
