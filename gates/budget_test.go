@@ -81,7 +81,7 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 			put(&b.Launches[i], 40*math.Exp(base*r.NormFloat64()))
 		}
 	}
-	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, References: map[plans.Against]*Arm{plans.Root: &b}}}}
+	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, Root: &b}}}
 }
 
 // TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5%

@@ -258,35 +258,6 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestWorseThanLastGood: metrics that got worse than in another revision are listed by
-// its name, even those that a rule reads against the parent.
-func TestWorseThanLastGood(t *testing.T) {
-	slower := plain.with(func(s *stream) { s.gap, s.second, s.last = s.gap*1.3, s.second*1.3, s.last*1.3 })
-	rng := rand.New(rand.NewPCG(1, 2))
-	f := beside(rng, slower, slower, 4, 0.002).Features["f"]
-	f.References = map[plans.Against]*Arm{plans.LastGood: {Name: "last_good", Launches: beside(rng, plain, plain, 4, 0.002).Features["f"].Parent.Launches}}
-	paths := func(expr string) (all []string) {
-		rules := []*plans.Rule{compiled(t, expr)}
-		ev := &Evidence{Features: map[string]*Feature{"f": f}}
-		for _, r := range Findings(rules, Decide(rules, ev, usual), ev, usual) {
-			all = append(all, r.Subject)
-		}
-		return all
-	}
-	if got := paths("chat.tg.gain > -0.05"); !slices.Contains(got, "chat.tg.last_good") {
-		t.Errorf("%v", got)
-	}
-	if got := paths("chat.tg.last_good.gain > -0.05"); slices.Contains(got, "chat.tg.last_good") {
-		t.Errorf("what a rule reads is said twice: %v", got)
-	}
-	moved := Moved("f", f, usual)
-	if !slices.ContainsFunc(moved, func(m Movement) bool {
-		return m.Metric == "chat.tg.last_good" && !m.Better && m.Against == plans.LastGood
-	}) || slices.ContainsFunc(moved, func(m Movement) bool { return m.Against == plans.Parent }) {
-		t.Errorf("%+v", moved)
-	}
-}
-
 // TestFindingsOfHonestArms: for two arms that are the same engine, there are no findings
 // in more than 98 of 100 decisions, however launches differ and at whichever look, and
 // findings refute a better engine less often than that.

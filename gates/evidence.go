@@ -22,9 +22,9 @@ type Evidence struct {
 type Feature struct {
 	// Candidate is the variant under test, Parent what it builds on.
 	Candidate, Parent Arm
-	// References are the other arms to compare with, such as the plan's baseline. Arms of
-	// the same variant share launches.
-	References map[plans.Against]*Arm
+	// Root is the plan's baseline, nil if it is not known. Arms of the same variant share
+	// launches.
+	Root *Arm
 	// Levels are the verdicts of the protocol's levels; a level that was not
 	// run is absent.
 	Levels map[string]verdict.Verdict
@@ -52,11 +52,11 @@ type Feature struct {
 
 // base is the arm that a candidate is compared with.
 func (f *Feature) base(against plans.Against) Arm {
-	if against == plans.Parent {
+	switch {
+	case against == plans.Parent:
 		return f.Parent
-	}
-	if arm := f.References[against]; arm != nil {
-		return *arm
+	case f.Root != nil:
+		return *f.Root
 	}
 	return Arm{Name: string(against)}
 }
@@ -65,7 +65,7 @@ func (f *Feature) base(against plans.Against) Arm {
 type Arm struct {
 	Name     string
 	Launches []Launch
-	// Lost is why a reference has no launches and gets none: it did not start, or is not
+	// Lost is why the baseline has no launches and gets none: it did not start, or is not
 	// comparable.
 	Lost verdict.Reason
 	// Qualified is the launch that qualified it, if its levels found numbers; nil if none

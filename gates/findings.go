@@ -135,28 +135,16 @@ func (d *decider) beside(read []contested) (all []contested) {
 		for _, l := range d.ev.Features[of.feature].Candidate.Launches {
 			for address := range l.Metrics {
 				cell, _ := measure.SplitAddress(address)
-				for _, of := range d.arms(contested{feature: of.feature, cell: cell}) {
-					if !of.machine() && !slices.Contains(read, of) && !slices.Contains(all, of) {
-						all = append(all, of)
-					}
+				of := contested{feature: of.feature, cell: cell}
+				if !of.machine() && !slices.Contains(read, of) && !slices.Contains(all, of) {
+					all = append(all, of)
 				}
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b contested) int {
-		return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.cell, b.cell), cmp.Compare(a.against, b.against))
+		return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.cell, b.cell))
 	})
-	return all
-}
-
-// arms pairs a cell with the parent, and with each other revision launched beside it.
-func (d *decider) arms(of contested) []contested {
-	all := []contested{of}
-	for against, arm := range d.ev.Features[of.feature].References {
-		if against.Unqualified() && len(arm.Launches) > 0 && arm.stale() == "" {
-			all = append(all, contested{of.feature, of.cell, against})
-		}
-	}
 	return all
 }
 
@@ -178,8 +166,6 @@ type facet struct {
 	cell string
 	of   measure.Facet
 	tail bool
-	// against is the arm it is compared with.
-	against plans.Against
 }
 
 // besides returns the metrics of a cell, whether rules read them or not.
@@ -187,14 +173,13 @@ func (d *decider) besides(of contested) (all []worsened) {
 	f := d.ev.Features[of.feature]
 	for _, m := range metricsOf(f, of.cell) {
 		for _, stat := range []string{"median", tail} {
-			at := facet{of.cell, facetOf(of.cell, m.Name), stat == tail, of.against}
+			at := facet{of.cell, facetOf(of.cell, m.Name), stat == tail}
 			if at.of == "" || at.tail && (m.Scope != measure.PerRequest || m.Better != measure.Lower) {
 				continue
 			}
-			if v, ok := d.versus(f, f.base(of.against), of.metric(m, stat)); ok {
+			if v, ok := d.versus(f, f.Parent, metricOf(of.feature, of.cell, m.Name, stat, m.Better)); ok {
 				read := d.reads(of, func(in *plans.Input) bool {
-					same := in.Against == of.against || !in.Against.Unqualified() && !of.against.Unqualified()
-					return same && facetOf(of.cell, in.Metric) == at.of && beyondMedian(in.Stat) == at.tail
+					return facetOf(of.cell, in.Metric) == at.of && beyondMedian(in.Stat) == at.tail
 				})
 				all = append(all, worsened{v, at, read})
 			}
@@ -270,7 +255,7 @@ func onePerFacet(all []worsened) (out []worsened) {
 	// A tail is reported if it got worse by more than the rest.
 	all = slices.Clone(out)
 	return slices.DeleteFunc(out, func(w worsened) bool {
-		rest := facet{w.facet.cell, w.facet.of, false, w.facet.against}
+		rest := facet{w.facet.cell, w.facet.of, false}
 		return w.read || w.facet.tail && slices.ContainsFunc(all, func(o worsened) bool { return o.facet == rest && alike*w.worsens() <= o.worsens() })
 	})
 }
@@ -295,8 +280,6 @@ type Movement struct {
 	Parent float64 `json:"parent"`
 	Own    float64 `json:"candidate"`
 	Better bool    `json:"better"`
-	// Against is the arm whose number Parent is, if not the parent's.
-	Against plans.Against `json:"against,omitempty"`
 	// Change, from Low to High, is relative; absent for a number that may be zero.
 	Change *float64 `json:"change,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
@@ -304,8 +287,8 @@ type Movement struct {
 }
 
 // Moved returns all workload metrics in which a feature's candidate demonstrably differs
-// from its parent, or from another revision launched beside it, for better or worse, by
-// the test of Findings, whether rules read them or not.
+// from its parent, for better or worse, by the test of Findings, whether rules read them
+// or not.
 func Moved(name string, f *Feature, s Settings) (moved []Movement) {
 	if f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" {
 		return nil
@@ -320,7 +303,7 @@ func Moved(name string, f *Feature, s Settings) (moved []Movement) {
 		if !worse && !w.improved(len(all)) {
 			continue
 		}
-		m := Movement{Metric: w.in.Path, Unit: w.in.Unit, Parent: w.base, Own: w.own, Better: !worse, Against: w.facet.against}
+		m := Movement{Metric: w.in.Path, Unit: w.in.Unit, Parent: w.base, Own: w.own, Better: !worse}
 		if w.logs {
 			level := w.level(len(all))
 			change, low, high := w.change(w.gain), w.change(w.least(level)), w.change(w.most(level))

@@ -56,9 +56,6 @@ phase "one" {
     }
   }
 }
-last_good {
-  command = ["good"]
-}
 `
 
 var registry = &plans.Registry{
@@ -128,14 +125,11 @@ func full() *Evidence {
 	return &Evidence{Features: map[string]*Feature{"f": {
 		Candidate: medians("f", 38.4, 38.6, 38.5, 38.5),
 		Parent:    medians("baseline", 31.58, 31.82, 31.63, 31.7),
-		References: map[plans.Against]*Arm{
-			plans.Root:     armOf(medians("root", 20, 20.5, 19.5, 20)),
-			plans.LastGood: armOf(medians("last_good", 36, 36.5, 35.5, 36)),
-		},
-		Levels:   map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
-		Knobs:    map[string]string{"moe": "routed"},
-		Outcome:  verdict.Pass,
-		Accepted: true,
+		Root:      armOf(medians("root", 20, 20.5, 19.5, 20)),
+		Levels:    map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
+		Knobs:     map[string]string{"moe": "routed"},
+		Outcome:   verdict.Pass,
+		Accepted:  true,
 	}}}
 }
 

@@ -67,7 +67,7 @@ var damages = map[string]func(f *Feature, in *plans.Input){
 	},
 }
 
-func arms(f *Feature) []*Arm { return []*Arm{&f.Candidate, &f.Parent, f.References[plans.Root]} }
+func arms(f *Feature) []*Arm { return []*Arm{&f.Candidate, &f.Parent, f.Root} }
 
 func damageStats(f *Feature, in *plans.Input, change func(measure.Summary)) {
 	if in.Kind != plans.InputMetric {

@@ -25,11 +25,11 @@ func TestAbsence(t *testing.T) {
 		{"no launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch of f was measured"},
 		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch: launch-to-launch variance unknown"},
 		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not counted: f.2, f.3 and f.4"},
-		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.References[plans.Root].Launches = nil }, "inconclusive", "no launch of root"},
-		{"no arm of the name", "chat.tg.last_good.gain > 0", func(f *Feature) { delete(f.References, plans.LastGood) }, "inconclusive", "no launch of last_good"},
-		{"an arm that dropped out", "chat.tg.last_good.gain > 0", func(f *Feature) {
-			f.References[plans.LastGood].Lost = verdict.New(code.ReferenceLost).On("last_good").From(verdict.New(code.EngineDied))
-		}, "inconclusive", "last_good was not measured"},
+		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
+		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = nil }, "inconclusive", "no launch of root"},
+		{"a root that dropped out", "chat.tg.root.gain > 0", func(f *Feature) {
+			f.Root.Lost = verdict.New(code.ReferenceLost).On("root").From(verdict.New(code.EngineDied))
+		}, "inconclusive", "root was not measured"},
 		{"one launch, counted", "chat.tg.n >= 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
 		{"one launch, few wanted", "chat.tg.n < 5", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
 		{"metric missing in one launch", "chat.tg > 1", func(f *Feature) { drop(&f.Candidate, 1, "chat.tg") }, "inconclusive", "launch f.2 has no chat.tg"},

@@ -129,15 +129,3 @@ func metricOf(feature, cell, metric, stat string, better measure.Better) *plans.
 	}
 	return in
 }
-
-// metric is an input for a metric of the cell, against the arm it is contested with.
-func (of contested) metric(m measure.Metric, stat string) *plans.Input {
-	in := metricOf(of.feature, of.cell, m.Name, stat, m.Better)
-	if of.against != plans.Parent {
-		in.Against, in.Path = of.against, in.LaunchAddress()+of.against.Suffix()
-		if stat != "median" {
-			in.Path += "." + stat
-		}
-	}
-	return in
-}

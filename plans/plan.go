@@ -35,9 +35,6 @@ type Plan struct {
 	Targets   []*Target
 	Imported  []*Imported
 	Baseline  *Baseline
-	// LastGood is laid over the baseline: an engine that is known to be good. Nil if the
-	// plan names none.
-	LastGood *KnobValue `json:",omitempty"`
 	// Executor is nil if the plan has none.
 	Executor *Executor `json:",omitempty"`
 	// Decision is never nil after Load.

@@ -3,7 +3,6 @@ package plans
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/vm"
@@ -119,23 +118,7 @@ const (
 	Parent Against = ""
 	// Root is the plan's baseline.
 	Root Against = "root"
-	// LastGood is the engine that the plan's last_good block names.
-	LastGood Against = "last_good"
-	// LastAccepted is what was accepted last, before the engine's revision changed.
-	LastAccepted Against = "last_accepted"
 )
-
-// References are the arms besides the parent.
-var References = []Against{Root, LastGood, LastAccepted}
-
-// ReferenceOf is the arm that a word of an address names; false if it names none.
-func ReferenceOf(word string) (Against, bool) {
-	i := slices.Index(References, Against(word))
-	if i < 0 {
-		return Parent, false
-	}
-	return References[i], true
-}
 
 // Suffix is what an address has for the arm, after the metric.
 func (a Against) Suffix() string {
@@ -144,10 +127,6 @@ func (a Against) Suffix() string {
 	}
 	return "." + string(a)
 }
-
-// Unqualified reports whether an arm goes through no level: it is another revision, which
-// is only measured.
-func (a Against) Unqualified() bool { return a != Parent && a != Root }
 
 // Unsent is a workload that is not sent: it is not in the chosen Suite or, if none was
 // chosen, not in the benchmark of Protocol, while Suites ("--suite deep") do send it.

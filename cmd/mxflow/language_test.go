@@ -135,7 +135,6 @@ var conditional = map[string]bool{
 	"workload.output_lengths.std":  true,
 	"knob.value.must_not_see.log":  true,
 	"executor.local.devices":       true, // or slots
-	"last_good.command":            true, // or image, or source
 }
 
 // needed reports whether the example at a path is refused without an attribute.
@@ -296,7 +295,6 @@ var around = map[string]string{
 	"knob.value.must_see.lines":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
 	"knob.value.must_see.kernels": "protocol \"standard\" {\nlevel \"kernels\" {}\nlevel \"profile\" {}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
 	"knob.value.must_not_see":     "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"last_good.source":            "engine \"embedded\" \"tiny\" {\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nlast_good {\n%s\n}",
 	"protocol.level":              "protocol \"wrapped\" {\n%s\n}",
 	"phase.step.matrix":           wrappedKnobs,
 	"phase.step":                  "phase \"wrapped\" {\n%s\n}",

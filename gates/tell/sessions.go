@@ -14,8 +14,6 @@ var sessionPhrases = phrases{
 	code.LaunchesKept:     "{n} of {least?{least}–}{most} launches kept",
 	code.MachineDisturbed: "disturbed by this machine; the next apply repeats it",
 	code.ReferenceLost:    "{subject} was not measured",
-	code.RevisionGone:     "the stack that {subject} accepted on {day} can no longer be started as it was{causes?: {causes}}{causes!: the engine's block, its command, program or image changed since}",
-	code.OtherDay:         "{subject} is {is}, was {was} on {day} ({change}); a change between days decides nothing",
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
 	code.CrashedAgain:     "{subject} crashed again in a fresh launch ({launches:and}), while {other} survived the same load in {other_launches|launch|launches}: {causes}",

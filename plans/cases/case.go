@@ -70,9 +70,8 @@ type GivenMetric struct {
 	// Requests is how many requests each launch's number comes from, 0 for a value that a
 	// launch has once. Values is the resulting number of values: gaps, for itl.
 	Requests, Values int
-	// Base, Candidate and References are by round; nil if a launch lacks it.
-	Base, Candidate []*float64
-	References      map[plans.Against][]*float64
+	// Base, Candidate and Root are by round; nil if a launch lacks it.
+	Base, Candidate, Root []*float64
 }
 
 // of returns the values of an arm, by its name in a case.
@@ -83,7 +82,7 @@ func (g GivenMetric) of(arm string) []*float64 {
 	case "candidate":
 		return g.Candidate
 	}
-	return g.References[plans.Against(arm)]
+	return g.Root
 }
 
 // givenNoise is the standard deviation of the logs of launches, with its degrees

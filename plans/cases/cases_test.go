@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -381,7 +380,7 @@ func FuzzCases(f *testing.F) {
 			for _, c := range cases {
 				for _, g := range c.Given {
 					for _, m := range g.Launches {
-						for _, v := range append(append(m.Base, m.Candidate...), m.References[plans.Root]...) {
+						for _, v := range append(append(m.Base, m.Candidate...), m.Root...) {
 							if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0)) && found.OK() {
 								t.Errorf("%s has a launch with %v", m.Address, *v)
 							}

@@ -23,7 +23,7 @@ const mostGiven = 200
 
 // armNames are the arms of a case, and madeFrom the arm that one is derived from.
 var (
-	armNames = append([]string{"base", "candidate"}, plans.Names(plans.References, func(a plans.Against) string { return string(a) })...)
+	armNames = []string{"base", "candidate", string(plans.Root)}
 	madeFrom = []string{"gain", "change", "delta"}
 )
 
@@ -245,10 +245,7 @@ func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
 		}
 		return nil
 	}
-	out.Base, out.Candidate, out.References = arm("base"), arm("candidate"), map[plans.Against][]*float64{}
-	for _, against := range plans.References {
-		out.References[against] = arm(string(against))
-	}
+	out.Base, out.Candidate, out.Root = arm("base"), arm("candidate"), arm(string(plans.Root))
 	if m.made == "" {
 		return out, true
 	}

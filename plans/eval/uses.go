@@ -293,7 +293,7 @@ func (n *names) measured(t hcl.Traversal, name string) {
 }
 
 // measuredWords are what addresses in rules are made of, besides metrics.
-var measuredWords = lang.WordSet("gain change delta base root last_good last_accepted verdict accepted decided levels mean median p50 p90 p95 p99 min max std cv n n_requests gpu quality kernels stats")
+var measuredWords = lang.WordSet("gain change delta base root verdict accepted decided levels mean median p50 p90 p95 p99 min max std cv n n_requests gpu quality kernels stats")
 
 func measured(name string) bool {
 	if measuredWords[name] {

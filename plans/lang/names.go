@@ -34,7 +34,7 @@ const (
 var ruleWords = WordSet("and contains else endsWith false for if in let matches nil not null or startsWith true")
 
 // ruleRoots begin an address that belongs to something other than a workload.
-var ruleRoots = WordSet("gpu host engine command quality kernels knob levels target feature base root last_good last_accepted n stats")
+var ruleRoots = WordSet("gpu host engine command quality kernels knob levels target feature base root n stats")
 
 func WordSet(words string) map[string]bool {
 	set := map[string]bool{}

@@ -431,9 +431,6 @@ func (c *planCheck) unused() {
 		return
 	}
 	c.readByRules()
-	if good := c.plan.LastGood; good != nil && !c.readsOf(plans.LastGood) && !c.included(good.Range) {
-		c.warn(good.Range, "unused", "Unused last_good", `No rule reads the last good engine, so it is never launched. Add against = ["last_good"] to level "regression", or a rule such as chat.tg.last_good.gain >= -0.02.`)
-	}
 	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
 		for _, g := range c.scope.Groups.Of[kind] {
 			at := lang.RangeOf(g.Block.DefRange)
@@ -451,13 +448,6 @@ var unusedHints = map[string]string{
 	"workload": "Send it in the benchmark of a protocol, or remove it.",
 	"protocol": "Use it in the baseline or a feature, or remove it.",
 	"imported": "Use it in a rule, or remove it.",
-}
-
-// readsOf reports whether a rule compares something with an arm.
-func (c *planCheck) readsOf(against plans.Against) bool {
-	return slices.ContainsFunc(c.plan.Rules(), func(r *plans.Rule) bool {
-		return slices.ContainsFunc(r.Inputs(), func(in *plans.Input) bool { return in.Against == against })
-	})
 }
 
 // readByRules notes what rules refer to, and which knobs are set.

@@ -61,7 +61,6 @@ func (c *planCheck) checkPlan() {
 	c.checkMatrices()
 	c.checkFits()
 	c.checkEndpoints()
-	c.checkLastGood()
 	c.checkExecutor()
 	c.checkConfirmations()
 	c.knobs.checkObserved()

@@ -46,7 +46,13 @@ var knobValueDoc = &lang.BlockDoc{
 	Type: "value", Times: plans.AtLeast1,
 	Labels: []lang.Label{{Name: "name", Doc: "Its name in `default` and `set`: letters, digits and `_ . : + -`."}},
 	Doc:    "One setting of a knob: what it changes, and how the engine shows that it took effect.",
-	Attrs:  changeAttrs,
+	Attrs: []plans.Attr{
+		{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, or what would be inherited."},
+		{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
+		{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended after the engine's."},
+		{Name: "command", Type: plans.Strings, Program: true, Doc: "The program and its arguments, replacing the `command` of the engine's `process` block; flags and args are appended to it."},
+		{Name: "image", Type: plans.String, Doc: "The container image, replacing the engine's."},
+	},
 	Blocks: []*lang.BlockDoc{mustSeeDoc, mustNotSeeDoc},
 	Example: `value "cutlass" {
   env = { VLLM_MXFP4_MOE_KERNEL = "cutlass" }
@@ -57,15 +63,6 @@ var knobValueDoc = &lang.BlockDoc{
     log = ["*Marlin backend*"]
   }
 }`,
-}
-
-// changeAttrs are what a value of a knob, or last_good, changes in an engine.
-var changeAttrs = []plans.Attr{
-	{Name: "env", Type: plans.Overrides, Program: true, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, or what would be inherited."},
-	{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
-	{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended after the engine's."},
-	{Name: "command", Type: plans.Strings, Program: true, Doc: "The program and its arguments, replacing the `command` of the engine's `process` block; flags and args are appended to it."},
-	{Name: "image", Type: plans.String, Doc: "The container image, replacing the engine's."},
 }
 
 // knobDecoder decodes knobs and the attributes that name them.
@@ -114,28 +111,7 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value may have up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
 	}
 	f := d.Fields(b, d.withParts(knobValueDoc, d.reg.ValueParts))
-	v := d.decodeChange(f)
-	v.Name, v.Range = name, lang.RangeOf(b.DefRange)
-	v.MustSee = d.decodeEvidence(f.Single("must_see"))
-	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
-	contradict := func(must []string, counted []plans.Lines, not []string) {
-		for _, lines := range counted {
-			must = slices.Concat(must, lines.AnyOf)
-		}
-		for _, g := range must {
-			if slices.ContainsFunc(not, func(h string) bool { return strings.EqualFold(g, h) }) {
-				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
-			}
-		}
-	}
-	contradict(v.MustSee.Log, v.MustSee.Lines, v.MustNotSee.Log)
-	contradict(v.MustSee.Trace, v.MustSee.Kernels, v.MustNotSee.Trace)
-	return v
-}
-
-// decodeChange reads what is laid over an engine.
-func (d *knobDecoder) decodeChange(f *eval.Body) *plans.KnobValue {
-	v := &plans.KnobValue{Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image")}
+	v := &plans.KnobValue{Name: name, Range: lang.RangeOf(b.DefRange), Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image")}
 	v.Parts = d.decodeParts(f, d.reg.ValueParts)
 	for _, p := range f.Pairs("env") {
 		var text *string
@@ -154,6 +130,20 @@ func (d *knobDecoder) decodeChange(f *eval.Body) *plans.KnobValue {
 	}
 	known := d.knobSettings()
 	v.Settings = d.engines.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
+	v.MustSee = d.decodeEvidence(f.Single("must_see"))
+	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
+	contradict := func(must []string, counted []plans.Lines, not []string) {
+		for _, lines := range counted {
+			must = slices.Concat(must, lines.AnyOf)
+		}
+		for _, g := range must {
+			if slices.ContainsFunc(not, func(h string) bool { return strings.EqualFold(g, h) }) {
+				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+			}
+		}
+	}
+	contradict(v.MustSee.Log, v.MustSee.Lines, v.MustNotSee.Log)
+	contradict(v.MustSee.Trace, v.MustSee.Kernels, v.MustNotSee.Trace)
 	return v
 }
 

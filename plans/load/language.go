@@ -15,7 +15,7 @@ var fileDoc = &lang.BlockDoc{
 		{Name: "include", Type: plans.Strings, Doc: "Files whose blocks are part of the plan, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."},
 	},
 	Blocks: []*lang.BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, lastGoodDoc, executorDoc, decisionDoc, phaseDoc,
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, executorDoc, decisionDoc, phaseDoc,
 	},
 }
 

@@ -204,7 +204,6 @@ func (l *loader) load() {
 	for _, g := range generated {
 		l.decodeGroup(g)
 	}
-	l.knobs.decodeLastGood(blocks["last_good"])
 	l.engines.checkUnknownSettings()
 	l.decodeBaseline(blocks["baseline"])
 	l.decodeExecutor(blocks["executor"])

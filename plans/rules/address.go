@@ -138,13 +138,12 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	in.Kind, in.Cell, in.Metric, in.Unit, in.Better = plans.InputMetric, cell, m.Name, m.Unit, string(m.Better)
 	in.Stat, in.Of = "median", m.Unit
 	if len(rest) > 0 {
-		against, named := plans.ReferenceOf(rest[0])
-		if named || rest[0] == string(plans.Base) {
-			if against == plans.LastGood && ns.plan.LastGood == nil {
-				return nil, Wrong("unknown-reference", "No last good engine", "%s reads last_good, which the plan does not declare. Add last_good { image = \"…\" }, or one with a command or a source.", in.Path)
-			}
-			in.Against, in.Relation = against, plans.Base // until a comparison says otherwise
-			rest = rest[1:]
+		root := rest[0] == string(plans.Root)
+		if root {
+			in.Against = plans.Root
+		}
+		if root || rest[0] == string(plans.Base) {
+			in.Relation, rest = plans.Base, rest[1:] // until a comparison says otherwise
 		}
 	}
 	if len(rest) == 0 {
@@ -162,10 +161,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	case measure.IsStat(word):
 		return ns.statistic(in, m, word)
 	default:
-		names := append(measure.Stats(), "gain", "change", "delta", "base")
-		for _, against := range plans.References {
-			names = append(names, string(against))
-		}
+		names := append(measure.Stats(), "gain", "change", "delta", "base", string(plans.Root))
 		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; expected one of %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
 	}
 }
@@ -267,9 +263,6 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 	in, err := ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
 	if err != nil {
 		return nil, err
-	}
-	if in.Against.Unqualified() {
-		return nil, Wrong("invalid-address", "Level of a reference", "Levels run on the candidate, its parent and the baseline, not on %s. Use .root or the parent.", in.Against)
 	}
 	if in.Kind = plans.InputFound; in.Stat != "median" {
 		return nil, Wrong("invalid-address", "One value per launch", "A level has one %s, from its single qualification launch, so it has no %s. Write levels.%s.%s.", n.Name, in.Stat, in.Name, n.Name)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,10 +37,12 @@ func usualMetric(given string, names []string) string {
 // name that rules have; empty for any other.
 func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
 	head := rest[0]
-	against, named := plans.ReferenceOf(head)
 	switch {
-	case named, slices.Contains([]string{"baseline", "base", "parent"}, head):
-		rel := cmp.Or(string(against), string(plans.Base))
+	case slices.Contains([]string{string(plans.Root), "baseline", "base", "parent"}, head):
+		rel := string(plans.Base)
+		if head == string(plans.Root) {
+			rel = head
+		}
 		example := ns.behindMetric(rest[1:], rel, f)
 		if example == "" {
 			return fmt.Sprintf(" The base's value follows the metric: append .%s to it.", rel)

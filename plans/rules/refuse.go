@@ -213,10 +213,7 @@ func (f *claimed) unfolded() string {
 
 // plainPath is an address without what follows the metric.
 func plainPath(in *plans.Input) string {
-	path, words := in.Path, append(measure.Stats(), "base", "gain", "change", "delta")
-	for _, against := range plans.References {
-		words = append(words, string(against))
-	}
+	path, words := in.Path, append(measure.Stats(), "base", "gain", "change", "delta", string(plans.Root))
 	for cut := true; cut; {
 		cut = false
 		for _, word := range words {

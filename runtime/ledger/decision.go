@@ -173,9 +173,6 @@ type Evidence struct {
 	Candidate Arm    `json:"candidate"`
 	Parent    Arm    `json:"parent"`
 	Root      Arm    `json:"root"`
-	// References are the other arms that the candidate was compared with, by their names
-	// in rules.
-	References map[string]Arm `json:"references,omitempty"`
 	// Levels, Knobs, Outcome, Accepted, Broken and Cause are as in gates.Feature.
 	Levels   map[string]verdict.Verdict `json:"levels,omitempty"`
 	Knobs    map[string]string          `json:"knobs,omitempty"`

@@ -3,7 +3,6 @@ package cases
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -26,7 +25,7 @@ func (d *decider) found(f *plans.Feature) (*decide.Found, error) {
 func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Feature {
 	_, most := d.plan.LaunchesOf(decide.ReadAs(f))
 	out := &gates.Feature{
-		Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: parentWord(f)}, References: map[plans.Against]*gates.Arm{},
+		Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: parentWord(f)},
 		Levels: map[string]verdict.Verdict{}, Noise: map[string]verdict.Noise{}, Max: most,
 	}
 	g := d.given[f.Name]
@@ -50,18 +49,15 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 	}
 	out.Candidate.Launches = launchesOf(g, f.Name, func(m written.GivenMetric) []*float64 { return m.Candidate })
 	out.Parent.Launches = launchesOf(g, "base", func(m written.GivenMetric) []*float64 { return m.Base })
-	for _, against := range plans.References {
-		out.References[against] = &gates.Arm{Name: string(against), Launches: launchesOf(g, string(against), func(m written.GivenMetric) []*float64 { return m.References[against] })}
-	}
-	out.References[plans.Root].Name = ledger.Baseline
-	for _, arm := range append(slices.Collect(maps.Values(out.References)), &out.Candidate, &out.Parent) {
+	out.Root = &gates.Arm{Name: ledger.Baseline, Launches: launchesOf(g, string(plans.Root), func(m written.GivenMetric) []*float64 { return m.Root })}
+	for _, arm := range []*gates.Arm{out.Root, &out.Candidate, &out.Parent} {
 		if len(arm.Launches) > 0 {
 			// What levels find is in one launch, and a case has only these.
 			arm.Qualified = &arm.Launches[0]
 		}
 	}
 	if f.BuildsOn.Kind == plans.OnBaseline {
-		out.References[plans.Root] = &out.Parent
+		out.Root = &out.Parent
 	}
 	if len(g.Observed) > 0 && len(out.Candidate.Launches) == 0 {
 		// Observations are per launch; these launches have nothing else.

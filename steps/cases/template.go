@@ -195,7 +195,7 @@ type askedOf struct {
 }
 
 // measured gives every launch a value of a metric: the candidate's relative to its
-// parent's, and other arms' relative to the candidate's.
+// parent's, and the baseline's relative to the candidate's.
 func (c *template) measured(in *plans.Input, n float64) {
 	if in.Kind != plans.InputMetric || in.Counts() {
 		return
@@ -236,19 +236,20 @@ func given(asked map[plans.Against]askedOf) (parts []string) {
 			candidate *= of.ratio()
 		}
 	}
-	said := func(a plans.Against) bool { _, ok := asked[a]; return ok && a != plans.Parent }
-	if of, ok := asked[plans.Parent]; slices.ContainsFunc(plans.References, said) && (!ok || of.in.Relation == plans.Base) {
+	root, said := asked[plans.Root]
+	if !said {
+		return parts
+	}
+	if of, ok := asked[plans.Parent]; !ok || of.in.Relation == plans.Base {
 		say("candidate", candidate)
 	}
-	for _, against := range slices.DeleteFunc(slices.Clone(plans.References), func(a plans.Against) bool { return !said(a) }) {
-		switch of := asked[against]; of.in.Relation {
-		case plans.Gain, plans.Change:
-			say(string(against), candidate/of.ratio())
-		case plans.Delta:
-			say(string(against), candidate-of.n)
-		default:
-			say(string(against), of.n)
-		}
+	switch root.in.Relation {
+	case plans.Gain, plans.Change:
+		say("root", candidate/root.ratio())
+	case plans.Delta:
+		say("root", candidate-root.n)
+	default:
+		say("root", root.n)
 	}
 	return parts
 }

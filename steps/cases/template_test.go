@@ -68,13 +68,14 @@ func TestCaseTemplatesOfForms(t *testing.T) {
 	}
 }
 
-// TestCaseTemplatesOfReferences: what is held against other arms gets numbers of theirs.
-func TestCaseTemplatesOfReferences(t *testing.T) {
+// TestCaseTemplatesOfRoot: what is held against the baseline gets numbers of its own if
+// the baseline is not the parent.
+func TestCaseTemplatesOfRoot(t *testing.T) {
 	for _, rule := range []string{
-		"chat.tg.last_good.gain >= -0.03", "chat.ttft.last_good.gain >= -0.03 and chat.ttft.gain >= 0.1", "engine.memory_gb.last_accepted.delta <= 1",
-		"chat.tg.root.gain >= 0.1", "chat.tg.gain >= 0.1 and chat.tg.last_good.change >= 0.5 and chat.tg.last_accepted.gain >= -0.03",
+		"chat.tg.root.gain >= -0.03", "chat.ttft.root.gain >= -0.03 and chat.ttft.gain >= 0.1", "engine.memory_gb.root.delta <= 1",
+		"chat.tg.root.gain >= 0.1", "chat.tg.gain >= 0.1 and chat.tg.root.change >= 0.5",
 	} {
-		res := casePlanOf(t, "phase \"one\" {\n  feature \"f\" {\n    set = { moe = \"routed\" }\n    criterion \"it\" { rule = \""+rule+"\" }\n  }\n}\nlast_good {\n  command = [\"good\"]\n}\n")
+		res := casePlanOf(t, "phase \"one\" {\n  feature \"f\" {\n    set = { moe = \"routed\" }\n    builds_on = accepted\n    criterion \"it\" { rule = \""+rule+"\" }\n  }\n}\n")
 		text, open := Templates(res, nil)
 		if outcomes := templateOutcomes(t, res, text); open > 0 || len(outcomes) != 2 || outcomes[0].Verdict != verdict.Pass || outcomes[1].Verdict != verdict.Fail {
 			t.Errorf("%s:\n%s", rule, text)

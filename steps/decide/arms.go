@@ -3,7 +3,6 @@ package decide
 import (
 	"maps"
 
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -20,40 +19,21 @@ type Arm struct {
 	// Set are the knobs that may differ from the baseline. Plans have many knobs, and
 	// variants differ in few.
 	Set map[string]string
-	// Over is laid over engine and knobs: another revision, which the plan declares. It
-	// is nil for the plan's own arms.
-	Over *plans.KnobValue
-	// Gone is why a variant accepted earlier can no longer be started, and Was what is on
-	// record of it.
-	Gone verdict.Reason
-	Was  *LastAccepted
 	// Key is its part of the measurement key and Knobs the value of every knob; both
 	// are empty until the variant is resolved.
 	Key   string
 	Knobs map[string]string
 }
 
-// Arms are a candidate and the arms that it may be compared with.
-type Arms struct {
-	Candidate, Parent Arm
-	// References are the other arms that rules may name besides the parent: last_good
-	// only if the plan has one, last_accepted only if rules read it and it is resolved.
-	References map[plans.Against]Arm
-}
+// Arms are a candidate and the arms that it may be compared with: its parent, and Root,
+// the baseline.
+type Arms struct{ Candidate, Parent, Root Arm }
 
-// unmeasured returns the references as evidence, before anything is known of them.
-func (a Arms) unmeasured() map[plans.Against]*gates.Arm {
-	arms := map[plans.Against]*gates.Arm{}
-	for against, arm := range a.References {
-		arms[against] = &gates.Arm{Name: arm.Name}
-	}
-	return arms
-}
-
-// lost is why a reference dropped out of a benchmark's launches; no fact if it did not.
-func lost(benchmark *ledger.Decision, against plans.Against) verdict.Reason {
+// rootLost is why the baseline dropped out of a benchmark's launches; no fact if it did
+// not.
+func rootLost(benchmark *ledger.Decision) verdict.Reason {
 	for _, r := range benchmark.Reasons {
-		if r.Code == code.ReferenceLost && r.Subject == string(against) {
+		if r.Code == code.ReferenceLost {
 			return r
 		}
 	}
@@ -71,12 +51,8 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	if on == "" {
 		on = v.Plan.Baseline.Engine
 	}
-	root := Arm{Name: ledger.Baseline, Engine: on, Set: map[string]string{}}
-	a.References = map[plans.Against]Arm{plans.Root: root}
-	if over := v.Plan.LastGood; over != nil {
-		a.References[plans.LastGood] = Arm{Name: string(plans.LastGood), Engine: on, Set: map[string]string{}, Over: over}
-	}
-	a.Parent = root
+	a.Root = Arm{Name: ledger.Baseline, Engine: on, Set: map[string]string{}}
+	a.Parent = a.Root
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		a.Parent.Name = f.BuildsOn.Feature

@@ -77,7 +77,7 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs, References: a.unmeasured()}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs, Root: &gates.Arm{Name: a.Root.Name}}
 	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := v.Outcome(id)
@@ -92,10 +92,8 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 		if d.Session != "" {
 			out.Session = d.Session
 		}
-		for against, arm := range ev.References {
-			if why := lost(d, against); !why.IsZero() {
-				arm.Lost = why
-			}
+		if why := rootLost(d); !why.IsZero() {
+			ev.Root.Lost = why
 		}
 		for _, level := range d.Levels {
 			ev.Levels[level.Name] = level.Verdict
@@ -151,10 +149,8 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 		if launch.VariantKey == a.Parent.Key {
 			ev.Parent.Launches = append(ev.Parent.Launches, g)
 		}
-		for against, arm := range a.References {
-			if launch.VariantKey == arm.Key {
-				ev.References[against].Launches = append(ev.References[against].Launches, g)
-			}
+		if launch.VariantKey == a.Root.Key {
+			ev.Root.Launches = append(ev.Root.Launches, g)
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
@@ -186,7 +182,7 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 			for _, arm := range []struct {
 				key string
 				to  *gates.Arm
-			}{{a.Candidate.Key, &ev.Candidate}, {a.Parent.Key, &ev.Parent}, {a.References[plans.Root].Key, ev.References[plans.Root]}} {
+			}{{a.Candidate.Key, &ev.Candidate}, {a.Parent.Key, &ev.Parent}, {a.Root.Key, ev.Root}} {
 				if l.VariantKey == arm.key && arm.to.Qualified == nil {
 					g := Measured(l)
 					arm.to.Qualified = &g
@@ -272,21 +268,12 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 		}
 		return out
 	}
-	var others map[string]ledger.Arm
-	for against, a := range f.References {
-		if against != plans.Root && (len(a.Launches) > 0 || !a.Lost.IsZero()) {
-			if others == nil {
-				others = map[string]ledger.Arm{}
-			}
-			others[string(against)] = arm(*a)
-		}
-	}
 	root := gates.Arm{Name: ledger.Baseline}
-	if a := f.References[plans.Root]; a != nil {
-		root = *a
+	if f.Root != nil {
+		root = *f.Root
 	}
 	out := ledger.Evidence{
-		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root), References: others,
+		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root),
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
 		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try,
 	}
@@ -309,17 +296,13 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 		f := &gates.Feature{
 			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
 			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise), Try: e.Try,
-			References: map[plans.Against]*gates.Arm{plans.Root: {}},
+			Root: &gates.Arm{},
 		}
 		type keptArm struct {
 			kept ledger.Arm
 			to   *gates.Arm
 		}
-		arms := []keptArm{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, f.References[plans.Root]}}
-		for against, arm := range e.References {
-			f.References[plans.Against(against)] = &gates.Arm{}
-			arms = append(arms, keptArm{arm, f.References[plans.Against(against)]})
-		}
+		arms := []keptArm{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, f.Root}}
 		var picked *gates.Picked
 		if p := e.Picked; p != nil {
 			picked = &gates.Picked{By: plans.Row{Pick: plans.Pick(p.Pick), Engine: p.Values, Address: p.Address, Stat: p.Stat}, Of: p.Of, Cells: make([]gates.Arm, len(p.Cells))}

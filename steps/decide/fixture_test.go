@@ -33,10 +33,7 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 		}
 		resolve(&a.Parent)
 		resolve(&a.Candidate)
-		for against, arm := range a.References {
-			resolve(&arm)
-			a.References[against] = arm
-		}
+		resolve(&a.Root)
 		return a, err
 	}
 	if src == "" {

@@ -18,11 +18,11 @@ import (
 type Member struct {
 	Feature *plans.Feature
 	Arms    Arms
-	// Launched are the keys of the variants launched for it: the parent, the candidate
-	// and the references that rules compare with.
+	// Launched are the keys of the variants launched for it: the parent, the candidate,
+	// and the baseline if rules compare with it and it is neither.
 	Launched []string
-	// Lost is why references dropped out, by key: the rest continues without them.
-	Lost map[string]verdict.Reason
+	// Lost is why the baseline dropped out: the rest continues without it.
+	Lost verdict.Reason
 	// Least and Most are in launches per arm.
 	Least, Most int
 	// Rounds is how many rounds its decision rests on; Open is set while more are wanted.
@@ -37,11 +37,6 @@ type Member struct {
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
 	m := Member{Feature: f, Arms: a, Launched: launched, Open: true}
 	m.Least, m.Most = p.LaunchesOf(ReadAs(f))
-	for _, arm := range a.References {
-		if !arm.Gone.IsZero() {
-			m.lost(arm.Key, arm.Gone)
-		}
-	}
 	if countsLaunches(p, f) {
 		m.Least = m.Most
 	}
@@ -51,37 +46,15 @@ func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Membe
 // Has reports whether a variant is launched for it.
 func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) }
 
-// Lose drops a reference, with the reason; it reports false for a variant without which
+// Lose drops the baseline, with the reason; it reports false for a variant without which
 // there is no comparison.
 func (m *Member) Lose(key string, why verdict.Reason) bool {
 	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
 		return false
 	}
-	m.lost(key, why)
+	m.Lost = verdict.New(code.ReferenceLost).On(string(plans.Root)).From(why)
 	m.Launched = slices.DeleteFunc(slices.Clone(m.Launched), func(k string) bool { return k == key })
 	return true
-}
-
-func (m *Member) lost(key string, why verdict.Reason) {
-	if m.Lost == nil {
-		m.Lost = map[string]verdict.Reason{}
-	}
-	m.Lost[key] = why
-}
-
-// lostAs is the reason that a reference dropped out, by the name that rules use.
-func lostAs(against plans.Against, why verdict.Reason) verdict.Reason {
-	return verdict.New(code.ReferenceLost).On(string(against)).From(why)
-}
-
-// LostArms reports which references dropped out, and why.
-func (m *Member) LostArms() (said []verdict.Reason) {
-	for _, against := range plans.References {
-		if why := m.Lost[m.Arms.References[against].Key]; !why.IsZero() {
-			said = append(said, lostAs(against, why))
-		}
-	}
-	return said
 }
 
 // MaxReplaced is how often one slot is launched again because the machine disturbed it:
@@ -94,7 +67,7 @@ func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
 	return verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
 }
 
-// settle drops references that, by the launches on record, get no more launches: it
+// settle drops the baseline if, by the launches on record, it gets no more launches: it
 // repeats the conclusion of the session that made them.
 func (m *Member) settle(launches []*ledger.Launch) {
 	for _, key := range m.Launched {
@@ -173,12 +146,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 
 // evidence is what rules read of the launches so far.
 func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs, References: m.Arms.unmeasured()}
-	for against, arm := range m.Arms.References {
-		if why := m.Lost[arm.Key]; !why.IsZero() {
-			ev.References[against].Lost = lostAs(against, why)
-		}
-	}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs, Root: &gates.Arm{Name: m.Arms.Root.Name, Lost: m.Lost}}
 	v.fill(ev, m.Arms, m.Feature, used)
 	v.qualified(ev, m.Arms, m.Feature)
 	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {

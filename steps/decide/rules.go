@@ -136,9 +136,9 @@ func reads(p *plans.Plan, f *plans.Feature, which func(*plans.Input) bool) bool 
 	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool { return in.Feature == ReadAs(f) && which(in) })
 }
 
-// ReadsOf reports whether a rule compares with an arm.
-func ReadsOf(p *plans.Plan, f *plans.Feature, against plans.Against) bool {
-	return reads(p, f, func(in *plans.Input) bool { return in.Against == against })
+// ReadsRoot reports whether a rule compares with the baseline.
+func ReadsRoot(p *plans.Plan, f *plans.Feature) bool {
+	return reads(p, f, func(in *plans.Input) bool { return in.Against == plans.Root })
 }
 
 // ReadsCrashes reports whether a rule reads how often the engine crashed.

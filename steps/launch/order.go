@@ -11,7 +11,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -39,8 +38,6 @@ type Ordered struct {
 	Name   string            `json:"name"`
 	Engine string            `json:"engine"`
 	Knobs  map[string]string `json:"knobs"` // none is another than nil
-	Set    map[string]string `json:"set,omitempty"`
-	Over   *plans.KnobValue  `json:"over,omitempty"`
 	Row    bool              `json:"row,omitempty"`
 	Key    string            `json:"key"`
 }
@@ -49,9 +46,6 @@ type Ordered struct {
 // something else.
 func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
 	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
-	if o.Over != nil {
-		v, err = l.ResolveWith(s, o.Name, o.Engine, o.Set, o.Over)
-	}
 	if err == nil && o.Row {
 		v = v.AsRow()
 	}
@@ -115,7 +109,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	if l.Elsewhere == nil {
 		return f.Here(ctx, lab, s, v, record, with)
 	}
-	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: Ordered{v.Name, v.Engine, v.Knobs, v.Set, v.Over, v.Row, v.Key}, Record: record}
+	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: Ordered{v.Name, v.Engine, v.Knobs, v.Row, v.Key}, Record: record}
 	for _, need := range needs {
 		bare := *need
 		bare.Draw = ledger.Draw{} // its run is not known there

@@ -84,8 +84,6 @@ type Lab struct {
 	// running is what earlier launches could not end.
 	running  unended
 	metadata metadata.Collector
-	// accepted caches what was accepted before, by the present baseline.
-	accepted sync.Map
 	// providing lets only one launch at a time prepare its sources and caches.
 	providing sync.Mutex
 	// places are what the plan's executor divides this host into, unplaced why it cannot.

@@ -135,7 +135,7 @@ func (j Judge) Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 
 // executed reads a command's output again.
 func (j Judge) executed(p *plans.Plan, l *ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
-	v, err := (&variant.Resolver{Plan: p}).Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs, nil)
+	v, err := (&variant.Resolver{Plan: p}).Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs)
 	if err != nil {
 		return "", nil, err
 	}

@@ -53,7 +53,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		}
 		q.answered = true
 	}
-	all := q.variant.Evidence(q.Lab.Plan)
+	all := variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs)
 	wanted := said(all)
 	if len(all) > 0 && len(wanted) == 0 {
 		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), q.hear(heard{})
@@ -209,7 +209,7 @@ func Proves(protocol *plans.Protocol) bool {
 // start and may differ from qualification. A pass without reasons if the protocol has no
 // such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	wanted := said(v.Evidence(lab.Plan))
+	wanted := said(variant.EvidenceFor(lab.Plan, v.Knobs))
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}

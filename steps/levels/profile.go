@@ -139,7 +139,7 @@ func (p *profiled) afterStop(ctx context.Context, q *qualification) (verdict.Ver
 		return "", nil, err
 	}
 	said := p.Found(taken, basisOf(q.Limit), finder{q})
-	v, proofs := judgeTrace(q.variant.Evidence(q.Lab.Plan), taken)
+	v, proofs := judgeTrace(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs), taken)
 	if v == verdict.Pass {
 		return v, append(said, proofs...), nil
 	}

@@ -54,7 +54,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 	if err != nil {
 		return nil, nil, false
 	}
-	v, err := lab.launched(l.Variant, l)
+	v, err := lab.Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -84,15 +84,6 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 	return &own, alone, known
 }
 
-// launched is the variant of a launch, by the plan's present names.
-func (l *Lab) launched(name string, launch *ledger.Launch) (*variant.Variant, error) {
-	var over *plans.KnobValue
-	if launch.Variant == string(plans.LastGood) {
-		over = l.Plan.LastGood
-	}
-	return l.Recorded(name, launch.Block, launch.VariantKey, launch.Knobs, over)
-}
-
 // armOf is the variant of recorded launches that is an arm: the one with its engine and
 // knobs, as names change, or else with its name. One that was never launched is an error.
 func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, error) {
@@ -100,8 +91,7 @@ func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, err
 	maps.Copy(knobs, arm.Set)
 	named := func(launch *ledger.Launch) bool { return launch.Variant == arm.Name }
 	i := slices.IndexFunc(all, func(launch *ledger.Launch) bool {
-		other := launch.Variant == string(plans.LastGood) || launch.Variant == string(plans.LastAccepted)
-		return arm.Over == nil && !other && launch.Block == arm.Engine && maps.Equal(launch.Knobs, knobs)
+		return launch.Block == arm.Engine && maps.Equal(launch.Knobs, knobs)
 	})
 	if i < 0 {
 		i = slices.IndexFunc(all, named)
@@ -109,7 +99,7 @@ func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, err
 	if i < 0 {
 		return nil, &verdict.Fault{Reason: verdict.New(code.ArmUnrecorded).On(arm.Name)}
 	}
-	return l.launched(arm.Name, all[i])
+	return l.Recorded(arm.Name, all[i].Block, all[i].VariantKey, all[i].Knobs)
 }
 
 // Benchmark is the outcome of a session's launches for a feature: its level, and the
@@ -142,24 +132,17 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 	if err != nil {
 		return nil, err
 	}
-	arms := launch.Arms{References: map[plans.Against]*variant.Variant{}}
+	var arms launch.Arms
 	if arms.Candidate, err = l.armOf(planned.Candidate, all); err != nil {
 		return nil, err
 	}
 	if arms.Parent, err = l.armOf(planned.Parent, all); err != nil {
 		return nil, err
 	}
-	for _, against := range plans.References {
-		arm, known := planned.References[against]
-		if !known {
-			arm = decide.Arm{Name: string(against), Over: &plans.KnobValue{}} // what was accepted last is known by its name alone
-		}
-		// One without a launch dropped out before.
-		if v, err := l.armOf(arm, all); err == nil {
-			arms.References[against] = v
-		}
+	if root, err := l.armOf(planned.Root, all); err == nil {
+		arms.Root = root // without a launch it dropped out before
 	}
-	return newMember(l.Plan, f, arms, arms.Distinct(func(against plans.Against) bool { return decide.ReadsOf(l.Plan, f, against) })), nil
+	return newMember(l.Plan, f, arms, arms.Distinct(decide.ReadsRoot(l.Plan, f))), nil
 }
 
 // gaveUp is the launch of a member's candidate or parent that does not count and was not
@@ -202,7 +185,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 		if i := slices.IndexFunc(all, func(l *ledger.Launch) bool { return l.Variant == name }); i >= 0 {
 			key = all[i].VariantKey
 		}
-		return lab.Recorded(name, engine, key, knobs, nil)
+		return lab.Recorded(name, engine, key, knobs)
 	}
 	it, err := c.comparison(nil)
 	if err != nil {

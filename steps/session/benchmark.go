@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -57,7 +56,7 @@ var RegressionSchema = plans.Schema{
 		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
 		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each of them may be, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
 		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, Doc: "What else the same limits apply against, besides the parent: `root` (the baseline), `last_good`, and `last_accepted` (the stack accepted before the engine's revision changed). Each is launched as an arm of the session: `chat.tg.last_good.gain >= -0.03`."},
+		{Name: "against", Type: plans.Strings, Doc: "What else the same limits apply against, besides the parent: `root`, the baseline, which is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		wrong := func(attr, summary, detail string) {
@@ -72,9 +71,8 @@ var RegressionSchema = plans.Schema{
 			seen[metric] = true
 		}
 		for i, against := range r.Against {
-			known := plans.Names(plans.References, func(a plans.Against) string { return string(a) })
-			if _, ok := plans.ReferenceOf(string(against)); !ok {
-				wrong("against", "Unknown arm", fmt.Sprintf("There is no %q. Besides the parent there are %s.", against, strings.Join(known, ", ")))
+			if against != plans.Root {
+				wrong("against", "Unknown arm", fmt.Sprintf("There is no %q. Besides the parent there is %s, the baseline.", against, plans.Root))
 			} else if slices.Contains(r.Against[:i], against) {
 				wrong("against", "Duplicate arm", fmt.Sprintf("%q is already in the list. Remove one.", against))
 			}
@@ -118,17 +116,17 @@ func (b *benchmark) workloads() (ws []*plans.Workload) {
 	return ws
 }
 
-// arms lists the variants to launch. References join when a rule asks for them.
+// arms lists the variants to launch. The baseline joins when a rule asks for it.
 func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, error) {
 	a, err := b.lab.Arms(s, b.feature)
 	if err != nil {
 		return nil, a, err
 	}
-	return a.Distinct(func(against plans.Against) bool { return decide.ReadsOf(b.lab.Plan, b.feature, against) }), a, nil
+	return a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature)), a, nil
 }
 
-// Prepare implements runtime.Preparer: parent and candidate were qualified, but a
-// reference is started here first. If its image is unavailable, its launch reports it.
+// Prepare implements runtime.Preparer: parent and candidate were qualified, but
+// the baseline on another engine may be started here first. If its image is unavailable, its launch reports it.
 func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	vs, _, err := b.arms(s)
 	if err != nil {

@@ -157,14 +157,14 @@ func TestStack(t *testing.T) {
 	if err != nil || a.Parent.Knobs["a"] != "on" || a.Parent.Name != "accepted" || a.Candidate.Knobs["b"] != "on" || a.Candidate.Knobs["a"] != "on" {
 		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
-	if len(a.Distinct(root(true))) != 3 || len(a.Distinct(root(false))) != 2 {
+	if len(a.Distinct(true)) != 3 || len(a.Distinct(false)) != 2 {
 		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
 	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
 		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
-	if len(a.Distinct(root(true))) != 2 {
+	if len(a.Distinct(true)) != 2 {
 		t.Error("a baseline that is the parent is launched once")
 	}
 	delete(outcomes, "feature.first")
@@ -211,8 +211,8 @@ func TestArmsOfChoices(t *testing.T) {
 	won := map[string]string{"a": "on", "size": "large"}
 	outcomes["feature.sized.first"] = &ledger.Decision{Verdict: "pass", Variant: won}
 	a, err := l.Arms(s, confirm)
-	if err != nil || a.Candidate.Knobs["size"] != "large" || a.Candidate.Engine != "embedded.wide" || a.Parent.Engine != "embedded.wide" || a.References[plans.Root].Engine != "embedded.wide" {
-		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.Candidate, a.Parent, a.References[plans.Root], err)
+	if err != nil || a.Candidate.Knobs["size"] != "large" || a.Candidate.Engine != "embedded.wide" || a.Parent.Engine != "embedded.wide" || a.Root.Engine != "embedded.wide" {
+		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.Candidate, a.Parent, a.Root, err)
 	}
 	if first, err := l.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" || first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
 		t.Errorf("on the first engine: %+v, %v", first.Candidate, err)
@@ -268,9 +268,4 @@ func TestConfirmingNothingIsInTheKey(t *testing.T) {
 	if other := strings.Replace(planstest.ChoosePlan, `"tiny" {}`, `"tiny" { settings = { threads = 3 } }`, 1); keyOf(planstest.ChoosePlan) != keyOf(other) {
 		t.Error("what the first engine is otherwise is part of the key of a confirmation on another")
 	}
-}
-
-// root wants the baseline as an arm of its own, or does not.
-func root(wanted bool) func(plans.Against) bool {
-	return func(against plans.Against) bool { return wanted && against == plans.Root }
 }

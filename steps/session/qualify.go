@@ -359,7 +359,7 @@ func (q *qualify) refers(s *runtime.Scope, vs []*variant.Variant) (*variant.Vari
 		return vs[0], nil
 	}
 	a, err := q.lab.Arms(s, q.feature)
-	if err != nil || a.Parent.Key == a.References[plans.Root].Key && len(vs) == 1 {
+	if err != nil || a.Parent.Key == a.Root.Key && len(vs) == 1 {
 		return nil, err
 	}
 	return a.Parent, nil

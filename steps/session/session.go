@@ -21,9 +21,10 @@ import (
 // member is one candidate of a session, with what is launched for it.
 type member struct {
 	decide.Member
-	// variants are the parent and the candidate, references the other arms that rules
-	// compare with. Only references may drop out.
-	variants, references []*variant.Variant
+	// variants are the parent and the candidate, root the baseline if it is an arm of its
+	// own. Only that one may drop out.
+	variants []*variant.Variant
+	root     *variant.Variant
 	// broken is the first of its launches that did not end well.
 	broken *ledger.Launch
 	// invalid is why its launches do not count, as far as checked.
@@ -37,12 +38,19 @@ func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Var
 	for _, v := range vs {
 		keys = append(keys, v.Key)
 	}
-	return &member{Member: decide.NewMember(p, f, a.Keyed(), keys), variants: vs[:2], references: vs[2:]}
+	m := &member{Member: decide.NewMember(p, f, a.Keyed(), keys), variants: vs[:2]}
+	if len(vs) > 2 {
+		m.root = vs[2]
+	}
+	return m
 }
 
 // launched are the variants launched for it, the parent first.
 func (m *member) launched() []*variant.Variant {
-	return slices.DeleteFunc(slices.Concat(m.variants, m.references), func(v *variant.Variant) bool { return !m.Has(v.Key) })
+	if m.root == nil || !m.Has(m.root.Key) {
+		return m.variants
+	}
+	return append(slices.Clone(m.variants), m.root)
 }
 
 // member returns what one feature needs of a session.
@@ -307,18 +315,15 @@ func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 	return nil
 }
 
-// part drops references that are not comparable with a member's parent, which the
+// part drops the baseline if it is not comparable with a member's parent, which the
 // candidate is compared with, too.
 func (s *session) part(m *member) error {
 	used := m.Took(s.all)
 	if m.Rounds == 0 {
 		return nil
 	}
-	for _, v := range m.references {
-		if !m.Has(v.Key) {
-			continue
-		}
-		vs := []*variant.Variant{m.variants[0], v}
+	if m.root != nil && m.Has(m.root.Key) {
+		vs := []*variant.Variant{m.variants[0], m.root}
 		own := of(used, vs)
 		why := s.lab.OtherEnvironment(own, vs)
 		if why.IsZero() && m.Rounds >= m.Least {
@@ -336,7 +341,7 @@ func (s *session) part(m *member) error {
 			}
 		}
 		if !why.IsZero() {
-			m.Lose(v.Key, why)
+			m.Lose(m.root.Key, why)
 		}
 	}
 	m.Rounds = len(m.Took(s.all)) / len(m.Launched)
@@ -588,8 +593,9 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 			}
 		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
-		level.Reasons = append(level.Reasons, m.LostArms()...)
-		level.Reasons = append(level.Reasons, m.OtherDay(s.lab.Plan, used)...)
+		if !m.Lost.IsZero() {
+			level.Reasons = append(level.Reasons, m.Lost)
+		}
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -49,7 +48,7 @@ func newRig(t *testing.T, speed speeds) *rig {
 	r.session = &session{rounds: rounds{lab: lab, scope: scope, id: "s-1"}, ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
-		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, References: map[plans.Against]*variant.Variant{plans.Root: parent}}, []*variant.Variant{parent, candidate}))
+		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent}, []*variant.Variant{parent, candidate}))
 	}
 	r.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := &ledger.Launch{
@@ -407,20 +406,20 @@ func TestInterleave(t *testing.T) {
 	}
 }
 
-// A reference that does not start drops out, and the rest goes on: also where somebody
-// looks at what is on record later.
-func TestReferenceDropsOut(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "good": wobble(210, 0.02)})
-	good := &variant.Variant{Name: "last_good", Key: "good"}
+// A baseline that does not start beside a stack drops out, and the rest goes on: also
+// where somebody looks at what is on record later.
+func TestRootDropsOut(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "root": wobble(210, 0.02)})
+	root := &variant.Variant{Name: "baseline", Key: "root"}
 	m := r.members[0]
 	made := func() *member {
-		a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], References: map[plans.Against]*variant.Variant{plans.LastGood: good}}
-		return newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, good})
+		a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
+		return newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})
 	}
 	r.members = r.members[:1]
 	r.members[0] = made()
 	r.spoil = func(l *ledger.Launch, _ int) {
-		if l.VariantKey == "good" && l.Ordinal == 2 {
+		if l.VariantKey == "root" && l.Ordinal == 2 {
 			l.OK, l.Error = false, verdict.New(code.EngineDied)
 		}
 	}
@@ -428,7 +427,7 @@ func TestReferenceDropsOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Not launched again, nor any more.
-	if got := r.short(); strings.Count(got, "g") != 2 || strings.Count(got, "x") != 4 || strings.Count(got, "b") != 4 {
+	if got := r.short(); strings.Count(got, "r") != 2 || strings.Count(got, "x") != 4 || strings.Count(got, "b") != 4 {
 		t.Errorf("launched %s", got)
 	}
 	again := *r
@@ -441,22 +440,22 @@ func TestReferenceDropsOut(t *testing.T) {
 		if level.Verdict != verdict.Pass || len(out.Launches) != 8 || s.members[0].Rounds != 4 {
 			t.Errorf("%s, %d launches, %+v", level.Verdict, len(out.Launches), level.Reasons)
 		}
-		if last := level.Reasons[len(level.Reasons)-1]; last.Code != code.ReferenceLost || last.Subject != "last_good" || last.Causes[0].Code != code.LaunchLost {
+		if last := level.Reasons[len(level.Reasons)-1]; last.Code != code.ReferenceLost || last.Subject != "root" || last.Causes[0].Code != code.LaunchLost {
 			t.Errorf("%+v", level.Reasons)
 		}
 	}
 }
 
-// An environment that is another one than the parent's is no comparison with a reference,
+// An environment that is another one than the parent's is no comparison with the baseline,
 // and no reason to throw away the rest.
-func TestReferenceOfAnotherEnvironment(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "good": wobble(210, 0.02)})
-	good := &variant.Variant{Name: "last_good", Key: "good"}
+func TestRootOfAnotherEnvironment(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "root": wobble(210, 0.02)})
+	root := &variant.Variant{Name: "baseline", Key: "root"}
 	m := r.members[0]
-	a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], References: map[plans.Against]*variant.Variant{plans.LastGood: good}}
-	r.members = []*member{newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, good})}
+	a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
+	r.members = []*member{newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})}
 	r.spoil = func(l *ledger.Launch, _ int) {
-		if l.VariantKey == "good" {
+		if l.VariantKey == "root" {
 			l.Fingerprint = map[string]string{"cpu": "another"}
 		}
 	}
@@ -467,7 +466,7 @@ func TestReferenceOfAnotherEnvironment(t *testing.T) {
 	if last := level.Reasons[len(level.Reasons)-1]; level.Verdict != verdict.Pass || last.Code != code.ReferenceLost || last.Causes[0].Code != code.EnvironmentApart {
 		t.Errorf("%s %+v", level.Verdict, level.Reasons)
 	}
-	if got := r.short(); strings.Count(got, "g") != 1 {
+	if got := r.short(); strings.Count(got, "r") != 1 {
 		t.Errorf("launched %s", got)
 	}
 }

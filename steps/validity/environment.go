@@ -97,12 +97,6 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 			}
 		}
 	}
-	for _, v := range []*plans.KnobValue{one.Over, other.Over} {
-		if v != nil {
-			// A revision has its own components of an engine.
-			free = slices.Concat(free, imageEntries, sourceEntries)
-		}
-	}
 	if one.Engine != other.Engine {
 		// Engines are compared as a whole: only the machine must be the same.
 		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)

@@ -159,9 +159,6 @@ func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict
 // between compares two arms, each of which agrees within itself.
 func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
 	left, right := byArm[one.Key], byArm[other.Key]
-	if one.Over != nil || other.Over != nil {
-		return verdict.Reason{} // a revision is compared as a whole, whatever it chooses
-	}
 	if len(left) == 0 || len(right) == 0 {
 		return verdict.Reason{}
 	}

@@ -190,16 +190,6 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	return out
 }
 
-// Evidence is what must and must not be seen of a variant. Another revision logs its work
-// differently, so nothing is required of it: it is identified by what it was started
-// from.
-func (v *Variant) Evidence(p *plans.Plan) []Evidence {
-	if v.Over != nil {
-		return nil
-	}
-	return EvidenceFor(p, v.Knobs)
-}
-
 func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
 	return Evidence{
 		Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log, MustCount: v.MustSee.Lines,

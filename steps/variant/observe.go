@@ -200,7 +200,7 @@ func (l *Resolver) Patterns(v *Variant) ([]kinds.Pattern, error) {
 // LogEvidence is what will be searched in the log of a variant: it is kept if the log
 // must be cut.
 func (l *Resolver) LogEvidence(v *Variant) (e logscan.Evidence) {
-	for _, proof := range v.Evidence(l.Plan) {
+	for _, proof := range EvidenceFor(l.Plan, v.Knobs) {
 		e.Globs = append(e.Globs, proof.Globs()...)
 	}
 	for _, c := range KindOf(v.Spec).Crashes {

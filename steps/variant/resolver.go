@@ -114,11 +114,11 @@ func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[s
 }
 
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those
-// that are set differently, and overlays what is not nil.
-func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string, over *plans.KnobValue) (*Variant, error) {
+// that are set differently.
+func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string) (*Variant, error) {
 	knobs := maps.Clone(l.base().knobs)
 	maps.Copy(knobs, set)
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set, Over: over})
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set})
 }
 
 // resolve completes a variant whose engine and knobs are known.
@@ -131,9 +131,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.scope = s; v.Over != nil {
-		d.apply(v.Over)
-	}
+	d.scope = s
 	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
 	}
@@ -163,8 +161,8 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 
 // Recorded is the variant of launches recorded under a key, by the plan alone: no file,
 // source or image is read, as they may have changed.
-func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string, over *plans.KnobValue) (*Variant, error) {
-	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Over: over, Key: key}
+func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string) (*Variant, error) {
+	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Key: key}
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", engineKey)
@@ -173,9 +171,7 @@ func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string
 	if err != nil {
 		return nil, err
 	}
-	if d.recorded = true; over != nil {
-		d.apply(over)
-	}
+	d.recorded = true
 	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package variant
 import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -16,10 +15,7 @@ type Variant struct {
 	// Knobs is the value of every knob, nil if the engine is started as written; Set are
 	// those that may differ from the baseline's.
 	Knobs, Set map[string]string
-	// Over is another revision, overlaid on engine and knobs: nil for the plan's own
-	// variants.
-	Over *plans.KnobValue
-	Spec engine.Spec
+	Spec       engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
 	Command *Command
 	// ModelConfig is the config.json that the plan names for the model, and ModelConfigAt

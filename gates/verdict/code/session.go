@@ -6,15 +6,9 @@ const (
 	// LaunchLost: the launch Subject does not count and none replaces it; the cause is
 	// why. Args: number (in its session), variant.
 	LaunchLost Code = "session.launch_lost"
-	// ReferenceLost: the arm Subject, another one than the parent, dropped out of the
-	// session; the cause is why. Rules that read it are not decided.
+	// ReferenceLost: the arm Subject, the baseline where it is not the parent, dropped out
+	// of the session; the cause is why. Rules that read it are not decided.
 	ReferenceLost Code = "session.reference_lost"
-	// RevisionGone: the variant that the node Subject accepted on day cannot be started
-	// as it was; the cause is why, if known. Args: day.
-	RevisionGone Code = "session.revision_gone"
-	// OtherDay: the metric Subject is worse than on day, in launches of another session,
-	// which decides nothing. Args: is, was, change, day.
-	OtherDay Code = "session.other_day"
 	// LaunchesKept: n of least to most launches of an interrupted session are on record.
 	LaunchesKept Code = "session.launches_kept"
 	// MachineDisturbed: this machine disturbed a launch, which the next apply makes

@@ -6,7 +6,6 @@ package explain
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -155,9 +154,6 @@ func EnginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
 func evidenceLaunches(d *ledger.Decision) (ids []string) {
 	for _, ev := range d.Evidence {
 		ids = slices.Concat(ids, ev.Parent.Launches, ev.Candidate.Launches, ev.Root.Launches)
-		for _, name := range slices.Sorted(maps.Keys(ev.References)) {
-			ids = append(ids, ev.References[name].Launches...)
-		}
 	}
 	if len(ids) == 0 {
 		ids = d.Launches
