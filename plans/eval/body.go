@@ -144,8 +144,8 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 			}
 		}
 	}
-	if word == "for_each" || word == "count" {
-		d.Detail += " for_each and count repeat " + plans.OrList(Generates) + "; other blocks are repeated with dynamic."
+	if word == "for_each" {
+		d.Detail += " for_each repeats " + plans.OrList(Generates) + "; other blocks are repeated with dynamic."
 	}
 	return best
 }
@@ -399,5 +399,5 @@ func (f *Body) Where(name string) hcl.Range {
 	return f.At(name)
 }
 
-// Generates are the block types that for_each and count work on.
+// Generates are the block types that for_each works on.
 var Generates = []string{"engine", "workload", "target", "phase", "feature"}

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"sort"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -10,17 +9,16 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Group is what one name in a plan stands for: one block, or all blocks that for_each or
-// count make of it.
+// Group is what one name in a plan stands for: one block, or all blocks that for_each
+// makes of it.
 type Group struct {
 	Kind string
 	// Key is the label; "kind.name" for an engine.
 	Key       string
 	Block     *hcl.Block
 	Instances []*Instance
-	// Empty is the value of a reference if nothing was made; cty.NilVal for a block that
-	// is not repeated.
-	Empty cty.Value
+	// ForEach is set if the block has for_each.
+	ForEach bool
 }
 
 // groups are the groups by block type, in order, and by name.
@@ -42,15 +40,15 @@ func (gs groups) Add(g *Group) {
 
 func (g *Group) Node() string { return g.Kind + "." + g.Key }
 
-// Repeated reports whether the block is made by for_each or count.
+// Repeated reports whether the block is made by for_each, its own or its phase's.
 func (g *Group) Repeated() bool {
-	return g.Empty != cty.NilVal || len(g.Instances) > 0 && len(g.Instances[0].Keys) > 0
+	return g.ForEach || len(g.Instances) > 0 && len(g.Instances[0].Keys) > 0
 }
 
 func (gs groups) ByKey(kind, key string) *Group { return gs.keys[kind+"."+key] }
 
 // value is what a reference to the group evaluates to: one reference, or a map
-// or list of them.
+// of them.
 func (g *Group) value() cty.Value {
 	if !g.Repeated() {
 		return g.reference(g.Block)
@@ -69,25 +67,13 @@ func (g *Group) reference(b *hcl.Block) cty.Value {
 func (g *Group) tree(list []*Instance, level int) cty.Value {
 	switch {
 	case len(list) == 0:
-		return g.Empty
+		return cty.MapValEmpty(lang.ReferenceType)
 	case level == len(list[0].Keys):
 		return g.reference(list[0].Block)
 	}
 	below := map[string][]*Instance{}
-	var order []string
 	for _, i := range list {
-		key := KeyText(i.Keys[level])
-		if below[key] == nil {
-			order = append(order, key)
-		}
-		below[key] = append(below[key], i)
-	}
-	if list[0].Keys[level].Type() == cty.Number {
-		var elems []cty.Value
-		for _, key := range order {
-			elems = append(elems, g.tree(below[key], level+1))
-		}
-		return cty.TupleVal(elems)
+		below[i.Keys[level]] = append(below[i.Keys[level]], i)
 	}
 	attrs := map[string]cty.Value{}
 	for key, sub := range below {
@@ -164,27 +150,23 @@ func (gs groups) instanceNames(kind, key string) []string {
 	}
 	var names []string
 	for _, i := range g.Instances {
-		var path []string
+		name := kind + "." + key
 		for _, k := range i.Keys {
-			if k.Type() == cty.Number {
-				path = append(path, "["+KeyText(k)+"]")
-			} else {
-				path = append(path, `["`+KeyText(k)+`"]`)
-			}
+			name += `["` + k + `"]`
 		}
-		names = append(names, kind+"."+key+strings.Join(path, ""))
+		names = append(names, name)
 	}
 	sort.Strings(names)
 	return names
 }
 
-// Instance is one block of the plan: as written, or made by for_each or count.
+// Instance is one block of the plan: as written, or made by for_each.
 type Instance struct {
 	// Block has the instance's own name as its last label.
 	Block *hcl.Block
 	// Keys lead from the name in the plan to the instance: none, one, or the
 	// key of the phase and then the feature's own.
-	Keys []cty.Value
-	// Scope is the meaning of each and count in it.
-	Scope map[string]cty.Value
+	Keys []string
+	// Each is the meaning of each in it; cty.NilVal if it has none.
+	Each cty.Value
 }

@@ -206,35 +206,31 @@ func (l *Scope) At(what string, at hcl.Range) {
 	}
 }
 
-// Within runs decode with the each and count of an instance.
+// Within runs decode with the each of an instance.
 func (l *Scope) Within(i *Instance, decode func()) {
-	before, here := l.words, l.Here
-	var now map[string]cty.Value
+	before, here := l.each, l.Here
+	now := cty.NilVal
 	if i != nil {
-		now = i.Scope
+		now = i.Each
 	}
-	l.setWords(now)
-	if l.Here = nil; len(now) > 0 {
+	l.setEach(now)
+	if l.Here = nil; now != cty.NilVal {
 		l.Here = l.Ctx.NewChild()
-		l.Here.Variables = now
+		l.Here.Variables = map[string]cty.Value{"each": now}
 	}
 	defer func() {
-		l.setWords(before)
+		l.setEach(before)
 		l.Here = here
 	}()
 	decode()
 }
 
-func (l *Scope) setWords(words map[string]cty.Value) {
-	vars := l.Ctx.Variables
-	for word := range l.words {
-		delete(vars, word)
+func (l *Scope) setEach(each cty.Value) {
+	delete(l.Ctx.Variables, "each")
+	if each != cty.NilVal {
+		l.Ctx.Variables["each"] = each
+		size, _ := SizeOf(each)
+		l.Sizes["each.value"], l.Sizes["each.key"] = size, size // each.key is within it
 	}
-	for word, v := range words {
-		vars[word] = v
-		// each.value and count.index; each.key is within it.
-		size, _ := SizeOf(v)
-		l.Sizes[word+".value"], l.Sizes[word+".key"] = size, size
-	}
-	l.words = words
+	l.each = each
 }

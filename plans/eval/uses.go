@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// names are what a plan declares and what for_each and count made of it: they know what
+// names are what a plan declares and what for_each made of it: they know what
 // an expression may refer to, and report names that do not exist.
 type names struct {
 	*lang.Report
@@ -26,8 +26,8 @@ type names struct {
 	Used map[string]bool
 	// Language describes the blocks that references name.
 	Language func(kind string) *lang.BlockDoc
-	// words are the current each and count; see Within.
-	words map[string]cty.Value
+	// each is the current one, cty.NilVal if there is none; see Within.
+	each cty.Value
 }
 
 // Symbol is a name that a plan declares.
@@ -95,7 +95,7 @@ func (n *names) checkUse(t hcl.Traversal) bool {
 	switch root {
 	case "baseline", "accepted":
 		return n.checkMember(t, 1)
-	case "each", "count":
+	case "each":
 		return n.checkRepeated(t)
 	case "var", "local", "engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload":
 	default:
@@ -155,7 +155,7 @@ func kindOf(root string) string {
 }
 
 // knows reports whether a name exists: that of a block as written, or of one that
-// for_each or count made.
+// for_each made.
 func (n *names) knows(root, key string) bool {
 	if !IsReferable(root) {
 		return n.Symbols.Has(kindOf(root), key)
@@ -173,12 +173,10 @@ func (n *names) namesOf(root string) (all []string) {
 	return all
 }
 
-// checkRepeated checks each.key, each.value and count.index.
+// checkRepeated checks each.key and each.value.
 func (n *names) checkRepeated(t hcl.Traversal) bool {
-	root := t.RootName()
-	if _, here := n.words[root]; !here {
-		word := map[string]string{"each": "for_each", "count": "count"}[root]
-		n.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "%s is only defined in a block with %s. Add it to the block, or remove the reference.", root, word)
+	if n.each == cty.NilVal {
+		n.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "each is only defined in a block with for_each. Add it to the block, or remove the reference.")
 		return false
 	}
 	return true
@@ -215,19 +213,19 @@ func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 		if made := n.Groups.instanceNames(g.Kind, g.Key); len(made) > 0 {
 			hint = " There is " + plans.OrList(made[:min(len(made), 6)]) + "."
 		}
-		n.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is repeated by for_each or count, and has no instance with this key.%s", g.Kind, g.Key, hint)
+		n.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is repeated by for_each, and has no instance with this key.%s", g.Kind, g.Key, hint)
 		return false
 	}
 	return n.checkMember(t, last+1+depth)
 }
 
-func sameKey(step hcl.Traverser, key cty.Value) bool {
+func sameKey(step hcl.Traverser, key string) bool {
 	switch step := step.(type) {
 	case hcl.TraverseAttr:
-		return KeyText(key) == step.Name
+		return key == step.Name
 	case hcl.TraverseIndex:
 		k := step.Key
-		return k.IsKnown() && !k.IsNull() && k.Type().IsPrimitiveType() && k.Type() != cty.Bool && KeyText(k) == KeyText(key)
+		return k.IsKnown() && !k.IsNull() && k.Type().IsPrimitiveType() && k.Type() != cty.Bool && keyText(k) == key
 	}
 	return true
 }
@@ -369,7 +367,7 @@ func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 	return r, false
 }
 
-func KeyText(k cty.Value) string {
+func keyText(k cty.Value) string {
 	if k.Type() == cty.Number {
 		n, _ := k.AsBigFloat().Int64()
 		return strconv.FormatInt(n, 10)

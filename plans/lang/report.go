@@ -91,7 +91,7 @@ func valuesOf(d *hcl.Diagnostic) (list []DiagnosticValue) {
 func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
 	least := 1
 	switch t.RootName() {
-	case "var", "local", "each", "count", "self":
+	case "var", "local", "each", "self":
 		least = 2
 	}
 	for n := len(t); n >= least; n-- {

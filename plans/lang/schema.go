@@ -33,7 +33,7 @@ type BlockDoc struct {
 	// Open describes attributes of any name, if the block takes such.
 	Open   *plans.Attr
 	Blocks []*BlockDoc
-	// Repeats means that the block may be generated with for_each or count.
+	// Repeats means that the block may be generated with for_each.
 	Repeats bool
 	// Kinds are the bodies that the first label chooses between, nil if all have the same
 	// one.
@@ -87,7 +87,6 @@ func padDynamic(block *hclsyntax.Block, n int) {
 // repeatAttrs are the attributes of a block that Repeats, besides its own.
 var repeatAttrs = []plans.Attr{
 	{Name: "for_each", Type: plans.Anything, Doc: "A map, or a list of texts: makes one block per element, with `each.key` and `each.value` in it."},
-	{Name: "count", Type: plans.Int, MinSet: true, Max: 1000, Doc: "The number of blocks to make, with `count.index` in each."},
 	{Name: "name", Type: plans.String, Doc: "Name of each block, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
 }
 

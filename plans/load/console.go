@@ -147,7 +147,7 @@ func IsExpression(src string) bool {
 	if diags.HasErrors() {
 		return false
 	}
-	known := []string{"var", "local", "workload", "suite", "phase", "protocol", "baseline", "accepted", "each", "count"}
+	known := []string{"var", "local", "workload", "suite", "phase", "protocol", "baseline", "accepted", "each"}
 	for _, t := range expr.Variables() {
 		if !slices.Contains(known, t.RootName()) {
 			return false

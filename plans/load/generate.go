@@ -10,14 +10,13 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
 const (
-	// maxInstances is how many blocks one for_each or count may make, and
-	// maxGenerated all of them together.
+	// maxInstances is how many blocks one for_each may make, and maxGenerated all of them
+	// together.
 	maxInstances = 1000
 	maxGenerated = 10000
 )
@@ -26,21 +25,21 @@ const (
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
 var (
-	repeatSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "for_each"}, {Name: "count"}}}
+	repeatSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "for_each"}}}
 	nameSchema   = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "name"}}}
 )
 
-// repeat is one round of for_each or count.
+// repeat is one round of for_each.
 type repeat struct {
-	key   cty.Value
-	scope map[string]cty.Value
+	key  string
+	each cty.Value
 }
 
 // instances are the blocks that b makes. outer is the phase that contains a feature.
 func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []*eval.Instance {
 	own := &eval.Instance{Block: b}
 	if outer != nil {
-		own.Keys, own.Scope = outer.Keys, outer.Scope
+		own.Keys, own.Each = outer.Keys, outer.Each
 	}
 	if !slices.Contains(eval.Generates, b.Type) {
 		return []*eval.Instance{s.opened(own)}
@@ -49,37 +48,30 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 	s.At(what, b.DefRange)
 	content, body, diags := b.Body.PartialContent(repeatSchema)
 	s.Diags = append(s.Diags, diags...)
-	each, count := content.Attributes["for_each"], content.Attributes["count"]
-	if each == nil && count == nil && len(own.Keys) == 0 {
+	each := content.Attributes["for_each"]
+	if each == nil && len(own.Keys) == 0 {
 		return []*eval.Instance{s.opened(own)}
 	}
 	if s.made > maxGenerated {
 		return nil // reported
 	}
-	rounds, ok := []repeat{{scope: own.Scope}}, true
-	switch {
-	case each != nil && count != nil:
-		ok = false
-		s.Fail(count.NameRange, "repetition", "for_each and count", "A block cannot have both. Remove count or for_each.")
-	case each != nil:
-		g.Empty = cty.MapValEmpty(lang.ReferenceType)
-		rounds, ok = s.forEach(each.Expr, own.Scope)
-	case count != nil:
-		g.Empty = cty.ListValEmpty(lang.ReferenceType)
-		rounds, ok = s.count(count.Expr, own.Scope)
-	}
-	if !ok {
-		s.Doubt(b.Type)
-		return nil
+	rounds := []repeat{{each: own.Each}}
+	if each != nil {
+		g.ForEach = true
+		var ok bool
+		if rounds, ok = s.forEach(each.Expr, own.Each); !ok {
+			s.Doubt(b.Type)
+			return nil
+		}
 	}
 	named, body, diags := body.PartialContent(nameSchema)
 	s.Diags = append(s.Diags, diags...)
 	name := named.Attributes["name"]
 	var made []*eval.Instance
 	for _, r := range rounds {
-		i := &eval.Instance{Keys: own.Keys, Scope: r.scope}
-		if each != nil || count != nil {
-			i.Keys = append(append([]cty.Value(nil), own.Keys...), r.key)
+		i := &eval.Instance{Keys: own.Keys, Each: r.each}
+		if each != nil {
+			i.Keys = append(slices.Clone(own.Keys), r.key)
 		}
 		labels := append([]string(nil), b.Labels...)
 		text, ok := s.instanceName(i, labels[len(labels)-1], name, b)
@@ -95,7 +87,7 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 		made = append(made, s.opened(i))
 	}
 	if s.made += len(made); s.made > maxGenerated {
-		s.Fail(b.DefRange, "repetition", "Too many blocks", "for_each and count may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
+		s.Fail(b.DefRange, "repetition", "Too many blocks", "for_each may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
 		s.tooMany = true
 		s.Doubt(b.Type)
 		return nil
@@ -115,8 +107,7 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 		return text, ok
 	}
 	text = label
-	for _, k := range i.Keys {
-		key := eval.KeyText(k)
+	for _, key := range i.Keys {
 		if !keyForm.MatchString(key) {
 			s.Fail(b.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
 			return "", false
@@ -127,7 +118,7 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 }
 
 // forEach evaluates a for_each: a map, or different texts.
-func (s *settling) forEach(expr hcl.Expression, outer map[string]cty.Value) (rounds []repeat, ok bool) {
+func (s *settling) forEach(expr hcl.Expression, outer cty.Value) (rounds []repeat, ok bool) {
 	at := expr.Range()
 	v, ok := s.Value(expr, "The value of for_each")
 	if !ok {
@@ -159,40 +150,12 @@ func (s *settling) forEach(expr hcl.Expression, outer map[string]cty.Value) (rou
 		}
 		seen[key.AsString()] = true
 		each := map[string]cty.Value{"key": key, "value": value}
-		if before, nested := outer["each"]; nested {
-			each["parent"] = before
+		if outer != cty.NilVal {
+			each["parent"] = outer
 		}
-		rounds = append(rounds, repeat{key, withWord(outer, "each", cty.ObjectVal(each))})
+		rounds = append(rounds, repeat{key.AsString(), cty.ObjectVal(each)})
 	}
 	return rounds, true
-}
-
-// count evaluates a count.
-func (s *settling) count(expr hcl.Expression, outer map[string]cty.Value) (rounds []repeat, ok bool) {
-	v, ok := s.Value(expr, "A count")
-	if !ok {
-		return nil, false
-	}
-	n, ok := s.Scalar(plans.Attr{Name: "count", Type: plans.Int, MinSet: true, Max: maxInstances}, v, expr.Range())
-	if !ok {
-		return nil, false
-	}
-	for i := range int(n.(float64)) {
-		index := cty.NumberIntVal(int64(i))
-		word := cty.ObjectVal(map[string]cty.Value{"index": index})
-		rounds = append(rounds, repeat{index, withWord(outer, "count", word)})
-	}
-	return rounds, true
-}
-
-func withWord(outer map[string]cty.Value, word string, v cty.Value) map[string]cty.Value {
-	scope := map[string]cty.Value{word: v}
-	for name, value := range outer {
-		if name != word {
-			scope[name] = value
-		}
-	}
-	return scope
 }
 
 // opened lets dynamic blocks in an instance's body make blocks.
@@ -232,7 +195,7 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 		return bad("repetition", "Too many blocks", "A dynamic block may make up to 1000 blocks, from up to 32 KiB of data.")
 	}
 	if s.made += v.LengthInt(); s.made > maxGenerated {
-		return bad("repetition", "Too many blocks", "for_each, count and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
+		return bad("repetition", "Too many blocks", "for_each and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestGenerationIsBounded(t *testing.T) {
 	}
 	feature := "set = { k = \"on\" }\n criterion \"c\" {\n rule = \"chat.tg.gain > 0\"\n }\n"
 	for name, src := range map[string]string{
-		"features of phases": phases("phase \"p\" {\n for_each = local.n\n feature \"f\" {\n count = 1000\n" + feature + "}\n}\n"),
+		"features of phases": phases("phase \"p\" {\n for_each = local.n\n feature \"f\" {\n for_each = local.n\n" + feature + "}\n}\n"),
 		"dynamic in dynamic": phases("knob \"k\" {\n default = \"a\"\n dynamic \"value\" {\n for_each = local.n\n labels = [value.value]\n content {\n" +
 			" dynamic \"must_see\" {\n for_each = local.n\n content {\n log = [\"x\"]\n }\n }\n }\n }\n}\n"),
 		"data in dynamic": phases("knob \"k\" {\n default = \"a\"\n dynamic \"value\" {\n for_each = { for i in range(900) : \"v${i}\" => local.n }\n labels = [value.key]\n content {\n" +

@@ -189,7 +189,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 }
 
 // load decodes in passes: labels, so that a reference may come before what it refers to;
-// variables and locals, and which blocks for_each and count make, in the order of their
+// variables and locals, and which blocks for_each makes, in the order of their
 // dependencies; bodies; then what needs the whole plan.
 func (l *loader) load() {
 	all := l.files.blocks()

@@ -24,7 +24,7 @@ type settling struct {
 	running bool
 	// phases are the opened bodies of phases.
 	phases map[*eval.Instance]*phaseBlock
-	// made counts the blocks that for_each, count and dynamic have made.
+	// made counts the blocks that for_each and dynamic have made.
 	made int
 	// tooMany is set if the plan is too large to be checked as a whole.
 	tooMany bool
@@ -176,7 +176,7 @@ func (s *settling) cycle(node string, at hcl.Range) {
 		s.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the cycle.", words)
 		return
 	}
-	s.Fail(at, "repetition", "Cycle of for_each", "The blocks that exist cannot depend on themselves: %s. Base for_each or count on something else.", words)
+	s.Fail(at, "repetition", "Cycle of for_each", "The blocks that exist cannot depend on themselves: %s. Base for_each on something else.", words)
 }
 
 var localsDoc = &lang.BlockDoc{

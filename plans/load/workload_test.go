@@ -124,7 +124,7 @@ func TestHugeNumbersOfCells(t *testing.T) {
 
 // TestManyWorkloadsOfManyCells: a thousand of a thousand are a million.
 func TestManyWorkloadsOfManyCells(t *testing.T) {
-	src := "plan \"p\" {}\nlocals {\n  list = range(1, 32)\n}\nworkload \"w\" {\n  count = 1000\n  prompt_tokens = local.list\n  output_tokens = local.list\n}\n"
+	src := "plan \"p\" {}\nlocals {\n  list = range(1, 32)\n}\nworkload \"w\" {\n  for_each = [for i in range(1000) : \"w${i}\"]\n  prompt_tokens = local.list\n  output_tokens = local.list\n}\n"
 	res := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
 	n := 0
 	for _, w := range res.Plan.Workloads {

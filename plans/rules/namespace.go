@@ -181,7 +181,7 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 		if _, ok := ns.Cells[head]; ok {
 			return ns.workload(in, rest, f)
 		}
-		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each", "count"}, head) {
+		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each"}, head) {
 			path := strings.Join(rest, ".")
 			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of %s.", path, path).about(AboutName)
 		}

@@ -5,7 +5,7 @@ workload "chat" {
   output_tokens = 8
 }
 engine "embedded" "tiny" {
-  count = 2
+  for_each = ["a", "b"]
 }
 protocol "quick" {
   level "benchmark" {

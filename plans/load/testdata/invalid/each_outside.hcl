@@ -2,5 +2,5 @@ plan "p" {
   summary = each.key # ERROR: Nothing is repeated here
 }
 engine "embedded" "tiny" {
-  args = ["${count.index}"] # ERROR: Nothing is repeated here
+  args = ["${each.value}"] # ERROR: Nothing is repeated here
 }

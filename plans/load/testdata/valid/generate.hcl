@@ -1,4 +1,4 @@
-# Blocks made by for_each, count and dynamic.
+# Blocks made by for_each and dynamic.
 plan "generate" {
   summary = "ports of ${join(", ", keys(local.ports))}"
 }
@@ -31,14 +31,14 @@ variable "lengths" {
 
 locals {
   # Before what it uses, and referring to blocks that are generated.
-  sent  = concat(values(workload.chat), [workload.warm[0]])
+  sent  = concat(values(workload.chat), [workload.warm["one"]])
   ports = var.ports
   globs = { off = "off", on = "on" }
 }
 
 engine "embedded" "tiny" {
-  count    = 2
-  settings = { threads = count.index + 1 }
+  for_each = { one = 1, two = 2 }
+  settings = { threads = each.value }
 }
 
 workload "chat" {
@@ -48,7 +48,7 @@ workload "chat" {
 }
 
 workload "warm" {
-  count         = 1
+  for_each      = ["one"]
   prompt_tokens = 8
   output_tokens = 8
 }
@@ -98,7 +98,7 @@ protocol "chat_only" { # WARNING: Nothing is qualified
 }
 
 baseline {
-  engine   = engine.embedded.tiny[1]
+  engine   = engine.embedded.tiny["two"]
   protocol = protocol.standard
 }
 

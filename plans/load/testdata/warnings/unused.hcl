@@ -19,7 +19,7 @@ workload "other" { # WARNING: Unused workload
   output_tokens = 1
 }
 workload "rounds" { # WARNING: Unused workload
-  count         = 2
+  for_each      = ["a", "b"]
   prompt_tokens = 1
   output_tokens = 1
 }
