@@ -29,8 +29,8 @@ category, the kernels, why the GPU waited and what the host did. Several files, 
 folder, are one capture: one file per GPU or process.
 
 Formats, recognised by content: torch and Chrome traces (.json, .json.gz), Nsight
-Systems (.sqlite, .nsys-rep if nsys is on the PATH, CSV of nsys stats), Nsight Compute
-(CSV), kernel summaries (CSV), and the output of --json.
+Systems (.nsys-rep if nsys is on the PATH, CSV of nsys stats), kernel summaries (CSV),
+and the output of --json.
 
 Prefill and decoding are told apart by the marks that vLLM, SGLang and TensorRT-LLM
 write around their steps. A profile without them is taken as a whole; describe it with

@@ -41,7 +41,7 @@ type File struct {
 	Name   string `json:"name"`
 	Digest string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
-	// Kind is the format: torch, nsys, nsys-csv, ncu-csv, kernel-summary.
+	// Kind is the format: torch, nsys-csv, kernel-summary.
 	Kind string `json:"kind"`
 	// Processes are those that have kernels, by name if they have one.
 	Processes []string `json:"processes,omitempty"`

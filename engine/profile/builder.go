@@ -19,6 +19,8 @@ var (
 	ErrHidden       = errors.New("all kernels are hidden in CUDA graphs")
 	ErrOtherProcess = errors.New("all kernels belong to other processes")
 	ErrNoSteps      = errors.New("no kernels ran within its named steps")
+	// ErrNoClock is for a profile of which only a window counts.
+	ErrNoClock = errors.New("it does not say when its kernels ran, so phases cannot be told apart: let pages start and stop the profiler (start and stop of the profiler block), which makes a file of each")
 )
 
 // Options are what a profile does not contain.
@@ -27,8 +29,7 @@ type Options struct {
 	// steps. What engines wrote into it takes precedence.
 	Phase                   string
 	Requests, Steps, Tokens int
-	// From and To limit what counts, by the wall clock; zero is no limit. Formats without
-	// a clock ignore them.
+	// From and To limit what counts, by the wall clock; zero is no limit.
 	From, To time.Time
 	// Processes are those that count, by PID, or by a glob of their names; empty means
 	// all. Formats without processes ignore them.
@@ -149,7 +150,7 @@ func (b *Builder) Name(name []byte) Name {
 		return n
 	}
 	if len(b.names) >= maxNames || b.nameBytes+len(name) > maxNameBytes {
-		return b.Unnamed()
+		return b.unnamedKernel()
 	}
 	whole := string(name)
 	n := b.newName(whole, b.options.Rules.Category(whole))
@@ -163,8 +164,8 @@ func (b *Builder) newName(name, category string) Name {
 	return Name(len(b.names) - 1)
 }
 
-// Unnamed is the name of all kernels whose own are too many to keep.
-func (b *Builder) Unnamed() Name {
+// unnamedKernel is the name of all kernels whose own are too many to keep.
+func (b *Builder) unnamedKernel() Name {
 	if b.unnamed == 0 {
 		b.more = b.newName("too many different kernel names", symbol.Other)
 	}
@@ -264,6 +265,9 @@ func (b *Builder) Launch(start, end int64, by ThreadID, correlation uint32) {
 		b.launches.add(launch{start, end, correlation, by})
 	}
 }
+
+// ForgetLaunches forgets which calls started what, if their numbers are not unique.
+func (b *Builder) ForgetLaunches() { b.launches = log[launch]{} }
 
 // GraphLaunch adds a launch of a CUDA graph, whose kernels have its correlation.
 func (b *Builder) GraphLaunch(start int64, correlation uint32) {
@@ -370,6 +374,9 @@ type Naming struct {
 
 // Build returns the parts, and fills the file's entry about its kernels.
 func (b *Builder) Build(file *File, names Naming) ([]Part, error) {
+	if !b.clocked && !(b.options.From.IsZero() && b.options.To.IsZero()) {
+		return nil, ErrNoClock
+	}
 	if len(b.sums) > 0 {
 		return b.buildSums(file)
 	}

@@ -16,29 +16,34 @@ import (
 
 const maxLine = 1 << 20
 
-// ErrNoDurations is the error for a Nsight Compute CSV without kernel durations.
-var ErrNoDurations = errors.New("no kernel durations: record with --metrics gpu__time_duration.sum or --section SpeedOfLight")
-
 // table is a kind of table in a CSV, identified by its columns.
 type table struct {
 	kind string
+	// of is what its rows are. Several tables of the same kernels must not add up.
+	of string
 	// required columns; the unit of one follows it: Total Time (ns).
 	columns []string
 	row     func(c *csvFile, at map[string]string) error
 }
 
 var tables = []table{
-	{"kernel-summary", []string{"kernel", "instances", "total_ms"}, func(c *csvFile, at map[string]string) error {
+	{"kernel-summary", "kernels", []string{"kernel", "instances", "total_ms"}, func(c *csvFile, at map[string]string) error {
 		return c.sum(at["kernel"], at["instances"], at["total_ms"], "ms")
 	}},
-	{"nsys-csv", []string{"Total Time", "Instances", "Name"}, func(c *csvFile, at map[string]string) error {
+	{"nsys-csv", "kernels", []string{"Total Time", "Instances", "Name"}, func(c *csvFile, at map[string]string) error {
 		return c.sum(at["Name"], at["Instances"], at["Total Time"], c.units["Total Time"])
 	}},
-	{"nsys-csv", []string{"Total Time", "Count", "Operation"}, func(c *csvFile, at map[string]string) error {
+	{"nsys-csv", "copies", []string{"Total Time", "Count", "Operation"}, func(c *csvFile, at map[string]string) error {
 		return c.sum(at["Operation"], at["Count"], at["Total Time"], c.units["Total Time"])
 	}},
-	{"nsys-csv", []string{"Start", "Duration", "CorrId", "Device", "Strm", "Name"}, (*csvFile).traced},
-	{NsightCompute, []string{"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}, (*csvFile).metric},
+	{"nsys-csv", "kernels", []string{"Start", "Duration", "CorrId", "Device", "Strm", "Name"}, (*csvFile).traced},
+	{"nsys-csv", "calls", []string{"Start", "Duration", "Name", "Result", "CorrID", "PID", "TID"}, (*csvFile).called},
+	{"nsys-csv", "marks", []string{"Start", "Duration", "Name", "PID", "TID", "RangeStack"}, (*csvFile).marked},
+	{"nsys-csv", "clock", []string{"utcEpochNs"}, func(c *csvFile, at map[string]string) error {
+		epoch, err := strconv.ParseInt(at["utcEpochNs"], 10, 64)
+		c.b.Clock(epoch)
+		return err
+	}},
 }
 
 type csvFile struct {
@@ -47,17 +52,23 @@ type csvFile struct {
 	table *table
 	head  []string
 	units map[string]string
-	// last is the ID of the kernel whose duration was last read, for Nsight Compute.
-	last    string
-	kernels int
-	timed   int
-	ids     map[string]int64
+	// heads are the first of each kind of rows: a second report of the same is skipped.
+	heads map[string][]string
+	ids   map[string]int64
+	// pid is that of the process with calls, several whether there are others: call
+	// numbers are per process, and kernels do not say whose they are.
+	pid     int64
+	several bool
+	naming  profile.Naming
 }
 
 // readCSV reads tables of kernels, line by line. Lines before a table are other output of
 // profilers.
 func readCSV(r *bufio.Reader, file *profile.File, o profile.Options) ([]profile.Part, error) {
-	c := &csvFile{b: profile.NewBuilder(o), ids: map[string]int64{}}
+	c := &csvFile{
+		b: profile.NewBuilder(o), heads: map[string][]string{}, ids: map[string]int64{},
+		naming: profile.Naming{Threads: map[profile.ThreadID]string{}},
+	}
 	for line := 1; ; line++ {
 		raw, err := readLine(r)
 		if errors.Is(err, io.EOF) {
@@ -75,15 +86,13 @@ func readCSV(r *bufio.Reader, file *profile.File, o profile.Options) ([]profile.
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
-	switch {
-	case c.kind == "":
+	if c.kind == "" {
 		return nil, ErrFormat
-	case c.kind == NsightCompute && c.timed == 0 && c.kernels > 0:
-		return nil, ErrNoDurations
-	case c.kind == NsightCompute && c.timed < c.kernels:
-		return nil, fmt.Errorf("%d of %d kernels have no duration: %w", c.kernels-c.timed, c.kernels, ErrNoDurations)
 	}
-	return c.b.Build(file, profile.Naming{})
+	if c.several {
+		c.b.ForgetLaunches()
+	}
+	return c.b.Build(file, c.naming)
 }
 
 func readLine(r *bufio.Reader) ([]byte, error) {
@@ -108,9 +117,6 @@ func (c *csvFile) line(line string) error {
 	if strings.TrimSpace(line) == "" {
 		c.table = nil
 		return nil
-	}
-	if strings.HasPrefix(line, "==") {
-		return nil // ==PROF== and the like, of Nsight Compute
 	}
 	fields, whole := split(line)
 	if c.header(fields) {
@@ -138,14 +144,27 @@ func (c *csvFile) header(fields []string) bool {
 			f = name
 			units[name] = strings.TrimSuffix(unit, ")")
 		}
+		if f == "Pid" || f == "Tid" { // as nsys spelled them before 2024
+			f = strings.ToUpper(f)
+		}
 		names[i] = f
 	}
 	for i := range tables {
 		t := &tables[i]
-		if !slices.ContainsFunc(t.columns, func(want string) bool { return !slices.Contains(names, want) }) {
-			c.table, c.head, c.units, c.kind = t, names, units, t.kind
+		if slices.ContainsFunc(t.columns, func(want string) bool { return !slices.Contains(names, want) }) {
+			continue
+		}
+		first, known := c.heads[t.of]
+		if known && !slices.Equal(first, names) {
+			c.table = nil
 			return true
 		}
+		c.table, c.head, c.units, c.kind = t, names, units, t.kind
+		c.heads[t.of] = names
+		if slices.Contains(t.columns, "CorrId") {
+			c.heads["copies"] = names // which are among them
+		}
+		return true
 	}
 	return false
 }
@@ -210,32 +229,71 @@ func (c *csvFile) id(device string) int64 {
 	return n
 }
 
-// metric handles one number of one kernel, in Nsight Compute's long form.
-func (c *csvFile) metric(at map[string]string) error {
-	if at["ID"] != c.last || c.kernels == 0 {
-		c.last = at["ID"]
-		c.kernels++
-	}
-	if m := at["Metric Name"]; m != "gpu__time_duration.sum" && m != "Duration" {
-		return nil
-	}
-	t, err := duration(at["Metric Value"], at["Metric Unit"])
+// called handles one call of the GPU's runtime.
+func (c *csvFile) called(at map[string]string) error {
+	start, end, thread, err := c.host(at)
 	if err != nil {
 		return err
 	}
-	if c.timed == c.kernels {
-		return nil // both the metric and the section
+	correlation, err := strconv.ParseUint(at["CorrID"], 10, 32)
+	if err != nil {
+		return fmt.Errorf("%.60q is not the number of a call", at["CorrID"])
 	}
-	c.timed++
-	c.b.Sum(c.b.Name([]byte(at["Kernel Name"])), 1, t/1e3)
+	class := c.b.Class("cuda_runtime", []byte(at["Name"]))
+	if class == profile.Launching {
+		c.b.Launch(start, end, thread, uint32(correlation))
+	}
+	if strings.Contains(at["Name"], "GraphLaunch") {
+		c.b.GraphLaunch(start, uint32(correlation))
+	}
+	c.b.Host(start, end, thread, class)
+	pid, _ := strconv.ParseInt(at["PID"], 10, 64)
+	c.several = c.several || c.pid != 0 && c.pid != pid
+	c.pid = pid
+	if name := at["Thread Name"]; name != "" && len(name) < 256 && len(c.naming.Threads) < 1<<16 {
+		c.naming.Threads[thread] = fmt.Sprintf("%s, thread %s", name, at["TID"])
+	}
 	return nil
+}
+
+// marked handles a range that an engine marked with NVTX, whose name follows its domain's.
+func (c *csvFile) marked(at map[string]string) error {
+	start, end, thread, err := c.host(at)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimPrefix(at["Name"], ":")
+	c.b.HostMark(start, end, thread, text)
+	c.b.Host(start, end, thread, c.b.Class("nvtx", []byte(text)))
+	return nil
+}
+
+// host is when and where a row of a host thread ran.
+func (c *csvFile) host(at map[string]string) (start, end int64, thread profile.ThreadID, err error) {
+	from, err := duration(at["Start"], c.units["Start"])
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	long, err := duration(at["Duration"], c.units["Duration"])
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	pid, err := strconv.ParseInt(at["PID"], 10, 64)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("%.60q is not a process", at["PID"])
+	}
+	tid, err := strconv.ParseInt(at["TID"], 10, 64)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("%.60q is not a thread", at["TID"])
+	}
+	return int64(from), int64(from + long), c.b.Thread(pid, tid), nil
 }
 
 // duration is a time in ns.
 func duration(s, unit string) (float64, error) {
 	v, err := number(s)
 	scale, known := map[string]float64{
-		"ns": 1, "nsecond": 1, "us": 1e3, "usecond": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9, "sec": 1e9,
+		"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9,
 	}[unit]
 	switch {
 	case !known:

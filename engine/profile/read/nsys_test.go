@@ -1,10 +1,8 @@
 package read
 
 import (
-	"encoding/binary"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,9 +13,30 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// TestNsys: marks of threads, a second stream, overflowing rows, and times below each other.
+// What nsys stats prints of two steps of a server.
+const (
+	nsysClock = "utcEpochNs\n1795342178000000000\n\n"
+	nsysGPU   = "Processing [a.sqlite] with [cuda_gpu_trace.py]... \n" +
+		"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n" +
+		"100000,40500,1,132,1,1,384,1,1,168,0.0,0.2,,,,,NVIDIA H100 (0),1,,7,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\"\n" +
+		"150000,10000,1,1,1,1,1,1,1,16,0.0,0.0,,,,,NVIDIA H100 (0),1,,7,void rms_norm_kernel<float>(float*)\n" +
+		"155000,10000,3,,,,,,,,,,0.0,1.3,Device,Pinned,NVIDIA H100 (0),1,,8,[CUDA memcpy Device-to-Host]\n" +
+		"200000,40500,2,132,1,1,384,1,1,168,0.0,0.2,,,,,NVIDIA H100 (0),1,,7,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\"\n" +
+		"250000,10000,2,1,1,1,1,1,1,16,0.0,0.0,,,,,NVIDIA H100 (0),1,,7,void rms_norm_kernel<float>(float*)\n" +
+		"270000,10000,2,1,1,1,1,1,1,16,0.0,0.0,,,,,NVIDIA H100 (0),1,,7,void long_gemm<8>(int)\n\n"
+	nsysCalls = "Processing [a.sqlite] with [cuda_api_trace.py]... \n" +
+		"Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n" +
+		"90000,5000,cudaGraphLaunch_v10000,0,1,930,931,20,Worker\n96000,1000,cudaLaunchKernel_v7000,0,3,930,931,20,Worker\n180000,10000,cudaGraphLaunch_v10000,0,2,930,931,20,Worker\n\n"
+	nsysMarks = "Processing [a.sqlite] with [nvtx_pushpop_trace.py]... \n" +
+		"Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild,RangeId,ParentId,RangeStack,NameTree\n" +
+		"80000,110000,30000,0,30000,\":[Executor] _forward_step 4: 0 ctx reqs, 2 gen reqs\",930,931,0,0,1,,:1,:a\n" +
+		"166000,169000,3000,0,3000,:tokenizer.encode,930,931,0,0,2,,:2,:b\n" +
+		"170000,210000,40000,0,40000,\"[Executor] _forward_step 5: 0 ctx reqs, 2 gen reqs\",930,931,0,0,3,,:3,:c\n"
+)
+
+// TestNsys: marks of threads, a second stream, and launches of graphs.
 func TestNsys(t *testing.T) {
-	a, err := openOne(t, filepath.Join("testdata", "nsys.sqlite"), profile.Options{})
+	a, err := openOne(t, trace(t, "a.csv", nsysGPU+nsysCalls+nsysMarks), profile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,20 +50,43 @@ func TestNsys(t *testing.T) {
 			t.Errorf("%s: %v µs, want %v", name, got[name], want)
 		}
 	}
-	if f := a.Files[0]; f.Kind != "nsys" || !slices.Equal(f.Processes, []string{"python3"}) || f.Hidden != 0 || len(f.Digest) != 64 {
+	if f := a.Files[0]; f.Kind != "nsys-csv" || !slices.Equal(f.Processes, []string{"930"}) || f.Hidden != 0 || len(f.Digest) != 64 {
 		t.Errorf("the file is %+v", f)
 	}
 	if len(p.Threads) != 1 || p.Threads[0].Name != "Worker, thread 931" {
 		t.Errorf("threads are %+v", p.Threads)
 	}
-	if long := p.Kernels[len(p.Kernels)-1]; len(long.Name) < 11000 || long.Short != "long_gemm<8>" {
-		t.Errorf("the last kernel is %.80q, %q", long.Name, long.Short)
+}
+
+// TestNsysHidden: launches of graphs without kernels, as nsys records unless told
+// otherwise.
+func TestNsysHidden(t *testing.T) {
+	if _, err := openOne(t, trace(t, "a.csv", nsysCalls), profile.Options{}); !errors.Is(err, profile.ErrHidden) {
+		t.Errorf("graphs alone: %v", err)
+	}
+	another := strings.Replace(nsysCalls, "\n\n", "\n300000,5000,cudaGraphLaunch_v10000,0,9,930,931,20,Worker\n\n", 1)
+	if a, err := openOne(t, trace(t, "a.csv", nsysGPU+another), profile.Options{}); err != nil || a.Files[0].Hidden != 1 {
+		t.Errorf("one graph beside others: %+v, %v", a, err)
+	}
+}
+
+// TestNsysProcesses: kernels do not say which process launched them, and calls of each are
+// numbered from 1.
+func TestNsysProcesses(t *testing.T) {
+	both := strings.Replace(nsysCalls, "\n\n", "\n100,5000,cudaLaunchKernel_v7000,0,2,940,940,20,Worker\n\n", 1)
+	a, err := openOne(t, trace(t, "a.csv", nsysGPU+both), profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := times(&a.Parts[0]); got["moe"] != 81 || got["wait launch"] != 0 || got["wait unknown"] == 0 || a.Files[0].Processes != nil {
+		t.Errorf("%+v", a)
 	}
 }
 
 // TestNsysWindow: bounds by the wall clock.
 func TestNsysWindow(t *testing.T) {
 	start := time.Unix(1795342178, 0)
+	path := trace(t, "a.csv", nsysClock+nsysGPU+nsysCalls)
 	for _, c := range []struct {
 		from, to int64
 		gpu      float64
@@ -56,7 +98,7 @@ func TestNsysWindow(t *testing.T) {
 		if c.to > 0 {
 			o.To = start.Add(time.Duration(c.to))
 		}
-		a, err := openOne(t, filepath.Join("testdata", "nsys.sqlite"), o)
+		a, err := openOne(t, path, o)
 		if c.gpu == 0 {
 			if !errors.Is(err, profile.ErrNoKernels) {
 				t.Errorf("%+v: %v", c, err)
@@ -67,143 +109,66 @@ func TestNsysWindow(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, a, err)
 		}
 	}
+	for _, text := range []string{nsysGPU, nsysSums} {
+		if _, err := openOne(t, trace(t, "a.csv", text), profile.Options{From: start}); !errors.Is(err, profile.ErrNoClock) {
+			t.Errorf("without a clock: %v", err)
+		}
+	}
 }
 
 func TestNsysBad(t *testing.T) {
-	whole, err := os.ReadFile(filepath.Join("testdata", "nsys.sqlite"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := func(change func(b []byte)) string {
-		b := slices.Clone(whole)
-		change(b)
-		return string(b)
-	}
-	for name, c := range map[string]struct {
-		text, says string
-		is         error
-	}{
-		"cut":          {string(whole[:len(whole)-3000]), "it is truncated", nil},
-		"head alone":   {string(whole[:50]), "is truncated", nil},
-		"page size":    {changed(func(b []byte) { b[16], b[17] = 0, 7 }), "damaged", nil},
-		"UTF-16":       {changed(func(b []byte) { b[59] = 2 }), "UTF-16", nil},
-		"circle":       {changed(func(b []byte) { binary.BigEndian.PutUint32(b[108:], 1) }), "damaged", nil},
-		"other tables": {strings.NewReplacer("StringIds", "Stringids", "TARGET_INFO_SESSION_START_TIME", "target_info_session_start_time").Replace(string(whole)), "no Nsight Systems tables (StringIds", nil},
-		"no kernels":   {strings.ReplaceAll(string(whole), "CUPTI_ACTIVITY_KIND_KERNEL", "cupti_activity_kind_kernel"), "", profile.ErrHidden},
+	for name, c := range map[string]struct{ text, says string }{
+		"no call":    {strings.Replace(nsysCalls, ",0,3,930", ",0,x,930", 1), `line 4: "x" is not the number of a call`},
+		"no process": {strings.Replace(nsysCalls, ",930,931", ",,931", 1), `line 3: "" is not a process`},
+		"no thread":  {strings.Replace(nsysMarks, ",930,931", ",930,", 1), `line 3: "" is not a thread`},
+		"no time":    {strings.Replace(nsysMarks, "166000,169000,3000", "166000,169000,", 1), `line 4: "" is not a time`},
+		"no clock":   {strings.Replace(nsysClock, "1795342178000000000", "", 1) + nsysGPU, ""},
+		"no epoch":   {strings.Replace(nsysClock, "1795342178000000000", "yesterday", 1) + nsysGPU, "yesterday"},
 	} {
-		a, err := openOne(t, trace(t, "a.sqlite", c.text), profile.Options{})
-		if a != nil || err == nil || !strings.Contains(err.Error(), "a.sqlite: nsys: ") || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
-			t.Errorf("%s: %+v, %v, want %q, %v", name, a, err, c.says, c.is)
+		a, err := openOne(t, trace(t, "a.csv", c.text), profile.Options{From: time.Unix(1, 0)})
+		if a != nil || err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %+v, %v, want %q", name, a, err, c.says)
 		}
-	}
-	if _, err := openOne(t, filepath.Join("testdata", "graphs.sqlite"), profile.Options{}); !errors.Is(err, profile.ErrHidden) {
-		t.Errorf("graphs alone: %v", err)
-	}
-	open := trace(t, "a.sqlite", string(whole))
-	if err := os.WriteFile(open+"-wal", []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openOne(t, open, profile.Options{}); err == nil || !strings.Contains(err.Error(), "still writing") {
-		t.Errorf("with a journal beside it: %v", err)
 	}
 }
 
-// TestReport: a report is read through nsys, if that is installed.
+// TestReport: a report is read through nsys stats, if that is installed.
 func TestReport(t *testing.T) {
 	path := trace(t, "a.nsys-rep", "of nsys alone")
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	if _, err := openOne(t, path, profile.Options{}); err == nil || !strings.Contains(err.Error(), "nsys is not in PATH: on a machine that has it, run nsys export --type sqlite a.nsys-rep") {
+	if _, err := openOne(t, path, profile.Options{}); err == nil || !strings.Contains(err.Error(), "nsys is not in PATH: on a machine that has it, run nsys stats --format csv") {
 		t.Errorf("without nsys: %v", err)
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("a script of a shell")
 	}
-	recorded, err := filepath.Abs(filepath.Join("testdata", "nsys.sqlite"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for script, says := range map[string]string{
-		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\n/bin/cat " + recorded + " > \"$2\"\n": "",
-
-		"#!/bin/sh\necho no licence\nexit 3\n":                                          "nsys export: exit status 3\nno licence",
-		"#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\necho text > \"$2\"\n": "as exported by nsys: not a profile",
+	tables := trace(t, "tables.csv", nsysGPU+nsysCalls+nsysMarks)
+	clock := trace(t, "clock.csv", nsysClock)
+	both := "#!/bin/sh\ncase \"$*\" in *utcEpochNs*) /bin/cat " + clock + " ;; *cuda_gpu_trace*cuda_api_trace*) /bin/cat " + tables + " ;; esac\n"
+	within := profile.Options{From: time.Unix(1795342178, 0), To: time.Unix(1795342178, 170_000)}
+	for _, c := range []struct {
+		name, script, says string
+		options            profile.Options
+		steps              int
+	}{
+		{"whole", both, "", profile.Options{}, 2},
+		{"a window", both, "", within, 1},
+		{"without the clock", "#!/bin/sh\ncase \"$*\" in *utcEpochNs*) exit 1 ;; *) /bin/cat " + tables + " ;; esac\n", "phases cannot be told apart", within, 0},
+		{"refused", "#!/bin/sh\necho no licence >&2\nexit 3\n", "nsys stats: exit status 3\nno licence", profile.Options{}, 0},
+		{"other text", "#!/bin/sh\necho text\n", "as tables of nsys stats: not a profile", profile.Options{}, 0},
 	} {
-		if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte(script), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte(c.script), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		a, err := openOne(t, path, profile.Options{})
+		a, err := openOne(t, path, c.options)
 		switch {
-		case says != "":
-			if err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%q: %v", says, err)
+		case c.says != "":
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", c.name, err)
 			}
-		case err != nil || a.Files[0].Name != "a.nsys-rep" || a.Files[0].Bytes != 13 || a.Parts[0].Steps != 2:
-			t.Errorf("%+v, %v", a, err)
+		case err != nil || a.Files[0].Name != "a.nsys-rep" || a.Files[0].Bytes != 13 || a.Parts[0].Steps != c.steps:
+			t.Errorf("%s: %+v, %v", c.name, a, err)
 		}
 	}
-}
-
-func FuzzNsys(f *testing.F) {
-	for _, name := range []string{"nsys.sqlite", "graphs.sqlite"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data, uint16(100), byte(5))
-		f.Add(data, uint16(700), byte(0xff))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, at uint16, to byte) {
-		if int(at) < len(data) && at > 15 {
-			data = slices.Clone(data)
-			data[at] = to
-		}
-		path := filepath.Join(t.TempDir(), "a.sqlite")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		db, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		parts, err := readNsys(db, int64(len(data)), &profile.File{}, profile.Options{})
-		if err == nil && len(parts) == 0 {
-			t.Error("nothing was read, and that is no error")
-		}
-	})
-}
-
-// BenchmarkNsys reads an export of 10 million kernels, made by SQLite itself.
-func BenchmarkNsys(b *testing.B) {
-	sqlite, err := exec.LookPath("sqlite3")
-	if err != nil {
-		b.Skip("sqlite3 makes the file")
-	}
-	path := filepath.Join(b.TempDir(), "a.sqlite")
-	columns := []string{
-		"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName", "shortName", "launchType", "registersPerThread",
-		"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", "localMemoryTotal", "graphNodeId",
-	}
-	make := exec.Command(sqlite, path, `
-PRAGMA journal_mode = off; PRAGMA synchronous = off;
-CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (`+strings.Join(columns, " INTEGER, ")+` INTEGER);
-WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 599)
-  INSERT INTO StringIds SELECT i, 'void ns::gemm_kernel<' || i || ', true>(int)' FROM n;
-WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999999)
-  INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000000000 + 6000 * i, 1000005000 + 6000 * i + i % 700, 0, 1, 7, i / 500 + 1, 930 << 24, i % 600, i % 600,
-    1, 168, 132, 1, 1, 384, 1, 1, 1024, 200000, 120324096, 7 * (i % 600) + 1 FROM n;`)
-	if out, err := make.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	for b.Loop() {
-		a, err := Open(b.Context(), []string{path}, profile.Options{})
-		if err != nil || a.Parts[0].Count() != 10_000_000 {
-			b.Fatal(err)
-		}
-	}
-	var used runtime.MemStats
-	runtime.ReadMemStats(&used)
-	b.ReportMetric(float64(used.Sys)/(1<<20), "MiB-from-system")
 }

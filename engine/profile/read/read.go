@@ -24,16 +24,13 @@ import (
 )
 
 // Formats are the supported formats, for messages.
-const Formats = "a torch or Chrome trace (.json, .json.gz), Nsight Systems (.sqlite, .nsys-rep, CSV of nsys stats), Nsight Compute (CSV), a kernel summary (CSV) or an mxflow analysis (JSON)"
-
-// NsightCompute is the kind of file for which each kernel ran by itself.
-const NsightCompute = "ncu-csv"
+const Formats = "a torch or Chrome trace (.json, .json.gz), Nsight Systems (.nsys-rep, CSV of nsys stats), a kernel summary (CSV) or an mxflow analysis (JSON)"
 
 // ErrFormat is the error for a file that is not a profile.
 var ErrFormat = errors.New("not a profile that mxflow reads: " + Formats)
 
 // suffixes are those of files considered in a folder.
-var suffixes = []string{".json", ".json.gz", ".sqlite", ".nsys-rep", ".csv"}
+var suffixes = []string{".json", ".json.gz", ".nsys-rep", ".csv"}
 
 // IsProfile reports whether a file is named like a profile. Profilers write others beside
 // them.
@@ -114,9 +111,8 @@ func open(ctx context.Context, path string, o profile.Options) (a *profile.Analy
 		return nil, fmt.Errorf("%s: the file is empty: the profiler wrote nothing", path)
 	}
 	file := profile.File{Name: filepath.Base(path), Bytes: info.Size()}
-	start := make([]byte, 16)
-	n, err := io.ReadFull(f, start)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	start := make([]byte, 2)
+	if _, err := io.ReadFull(f, start); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -124,12 +120,6 @@ func open(ctx context.Context, path string, o profile.Options) (a *profile.Analy
 	}
 	var parts []profile.Part
 	switch {
-	case string(start[:n]) == sqliteMagic:
-		file.Kind = "nsys"
-		if file.Digest, err = digest(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		parts, err = readNsys(f, info.Size(), &file, o)
 	case strings.HasSuffix(path, ".nsys-rep") && !bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
 		return openReport(ctx, path, o)
 	default:

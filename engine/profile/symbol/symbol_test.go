@@ -44,7 +44,7 @@ func TestKernels(t *testing.T) {
 		{"void rms_norm_f32<1024, true>(float const*, float*, int)", "rms_norm_f32<1024,t>", NormActivation, ""},
 		{"quantize_mmq_mxfp4(float const*, int)", "quantize_mmq_mxfp4", MoE, ""},
 		{"void mul_mat_q<(ggml_type)12, 39, false>(char const*)", "mul_mat_q<12,39,f>", DenseGEMM, "mmq"},
-		// as Nsight Compute spells them
+		// as Nsight tools spell them
 		{"void mul_mat_vec_q<39, 1, 1, 0, 0>(const void *, const void *, const int *)", "mul_mat_vec_q<39,1,1,0,0>", MoE, "mmvq"},
 		{"void mul_mat_vec_f<__nv_bfloat16, float, 1, 256, 1, 0>(const T1 *, const float *)", "mul_mat_vec_f<1,256,1,0>", DenseGEMM, "mmvf"},
 		{"void mm_ids_helper<4>(const int *, int *, int *)", "mm_ids_helper<4>", MoE, ""},

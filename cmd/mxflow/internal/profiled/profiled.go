@@ -14,7 +14,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/profile/read"
 	"github.com/mxflow/mxflow/gates/tell"
 )
 
@@ -33,9 +32,6 @@ func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Se
 		fmt.Fprintf(on, "%s: %s%s\n", f.Name, f.Kind, of)
 		hidden += f.Hidden
 		unnamed += f.Unnamed
-	}
-	if slices.ContainsFunc(analysis.Files, func(f profile.File) bool { return f.Kind == read.NsightCompute }) {
-		fmt.Fprintln(on, "note: Nsight Compute runs each kernel alone and, by default, with cold caches at fixed clocks: these times add up to more than a step takes.")
 	}
 	if hidden > 0 {
 		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n", tell.Launches(hidden))
