@@ -27,7 +27,7 @@ recognised by the file's content:
 The numbers keep the tool's own names and definitions (--definitions) and are never
 mixed with mxflow's, because tools use one word for different things. A file that is
 damaged or of an unknown tool is refused, with what is wrong and where.`,
-		Example: "  mxflow import results/llama-benchy.json\n  mxflow import bench.csv --definitions\n  mxflow import result.json --json",
+		Example: "  mxflow import results/llama-benchy.json\n  mxflow import llama-bench.json --definitions\n  mxflow import result.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()

@@ -28,12 +28,11 @@ func (s *source) wrong(line int, path, format string, args ...any) {
 // node is a value of a decoded document, with its path for messages.
 type node struct {
 	from  *source
-	line  int // 0 in JSON
 	path  string
 	value any
 }
 
-func (n node) wrong(format string, args ...any) { n.from.wrong(n.line, n.path, format, args...) }
+func (n node) wrong(format string, args ...any) { n.from.wrong(0, n.path, format, args...) }
 
 // member is a member of an object; its value is nil if absent or null.
 func (n node) member(name string) node {
@@ -42,7 +41,7 @@ func (n node) member(name string) node {
 	if n.path != "" {
 		path = n.path + "." + name
 	}
-	return node{n.from, n.line, path, object[name]}
+	return node{n.from, path, object[name]}
 }
 
 func (n node) has(names ...string) bool {
@@ -63,7 +62,7 @@ func (n node) list() []node {
 	}
 	out := make([]node, len(array))
 	for i, v := range array {
-		out[i] = node{n.from, n.line, fmt.Sprintf("%s[%d]", n.path, i), v}
+		out[i] = node{n.from, fmt.Sprintf("%s[%d]", n.path, i), v}
 	}
 	return out
 }

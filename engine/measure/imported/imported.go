@@ -188,12 +188,10 @@ type reader struct {
 	read  func(f *File, all []node)
 }
 
-// readers are the JSON formats, in the order in which they are tried.
+// readers are the formats, in the order in which they are tried.
 var readers = []reader{
 	{"llama-benchy", isBenchy, readBenchy},
 	{"llama-bench", isLlamaBench, readLlamaBench},
-	{"GuideLLM", isGuideLLM, readGuideLLM},
-	{"inference-perf", isInferencePerf, readInferencePerf},
 	{"AIPerf", isAIPerf, readAIPerf},
 	{"SGLang bench_serving", isSGLang, readSGLang},
 	{"vLLM bench serve", isVLLM, readVLLM},
@@ -202,43 +200,25 @@ var readers = []reader{
 // Tools names the supported tools, for messages and docs.
 func Tools() []string {
 	return []string{
-		"llama-benchy (--save-result, JSON)", "llama-bench (-o json, jsonl, csv, md, sql)", "AIPerf (profile_export_aiperf.json, profile_export.jsonl, aggregates)",
-		"SGLang bench_serving (--output-file, JSON lines)", "vLLM bench serve (--save-result, --save-detailed, --append-result)", "GuideLLM (benchmarks.json)",
-		"inference-perf (summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json)", "MLPerf LoadGen (mlperf_log_summary.txt)",
+		"llama-benchy (--save-result, JSON)", "llama-bench (-o json)", "AIPerf (profile_export_aiperf.json)",
+		"SGLang bench_serving (--output-file, JSON lines)", "vLLM bench serve (--save-result, --save-detailed, --append-result)",
 	}
 }
-
-var loadgenTitle = regexp.MustCompile(`(?m)^MLPerf Results Summary\s*$`)
 
 // Read reads a result file, whose format is detected from its content. The error is an
 // *Error.
 func Read(file string, data []byte) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	trimmed := bytes.TrimSpace(data)
 	switch {
 	case len(data) > MaxSize:
 		return nil, &Error{File: file, Says: fmt.Sprintf("it has %d bytes, more than the limit of %d", len(data), MaxSize)}
-	case len(trimmed) == 0:
+	case len(bytes.TrimSpace(data)) == 0:
 		return nil, &Error{File: file, Says: "it is empty"}
 	case !utf8.Valid(data):
 		return nil, &Error{File: file, Line: badLine(data), Says: "it is not UTF-8 text"}
 	}
-	f, s := &File{Tool: "llama-bench"}, &source{file: file}
-	switch {
-	case trimmed[0] == '{' || trimmed[0] == '[':
-		f.readJSON(s, data)
-	case loadgenTitle.Match(data):
-		f.Tool = "MLPerf LoadGen"
-		readLoadGen(f, s, data)
-	case bytes.HasPrefix(trimmed, []byte("build_commit,")) || bytes.HasPrefix(trimmed, []byte(`"build_commit",`)):
-		readLlamaBenchCSV(f, s, data)
-	case bytes.Contains(trimmed[:min(len(trimmed), 4096)], []byte("INSERT INTO llama_bench")) || bytes.HasPrefix(trimmed, []byte("CREATE TABLE IF NOT EXISTS llama_bench")):
-		readLlamaBenchSQL(f, s, data)
-	case markdownHead(string(data)) >= 0:
-		readLlamaBenchMarkdown(f, s, data)
-	default:
-		s.unknown()
-	}
+	f, s := &File{}, &source{file: file}
+	f.read(s, data)
 	f.finish(s)
 	if s.err != nil {
 		return nil, s.err
@@ -246,7 +226,11 @@ func Read(file string, data []byte) (*File, error) {
 	return f, nil
 }
 
-func (f *File) readJSON(s *source, data []byte) {
+func (f *File) read(s *source, data []byte) {
+	if start := bytes.TrimSpace(data)[0]; start != '{' && start != '[' {
+		s.unknown()
+		return
+	}
 	all := s.parse(data)
 	if s.err != nil {
 		return

@@ -41,7 +41,7 @@ imported "serving" {
 }
 
 imported "llamacpp" {
-  file = "../llama-bench.csv"
+  file = "../llama-bench.json"
 }
 
 baseline {
