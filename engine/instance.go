@@ -112,37 +112,3 @@ type Leaver interface {
 	// engine had ended, until they were ended.
 	Left() []string
 }
-
-// Host is an Instance in a container, in which other programs can run too.
-type Host interface {
-	// Beside starts a program in the engine's container and does not wait for it. ctx
-	// only bounds the start. The error is a *Failure.
-	Beside(ctx context.Context, g Guest, l Launch) (Inside, error)
-}
-
-// Guest is a program that is run in the container of an engine.
-type Guest struct {
-	Command []string
-	// Dir is a folder in the container; empty is the engine's.
-	Dir string
-	// Files are files and folders of this machine, by the names of their copies in the
-	// guest's own folder in the container. It may write to the folders.
-	Files map[string]string
-	// Env returns what is set on top of the container's environment, given the engine's
-	// URL and the path of that folder as seen inside.
-	Env func(url, folder string) map[string]string
-	// StopGrace is how long it may take to stop after SIGTERM before it is killed.
-	StopGrace time.Duration
-}
-
-// Inside is a Guest that was started.
-type Inside interface {
-	Command
-	// Fetch copies the present contents of a folder of Files to a folder of this machine,
-	// once the guest was stopped. Of a file larger than most only the name and size are
-	// copied. It also fails if the container ended under the guest, or the guest's output
-	// did not arrive completely.
-	Fetch(ctx context.Context, name, to string, most int64) error
-	// Discard removes the copies from the container, as far as possible.
-	Discard()
-}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -51,7 +50,6 @@ type execInstance struct {
 	session string
 	execID  string
 	stream  types.HijackedResponse
-	cut     atomic.Bool // its output did not arrive whole
 }
 
 // Launch implements engine.Launcher.
@@ -245,11 +243,7 @@ const (
 func (e *execInstance) follow(stdout *greeting) {
 	defer close(e.drained)
 	defer stdout.close()
-	_, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader)
-	if err != nil {
-		e.cut.Store(true)
-	}
-	if err != nil && e.life.Err() == nil {
+	if _, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader); err != nil && e.life.Err() == nil {
 		fmt.Fprintf(e.log, "\n[mxflow] the log ends here because the connection to the daemon broke: lines are missing\n")
 	}
 }

@@ -18,7 +18,6 @@ var levelPhrases = phrases{
 	code.NumbersUnread:   "its numbers cannot be read: {error}",
 	code.NumberFound:     "{subject} {value}",
 	code.ItemsPaired:     "{items} items: {lost} lost, {gained} gained against the parent (p {p})",
-	code.FilesUnfetched:  "its files in the container cannot be copied out: {error}",
 	code.FileTooLarge:    "level {subject} left {file} ({mib} MiB), which is not kept: at most {most} files of up to 256 MiB are",
 	code.QualityAnswered: "{answers|answer|answers} of {tokens|token|tokens} recorded",
 	code.QualityItself:   "{answers|answer|answers} from each of {launches} launches of itself: agreement {agreement}{kl?, KL {kl}, argmax match {argmax}}",

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,14 +55,12 @@ var execKind = Kind{
 }`,
 		Attrs: []plans.Attr{
 			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
-			{Name: "in", Type: plans.String, OneOf: []string{inContainer}, Doc: "Where it runs: `container` is the engine's, with docker, compose or exec, and needs `sh` and `grep`. The variables then hold values valid inside it, and the log is a copy as of the program's start. Without it, on this machine."},
-			{Name: "dir", Type: plans.String, Default: hereDir, Doc: "Working directory, relative to the plan's folder; in a container, the full path there. Without it, in a container, the engine's."},
-			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment, in a container on top of the container's."},
+			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
+			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the program is stopped and the level fails."},
 		},
 		Parts: execParts(),
-		Check: checkExec,
-		Fits:  fitsExec,
+		Check: program.CheckCommand,
 		Finds: func(b *plans.Block) (found []plans.Found) {
 			found = program.Finds(b)
 			if len(b.Parts["items"]) > 0 {
@@ -86,37 +83,6 @@ var execKind = Kind{
 	},
 }
 
-const (
-	// inContainer says that the program runs in the engine's container.
-	inContainer = "container"
-	// hereDir is the plan's folder, and in a container the engine's own.
-	hereDir = "."
-)
-
-func checkExec(b *plans.Block) []plans.AttrError {
-	errs := program.CheckCommand(b)
-	dir, _ := b.Attrs["dir"].(string)
-	if b.Attrs["in"] == inContainer && dir != hereDir && !path.IsAbs(dir) {
-		errs = append(errs, plans.AttrError{Attr: "dir", Code: "invalid-value", Summary: "Not a path in the container", Detail: fmt.Sprintf("dir = %q is relative, but the program runs in the engine's container. Give the full path there, or remove dir for the engine's own folder.", dir)})
-	}
-	return errs
-}
-
-// fitsExec rejects a program in the container of an engine without one.
-func fitsExec(b *plans.Block, e *plans.Engine) []plans.AttrError {
-	if b.Attrs["in"] != inContainer || e.Launch != nil && engine.How(e.Launch.Kind) != engine.HowEndpoint {
-		return nil
-	}
-	how := "as a process"
-	if e.Launch != nil {
-		how = "outside mxflow (endpoint)"
-	}
-	return []plans.AttrError{{
-		Attr: "in", Code: "engine-without-container", Summary: "Engine without a container",
-		Detail: fmt.Sprintf("Level %q runs in the engine's container, but engine.%s.%s is launched %s. Remove in, or launch the engine with a docker, compose or exec block.", b.Level(), e.Kind, e.Name, how),
-	}}
-}
-
 // pairedFinds are the numbers of items paired with the parent's.
 var pairedFinds = []plans.Found{
 	{Name: "lost", Unit: "count", Better: "lower", Doc: "Items that the parent gets right and this variant wrong."},
@@ -133,7 +99,6 @@ func execParts() map[string]plans.Part {
 // exec is a level that runs the user's program.
 type exec struct {
 	Command []string          `json:"command"`
-	In      string            `json:"in"`
 	Dir     string            `json:"dir"`
 	Env     map[string]string `json:"env"`
 	Timeout plans.Dur         `json:"timeout"`
@@ -161,44 +126,25 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 	if err != nil {
 		return "", nil, err
 	}
-	run, err := e.start(ctx, q, l, env, out, left)
+	env[envURL], env[envLog], env[program.OutVariable], env[envParentOut] = q.Inst.Access().BaseURL, q.Inst.LogPath(), out, left
+	maps.Copy(env, e.Env) // the plan's values come last
+	run, err := process.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
 	if ctx.Err() != nil {
 		return "", nil, ctx.Err()
 	}
 	if err != nil {
 		return verdict.Error, verdict.Because(code.NotStarted, verdict.Line(err)), nil
 	}
-	inside, _ := run.(engine.Inside)
-	if inside != nil {
-		defer inside.Discard()
-	}
 	ended, err := program.Await(ctx, q.hard, run, time.Duration(e.Timeout), l.OutPath, q.Lab.Redact)
 	if err != nil {
 		return "", nil, err
 	}
 	q.answered = true
-	var lost error
-	if inside != nil {
-		lost = inside.Fetch(ctx, outFolder, out, maxFile)
-	}
-	if lost != nil {
-		// A container that ended took the program along, and its end is seen a moment
-		// later.
-		select {
-		case <-q.Inst.Exited():
-		case <-ctx.Done():
-			return "", nil, ctx.Err()
-		case <-time.After(endSeen):
-		}
-	}
 	select {
 	case <-q.Inst.Exited():
 		// The program's result for an engine that died says nothing about its answers.
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
 	default:
-	}
-	if lost != nil {
-		return verdict.Error, verdict.Because(code.FilesUnfetched, verdict.Line(lost)), nil
 	}
 	if err := e.keepFiles(q, l, out); err != nil {
 		return "", nil, err
@@ -232,53 +178,10 @@ func lastWords(tail []string) []verdict.Reason {
 	return nil
 }
 
-const (
-	// outFolder is the container's name for the folder of the program's files.
-	outFolder = "out"
-	// endSeen is how long after a program in its container the end of an engine may be
-	// seen.
-	endSeen = 15 * time.Second
-	// stopGrace is how long a program may take to stop.
-	stopGrace = 10 * time.Second
-)
+// stopGrace is how long a program may take to stop.
+const stopGrace = 10 * time.Second
 
-// start starts the program where it runs: on this machine, or in an engine.Inside. out is
-// the folder for its files, parent its files for the parent, empty for none.
-func (e *exec) start(ctx context.Context, q *qualification, l engine.Launch, env map[string]string, out, parent string) (engine.Command, error) {
-	at := func(url, log, out, parent string) map[string]string {
-		all := maps.Clone(env)
-		all[envURL], all[envLog], all[program.OutVariable], all[envParentOut] = url, log, out, parent
-		maps.Copy(all, e.Env) // the plan's values come last
-		return all
-	}
-	if e.In != inContainer {
-		return process.StartCommand(engine.Spec{
-			Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: at(q.Inst.Access().BaseURL, q.Inst.LogPath(), out, parent), StopGrace: stopGrace,
-		}, l)
-	}
-	host, ok := q.Inst.(engine.Host)
-	if !ok {
-		return nil, errors.New("the engine runs in no container: remove in, or launch it with a docker, compose or exec block")
-	}
-	const log, before = "engine.log", "parent"
-	guest := engine.Guest{Command: e.Command, Files: map[string]string{log: q.Inst.LogPath(), outFolder: out}, StopGrace: stopGrace}
-	if e.Dir != hereDir {
-		guest.Dir = e.Dir
-	}
-	if parent != "" {
-		guest.Files[before] = parent
-	}
-	guest.Env = func(url, folder string) map[string]string {
-		left := ""
-		if parent != "" {
-			left = path.Join(folder, before)
-		}
-		return at(url, path.Join(folder, log), path.Join(folder, outFolder), left)
-	}
-	return host.Beside(ctx, guest, l)
-}
-
-// environ is the program's environment, wherever it runs.
+// environ is what the program is told about the variant and the engine's API.
 func (e *exec) environ(ctx context.Context, q *qualification) (map[string]string, error) {
 	set := q.variant.Knobs
 	if set == nil {

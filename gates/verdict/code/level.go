@@ -20,9 +20,6 @@ const (
 	// ItemsPaired: a program's items beside those of the parent. Args: items, lost,
 	// gained, p.
 	ItemsPaired Code = "exec.items_paired"
-	// FilesUnfetched: files that a program left in the engine's container cannot be
-	// copied. Args: error.
-	FilesUnfetched Code = "exec.files_unfetched"
 	// FileTooLarge: the level Subject left a file too large to keep. Args: file, mib,
 	// most.
 	FileTooLarge Code = "exec.file_too_large"
