@@ -254,12 +254,7 @@ type Tree struct {
 // Docker says how an engine runs in a container of its own. The tags are the
 // attributes of a plan's docker block.
 type Docker struct {
-	// Host is the daemon ("unix:///…", "tcp://…", "ssh://…"), Context a context
-	// of the docker command; both empty take DOCKER_HOST, DOCKER_CONTEXT and the
-	// current context, as docker does.
-	Host    string `json:"host,omitempty"`
-	Context string `json:"context,omitempty"`
-	Image   string `json:"image,omitempty"`
+	Image string `json:"image,omitempty"`
 	// Pull is "missing", "always" or "never".
 	Pull string `json:"pull,omitempty"`
 	// GPUs is "all", a number, or a list of indices and UUIDs; nil gives none.
@@ -292,8 +287,6 @@ type Compose struct {
 	// Spec.Command is appended to what the file or the image says.
 	Image   string   `json:"image,omitempty"`
 	Command []string `json:"command,omitempty"`
-	Host    string   `json:"host,omitempty"`
-	Context string   `json:"context,omitempty"`
 	// Port is where the service listens in its container; 0 is the kind's.
 	Port int `json:"port,omitempty"`
 }
@@ -305,8 +298,6 @@ type Exec struct {
 	Command   []string `json:"command,omitempty"`
 	WorkDir   string   `json:"workdir,omitempty"`
 	User      string   `json:"user,omitempty"`
-	Host      string   `json:"host,omitempty"`
-	Context   string   `json:"context,omitempty"`
 	Port      int      `json:"port,omitempty"`
 }
 

@@ -6,7 +6,6 @@ package steps
 import (
 	"fmt"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/session"
@@ -20,7 +19,7 @@ type Lab struct{ session.Lab }
 func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	l := &Lab{}
 	l.Plan, l.Graph = p, g
-	l.Maker = func(spec engine.Spec, image string) string { return work.Maker(g, spec, image) }
+	l.Maker = func(image string) string { return work.Maker(g, image) }
 	return l
 }
 

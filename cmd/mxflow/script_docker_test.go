@@ -127,12 +127,12 @@ func dockerThere() bool {
 	if enginetest.Required("docker") {
 		return true
 	}
-	_, err := docker.Connect(context.Background(), "", "")
+	_, err := docker.Connect(context.Background())
 	return err == nil
 }
 
 func daemonOf(ts *testscript.TestScript) *docker.Daemon {
-	d, err := docker.Connect(context.Background(), "", "")
+	d, err := docker.Connect(context.Background())
 	ts.Check(err)
 	return d
 }
@@ -238,7 +238,7 @@ func registryThere() bool {
 	if enginetest.Required("registry") {
 		return true
 	}
-	d, err := docker.Connect(context.Background(), "", "")
+	d, err := docker.Connect(context.Background())
 	if err != nil || !d.Local() {
 		return false
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/client"
 	"github.com/moby/patternmatcher"
 	"github.com/moby/patternmatcher/ignorefile"
 
@@ -27,12 +28,11 @@ import (
 
 // Build is an image to build. Paths are those of this machine.
 type Build struct {
-	Host, DaemonContext string
-	Folder, Dockerfile  string
-	Tag, Target         string
-	Args, Labels        map[string]string
-	CacheFrom           []string
-	NoCache, Pull       bool
+	Folder, Dockerfile string
+	Tag, Target        string
+	Args, Labels       map[string]string
+	CacheFrom          []string
+	NoCache, Pull      bool
 }
 
 // buildGrace is how long the docker command may take to cancel a build on the daemon.
@@ -43,7 +43,7 @@ const buildGrace = 10 * time.Second
 // today's Dockerfiles need, and because only it decides what .dockerignore means. The
 // image's ID is written to idFile.
 func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (engine.Command, error) {
-	d, err := Connect(ctx, b.Host, b.DaemonContext)
+	d, err := Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +96,7 @@ func readByDocker(name string) bool {
 // commandEnv is the environment that makes the docker command and docker-compose use the
 // same daemon.
 func (d *Daemon) commandEnv() (set map[string]string, unset []string) {
-	if d.end.context != "" {
-		return map[string]string{"DOCKER_CONTEXT": d.end.context}, []string{"DOCKER_HOST"}
-	}
-	return map[string]string{"DOCKER_HOST": d.end.host}, []string{"DOCKER_CONTEXT"}
+	return map[string]string{client.EnvOverrideHost: d.Name}, []string{"DOCKER_CONTEXT"}
 }
 
 // BuiltID reads what StartBuild wrote.
@@ -116,8 +113,8 @@ func BuiltID(idFile string) (string, error) {
 }
 
 // ImageID is the ID of the image that a tag names now, empty if there is none.
-func ImageID(ctx context.Context, host, daemonContext, tag string) (string, error) {
-	d, err := Connect(ctx, host, daemonContext)
+func ImageID(ctx context.Context, tag string) (string, error) {
+	d, err := Connect(ctx)
 	if err != nil {
 		return "", err
 	}

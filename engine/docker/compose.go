@@ -57,7 +57,7 @@ func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch en
 }
 
 func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composeInstance, error) {
-	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,6 @@ func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec
 	if err == nil {
 		err = at.published(running)
 	}
-	if err == nil {
-		err = at.open(p.d, p.launch)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -202,23 +199,23 @@ func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, 
 	if spec.Compose == nil {
 		return "missing", errors.New("the plan has no compose block for it")
 	}
-	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return "missing", err
 	}
 	service := readService(ctx, d, spec)
 	if service.err != nil {
-		return "missing" + elsewhere(spec.Compose.Host, spec.Compose.Context), service.err
+		return "missing" + elsewhere(), service.err
 	}
 	is := service.file
 	if service.image == "" {
 		is += ", image to be built"
 	} else {
 		var id string
-		id, err = ImageIdentity(ctx, spec.Compose.Host, spec.Compose.Context, service.image)
+		id, err = ImageIdentity(ctx, service.image)
 		is += ", image " + id
 	}
-	return is + elsewhere(spec.Compose.Host, spec.Compose.Context), err
+	return is + elsewhere(), err
 }
 
 // keepService is how long the reading of a service stays valid: compose takes about a

@@ -12,6 +12,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 const (
@@ -506,6 +508,29 @@ func (l *boundedBuffer) Write(p []byte) (int, error) {
 		return 0, errTooMuch
 	}
 	return l.buf.Write(p)
+}
+
+// tailBuffer keeps the end of a command's output.
+type tailBuffer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	const most = 2 << 10
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, p...)
+	b.text = b.text[max(0, len(b.text)-most):]
+	return len(p), nil
+}
+
+// String is its contents on one line.
+func (b *tailBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text := redact.Known().Begun(string(bytes.ToValidUTF8(b.text, nil)))
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // PIDs implements engine.Resident: the container's processes by this machine's PIDs.

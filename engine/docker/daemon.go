@@ -5,17 +5,14 @@
 package docker
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,10 +23,8 @@ import (
 )
 
 const (
-	// answerLimit is how long a daemon may take to answer a ping; sshLimit is longer, as
-	// a connection must be made and a key exchanged first.
+	// answerLimit is how long a daemon may take to answer a ping.
 	answerLimit = 10 * time.Second
-	sshLimit    = 40 * time.Second
 	// oldest is the API of Docker 19.03, the first to support GPUs in containers.
 	oldestMajor, oldestMinor = 1, 40
 )
@@ -40,75 +35,59 @@ var ErrUnreachable = errors.New("cannot reach the docker daemon")
 // Daemon is a connected docker daemon. It is safe for concurrent use.
 type Daemon struct {
 	*client.Client
-	// Name is for messages: "unix:///var/run/docker.sock", or `context "gb10"
-	// (ssh://me@gb10)`.
+	// Name is its address, in the form of DOCKER_HOST.
 	Name string
-
-	end endpoint
 }
 
-// daemons caches the clients made by Connect, by endpoint: each keeps its connections,
-// and a process uses few.
+// daemons caches the clients made by Connect, by address: each keeps its connections, and
+// a process uses few.
 var daemons = struct {
 	sync.Mutex
 	by map[string]*Daemon
 }{by: map[string]*Daemon{}}
 
-// Connect finds the daemon that the docker command would use with --host host or
-// --context name, and checks that it answers. If both are empty it uses DOCKER_HOST,
-// DOCKER_CONTEXT and the current context, in this order. The same daemon gives the same
-// *Daemon, which is never closed.
-func Connect(ctx context.Context, host, name string) (*Daemon, error) {
-	end, err := findEndpoint(host, name)
-	if err != nil {
-		return nil, err
-	}
-	d, err := daemonAt(end)
+// Connect finds the daemon that DOCKER_HOST names, with the certificates of
+// DOCKER_CERT_PATH, or else the one at the default socket, and checks that it answers.
+// The same daemon gives the same *Daemon, which is never closed.
+func Connect(ctx context.Context) (*Daemon, error) {
+	d, err := daemonAt(address())
 	if err != nil {
 		return nil, err
 	}
 	return d, d.check(ctx)
 }
 
-func daemonAt(end endpoint) (*Daemon, error) {
+// address is where the daemon listens.
+func address() string { return cmp.Or(os.Getenv(client.EnvOverrideHost), client.DefaultDockerHost) }
+
+func daemonAt(host string) (*Daemon, error) {
+	if s := schemeOf(host); s != "unix" && s != "tcp" {
+		return nil, fmt.Errorf("%s %q is not the address of a docker daemon that can be used: write unix:///path or tcp://host:port", client.EnvOverrideHost, host)
+	}
 	daemons.Lock()
 	defer daemons.Unlock()
-	key := end.context + "\x00" + end.host
-	if d := daemons.by[key]; d != nil {
+	if d := daemons.by[host]; d != nil {
 		return d, nil
 	}
-	opts := []client.Opt{client.WithHost(end.host), client.WithAPIVersionNegotiation()}
-	switch {
-	case end.scheme() == "ssh":
-		dial, err := sshDialer(end.host)
-		if err != nil {
-			return nil, err
-		}
-		// The name only appears in the Host header: the dialer knows the target.
-		opts[0] = client.WithHost("http://docker.invalid")
-		opts = append(opts, client.WithDialContext(dial))
-	case end.tls != nil:
-		web := &http.Client{Transport: &http.Transport{TLSClientConfig: end.tls}, CheckRedirect: client.CheckRedirect}
-		opts = append([]client.Opt{client.WithHTTPClient(web)}, opts...)
-	}
-	c, err := client.NewClientWithOpts(opts...)
+	c, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {
-		return nil, fmt.Errorf("docker daemon %s: %w", end, err)
+		return nil, fmt.Errorf("docker daemon %s: %w", host, err)
 	}
-	d := &Daemon{Client: c, Name: end.String(), end: end}
-	daemons.by[key] = d
+	d := &Daemon{Client: c, Name: host}
+	daemons.by[host] = d
 	return d, nil
+}
+
+func schemeOf(host string) string {
+	scheme, _, _ := strings.Cut(host, "://")
+	return scheme
 }
 
 // check checks that the daemon answers and is recent enough.
 func (d *Daemon) check(ctx context.Context) error {
-	limit := answerLimit
-	if d.end.scheme() == "ssh" {
-		limit = sshLimit
-	}
-	asking, cancel := context.WithTimeout(ctx, limit)
+	asking, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	if path, ok := strings.CutPrefix(d.end.host, "unix://"); ok {
+	if path, ok := strings.CutPrefix(d.Name, "unix://"); ok {
 		// The client's own error hides why a socket cannot be used.
 		conn, err := (&net.Dialer{}).DialContext(asking, "unix", path)
 		if err != nil {
@@ -149,11 +128,11 @@ func (d *Daemon) unreachable(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		why = "it does not answer in time: check its log (journalctl -u docker) and the connection to it"
 	case d.Local():
-		why = "no daemon listens there: start it (sudo systemctl start docker), or name another one with host, context or DOCKER_HOST"
+		why = "no daemon listens there: start it (sudo systemctl start docker), or name another one in DOCKER_HOST"
 	default:
 		why = strings.TrimSpace(err.Error())
-		if d.end.scheme() == "tcp" && d.end.tls == nil && plainRefused.MatchString(why) {
-			why += "; if it requires TLS, use a context with its certificates, or set DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+		if os.Getenv(client.EnvOverrideCertPath) == "" && plainRefused.MatchString(why) {
+			why += "; if it requires TLS, set DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
 		}
 	}
 	return fmt.Errorf("cannot use docker daemon %s: %s%w", d.Name, why, quiet{errors.Join(ErrUnreachable, err)})
@@ -167,22 +146,16 @@ func (q quiet) Unwrap() error { return q.error }
 
 // Local reports whether the daemon's paths and loopback are this machine's, judging by
 // its address.
-func (d *Daemon) Local() bool { return d.end.scheme() == "unix" }
-
-// Host is the daemon's address in DOCKER_HOST format.
-func (d *Daemon) Host() string { return d.end.host }
-
-// Context is the docker context that it came from, empty if its address was given.
-func (d *Daemon) Context() string { return d.end.context }
+func (d *Daemon) Local() bool { return schemeOf(d.Name) == "unix" }
 
 // publishAt is the address where the daemon's machine binds a port that mxflow must
-// reach: loopback if mxflow is on the same machine or uses a tunnel, else the one address
-// by which the daemon itself is reached. An engine without an API key must not be open to
+// reach: loopback if mxflow is on the same machine, else the one address by which the
+// daemon itself is reached. An engine without an API key must not be open to
 // every network.
 func (d *Daemon) publishAt(ctx context.Context) (string, error) {
 	const loopback = "127.0.0.1"
-	u, err := url.Parse(d.end.host)
-	if err != nil || d.end.scheme() != "tcp" || u.Hostname() == "" || u.Hostname() == "localhost" {
+	u, err := url.Parse(d.Name)
+	if err != nil || d.Local() || u.Hostname() == "" || u.Hostname() == "localhost" {
 		return loopback, nil
 	}
 	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, u.Hostname())
@@ -193,29 +166,4 @@ func (d *Daemon) publishAt(ctx context.Context) (string, error) {
 		return loopback, nil
 	}
 	return addrs[0].IP.String(), nil
-}
-
-// certificates reads those of ca.pem, cert.pem and key.pem that a folder has.
-func certificates(folder string, skipVerify bool) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify}
-	ca, err := os.ReadFile(filepath.Join(folder, "ca.pem"))
-	switch {
-	case err == nil:
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, fmt.Errorf("%s contains no certificate", filepath.Join(folder, "ca.pem"))
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	}
-	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
-	if _, err := os.Stat(cert); errors.Is(err, fs.ErrNotExist) {
-		return config, nil
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("cannot use the certificate for the docker daemon: %w", err)
-	}
-	config.Certificates = []tls.Certificate{pair}
-	return config, nil
 }

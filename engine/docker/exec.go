@@ -80,7 +80,7 @@ func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLaunch
 		return errors.New("the container is missing: set container in the exec block")
 	}
 	block := *e.spec.Exec
-	d, err := Connect(ctx, block.Host, block.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLaunch
 			return fmt.Errorf("cannot record that container %s is in use: %w", e.in.name, err)
 		}
 	}
-	if e.at, err = e.in.reach(ctx, block.Port, e.kind, l); err != nil {
+	if e.at, err = e.in.reach(ctx, block.Port, e.kind); err != nil {
 		return err
 	}
 	if err := e.copyConfig(ctx); err != nil {
@@ -161,7 +161,7 @@ func (e *execInstance) abandon() {
 // Identify implements engine.Identifier: the image of the container. Later changes in the
 // container are not seen.
 func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
-	d, err := Connect(ctx, spec.Exec.Host, spec.Exec.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return "missing", err
 	}
@@ -169,7 +169,7 @@ func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, err
 	if err != nil {
 		return "missing", err
 	}
-	return info.Image + elsewhere(spec.Exec.Host, spec.Exec.Context), nil
+	return info.Image + elsewhere(), nil
 }
 
 // resolve builds the command line and the environment.

@@ -196,7 +196,7 @@ func (l Launcher) Fetch(ctx context.Context, spec engine.Spec, made func(image s
 	if failure != nil || spec.Docker == nil {
 		return nil // Launch reports the error
 	}
-	d, err := Connect(ctx, spec.Docker.Host, spec.Docker.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return ctx.Err()
 	}
@@ -209,7 +209,7 @@ func (l ComposeLauncher) Fetch(ctx context.Context, spec engine.Spec, made func(
 	if spec.Compose == nil {
 		return nil
 	}
-	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return ctx.Err()
 	}
@@ -338,38 +338,33 @@ func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
-	is, err := ImageIdentity(ctx, spec.Docker.Host, spec.Docker.Context, imageOf(spec, kind))
-	return is + elsewhere(spec.Docker.Host, spec.Docker.Context), err
+	is, err := ImageIdentity(ctx, imageOf(spec, kind))
+	return is + elsewhere(), err
 }
 
 // elsewhere names a daemon reached over a network, as the same image on another machine
-// is measured again, whether the plan or the environment selects it. It is empty for this
-// machine's.
-func elsewhere(host, name string) string {
-	end, err := findEndpoint(host, name)
-	if err != nil || end.scheme() == "unix" {
+// is measured again. It is empty for this machine's.
+func elsewhere() string {
+	if schemeOf(address()) != "tcp" {
 		return ""
 	}
-	return " on " + end.host
+	return " on " + address()
 }
 
-// ImageIdentity is what an image name refers to now on a daemon: its digest, else its ID,
-// or "missing" and why.
-func ImageIdentity(ctx context.Context, host, name, ref string) (string, error) {
-	end, err := findEndpoint(host, name)
-	if err != nil {
-		return "missing", err
-	}
+// ImageIdentity is what an image name refers to now on the daemon: its digest, else its
+// ID, or "missing" and why.
+func ImageIdentity(ctx context.Context, ref string) (string, error) {
+	host := address()
 	identities.Lock()
 	defer identities.Unlock()
-	for _, key := range []string{end.String(), end.String() + " " + ref} {
+	for _, key := range []string{host, host + " " + ref} {
 		if known, ok := identities.by[key]; ok && time.Now().Before(known.until) {
 			return known.is, known.err
 		}
 	}
-	d, err := Connect(ctx, host, name)
+	d, err := Connect(ctx)
 	if err != nil {
-		identities.by[end.String()] = identity{"missing", err, time.Now().Add(keepAbsence)}
+		identities.by[host] = identity{"missing", err, time.Now().Add(keepAbsence)}
 		return "missing", err
 	}
 	info, err := d.ImageInspect(ctx, ref)
@@ -383,7 +378,7 @@ func ImageIdentity(ctx context.Context, host, name, ref string) (string, error) 
 	if is == "" {
 		is = info.ID
 	}
-	identities.by[end.String()+" "+ref] = identity{is: is, until: time.Now().Add(keepIdentity)}
+	identities.by[host+" "+ref] = identity{is: is, until: time.Now().Add(keepIdentity)}
 	return is, nil
 }
 
@@ -407,6 +402,18 @@ type logins struct {
 	}
 	CredsStore  string
 	CredHelpers map[string]string
+}
+
+// configDir is the folder of the docker command's configuration.
+func configDir() string {
+	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ".docker"
+	}
+	return filepath.Join(home, ".docker")
 }
 
 // registryAuth is the `docker login` for an image's registry, in the form of the

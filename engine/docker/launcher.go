@@ -76,7 +76,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 	if ref == "" {
 		return nil, engine.StartFailure(nil, "the image is missing: set image in the docker block")
 	}
-	d, err := Connect(ctx, spec.Docker.Host, spec.Docker.Context)
+	d, err := Connect(ctx)
 	if err != nil {
 		return nil, engine.StartFailure(err, "%v", err)
 	}
@@ -145,7 +145,7 @@ func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kin
 		to.close()
 		return nil, d.startFailed(err)
 	}
-	running, failure := d.letRun(ctx, id, launch, at)
+	running, failure := d.letRun(ctx, id, at)
 	if failure != nil {
 		attached.Close()
 		to.close()
@@ -161,7 +161,7 @@ func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kin
 }
 
 // letRun starts a container and determines how to reach it.
-func (d *Daemon) letRun(ctx context.Context, id string, launch engine.Launch, at *ports) (container.InspectResponse, *engine.Failure) {
+func (d *Daemon) letRun(ctx context.Context, id string, at *ports) (container.InspectResponse, *engine.Failure) {
 	err := d.ContainerStart(ctx, id, container.StartOptions{})
 	var running container.InspectResponse
 	if err == nil {
@@ -172,9 +172,6 @@ func (d *Daemon) letRun(ctx context.Context, id string, launch engine.Launch, at
 	}
 	if err != nil {
 		return running, d.startFailed(err)
-	}
-	if err := at.open(d, launch); err != nil {
-		return running, engine.StartFailure(err, "%v", err)
 	}
 	return running, nil
 }
@@ -274,7 +271,7 @@ func (i *instance) Ready(ctx context.Context) error {
 }
 
 func (i *instance) notReady(op string, cause error, format string, args ...any) *engine.Failure {
-	reason := fmt.Sprintf(format, args...) + i.at.tunnel.broken()
+	reason := fmt.Sprintf(format, args...)
 	if i.at.publish != "" && (strings.Contains(reason, "connection reset") || strings.Contains(reason, "EOF")) {
 		reason += fmt.Sprintf("; in a container it must listen on 0.0.0.0, not on 127.0.0.1, and on port %d", i.at.inside)
 	}

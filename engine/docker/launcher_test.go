@@ -2,7 +2,6 @@ package docker_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -286,14 +285,6 @@ func TestRefusals(t *testing.T) {
 			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
 			[]string{`"../x" is not a valid file name`},
 		},
-		"no daemon": {
-			func(s *engine.Spec) { s.Docker.Host = "unix://" + filepath.Join(t.TempDir(), "docker.sock") },
-			[]string{"no daemon listens there", "systemctl start docker"},
-		},
-		"unknown context": {
-			func(s *engine.Spec) { s.Docker.Context = "gb11" },
-			[]string{`no docker context "gb11"`, "default"},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, to := script(image, "sleep"), launchOf(t)
@@ -468,9 +459,6 @@ func newRelay(t *testing.T, l net.Listener, socket string) *relay {
 
 func (r *relay) join(from net.Conn, socket string) {
 	defer from.Close()
-	if secured, ok := from.(*tls.Conn); ok && secured.Handshake() != nil {
-		return
-	}
 	to, err := net.Dial("unix", socket)
 	if err != nil {
 		return
@@ -501,10 +489,10 @@ func (r *relay) cut() {
 	r.cutAll()
 }
 
-// relayed returns a relay to the daemon, and its address for a Spec.
+// relayed returns a relay to the daemon, and its address.
 func relayed(t *testing.T, d *docker.Daemon) (*relay, string) {
 	t.Helper()
-	socket, ok := strings.CutPrefix(d.Host(), "unix://")
+	socket, ok := strings.CutPrefix(d.Name, "unix://")
 	if !ok {
 		t.Skipf("the daemon %s is not on a socket of this machine", d.Name)
 	}
@@ -515,12 +503,36 @@ func relayed(t *testing.T, d *docker.Daemon) (*relay, string) {
 	return newRelay(t, l, socket), "tcp://" + l.Addr().String()
 }
 
+// A daemon over TCP, as DOCKER_HOST names it, serves an engine from start to end.
+func TestOverTCP(t *testing.T) {
+	d := dockertest.Daemon(t)
+	_, host := relayed(t, d)
+	spec := boxed(enginetest.Fake(""), dockertest.Image(t, d, dockertest.Self(t)))
+	t.Setenv("DOCKER_HOST", host)
+	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
+	if err := inst.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if about := inst.About()["docker"]; about != host {
+		t.Errorf("the record says %s, want %s", about, host)
+	}
+}
+
+func TestNoDaemon(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "docker.sock"))
+	_, err := docker.Launcher{}.Launch(t.Context(), script("none", "sleep"), launchOf(t))
+	var f *engine.Failure
+	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, "no daemon listens there") || !strings.Contains(f.Reason, "systemctl start docker") {
+		t.Errorf("got %v, want a *engine.Failure to start", err)
+	}
+}
+
 func TestDaemonGoesAway(t *testing.T) {
 	d := dockertest.Daemon(t)
 	docker.ShortenReturn(t)
 	r, host := relayed(t, d)
 	spec := script(dockertest.Image(t, d, dockertest.Self(t)), "print", "started", "sleep")
-	spec.Docker.Host = host
+	t.Setenv("DOCKER_HOST", host)
 	to := launchOf(t)
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, to)
 	if err != nil {
@@ -552,12 +564,11 @@ func TestDaemonGoesAway(t *testing.T) {
 
 // A broken connection is not a daemon that went away.
 func TestConnectionBreaks(t *testing.T) {
-	t.Parallel()
 	d := dockertest.Daemon(t)
 	r, host := relayed(t, d)
 	spec := script(dockertest.Image(t, d, dockertest.Self(t)),
 		"print", "started", "sleep-until", "/go", "print", "goes on", "sleep-until", "/end", "exit", "7")
-	spec.Docker.Host = host
+	t.Setenv("DOCKER_HOST", host)
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	waitForLog(t, inst, "started")
 	r.cutAll()

@@ -22,9 +22,6 @@ const playEnv = "MXFLOW_TEST_PLAY"
 const rawBytes = "\x1b[32mINFO\x1b[0m 10%\r100% \xff\xfe\x00 ü"
 
 func TestMain(m *testing.M) {
-	if asSSH() {
-		os.Exit(ssh(os.Args[1:]))
-	}
 	if os.Getenv(playEnv) != "" {
 		os.Exit(play(os.Args[1:]))
 	}

@@ -32,14 +32,10 @@ type ports struct {
 	reach string
 	// shared is set if the container uses its machine's network.
 	shared bool
-	tunnel *tunnel
 	give   func()
 }
 
 func (p *ports) release() {
-	if p.tunnel != nil {
-		p.tunnel.close()
-	}
 	if p.give != nil {
 		p.give()
 	}
@@ -126,14 +122,4 @@ func (p *ports) published(running container.InspectResponse) error {
 		return nil
 	}
 	return fmt.Errorf("the daemon published no port for %d/tcp", p.inside)
-}
-
-// open creates the tunnel that an engine behind ssh needs.
-func (p *ports) open(d *Daemon, launch engine.Launch) (err error) {
-	if p.reach != "" && d.end.scheme() == "ssh" {
-		if p.tunnel, err = openTunnel(d, p.reach, launch); err == nil {
-			p.reach = p.tunnel.local
-		}
-	}
-	return err
 }

@@ -283,9 +283,6 @@ var composeCommand = sync.OnceValues(func() ([]string, error) {
 func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	set, unset := p.d.commandEnv()
 	argv := append([]string{}, p.argv...)
-	if argv[0] == "docker-compose" && p.d.end.context != "" {
-		argv = append(argv, "--context", p.d.end.context)
-	}
 	argv = append(argv, "--file", p.spec.File)
 	if p.over != "" {
 		argv = append(argv, "--file", p.over)

@@ -405,7 +405,7 @@ func holdPort(id string, port int) (release func(), ok bool) {
 // reach chooses the port and how to reach it: a port that the plan names, else one that
 // the container publishes, else any free one if the container's network is reachable from
 // here.
-func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.Launch) (*ports, error) {
+func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind) (*ports, error) {
 	none := &ports{}
 	if len(kind.Ready) == 0 && port == 0 {
 		return none, nil // not a server
@@ -447,10 +447,6 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 			taken = fmt.Sprintf("port %d of container %q is used by another launch: launch one engine at a time there, or set another port in the exec block", p, s.name)
 			continue
 		}
-		if err := way.open(s.d, l); err != nil {
-			way.release()
-			return none, err
-		}
 		return way, nil
 	}
 	return none, errors.New(taken)
@@ -479,8 +475,7 @@ func networkMode(info container.InspectResponse) string {
 	return string(info.HostConfig.NetworkMode)
 }
 
-// way is the address of a port in a container, as seen from here, or from the daemon's
-// machine if ssh connects there.
+// way is the address of a port in a container, as seen from here.
 func (s *shell) way(ctx context.Context, home container.InspectResponse, port int) (string, error) {
 	at := func(host string, port any) string { return net.JoinHostPort(host, fmt.Sprint(port)) }
 	machine, err := s.d.publishAt(ctx)

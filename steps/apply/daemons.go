@@ -25,8 +25,7 @@ const daemonsName = "docker.json"
 
 // daemonRef identifies a daemon.
 type daemonRef struct {
-	Context string `json:"context,omitempty"`
-	Host    string `json:"host,omitempty"`
+	Host string `json:"host"`
 	// Container is the ID of a container that mxflow did not start, but in which it
 	// started commands; empty for mxflow's own containers.
 	Container string `json:"container,omitempty"`
@@ -89,10 +88,7 @@ func (l *daemonList) remember(d *docker.Daemon) error { return l.rememberExec(d,
 
 // rememberExec adds a container in which commands are started.
 func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
-	ref := daemonRef{Context: d.Context(), Container: container}
-	if ref.Context == "" {
-		ref.Host = d.Host()
-	}
+	ref := daemonRef{Host: d.Name, Container: container}
 	daemonsMu.Lock()
 	defer daemonsMu.Unlock()
 	refs, err := l.read()
@@ -106,8 +102,8 @@ func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
 const sweepTime = 2 * time.Minute
 
 // clean removes the containers that a killed apply left on the listed daemons. One that
-// does not answer stays on the list: what is left there may hold a GPU. So does one whose
-// query hard cut short.
+// does not answer, or that DOCKER_HOST no longer names, stays on the list: what is left
+// there may hold a GPU. So does one whose query hard cut short.
 func (l *daemonList) clean(hard context.Context, owner string, note func(verdict.Reason)) (removed int, err error) {
 	refs, err := l.read()
 	if err != nil || len(refs) == 0 {
@@ -138,7 +134,10 @@ func (l *daemonList) clean(hard context.Context, owner string, note func(verdict
 }
 
 func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []docker.Leftover, ended docker.ExecLeftover, err error) {
-	d, err := docker.Connect(ctx, ref.Host, ref.Context)
+	d, err := docker.Connect(ctx)
+	if err == nil && d.Name != ref.Host {
+		err = fmt.Errorf("an earlier apply used the docker daemon %s, and DOCKER_HOST now names another: %w", ref.Host, docker.ErrUnreachable)
+	}
 	if err != nil {
 		return nil, ended, err
 	}

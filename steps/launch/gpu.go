@@ -229,32 +229,14 @@ func usesGPU(spec engine.Spec) bool {
 
 // local reports whether an engine runs on this machine, as far as known.
 func local(spec engine.Spec) bool {
-	host := os.Getenv("DOCKER_HOST")
-	switch {
-	case spec.Endpoint != nil:
-		return false
-	case spec.Docker != nil:
-		return !remote(spec.Docker.Host, host)
-	case spec.Compose != nil:
-		return !remote(spec.Compose.Host, host)
-	case spec.Exec != nil:
-		return !remote(spec.Exec.Host, host)
-	}
-	return true
+	boxed := spec.Docker != nil || spec.Compose != nil || spec.Exec != nil
+	return spec.Endpoint == nil && !(boxed && remote(os.Getenv("DOCKER_HOST")))
 }
 
-// remote reports whether a Docker daemon is on another machine.
-func remote(own, inherited string) bool {
-	host := own
-	if host == "" {
-		host = inherited
-	}
-	scheme, rest, ok := strings.Cut(host, "://")
-	if !ok || scheme == "unix" || scheme == "fd" || scheme == "npipe" {
-		return false
-	}
-	rest = rest[strings.LastIndex(rest, "@")+1:]
-	return !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") && !strings.HasPrefix(rest, "[::1]")
+// remote reports whether the docker daemon of an address is on another machine.
+func remote(host string) bool {
+	rest, tcp := strings.CutPrefix(host, "tcp://")
+	return tcp && !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") && !strings.HasPrefix(rest, "[::1]")
 }
 
 // chosen are the GPUs that a Spec requests; sure is false if they cannot be determined

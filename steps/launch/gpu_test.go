@@ -27,7 +27,6 @@ func TestGPUsOfASpec(t *testing.T) {
 		{"embedded", engine.Spec{Kind: "embedded"}, ""},
 		{"endpoint", engine.Spec{Kind: "vllm", Endpoint: &engine.Endpoint{}}, ""},
 		{"exec", engine.Spec{Kind: "vllm", Exec: &engine.Exec{}}, "01"},
-		{"compose on another machine", engine.Spec{Kind: "vllm", Compose: &engine.Compose{Host: "ssh://me@box"}}, ""},
 		{"a container without", docker(nil), ""},
 		{"a container with all", docker("all"), "01"},
 		{"a container with one", docker(1.0), "0"},
@@ -35,7 +34,6 @@ func TestGPUsOfASpec(t *testing.T) {
 		{"a container with a list", docker([]any{"GPU-bbbb"}), "1"},
 		{"a container with indices", docker([]any{1.0, 0.0}), "01"},
 		{"a container with devices", docker("device=1"), "1"},
-		{"a container elsewhere", engine.Spec{Kind: "vllm", Docker: &engine.Docker{GPUs: "all", Host: "tcp://10.0.0.7:2376"}}, ""},
 	} {
 		var got []gpu.GPU
 		var err error
@@ -58,12 +56,20 @@ func TestGPUsOfASpec(t *testing.T) {
 }
 
 func TestRemoteDaemon(t *testing.T) {
-	for host, want := range map[string]bool{
-		"": false, "unix:///run/docker.sock": false, "tcp://127.0.0.1:2375": false, "ssh://me@localhost": false,
-		"tcp://10.0.0.7:2376": true, "ssh://me@box": true,
-	} {
-		if remote(host, "ssh://elsewhere") != want && host != "" || remote("", host) != want {
-			t.Errorf("%q: %v", host, !want)
+	for host, want := range map[string]bool{"": false, "unix:///run/docker.sock": false, "tcp://127.0.0.1:2375": false, "tcp://10.0.0.7:2376": true} {
+		t.Setenv("DOCKER_HOST", host)
+		if got := remote(host); got != want {
+			t.Errorf("%q: %v", host, got)
+		}
+		for name, spec := range map[string]engine.Spec{
+			"docker": {Docker: &engine.Docker{GPUs: "all"}}, "compose": {Compose: &engine.Compose{}}, "exec": {Exec: &engine.Exec{}},
+		} {
+			if got := usesGPU(spec); got == want {
+				t.Errorf("%q, %s: %v", host, name, got)
+			}
+		}
+		if !usesGPU(engine.Spec{Kind: "vllm"}) {
+			t.Errorf("%q: a process uses this machine's GPUs", host)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (l *Lab) Fetch(ctx context.Context, vs ...*variant.Variant) error {
 		return nil
 	}
 	for _, v := range vs {
-		err := f.Fetch(ctx, v.Spec, func(image string) string { return l.Maker(v.Spec, image) })
+		err := f.Fetch(ctx, v.Spec, l.Maker)
 		if err != nil {
 			return err
 		}
@@ -72,9 +72,9 @@ type Lab struct {
 	Redact *redact.Redactor
 	// Elsewhere makes launches on other machines; nil makes them here.
 	Elsewhere Elsewhere
-	// Maker names the step of the plan that makes an image where a spec is started; empty
+	// Maker names the step of the plan that makes an image; empty
 	// if there is none.
-	Maker func(spec engine.Spec, image string) string
+	Maker func(image string) string
 
 	// asking and asked cache goals, which follows from the plan alone.
 	asking sync.Once

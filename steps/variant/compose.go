@@ -17,15 +17,14 @@ var composeSchema = plans.Schema{
   service  = "vllm"
   profiles = ["gpu"]
 }`,
-	Attrs: append([]plans.Attr{
+	Attrs: []plans.Attr{
 		{Name: "file", Type: plans.String, Default: "compose.yaml", Doc: "The compose file, relative to the plan's folder."},
 		{Name: "service", Type: plans.String, Required: true, Doc: "The service that is the engine. Services that it depends on are started before it."},
 		{Name: "profiles", Type: plans.Strings, Doc: "Profiles of the file to enable."},
 		{Name: "command", Type: plans.Strings, Doc: "Replaces the service's command, before the flags. Without it, flags are appended to the command of the file, or else of the image."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the service listens in its container. Without it, the kind's own port."},
-	}, daemonAttrs...),
-	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) []plans.AttrError {
-		errs := checkDaemon(c.Host, c.Context)
+	},
+	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) (errs []plans.AttrError) {
 		if c.File == "" {
 			errs = append(errs, plans.AttrError{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the compose file, or leave file out if it is compose.yaml."})
 		}
@@ -43,8 +42,6 @@ type composeAttrs struct {
 	Profiles []string `json:"profiles"`
 	Command  []string `json:"command"`
 	Port     int      `json:"port"`
-	Host     string   `json:"host"`
-	Context  string   `json:"context"`
 }
 
 // putCompose adds the block to the spec.
@@ -58,8 +55,7 @@ func putCompose(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		file = abs
 	}
 	spec.Compose = &engine.Compose{
-		File: file, Service: c.Service, Profiles: c.Profiles, Image: d.image, Command: c.Command,
-		Host: c.Host, Context: c.Context, Port: c.Port,
+		File: file, Service: c.Service, Profiles: c.Profiles, Image: d.image, Command: c.Command, Port: c.Port,
 	}
 	return c.Command, nil
 }

@@ -18,7 +18,7 @@ import (
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
-	Doc: "The engine runs in a container that mxflow starts from an image and removes afterwards. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
+	Doc: "The engine runs in a container that mxflow starts from an image and removes afterwards, on the docker daemon that DOCKER_HOST names (`unix://` or `tcp://`), else at the default socket. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
 	Example: `docker {
   image    = "vllm/vllm-openai:v0.11.0"
   gpus     = "all"
@@ -33,8 +33,6 @@ var dockerSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; the tag's digest is recorded at every launch. Without it, the kind's own."},
 		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
-		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use (DOCKER_HOST, DOCKER_CONTEXT, the current context)."},
-		{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
 		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
 		{Name: "volumes", Type: plans.Map, Doc: "Paths of the daemon's machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it if read-only. A path that does not exist is an error."},
 		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, what the kind needs."},
@@ -77,7 +75,7 @@ func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
 		check("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
 	}
-	return slices.Concat(errs, checkDaemon(d.Host, d.Context), checkInContainer(slices.Concat(d.Entrypoint, d.Command)))
+	return append(errs, checkInContainer(slices.Concat(d.Entrypoint, d.Command))...)
 }
 
 // sentence makes one of an error worded to follow a colon.

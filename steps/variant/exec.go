@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -20,18 +19,17 @@ var execSchema = plans.Schema{
   command   = ["vllm", "serve", "/models/gpt-oss-20b", "--host", "0.0.0.0", "--port", "{port}"]
   workdir   = "/workspace/vllm"
 }`,
-	Attrs: append([]plans.Attr{
+	Attrs: []plans.Attr{
 		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
 		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
 		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
 		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the container's."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
-	}, daemonAttrs...),
+	},
 	Check: plans.Checked(checkExec),
 }
 
-func checkExec(b *plans.Block, x engine.Exec) []plans.AttrError {
-	errs := checkDaemon(x.Host, x.Context)
+func checkExec(b *plans.Block, x engine.Exec) (errs []plans.AttrError) {
 	if x.Container == "" {
 		errs = append(errs, plans.AttrError{Attr: "container", Code: "empty-value", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
 	}
@@ -39,23 +37,6 @@ func checkExec(b *plans.Block, x engine.Exec) []plans.AttrError {
 		errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out if the kind has its own."})
 	}
 	return append(errs, checkInContainer(x.Command)...)
-}
-
-// daemonAttrs are how a block names its docker daemon.
-var daemonAttrs = []plans.Attr{
-	{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
-	{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
-}
-
-// checkDaemon checks how a block names its docker daemon.
-func checkDaemon(host, context string) (errs []plans.AttrError) {
-	if err := docker.CheckHost(host); err != nil {
-		errs = append(errs, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid host", Detail: sentence(err)})
-	}
-	if host != "" && context != "" {
-		errs = append(errs, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid context", Detail: "host already sets the docker daemon; remove one of them."})
-	}
-	return errs
 }
 
 // checkInContainer checks a command that runs in a container.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -36,8 +35,6 @@ var dockerBuildKind = Kind{
 			{Name: "cache_from", Type: plans.Strings, Doc: "Images whose layers can be reused."},
 			{Name: "no_cache", Type: plans.Bool, Default: false, Doc: "Run every instruction again, without cache."},
 			{Name: "pull", Type: plans.Bool, Default: false, Doc: "Pull newer base images."},
-			{Name: "host", Type: plans.String, Doc: "The daemon's address. Without it and `docker_context`: DOCKER_HOST, DOCKER_CONTEXT, the current context."},
-			{Name: "docker_context", Type: plans.String, Doc: "A context of the docker command, instead of `host`."},
 			{Name: "timeout", Type: plans.Duration, Default: "2h", Doc: "After this time the build is stopped and the step fails."},
 		},
 		Check: checkDockerBuild,
@@ -53,9 +50,6 @@ func checkDockerBuild(b *plans.Block) []plans.AttrError {
 	if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
 		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in an earlier git step, and name its folder."})
 	}
-	if b.Attrs["host"] != nil && b.Attrs["docker_context"] != nil {
-		wrong = append(wrong, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid docker address", Detail: "Both host and docker_context are set. Remove one of them."})
-	}
 	return wrong
 }
 
@@ -65,18 +59,16 @@ type dockerBuild struct {
 }
 
 type dockerBuildConfig struct {
-	Tag           string            `json:"tag"`
-	Context       string            `json:"context"`
-	Dockerfile    string            `json:"dockerfile"`
-	Target        string            `json:"target"`
-	Args          map[string]string `json:"args"`
-	Labels        map[string]string `json:"labels"`
-	CacheFrom     []string          `json:"cache_from"`
-	NoCache       bool              `json:"no_cache"`
-	Pull          bool              `json:"pull"`
-	Host          string            `json:"host"`
-	DockerContext string            `json:"docker_context"`
-	Timeout       plans.Dur         `json:"timeout"`
+	Tag        string            `json:"tag"`
+	Context    string            `json:"context"`
+	Dockerfile string            `json:"dockerfile"`
+	Target     string            `json:"target"`
+	Args       map[string]string `json:"args"`
+	Labels     map[string]string `json:"labels"`
+	CacheFrom  []string          `json:"cache_from"`
+	NoCache    bool              `json:"no_cache"`
+	Pull       bool              `json:"pull"`
+	Timeout    plans.Dur         `json:"timeout"`
 }
 
 func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) {
@@ -93,7 +85,7 @@ func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) 
 		file = filepath.Join(folder, file)
 	}
 	return c, docker.Build{
-		Host: c.Host, DaemonContext: c.DockerContext, Folder: folder, Dockerfile: file, Tag: c.Tag, Target: c.Target,
+		Folder: folder, Dockerfile: file, Tag: c.Tag, Target: c.Target,
 		Args: c.Args, Labels: c.Labels, CacheFrom: c.CacheFrom, NoCache: c.NoCache, Pull: c.Pull,
 	}, nil
 }
@@ -125,7 +117,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	key := d.site.sealed("docker_build", attrs, inputs)
 	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
-		if id, err := imageNow(runtime.ContextOf(s), c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
+		if id, err := imageNow(runtime.ContextOf(s), c.Tag); err == nil && id == p.Made[madeImage] {
 			key = p.MeasureKey
 		} else {
 			key += "@" + strconv.Itoa(p.Attempt)
@@ -135,10 +127,10 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 }
 
 // imageNow is the ID of the image with a name; empty if there is none.
-func imageNow(ctx context.Context, host, daemon, name string) (string, error) {
+func imageNow(ctx context.Context, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
 	defer cancel()
-	return docker.ImageID(ctx, host, daemon, name)
+	return docker.ImageID(ctx, name)
 }
 
 func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -188,16 +180,8 @@ func shortImage(id string) string {
 	return id[:min(len(id), 12)]
 }
 
-// Maker is the docker_build step of the plan that makes an image where the spec is
-// started; empty if there is none.
-func Maker(g *runtime.Graph, spec engine.Spec, image string) string {
-	var host, name string
-	switch {
-	case spec.Docker != nil:
-		host, name = spec.Docker.Host, spec.Docker.Context
-	case spec.Compose != nil:
-		host, name = spec.Compose.Host, spec.Compose.Context
-	}
+// Maker is the docker_build step of the plan that makes an image; empty if there is none.
+func Maker(g *runtime.Graph, image string) string {
 	if g == nil {
 		return ""
 	}
@@ -206,7 +190,7 @@ func Maker(g *runtime.Graph, spec engine.Spec, image string) string {
 			continue
 		}
 		var c dockerBuildConfig
-		if err := n.StepBlock.Decode(&c); err == nil && c.Host == host && c.DockerContext == name && docker.SameImage(c.Tag, image) {
+		if err := n.StepBlock.Decode(&c); err == nil && docker.SameImage(c.Tag, image) {
 			return n.ID
 		}
 	}

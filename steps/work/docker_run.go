@@ -41,8 +41,6 @@ var dockerRunKind = Kind{
 			{Name: "user", Type: plans.String, Doc: "User of the command: a name or number, optionally with `:group`."},
 			{Name: "workdir", Type: plans.String, Doc: "Working directory in the container."},
 			{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
-			{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
-			{Name: "context", Type: plans.String, Doc: "A docker context that names the daemon."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the container is stopped and the step fails."},
 		},
 		Check: plans.Checked(checkDockerRun),
@@ -111,7 +109,7 @@ func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	now, err := imageNow(runtime.ContextOf(s), spec.Docker.Host, spec.Docker.Context, spec.Docker.Image)
+	now, err := imageNow(runtime.ContextOf(s), spec.Docker.Image)
 	if err != nil || now == "" || now == p.Made[madeImage] {
 		return runtime.Keys{Measure: p.MeasureKey, Decide: "docker_run"}, nil
 	}
@@ -134,7 +132,7 @@ func (d *dockerRun) Prepare(ctx context.Context, s *runtime.Scope) error {
 	if !ok {
 		return nil
 	}
-	return f.Fetch(ctx, spec, func(image string) string { return Maker(d.site.Graph, spec, image) })
+	return f.Fetch(ctx, spec, func(image string) string { return Maker(d.site.Graph, image) })
 }
 
 func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {

@@ -30,7 +30,7 @@ import (
 // docker is required.
 func Daemon(t testing.TB) *docker.Daemon {
 	t.Helper()
-	d, err := docker.Connect(t.Context(), "", "")
+	d, err := docker.Connect(t.Context())
 	enginetest.Require(t, "docker", err)
 	return d
 }

@@ -311,14 +311,6 @@ func (s *script) words(argv []string, what string) (words []word) {
 	return words
 }
 
-// dockerWords is the docker command for a daemon.
-func dockerWords(host, context string) []word {
-	words := flagged{literal("docker")}
-	words.text("--host", host)
-	words.text("--context", context)
-	return words
-}
-
 // listens is the port of an engine in its container: 0 if it shares its machine's network
 // and takes the port from a variable, or is not a server.
 func (s *script) listens(declared int) int {
@@ -353,7 +345,7 @@ func (f *flagged) text(flag, value string) {
 // dockerRun is the docker run equivalent of a launch.
 func (s *script) dockerRun() []word {
 	d := s.Spec.Docker
-	argv := flagged(append(dockerWords(d.Host, d.Context), literals("run", "--rm", "--init")...))
+	argv := flagged(literals("docker", "run", "--rm", "--init"))
 	argv.text("--pull", d.Pull)
 	argv.text("--gpus", gpusValue(d.GPUs))
 	argv.text("--ipc", d.IPC)
@@ -470,7 +462,7 @@ func (s *script) containerEnv(unset []string) (argv flagged) {
 // container's own variables, which docker exec cannot.
 func (s *script) dockerExec() []word {
 	x := s.Spec.Exec
-	argv := flagged(append(dockerWords(x.Host, x.Context), literal("exec")))
+	argv := flagged(literals("docker", "exec"))
 	if x.User != "" {
 		argv.add("--user", s.setting(x.User, "", "user"))
 	}
@@ -493,7 +485,7 @@ func (s *script) dockerExec() []word {
 	}
 	if len(s.Spec.Config) > 0 {
 		inside := "/tmp/mxflow-" + s.Spec.ConfigName
-		copied := append(dockerWords(x.Host, x.Context), literal("cp"), s.configFile(), literal(x.Container+":"+inside))
+		copied := append(literals("docker", "cp"), s.configFile(), literal(x.Container+":"+inside))
 		s.setup = append(s.setup, commandText(copied))
 		s.fixed["{config}"] = inside
 	}
@@ -512,7 +504,7 @@ func (s *script) dockerExec() []word {
 // in a file that overrides the plan's.
 func (s *script) composeRun() []word {
 	c := s.Spec.Compose
-	argv := flagged(append(dockerWords(c.Host, c.Context), literals("compose", "--file", c.File)...))
+	argv := flagged(literals("docker", "compose", "--file", c.File))
 	if over := s.override(); over != "" {
 		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shell.Quote(over)+` >"$MXFLOW_OVERRIDE"`)
 		argv.add("--file", word{{variable: "MXFLOW_OVERRIDE"}})

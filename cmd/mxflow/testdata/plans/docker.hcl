@@ -9,11 +9,6 @@ variable "image" {
   type = string
 }
 
-variable "host" {
-  type    = string
-  default = null
-}
-
 variable "env" {
   type    = map(string)
   default = {}
@@ -26,7 +21,6 @@ engine "embedded" "boxed" {
   docker {
     image = var.image
     pull  = "never"
-    host  = var.host
   }
 }
 
