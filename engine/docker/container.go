@@ -1,11 +1,9 @@
 package docker
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +52,6 @@ type Container struct {
 	// attached is its output from the first byte on, nil if it was started before anybody
 	// could listen.
 	attached *types.HijackedResponse
-	read     bool        // some of a terminal's log was read
 	cached   engine.Peak // the maximum that cached files took, see resident
 	unread   atomic.Bool // some output is not in the log, as far as known
 }
@@ -134,62 +131,47 @@ func (c *Container) Failure(op string, cause error, format string, args ...any) 
 	return f
 }
 
-// openTries is how many consecutive attempts to open the log of a running container may
-// fail.
-const openTries = 5
+// logEnds is what a log says if the rest of it is lost.
+const logEnds = "\n[mxflow] the log ends here because the connection to the daemon broke: lines are missing\n"
 
 // follow copies the container's output until it ends: from the attached stream, if there
-// is one, and otherwise, or once that breaks off, from the daemon's log. Following that
-// log is slow, and daemons lose lines when they rotate it (Docker 20.10 does), so it is
-// the second choice.
+// is one, and otherwise from the daemon's log. If that breaks off, the rest is lost.
 func (c *Container) follow() {
 	defer close(c.drained)
-	d := &demux{log: c.log, out: c.stdout()}
-	if c.attached != nil {
-		d.live = true
-		release := context.AfterFunc(c.life, c.attached.Close)
-		_ = d.read(c.attached.Reader)
-		c.unread.Store(true)
-		d.lost() // first of all: later output is in the daemon's log
-		release()
-		c.attached.Close()
-		if c.ended() {
-			c.unread.Store(false)
-			return
-		}
+	err := c.copyOutput()
+	if c.ended() {
+		return
 	}
-	for tries := 0; ; {
-		opened, err := c.copyLog(d)
-		c.unread.Store(true)
-		if c.life.Err() != nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(c.life, callLimit)
-		info, gone := c.Daemon.ContainerInspect(ctx, c.ID)
-		cancel()
-		switch {
-		case cerrdefs.IsNotFound(gone), gone == nil && opened && err == nil && (info.State == nil || !info.State.Running):
-			c.unread.Store(false)
-			return
-		case gone != nil: // the daemon does not answer; await decides what that means
-		case opened && !errors.Is(err, errFrame):
-			tries = 0
-		case tries >= openTries:
-			fmt.Fprintf(c.log, "\n[mxflow] cannot read the container's log: %v\n", err)
-			return
-		default:
-			tries++
-		}
-		select {
-		case <-c.life.Done():
-			return
-		case <-time.After(200 * time.Millisecond):
-		}
+	c.unread.Store(true)
+	fmt.Fprint(c.log, logEnds)
+	if err != nil {
+		fmt.Fprintf(c.log, "[mxflow] docker says: %v\n", err)
 	}
 }
 
-// LogBroken reports whether the container's output is not followed now, or some of it was
-// missed, so what its log lacks proves nothing.
+func (c *Container) copyOutput() error {
+	if c.attached != nil {
+		release := context.AfterFunc(c.life, c.attached.Close)
+		defer release()
+		defer c.attached.Close()
+		_, err := stdcopy.StdCopy(c.stdout(), c.log, c.attached.Reader)
+		return err
+	}
+	stream, err := c.Daemon.ContainerLogs(c.life, c.ID, container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true})
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if c.tty {
+		_, err = io.Copy(c.stdout(), stream)
+	} else {
+		_, err = stdcopy.StdCopy(c.stdout(), c.log, stream)
+	}
+	return err
+}
+
+// LogBroken reports whether some of the container's output was missed, so what its log
+// lacks proves nothing.
 func (c *Container) LogBroken() bool { return c.unread.Load() }
 
 // ended reports whether a stream broke off because the container ended. The daemon closes
@@ -204,29 +186,6 @@ func (c *Container) ended() bool {
 	case err := <-failed:
 		return cerrdefs.IsNotFound(err) || c.life.Err() != nil
 	}
-}
-
-// copyLog copies until the stream ends; opened is false if there was none.
-func (c *Container) copyLog(d *demux) (opened bool, err error) {
-	options := container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: !c.tty, Since: d.since()}
-	if c.tty && c.read { // a terminal's log has no frames to count
-		options.Tail = "0"
-	}
-	stream, err := c.Daemon.ContainerLogs(c.life, c.ID, options)
-	if err != nil {
-		return false, err
-	}
-	defer stream.Close()
-	c.unread.Store(c.tty && c.read) // a terminal's output meanwhile is not requested again
-	if !c.tty {
-		return true, d.read(stream)
-	}
-	if c.read {
-		fmt.Fprintf(c.log, "\n[mxflow] the log was interrupted here: lines may be missing\n")
-	}
-	c.read = true
-	_, err = io.Copy(d.out, stream)
-	return true, err
 }
 
 // PeakMemory implements engine.Instance. It is the daemon's count for the container once
@@ -299,117 +258,6 @@ func cachedFiles(m container.MemoryStats) int64 {
 		cached = m.Stats["inactive_file"]
 	}
 	return int64(min(cached, m.Usage))
-}
-
-// demux splits a container's log. The daemon sends frames: a byte for the stream (1 is
-// stdout, 2 stderr, 3 an error of its own), three zeros, the length as four big-endian
-// bytes, then a timestamp, a space, and a line or a piece of one. The timestamps allow
-// resuming a broken log without a gap: the daemon sends everything from an instant on,
-// and what was already received at that very instant is counted.
-type demux struct {
-	out, log io.Writer
-	// live frames are those of an attached container: they have no timestamp.
-	live bool
-	// last is the newest timestamp, at how many frames had it.
-	last string
-	at   int
-	// skip is how many frames of last are still to be repeated, resumed is set if the
-	// next frame is the first since the log was resumed.
-	skip    int
-	resumed bool
-}
-
-const (
-	frameHeader = 8
-	// frameLimit is more than a daemon ever sends: it splits lines at 16 KiB.
-	frameLimit = 16 << 20
-	logBuffer  = 64 << 10
-)
-
-var errFrame = errors.New("the daemon sent something other than a log")
-
-// since is where to resume the log, in the daemon's format; empty for all.
-func (d *demux) since() string {
-	at, err := time.Parse(time.RFC3339Nano, d.last)
-	if err != nil {
-		return ""
-	}
-	d.skip, d.resumed = d.at, true
-	return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond())
-}
-
-// read copies until the stream ends. Frames are batched while more are available, so a
-// flood costs few writes.
-func (d *demux) read(stream io.Reader) error {
-	from := bufio.NewReaderSize(stream, logBuffer)
-	out := bufio.NewWriterSize(d.out, logBuffer)
-	log := out
-	if d.log != d.out {
-		log = bufio.NewWriterSize(d.log, logBuffer)
-	}
-	defer func() { _, _ = out.Flush(), log.Flush() }()
-	var header [frameHeader]byte
-	var frame bytes.Buffer
-	for {
-		if from.Buffered() == 0 {
-			_, _ = out.Flush(), log.Flush()
-		}
-		if _, err := io.ReadFull(from, header[:]); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		size := binary.BigEndian.Uint32(header[4:])
-		if size > frameLimit || header[0] > 3 {
-			return errFrame
-		}
-		frame.Reset()
-		if _, err := io.CopyN(&frame, from, int64(size)); err != nil {
-			return err
-		}
-		to := log
-		if header[0] == 1 {
-			to = out
-		}
-		if header[0] == 3 {
-			fmt.Fprintf(log, "[mxflow] docker says of this log: %s\n", frame.Bytes())
-			continue
-		}
-		if d.live {
-			_, _ = to.Write(frame.Bytes())
-			continue
-		}
-		d.put(to, log, frame.Bytes())
-	}
-}
-
-// lost switches from live frames to the daemon's log, from now on.
-func (d *demux) lost() {
-	d.live, d.last, d.at = false, time.Now().UTC().Format(time.RFC3339Nano), 0
-}
-
-// put writes one frame without its timestamp, unless it was received before.
-func (d *demux) put(to, log io.Writer, frame []byte) {
-	stamp, text, ok := bytes.Cut(frame, []byte{' '})
-	if !ok {
-		_, _ = to.Write(frame)
-		return
-	}
-	switch {
-	case string(stamp) != d.last:
-		if d.resumed {
-			// What came before is gone.
-			_, _ = io.WriteString(log, "\n[mxflow] the log was interrupted here: lines may be missing\n")
-		}
-		d.last, d.at, d.skip = string(stamp), 1, 0
-	case d.skip > 0:
-		d.skip, d.resumed = d.skip-1, false
-		return
-	default:
-		d.at++
-	}
-	d.resumed = false
-	_, _ = to.Write(text)
 }
 
 // outputLimit limits the output of a command in a container.

@@ -2,7 +2,6 @@ package docker
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,73 +83,6 @@ func TestSizeLimitsVolumes(t *testing.T) {
 			t.Errorf("%q = %q was taken", source, target)
 		}
 	}
-}
-
-// frames makes a log as the daemon sends it, of stream number, timestamp and text.
-func frames(list ...[3]string) string {
-	var b strings.Builder
-	for _, f := range list {
-		payload := f[2]
-		if f[1] != "" {
-			payload = f[1] + " " + payload
-		}
-		header := [8]byte{f[0][0] - '0'}
-		binary.BigEndian.PutUint32(header[4:], uint32(len(payload)))
-		b.Write(header[:])
-		b.WriteString(payload)
-	}
-	return b.String()
-}
-
-const (
-	second1 = "2026-01-01T00:00:01.000000001Z"
-	second2 = "2026-01-01T00:00:02.5Z"
-)
-
-func TestDemux(t *testing.T) {
-	var out, log strings.Builder
-	d := &demux{out: &out, log: &log}
-	if d.since() != "" {
-		t.Errorf("the first time, all is taken, not what is since %q", d.since())
-	}
-	first := frames([3]string{"1", second1, "a\n"}, [3]string{"2", second1, "b\n"}, [3]string{"1", second2, "piece, "}, [3]string{"1", second2, "piece\n"})
-	if err := d.read(strings.NewReader(first)); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.since(); got != "1767225602.500000000" {
-		t.Errorf("taken up since %s", got)
-	}
-	// Lines already read of that instant come again.
-	again := frames([3]string{"1", second2, "piece, "}, [3]string{"1", second2, "piece\n"}, [3]string{"2", second2, "new\n"})
-	if err := d.read(strings.NewReader(again)); err != nil {
-		t.Fatal(err)
-	}
-	if out.String() != "a\npiece, piece\n" || log.String() != "b\nnew\n" {
-		t.Errorf("out %q, log %q", out.String(), log.String())
-	}
-	// Those lines are gone: something may be missing, and the log says so.
-	d.since()
-	later := frames([3]string{"1", "2026-01-01T00:00:09Z", "late\n"}, [3]string{"3", "", "rotated"})
-	if err := d.read(strings.NewReader(later)); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(log.String(), "lines may be missing") || !strings.Contains(log.String(), "docker says of this log: rotated") || !strings.HasSuffix(out.String(), "late\n") {
-		t.Errorf("out %q, log %q", out.String(), log.String())
-	}
-}
-
-func FuzzDemux(f *testing.F) {
-	f.Add(frames([3]string{"1", second1, "a\n"}, [3]string{"2", second2, "b\n"}), 3)
-	f.Add("\x01\x00\x00\x00\xff\xff\xff\xff", 1)
-	f.Fuzz(func(t *testing.T, text string, cut int) {
-		var out, log strings.Builder
-		d := &demux{out: &out, log: &log}
-		_ = d.read(strings.NewReader(text[:max(0, min(cut, len(text)))]))
-		_ = d.read(strings.NewReader(text))
-		if n := out.Len() + log.Len(); n > 2*len(text)+1000 {
-			t.Errorf("%d bytes came of %d", n, len(text))
-		}
-	})
 }
 
 // TestReadStats: the daemon's samples, one after the other, as in a stream.

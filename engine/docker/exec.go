@@ -244,7 +244,7 @@ func (e *execInstance) follow(stdout *greeting) {
 	defer close(e.drained)
 	defer stdout.close()
 	if _, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader); err != nil && e.life.Err() == nil {
-		fmt.Fprintf(e.log, "\n[mxflow] the log ends here because the connection to the daemon broke: lines are missing\n")
+		fmt.Fprint(e.log, logEnds)
 	}
 }
 

@@ -329,8 +329,7 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 		Init:          &reap,
 		IpcMode:       container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), ShmSize: shm, Mounts: mounts,
 		Resources: container.Resources{Ulimits: limits, DeviceRequests: gpus, CpusetCpus: engine.CPUList(launch.CPUs)},
-		// The daemon's own copy of the log, from which ours is followed. This driver
-		// keeps bytes unchanged, where json-file replaces invalid UTF-8.
+		// The daemon's own copy of the log, which ours does not need.
 		LogConfig: container.LogConfig{Type: "local", Config: map[string]string{
 			"max-size": "64m", "max-file": "3", "compress": "false",
 		}},
