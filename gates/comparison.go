@@ -33,7 +33,7 @@ func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	if !c.there(f, leaf.Inputs()) {
 		return f, nil
 	}
-	if in := leaf.Claim.Input; in != nil && !c.there(f, []*plans.Input{in}) {
+	if in := leaf.Claim.Input; in != nil && !c.ev.exact() && !c.there(f, []*plans.Input{in}) {
 		return f, nil
 	}
 	value := func(in *plans.Input) any { return c.readings[in].value(in) }
@@ -49,6 +49,13 @@ func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 		return nil, err
 	}
 	f.mean = f.Holds
+	if c.ev.exact() {
+		f.Left, f.Right = sides(leaf, left, right)
+		f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}
+		f.settle(leaf, f.Holds != leaf.Negated)
+		f.reason = f.found(leaf, f.Verdict == verdict.Pass).Is(f.Verdict)
+		return f, nil
+	}
 	if leaf.Claim.Form == verdict.Exact {
 		f.Left, f.Right = sides(leaf, left, right)
 		return f, c.exact(f, leaf)

@@ -16,7 +16,14 @@ import (
 type Evidence struct {
 	// Features by name.
 	Features map[string]*Feature
+	// Set holds the values themselves, by the input that reads them, where they come from
+	// no launch, as in a case of mxflow test. They are known exactly, and every value that
+	// is not in it is absent. It is nil in a run.
+	Set map[*plans.Input]any
 }
+
+// exact reports whether values are set rather than measured.
+func (ev *Evidence) exact() bool { return ev != nil && ev.Set != nil }
 
 // Feature is the evidence about one feature.
 type Feature struct {
@@ -84,8 +91,6 @@ type Launch struct {
 	Place string
 	// Samples is the digest of its raw samples.
 	Samples string
-	// Recorded is set if the launch is on record, where people can look it up.
-	Recorded bool
 	// Stale is set if the engine was running before the launch: then it is not a start of
 	// its own and replicates nothing.
 	Stale bool
@@ -119,12 +124,8 @@ func (a Arm) found(in *plans.Input) (float64, verdict.Reason) {
 	return v, verdict.Reason{}
 }
 
-// without is the reason that a launch lacks a metric: why, and where to look if it is on
-// record. Launches of a plan's test have only numbers.
+// without is the reason that a launch lacks a metric: why, and where to look.
 func (l Launch) without(address string, more ...verdict.Arg) verdict.Reason {
-	args := append(more, verdict.Text("metric", address))
-	if !l.Recorded {
-		return verdict.New(code.MetricLacking, args...).On(l.ID)
-	}
-	return verdict.New(code.MetricLacking, append(args, verdict.Text("recorded", l.ID))...).On(l.ID).From(Absent(l.Metrics, address))
+	args := append(more, verdict.Text("metric", address), verdict.Text("recorded", l.ID))
+	return verdict.New(code.MetricLacking, args...).On(l.ID).From(Absent(l.Metrics, address))
 }

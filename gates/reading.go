@@ -78,6 +78,9 @@ func read(in *plans.Input, ev *Evidence) *reading {
 	if in.Kind == plans.InputTarget {
 		return r.number(in.Number)
 	}
+	if ev.exact() && ev.Set[in] == nil {
+		return r.missing(verdict.Inconclusive, verdict.New(code.NotSet))
+	}
 	var f *Feature
 	if ev != nil {
 		f = ev.Features[in.Feature]
@@ -95,10 +98,15 @@ func read(in *plans.Input, ev *Evidence) *reading {
 			return r.missing(verdict.Invalid, verdict.New(code.KnobUnknown).On(in.Name))
 		}
 		return r.word(v)
-	case plans.InputObserved:
-		return readObserved(r, in, f)
 	case plans.InputFeature:
 		return readOutcome(r, in, f)
+	}
+	if ev.exact() {
+		return readSet(r, in, f, ev.Set[in])
+	}
+	switch in.Kind {
+	case plans.InputObserved:
+		return readObserved(r, in, f)
 	case plans.InputFound:
 		return readFound(r, in, f)
 	case plans.InputMetric:
@@ -109,6 +117,26 @@ func read(in *plans.Input, ev *Evidence) *reading {
 		return r
 	}
 	return r.missing(verdict.Error, verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind))))
+}
+
+// readSet reads a value that is set rather than measured. A level that did not pass
+// leaves nothing to read, as in a run.
+func readSet(r *reading, in *plans.Input, f *Feature, value any) *reading {
+	if f.Broken != "" {
+		return r.missing(f.Broken, f.Cause)
+	}
+	switch v := value.(type) {
+	case float64:
+		r = r.number(v)
+	case string:
+		r = r.word(v)
+	case bool:
+		r = r.word(strconv.FormatBool(v))
+	}
+	if r.absent == "" && r.value(in) == nil {
+		return r.missing(verdict.Error, verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Path))
+	}
+	return r
 }
 
 // from adds to a reason what a feature says about why it was not measured.

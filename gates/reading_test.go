@@ -218,23 +218,17 @@ func TestInputsCarryTheirEvidence(t *testing.T) {
 	}
 }
 
-// TestWhyNot: for a recorded launch without a number, the reason is given, and where to
-// look; the launches of a plan's test are only numbers.
+// TestWhyNot: for a launch without a number, the reason is given, and where to look.
 func TestWhyNot(t *testing.T) {
 	again := measure.Summary{Unit: "count", N: 4, Requests: 4, Stats: map[string]float64{"min": 1, "max": 2, "median": 1}}
 	tokens := measure.Summary{Unit: "tokens", N: 4, Requests: 4, Stats: map[string]float64{"min": 64, "max": 64, "median": 64}}
-	for _, c := range []struct {
-		recorded   bool
-		rule, want string
-	}{
-		{false, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp"},
-		{true, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was sent again, so it is unknown when its prefill began (mxflow show f.2)"},
-		{true, "engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it needs a server that became ready and answered a request for one token (mxflow show f.1)"},
+	for _, c := range []struct{ rule, want string }{
+		{"chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was sent again, so it is unknown when its prefill began (mxflow show f.2)"},
+		{"engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it needs a server that became ready and answered a request for one token (mxflow show f.1)"},
 	} {
 		got := decided(compiled(t, c.rule), with(func(f *Feature) {
 			for i := range f.Candidate.Launches {
 				l := &f.Candidate.Launches[i]
-				l.Recorded = c.recorded
 				l.Metrics["chat.retries"], l.Metrics["chat.prompt_tokens"] = again, tokens
 				if i != 1 {
 					l.Metrics["chat.pp"] = summary(1000, "tok/s")
@@ -389,7 +383,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 		{"not (long.tg.gain < 0)", "quick", `long.tg.gain: suite "quick" does not send workload long`},
 		{"long.tg > 0.1", "", `long.tg: the benchmark of protocol "standard" does not send workload long; --suite full does`},
 		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" does not send workload long`},
-		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg"},
+		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg: nothing of long was measured in it (mxflow show f.1)"},
 	} {
 		got := decided(inSuites(t, c.rule, c.suite), full())
 		if got.Verdict != verdict.Inconclusive || tell.Joined(got.Reasons) != c.want {

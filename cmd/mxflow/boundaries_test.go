@@ -1,13 +1,22 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // bounded is one comparison as it should be decided.
@@ -20,62 +29,67 @@ type bounded struct {
 	Looks     []map[string]float64 `json:"looks"`
 }
 
-// TestBoundaries: cases just on either side of what decides come out as an
-// independent program worked out from docs/statistics.md: the verdict of each rule
-// and comparison, the looks that were made, and every number of them.
-func TestBoundaries(t *testing.T) {
-	text, err := os.ReadFile("testdata/boundaries/boundaries.json")
+// boundary is what was measured of a feature, and what its criteria should come to.
+type boundary struct {
+	Feature string
+	Expect  verdict.Verdict
+	Rules   map[string]verdict.Verdict
+	Noise   map[string]verdict.Noise
+	// Launches are the arms' launches by address; one that is null lacks the metric.
+	// Requests are those behind each value, if not the workload's.
+	Launches map[string]struct {
+		Requests        int
+		Base, Candidate []*float64
+	}
+}
+
+// readJSON reads a file of this test.
+func readJSON(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/boundaries/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want map[string]map[string]map[string][]bounded
-	if err := json.Unmarshal(text, &want); err != nil {
+	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestBoundaries: launches just on either side of what decides are decided as an
+// independent program worked out from docs/statistics.md: the verdict of each rule
+// and comparison, the looks that were made, and every number of them.
+func TestBoundaries(t *testing.T) {
+	var want map[string]map[string]map[string][]bounded
+	var measured map[string]map[string]boundary
+	readJSON(t, "boundaries.json", &want)
+	readJSON(t, "launches.json", &measured)
 	compared := 0
-	for plan, cases := range want {
-		var out, errs bytes.Buffer
-		if status := run(context.Background(), []string{"test", "--json", "testdata/boundaries/" + plan + ".hcl"}, &out, &errs); status != 0 {
-			t.Errorf("%s: exit status %d\n%s", plan, status, errs.String())
+	for name, cases := range measured {
+		res := load.Path("testdata/boundaries/"+name+".hcl", steps.Registry(), load.Options{})
+		if !res.OK() {
+			t.Fatal(res.Diagnostics)
 		}
-		var got struct {
-			Cases []struct {
-				Name, Expect, Verdict string
-				OK                    bool
-				Rules                 []struct {
-					Name        string
-					Comparisons []struct {
-						Text    string
-						Verdict string
-						Test    bounded
-					}
+		for title, c := range cases {
+			f := res.Plan.Feature(c.Feature)
+			rules := decide.Criteria(res.Plan, f, &gates.Evidence{Features: map[string]*gates.Feature{f.Name: c.evidence(t, res.Plan, f)}})
+			if v := decide.Whole(string(runtime.KindFeature), nil, rules); v != c.Expect {
+				t.Errorf("%s: %q came out %s, want %s", name, title, v, c.Expect)
+			}
+			for _, r := range rules {
+				if v, ok := c.Rules[r.Name]; ok && v != r.Verdict {
+					t.Errorf("%s: %q, %s came out %s, want %s", name, title, r.Name, r.Verdict, v)
 				}
-			}
-		}
-		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
-		if len(got.Cases) != len(cases) {
-			t.Errorf("%s: %d cases, want %d", plan, len(got.Cases), len(cases))
-		}
-		for _, c := range got.Cases {
-			if !c.OK {
-				t.Errorf("%s: %q came out %s, want %s", plan, c.Name, c.Verdict, c.Expect)
-			}
-			for _, r := range c.Rules {
-				list, ok := cases[c.Name][r.Name]
+				list, ok := want[name][title][r.Name]
 				if !ok {
 					continue // an input is absent, so that nothing was compared
 				}
 				if len(list) != len(r.Comparisons) {
-					t.Errorf("%s: %q, %s: %d comparisons, want %d", plan, c.Name, r.Name, len(r.Comparisons), len(list))
+					t.Errorf("%s: %q, %s: %d comparisons, want %d", name, title, r.Name, len(r.Comparisons), len(list))
 					continue
 				}
 				for i, w := range list {
-					g := r.Comparisons[i].Test
-					g.Verdict = r.Comparisons[i].Verdict
-					for _, d := range differences(g, w) {
-						t.Errorf("%s: %q, %s: %s: %s", plan, c.Name, r.Name, r.Comparisons[i].Text, d)
+					for _, d := range differences(boundedBy(t, r.Comparisons[i]), w) {
+						t.Errorf("%s: %q, %s: %s: %s", name, title, r.Name, r.Comparisons[i].Text, d)
 					}
 					compared++
 				}
@@ -84,6 +98,69 @@ func TestBoundaries(t *testing.T) {
 	}
 	if compared < 200 {
 		t.Errorf("only %d comparisons were held against the fixture", compared)
+	}
+}
+
+// boundedBy is how a comparison was decided.
+func boundedBy(t *testing.T, c verdict.Comparison) (got bounded) {
+	t.Helper()
+	text, err := json.Marshal(c.Test)
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Verdict = string(c.Verdict)
+	return got
+}
+
+// evidence is what rules read of these launches.
+func (b boundary) evidence(t *testing.T, p *plans.Plan, f *plans.Feature) *gates.Feature {
+	t.Helper()
+	_, most := p.LaunchesOf(f.Name)
+	ev := &gates.Feature{Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: "base"}, Noise: b.Noise, Max: most}
+	for address, m := range b.Launches {
+		b.add(t, &ev.Candidate, address, m.Requests, m.Candidate)
+		b.add(t, &ev.Parent, address, m.Requests, m.Base)
+	}
+	for _, arm := range []*gates.Arm{&ev.Candidate, &ev.Parent} {
+		arm.Launches = slices.DeleteFunc(arm.Launches, func(l gates.Launch) bool { return len(l.Metrics) == 0 })
+	}
+	return ev
+}
+
+// add adds the values of one metric to the launches of an arm.
+func (b boundary) add(t *testing.T, arm *gates.Arm, address string, requests int, values []*float64) {
+	t.Helper()
+	stat := "median"
+	if head, ok := strings.CutSuffix(address, ".p95"); ok {
+		address, stat = head, "p95"
+	}
+	m, ok := measure.LookupAddress(address)
+	if !ok {
+		t.Fatalf("no metric %s", address)
+	}
+	if requests == 0 {
+		requests = 400 // those of the workload
+	}
+	for i, v := range values {
+		if i == len(arm.Launches) {
+			arm.Launches = append(arm.Launches, gates.Launch{ID: fmt.Sprintf("%s#%d", arm.Name, i+1), Round: i + 1, Metrics: map[string]measure.Summary{}})
+		}
+		switch {
+		case v == nil:
+		case m.Scope == measure.PerRequest:
+			s := arm.Launches[i].Metrics[address]
+			s.Unit, s.Better, s.N, s.Requests = m.Unit, m.Better, requests, requests
+			if s.Stats == nil {
+				s.Stats = map[string]float64{}
+			}
+			s.Stats[stat] = *v
+			arm.Launches[i].Metrics[address] = s
+		default:
+			arm.Launches[i].Metrics[address], _ = m.Summary([]float64{*v})
+		}
 	}
 }
 

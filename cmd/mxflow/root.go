@@ -25,7 +25,7 @@ helps, only then continue" into a plan that a machine runs and an auditor can ch
   mxflow ab --a … --b …      is B faster than A? two commands, without a plan
   mxflow init                write a starter plan
   mxflow validate plan.hcl   find every mistake before anything is started
-  mxflow test plan.hcl       decide cases: given these measurements, this verdict
+  mxflow test plan.hcl       decide cases: with these values, this verdict
   mxflow console plan.hcl    try expressions and rules, optionally on a recorded run
   mxflow plan plan.hcl       what would run, in order, and why
   mxflow apply plan.hcl      start the engine, measure, decide, unlock

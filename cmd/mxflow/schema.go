@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans/cases"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/cases"
 )
 
 func newSchemaCommand(a *app) *cobra.Command {

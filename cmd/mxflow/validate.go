@@ -17,9 +17,8 @@ func newValidateCommand(a *app) *cobra.Command {
 		Short: "Find every mistake in a plan before anything starts",
 		Long: `Checks names, references, cycles and types, and compiles every rule against what the
 plan declares. All mistakes are reported at once, each with its place in the file and
-what to do. Case files beside the plan are read too (see mxflow test), and gates
-without a passing and a failing case are named. Nothing is started and no state is
-touched.`,
+what to do. Case files beside the plan are read too (see mxflow test). Nothing is
+started and no state is touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -31,8 +30,7 @@ touched.`,
 			if err != nil {
 				return err
 			}
-			tested, err := validateCases(a, loaded)
-			if err != nil {
+			if _, err := readCases(a, loaded); err != nil {
 				return err
 			}
 			features, rules := 0, 0
@@ -47,15 +45,12 @@ touched.`,
 			}
 			if a.json {
 				a.printJSON(map[string]any{
-					"valid": true, "diagnostics": append(loaded.DiagnosticsJSON(), tested.diagnostics...), "untested_gates": tested.lacking, "plan": loaded.Plan.Name, "digest": loaded.Plan.Digest(),
+					"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name, "digest": loaded.Plan.Digest(),
 					"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
 				})
 				return nil
 			}
 			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, tell.Count(len(loaded.Plan.Phases), "phase"), tell.Count(features, "feature"), tell.Count(rules, "rule"))
-			if tested.files == 0 && len(tested.lacking) > 0 {
-				fmt.Fprintf(a.stdout, "No tests cover these gates. Generate some: mxflow test --write %s\n", path)
-			}
 			return nil
 		},
 	}

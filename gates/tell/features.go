@@ -34,10 +34,6 @@ var featurePhrases = phrases{
 	code.TargetNamesAlone: "no rule compares it with a measurement, and its name alone does not say which number it matches",
 	code.TargetOfCells:    "{subject} has {cells} cells, and neither the target nor a rule says which one this number is for",
 	code.TargetNotPrinted: "the baseline's engine is not a command that prints it",
-
-	code.CaseConfirmation: "confirmation {subject}: {verdict}{causes?; {causes}}",
-	code.CaseAlternative:  "alternative {subject}: {verdict}",
-	code.NotGiven:         "the case gives nothing for {subject}",
 }
 
 // wins is the choice in one line. Its gains are of all launches, and a criterion on the

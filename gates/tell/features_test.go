@@ -16,7 +16,6 @@ func TestFeatures(t *testing.T) {
 		return r.On(value).Is(v)
 	}
 	metric := verdict.Text("metric", "w.tg")
-	rule := verdict.New(code.Rule).On("speed").Is(verdict.Fail).From(words("+1%"))
 	check(t, []said{
 		{verdict.New(code.NoCriterion), "no criterion decides this feature"},
 		{verdict.New(code.Trial), "a trial, which never enters the stack (accept = [])"},
@@ -40,10 +39,5 @@ func TestFeatures(t *testing.T) {
 		{verdict.New(code.TargetNamesAlone), "no rule compares it with a measurement, and its name alone does not say which number it matches"},
 		{verdict.New(code.TargetOfCells, verdict.Int("cells", 3)).On("chat"), "chat has 3 cells, and neither the target nor a rule says which one this number is for"},
 		{verdict.New(code.TargetNotPrinted), "the baseline's engine is not a command that prints it"},
-
-		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Fail).From(rule), "confirmation f@other: fail; speed: fail: +1%"},
-		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Pass), "confirmation f@other: pass"},
-		{verdict.New(code.CaseAlternative).On("picks[few]").Is(verdict.Fail), "alternative picks[few]: fail"},
-		{verdict.New(code.NotGiven).On("f"), "the case gives nothing for f"},
 	})
 }

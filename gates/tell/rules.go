@@ -63,6 +63,7 @@ var rulePhrases = phrases{
 
 	code.Missing:          "{subject}",
 	code.NotFinite:        "not a finite number",
+	code.NotSet:           "the case does not set it",
 	code.NotSent:          "{suite?suite {suite:q} does}{suite!the benchmark of protocol {protocol:q} does} not send workload {subject}{suites?; {suites:or} does}",
 	code.NoReader:         "no reader for inputs of kind {kind:q}",
 	code.KnobUnknown:      "the candidate's value of knob {subject} is unknown",

@@ -83,7 +83,7 @@ func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 		c.words(r, leaf)
 		return true
 	}
-	if why := Implausible(in, limit); why != "" {
+	if why := implausible(in, limit); why != "" {
 		c.leaf(r, leaf, hcl.DiagWarning, "implausible-value", "Implausible for the unit", "%s", why)
 		return false
 	}
@@ -413,9 +413,9 @@ var usuals = map[string]usualSize{
 	"GB": {high: 4096, above: 1.0 / 1024, aboveName: "MB"},
 }
 
-// Implausible explains why a number is hardly meant in the unit of what it is compared
+// implausible explains why a number is hardly meant in the unit of what it is compared
 // with; empty if it may be.
-func Implausible(in *plans.Input, limit float64) string {
+func implausible(in *plans.Input, limit float64) string {
 	size := math.Abs(limit)
 	if in.UnitWord() == plans.RatioUnit {
 		word := string(in.Relation)

@@ -210,7 +210,7 @@ func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string
 		case !ok:
 			complete = false
 			continue
-		case KnobValue(s, k, name, e.At) == nil:
+		case knobValue(s, k, name, e.At) == nil:
 			complete = false
 			continue
 		case twice:

@@ -97,7 +97,7 @@ func (d *knobDecoder) decode(b *hcl.Block) {
 	f.Required("default", "the baseline's value.")
 	k.Default = f.Text("default")
 	if k.Default != "" && len(k.Values) > 0 {
-		KnobValue(d.Scope, k, k.Default, f.At("default"))
+		knobValue(d.Scope, k, k.Default, f.At("default"))
 	}
 	if d.First(b) {
 		d.plan.Knobs = append(d.plan.Knobs, k)
@@ -364,9 +364,9 @@ func (d *knobDecoder) changesOf(f *eval.Body) []string {
 	return names
 }
 
-// KnobValue is the value that a plan or case names; nil, with a mistake reported, if the
+// knobValue is the value that a plan names; nil, with a mistake reported, if the
 // knob does not have it.
-func KnobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.KnobValue {
+func knobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.KnobValue {
 	v := k.Value(name)
 	if v == nil {
 		s.Fail(at, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, name, s.DidYouMean(name, k.ValueNames()))
@@ -388,7 +388,7 @@ func (d *knobDecoder) decodeSet(f *eval.Body) (set map[string]string, at map[str
 			continue
 		}
 		set[p.Key], at[p.Key] = name, p.At
-		KnobValue(d.Scope, k, name, p.At)
+		knobValue(d.Scope, k, name, p.At)
 	}
 	if len(set) == 0 {
 		set = nil

@@ -48,6 +48,23 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 	return r.p, nil
 }
 
+// Address resolves an address that stands alone, as a rule in this scope would.
+func (ns *Namespace) Address(src string, sc *Scope) (*plans.Input, *Error) {
+	if err := lexicalLimits(src); err != nil {
+		return nil, err
+	}
+	tree, err := parser.ParseWithConfig(src, &conf.Config{MaxNodes: maxRuleNodes})
+	if err != nil {
+		return nil, fromExpr(err, src)
+	}
+	r := &reader{text: []rune(src)}
+	elements := r.elements(tree.Node)
+	if elements == nil {
+		return nil, r.errs[0]
+	}
+	return ns.Resolve(elements, sc)
+}
+
 func measures(p *plans.Program) bool {
 	for _, in := range p.Inputs {
 		if in.Measured() {

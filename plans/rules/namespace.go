@@ -95,7 +95,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	if sc.Own == nil {
 		return nil, ns.whose(in.Path, sc)
 	}
-	return ns.OfFeature(in, elements, sc.Own)
+	return ns.ofFeature(in, elements, sc.Own)
 }
 
 // spell writes an address as a rule does.
@@ -152,11 +152,11 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 	if !ns.decidedBefore(sc, f) {
 		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add after = [phase.%s], or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
 	}
-	return ns.OfFeature(in, path[2:], f)
+	return ns.ofFeature(in, path[2:], f)
 }
 
-// OfFeature resolves what follows feature["name"], or a bare name.
-func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
+// ofFeature resolves what follows feature["name"], or a bare name.
+func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	in.Feature = f.Name
 	switch head := rest[0]; head {
 	case "verdict", "accepted", "decided":
@@ -188,7 +188,7 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 		if hint := ns.headHint(rest, f); hint != "" {
 			return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is not a workload.%s", head, hint).about(AboutName)
 		}
-		names := append(WorkloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
+		names := append(workloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.CommandEngine() != nil {
 			names = append(names, plans.CommandKind)
 		}
@@ -196,7 +196,7 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 	}
 }
 
-func WorkloadNames(p *plans.Plan) []string {
+func workloadNames(p *plans.Plan) []string {
 	return plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name })
 }
 

@@ -596,11 +596,11 @@ func numberWritten(left, right *plans.Operand) string {
 		text, ok = right.Constant.(string)
 		other = left
 	}
-	n, percent, number := NumberIn(text)
+	n, percent, number := numberIn(text)
 	switch {
 	case !ok || !number:
 		return ""
-	case percent && IsShare(other.Unit):
+	case percent && isShare(other.Unit):
 		return fmt.Sprintf(" Write %g, without quotes: ratios are fractions, and %[1]g is %s.", n, text)
 	case percent:
 		in := ""
@@ -612,11 +612,11 @@ func numberWritten(left, right *plans.Operand) string {
 	return fmt.Sprintf(" Write %g, without quotes.", n)
 }
 
-// IsShare reports whether numbers of a unit may be given in per cent.
-func IsShare(unit string) bool { return unit == plans.RatioUnit || unit == "share" }
+// isShare reports whether numbers of a unit may be given in per cent.
+func isShare(unit string) bool { return unit == plans.RatioUnit || unit == "share" }
 
-// NumberIn is the number in a text; per cent (share) become a fraction.
-func NumberIn(text string) (n float64, share, ok bool) {
+// numberIn is the number in a text; per cent (share) become a fraction.
+func numberIn(text string) (n float64, share, ok bool) {
 	digits, share := strings.CutSuffix(strings.TrimSpace(text), "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if share {

@@ -2,8 +2,7 @@
 // before, it derives the outcome of a feature, a gate or a phase, the keys that it rests
 // on, and whether more launches could still settle it. It knows rules, evidence and the
 // records of launches. It starts nothing, opens nothing, reads no clock and waits for
-// nothing, so an apply, its forecast, a replay and the cases of `mxflow test` decide
-// alike, each with its own view.
+// nothing, so an apply, its forecast and a replay decide alike, each with its own view.
 package decide
 
 import (
@@ -38,7 +37,7 @@ type View struct {
 	// Arms are the variants of a candidate with their keys, see ArmsOf.
 	Arms func(f *plans.Feature) (Arms, error)
 	// Found is the evidence on a candidate if it does not come from outcomes and recorded
-	// launches: in a replay and in a case.
+	// launches: in a replay.
 	Found func(f *plans.Feature) (*Found, error)
 	// Row is the evidence on a row of a comparison if it does not come from recorded
 	// launches.

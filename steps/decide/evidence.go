@@ -45,7 +45,7 @@ func NotCounted(l *ledger.Launch) (verdict.Verdict, []verdict.Reason) {
 // Measured is a launch as rules read it.
 func Measured(l *ledger.Launch) gates.Launch {
 	out := gates.Launch{
-		ID: l.ID, Recorded: true, Round: l.Ordinal, Place: l.On(), Samples: l.Samples, Metrics: l.Metrics,
+		ID: l.ID, Round: l.Ordinal, Place: l.On(), Samples: l.Samples, Metrics: l.Metrics,
 		Stale: l.Engine["fresh"] == "no", Unobserved: l.Unobserved,
 	}
 	if out.Samples == "" {

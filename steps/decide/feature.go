@@ -130,11 +130,16 @@ func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s 
 	return out
 }
 
-// criteria decides a feature's criteria, some of which admit it.
+// Criteria decides a feature's criteria, some of which admit it.
+func Criteria(p *plans.Plan, f *plans.Feature, ev *gates.Evidence) []verdict.Rule {
+	return Rules(f.Criteria, func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }, ev, Settings(p, f))
+}
+
+// criteria adds a feature's criteria to its decision.
 func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
 	out.Statistics = statistics(settings)
-	for _, result := range Rules(f.Criteria, func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }, all, settings) {
+	for _, result := range Criteria(p, f, all) {
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
 		out.Reasons = append(out.Reasons, result.Reason())

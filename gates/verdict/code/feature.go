@@ -57,12 +57,3 @@ const (
 	TargetOfCells    Code = "target.of_cells"
 	TargetNotPrinted Code = "target.not_printed"
 )
-
-// Outcomes of the cases of `mxflow test`.
-const (
-	// CaseConfirmation: the confirmation Subject came to Verdict; the causes are its
-	// rules that did not pass.
-	CaseConfirmation Code = "case.confirmation"
-	CaseAlternative  Code = "case.alternative"
-	NotGiven         Code = "case.not_given"
-)

@@ -103,6 +103,8 @@ const (
 	// Missing: the input Subject has no value, from its cause.
 	Missing   Code = "missing"
 	NotFinite Code = "missing.not_finite"
+	// NotSet: a case of mxflow test does not set it.
+	NotSet Code = "missing.not_set"
 	// NotSent: the plan never sends the workload Subject: not in the chosen suite, or not
 	// in a protocol's benchmark. Args: suite; else protocol, and suites, which send it.
 	NotSent     Code = "missing.not_sent"

@@ -1,4 +1,4 @@
-# What the cases of this folder are about. The plans beside it differ in their
+# What the launches of this folder are of. The plans beside it differ in their
 # decision block alone.
 engine "embedded" "tiny" {
   settings = { threads = 1 }
