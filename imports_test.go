@@ -66,7 +66,6 @@ var allowed = map[string][]string{
 	"plans/eval":                  {"engine/measure", "plans", "plans/lang", "plans/redact", "plans/yamlbody"},
 	"plans/lint":                  {"engine/measure", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/rules"},
 	"plans/load":                  {"engine/measure", "engine/measure/imported", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/lint", "plans/redact", "plans/rules"},
-	"plans/convert":               {"plans", "plans/eval", "plans/lang", "plans/load", "plans/yamlbody"},
 	"plans/planstest":             {"gates/stats", "plans", "plans/lang"},
 	"runtime/signing":             {},
 	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},

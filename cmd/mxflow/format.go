@@ -15,8 +15,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/format"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 )
@@ -101,7 +101,7 @@ func (f *formatter) one(path string) {
 		f.fail(err)
 		return
 	}
-	formatted, problems := convert.Format(path, old)
+	formatted, problems := format.Plan(path, old)
 	switch {
 	case problems != nil:
 		f.refuse(problems)
@@ -147,7 +147,7 @@ func (f *formatter) standardInput(yaml bool) error {
 	if err != nil {
 		return err
 	}
-	out, problems := convert.Format(name, src)
+	out, problems := format.Plan(name, src)
 	switch {
 	case problems != nil:
 		f.refuse(problems)

@@ -11,7 +11,7 @@ import (
 
 func newInitCommand(a *app) *cobra.Command {
 	var kind string
-	var yaml, agent bool
+	var agent bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a starter plan",
@@ -22,7 +22,7 @@ existing plan is never overwritten. With --agent it writes AGENTS.md and SKILL.m
 instead, which tell a coding agent how to propose ports for a sealed plan.
 
 Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
-		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # for vLLM; openai for any other server\n  mxflow init --yaml               # the same in YAML",
+		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # for vLLM; openai for any other server",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -36,7 +36,7 @@ Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
 				}
 				return err
 			}
-			path, err := scaffold.Plan(kind, dir, yaml)
+			path, err := scaffold.Plan(kind, dir)
 			if err != nil {
 				return err
 			}
@@ -55,9 +55,7 @@ Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
 		},
 	}
 	c.Flags().StringVar(&kind, "engine", "embedded", "kind of engine: "+strings.Join(scaffold.Kinds(), " or "))
-	c.Flags().BoolVar(&yaml, "yaml", false, "write a plan.yaml instead")
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
 	c.MarkFlagsMutuallyExclusive("agent", "engine")
-	c.MarkFlagsMutuallyExclusive("agent", "yaml")
 	return c
 }

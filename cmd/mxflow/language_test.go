@@ -14,9 +14,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/format"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
@@ -370,14 +370,13 @@ func inPlan(path, block string) string {
 	return plan + block + "\n"
 }
 
-// TestManualInYAML writes every example of the manual in YAML and back: the
-// schema accepts it, fmt leaves it alone after once, and all are the same plan.
-func TestManualInYAML(t *testing.T) {
-	_, schema := printedSchema(t)
+// TestFormatKeepsTheManual formats every example of the manual: each stays the same plan,
+// and fmt leaves it alone after once.
+func TestFormatKeepsTheManual(t *testing.T) {
 	reg := steps.Registry()
 	dir := manualFolder(t)
-	loadIn := func(name string, text []byte) *load.Result {
-		return load.Bytes(filepath.Join(dir, name), text, reg, load.Options{Inputs: []load.Given{}})
+	loaded := func(text []byte) *load.Result {
+		return load.Bytes(filepath.Join(dir, "plan.hcl"), text, reg, load.Options{Inputs: []load.Given{}})
 	}
 	texts := map[string]string{}
 	for i, text := range enginesExamples(t) {
@@ -387,44 +386,41 @@ func TestManualInYAML(t *testing.T) {
 		texts[path] = inPlan(path, d.Example)
 	})
 	for name, text := range texts {
-		want := loadIn("plan.hcl", []byte(text))
+		want := loaded([]byte(text))
 		if !want.OK() {
 			t.Errorf("%s is no valid plan: %s", name, explained(&want.Findings))
 			continue
 		}
-		inYAML, problems := convert.ToYAML("plan.hcl", []byte(text), reg)
-		if problems != nil {
-			t.Errorf("%s: %s", name, explained(problems))
-			continue
+		formatted := layout(t, "plan.hcl", []byte(text))
+		if got := loaded(formatted); !got.OK() || got.Plan.Digest() != want.Plan.Digest() {
+			t.Errorf("%s is another plan when formatted:\n%s\n%s", name, formatted, explained(&got.Findings))
 		}
-		if err := checkedBy(t, schema, string(inYAML)); err != nil {
-			t.Errorf("%s: the schema refuses it: %v\n%s", name, err, inYAML)
-		}
-		formatted := layout(t, "plan.yaml", inYAML)
-		back, problems := convert.ToHCL("plan.yaml", inYAML, reg)
-		if problems != nil {
-			t.Errorf("%s: %s\n%s", name, explained(problems), inYAML)
-			continue
-		}
-		layout(t, "plan.hcl", back)
-		for file, other := range map[string][]byte{"plan.yaml": inYAML, "laid-out.yaml": formatted, "back.hcl": back} {
-			got := loadIn(file, other)
-			if !got.OK() || got.Plan.Digest() != want.Plan.Digest() {
-				t.Errorf("%s: %s is another plan:\n%s\n%s", name, file, other, explained(&got.Findings))
-			}
-		}
+	}
+}
+
+// TestManualOfYAML loads the whole plan in the manual.
+func TestManualOfYAML(t *testing.T) {
+	page := content(t, "../../docs/yaml.md")
+	_, rest, _ := strings.Cut(page, "```yaml\n")
+	plan, _, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatal("no plan in the page")
+	}
+	path := filepath.Join(folder(t, map[string]string{"plan.yaml": plan}), "plan.yaml")
+	if code, _, errs := command(t, "validate", path); code != 0 {
+		t.Fatal(errs)
 	}
 }
 
 // layout is a file as fmt writes it, which changes nothing a second time.
 func layout(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
-	once, problems := convert.Format(name, text)
+	once, problems := format.Plan(name, text)
 	if problems != nil {
 		t.Errorf("%s\n%s", explained(problems), text)
 		return text
 	}
-	if twice, problems := convert.Format(name, once); problems != nil || !bytes.Equal(once, twice) {
+	if twice, problems := format.Plan(name, once); problems != nil || !bytes.Equal(once, twice) {
 		t.Errorf("%s is formatted in two ways:\n%s\n%s", name, once, twice)
 	}
 	return once

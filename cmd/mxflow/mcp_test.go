@@ -15,9 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
-	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/planstest"
-	"github.com/mxflow/mxflow/steps"
 )
 
 // agent is a coding agent that has nothing but the tools of mxflow mcp.
@@ -204,29 +202,20 @@ func (a *agent) notified() {
 	}
 }
 
-// TestAgentProposesInFiles: a proposal is written into the file that has its block, in the
-// language of that, and nothing else is changed.
+// TestAgentProposesInFiles: a proposal is written into the file that has its block, and
+// nothing else is changed.
 func TestAgentProposesInFiles(t *testing.T) {
 	const own = "# Said of control alone."
 	whole := bytes.Replace(agentPlan(t), []byte("  feature \"control\""), []byte("  "+own+"\n  feature \"control\""), 1)
 	at := bytes.Index(whole, []byte("phase \""))
 	head, phases := whole[:at], whole[at:]
-	yaml, problems := convert.ToYAML("plan.hcl", whole, steps.Registry())
-	if problems != nil {
-		t.Fatal(problems.Diagnostics)
-	}
-	yamlPhases, problems := convert.ToYAML("plan.hcl", phases, steps.Registry())
-	if problems != nil {
-		t.Fatal(problems.Diagnostics)
-	}
 	for _, c := range []struct {
 		name, plan     string
 		files          map[string][]byte
 		value, feature string // the files that they are written into
 	}{
-		{"YAML", "plan.yaml", map[string][]byte{"plan.yaml": yaml}, "plan.yaml", "plan.yaml"},
 		{"a folder", ".", map[string][]byte{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
-		{"an include in YAML", "plan.hcl", map[string][]byte{"plan.hcl": append([]byte("include = [\"phases.yaml\"]\n"), head...), "phases.yaml": yamlPhases}, "plan.hcl", "phases.yaml"},
+		{"an include", "plan.hcl", map[string][]byte{"plan.hcl": append([]byte("include = [\"phases.hcl\"]\n"), head...), "phases.hcl": phases}, "plan.hcl", "phases.hcl"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			a := newAgentOf(t, c.plan, c.files, "--by", "kim", "--knob", "moe", "--features", "1")
@@ -253,7 +242,7 @@ func TestAgentProposesInFiles(t *testing.T) {
 					t.Errorf("%s has lost its comments:\n%s", name, is)
 				}
 			}
-			if got, err := call[agents.ProposedAnswer](a, "propose_value", object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil || !strings.Contains(err.Error(), `knob "none" is not written in the files of`) {
+			if got, err := call[agents.ProposedAnswer](a, "propose_value", object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil || !strings.Contains(err.Error(), `knob "none" is not written in the HCL files of`) {
 				t.Errorf("%+v, %v", got, err)
 			}
 			refused := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
@@ -273,7 +262,7 @@ func TestAgentProposesNothingElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newAgent(t, append(fmt.Appendf(nil, "include = [%q]\n", shared), whole[:at]...), "--by", "kim", "--knob", "moe", "--features", "1")
-	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the files of`) {
+	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if now, err := os.ReadFile(shared); err != nil || !bytes.Equal(now, whole[at:]) {

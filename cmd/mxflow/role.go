@@ -23,7 +23,7 @@ const roleProposer = "proposer"
 // them until it is listed here.
 var proposerCommands = []string{
 	"", "__complete", "__completeNoDesc", "ab", "apply", "attach", "audit", "audit replay", "audit verify", "bench", "compare", "completion bash", "completion fish",
-	"completion powershell", "completion zsh", "console", "convert", "engine check", "engine kinds", "engine serve", "env", "explain", "fmt", "graph",
+	"completion powershell", "completion zsh", "console", "engine check", "engine kinds", "engine serve", "env", "explain", "fmt", "graph",
 	"help", "history", "import", "mcp", "plan", "profile", "profile diff", "report", "schema", "show", "status", "test", "validate", "version",
 }
 

@@ -138,7 +138,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newEngineCommand(a),
 		newExplainCommand(a),
 		newFormatCommand(a),
-		newConvertCommand(a),
 		newSchemaCommand(a),
 		newInitCommand(a),
 		newConsoleCommand(a),

@@ -211,10 +211,8 @@ func Beginning(filename string) string {
 	return `plan "name" { summary = "what it is for" }`
 }
 
-// CheckText refuses what none of our syntaxes reads: files that are too large, empty or
+// checkText refuses what none of our syntaxes reads: files that are too large, empty or
 // not text.
-func CheckText(filename string, src []byte) *hcl.Diagnostic { return planText.checkText(filename, src) }
-
 func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 	bad := func(at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
 		return SourceError(filename, at, code, summary, detail)
@@ -303,20 +301,15 @@ func firstLine(text string) (line string, number int) {
 
 // parseYAML reads a plan file in YAML into the body that the decoders read.
 func (s *Source) parseYAML() hcl.Diagnostics {
-	if diag := CheckText(s.Name, s.Text); diag != nil {
+	if diag := planText.checkText(s.Name, s.Text); diag != nil {
 		return hcl.Diagnostics{diag}
 	}
-	root, diags := s.ParseTree()
+	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
+	root, diags := yamlbody.Parse(s.Text, s.Name, guardTemplate)
 	if root != nil {
 		s.Body = root.Body()
 	}
 	return diags
-}
-
-// ParseTree reads the text as a tree; nil if it is broken.
-func (s *Source) ParseTree() (*yamlbody.Node, hcl.Diagnostics) {
-	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
-	return yamlbody.Parse(s.Text, s.Name, guardTemplate)
 }
 
 // guardTemplate is checkNesting for a text within YAML.

@@ -19,6 +19,39 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
+// FuzzLoadYAML checks that no text makes Load panic or hang, and that every diagnostic can
+// be shown and has a place in the file.
+func FuzzLoadYAML(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/*valid_yaml/*.yaml")
+	for _, path := range paths {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	reg := planstest.Registry()
+	f.Fuzz(func(t *testing.T, src []byte) {
+		start := time.Now()
+		res := Bytes("plan.yaml", src, reg, Options{})
+		if took := time.Since(start); took > planstest.Hang {
+			t.Fatalf("took %v", took)
+		}
+		if text := planstest.Text(&res.Findings); strings.Contains(text, "Internal error") {
+			t.Fatal(text)
+		}
+		lines := strings.Count(string(src), "\n") + 1
+		for _, d := range res.Diagnostics {
+			if d.Detail == "" {
+				t.Errorf("%s does not say how to mend it", d.Summary)
+			}
+			if s := d.Subject; s != nil && (s.Start.Line < 1 || s.Start.Line > lines || s.Start.Column < 1 || s.End.Byte < s.Start.Byte || s.End.Byte > len(src)) {
+				t.Errorf("%s is at %v", d.Summary, s)
+			}
+		}
+	})
+}
+
 // FuzzLoad checks that no text makes Load panic or hang, that every diagnostic
 // can be shown, and that a plan it accepts has a digest that survives loading
 // again.

@@ -193,6 +193,26 @@ phase "b" {
 	}
 }
 
+// TestYAMLPlansAreThoseInHCL loads plans that are written in both syntaxes.
+func TestYAMLPlansAreThoseInHCL(t *testing.T) {
+	n := 0
+	paths, _ := filepath.Glob("testdata/valid_yaml/*.yaml")
+	for _, inYAML := range paths {
+		inHCL := filepath.Join("testdata", "valid", strings.TrimSuffix(filepath.Base(inYAML), ".yaml")+".hcl")
+		if _, err := os.Stat(inHCL); err != nil {
+			continue
+		}
+		n++
+		want, got := mustLoad(t, inHCL), mustLoad(t, inYAML)
+		if a, b := planstest.Decoded(t, want), planstest.Decoded(t, got); a != b || want.Digest() != got.Digest() {
+			t.Errorf("%s is another plan: in HCL\n%s\nin YAML\n%s", inYAML, a, b)
+		}
+	}
+	if n < 5 {
+		t.Errorf("only %d plans are in both", n)
+	}
+}
+
 // TestPlansMixSyntaxes includes HCL in YAML and YAML in HCL.
 func TestPlansMixSyntaxes(t *testing.T) {
 	dir := t.TempDir()

@@ -48,7 +48,6 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 	}
 	from := b.skipProperties(b.offset(y.Line, y.Column))
 	n := &Node{Range: b.span(from, from), guard: b.guard, src: b.source, value: cty.NullVal(cty.DynamicPseudoType)}
-	n.Comments = Comments{y.HeadComment, y.LineComment, y.FootComment}
 	n.weight.nodes = 1
 	if b.stopped {
 		return n

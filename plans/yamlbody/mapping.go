@@ -23,9 +23,7 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 			b.twice = append(b.twice, problem(key.Range, "attribute-twice", "Duplicate key", "%q is already set on line %d. Merge the two, or remove one.", key.Text, first.Key.Range.Start.Line))
 			continue
 		}
-		seen[key.Text] = &Entry{Key: key, Value: value, Comments: Comments{
-			Head: yk.HeadComment, Line: lines(yk.LineComment, yv.LineComment), Foot: yk.FootComment,
-		}}
+		seen[key.Text] = &Entry{Key: key, Value: value}
 		n.Entries = append(n.Entries, seen[key.Text])
 	}
 	for i := 0; i < len(merges) && !b.stopped; i += 2 {

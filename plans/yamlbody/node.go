@@ -20,7 +20,6 @@ package yamlbody
 
 import (
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -52,8 +51,6 @@ type Node struct {
 	Items []*Node
 	// Entries are the entries of a mapping, in order, each key once.
 	Entries []*Entry
-	// Comments are those around an element of a list.
-	Comments Comments
 
 	// value is the value of a scalar without a template.
 	value cty.Value
@@ -70,11 +67,7 @@ type Node struct {
 // Entry is a key of a mapping and its value.
 type Entry struct {
 	Key, Value *Node
-	Comments   Comments
 }
-
-// Comments are the comments around something, with their # and line breaks.
-type Comments struct{ Head, Line, Foot string }
 
 // Style is how a scalar is written.
 type Style int
@@ -100,31 +93,6 @@ func (w *weight) add(inner weight) {
 	w.bytes += inner.bytes
 	w.loops += inner.loops
 	w.depth = max(w.depth, inner.depth+1)
-}
-
-// Template reports whether the node is a text with ${…} or %{…} in it.
-func (n *Node) Template() bool { return n.template != nil }
-
-// Whole is the text of the expression in a text that is nothing but one ${…}, and the
-// expression; false for any other node.
-func (n *Node) Whole() (string, hclsyntax.Expression, bool) {
-	if n.template == nil || n.template.whole() == nil {
-		return "", nil, false
-	}
-	expr := n.template.whole()
-	r := expr.Range()
-	return n.Text[r.Start.Byte:r.End.Byte], expr, true
-}
-
-// Name is the text as the name of something; false if it is none.
-func (n *Node) Name() (hcl.Traversal, bool) {
-	t := n.Expression().(*expression).AsTraversal()
-	return t, t != nil
-}
-
-// Literal is the value of a scalar without a template; false for any other node.
-func (n *Node) Literal() (cty.Value, bool) {
-	return n.value, n.Kind == Scalar && n.template == nil
 }
 
 // Weigh returns how much text an expression is made of, aliases counted at each use, and

@@ -45,7 +45,6 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	if len(b.diags) == 0 && root.Kind != Map {
 		b.fail(s.line(root.Range.Start.Line), "yaml-shape", "Not a mapping", "%s", s.notMapping(root))
 	}
-	root.Comments = joined(Comments{Head: doc.HeadComment, Foot: doc.FootComment}, root.Comments)
 	diags := append(b.diags, b.twice...)
 	if b.diags.HasErrors() {
 		return nil, diags

@@ -8,27 +8,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Found is a block found under a key.
-type Found struct {
-	*hcl.Block
-	// Node is the mapping that is its body.
-	Node     *Node
-	Comments Comments
-}
-
-// Unpack finds the blocks of one type under a key, in order.
-func Unpack(e *Entry, header *hcl.BlockHeaderSchema) ([]Found, hcl.Diagnostics) {
+// blocksOf finds the blocks of one type under a key, in order.
+func blocksOf(e *Entry, header *hcl.BlockHeaderSchema) (hcl.Blocks, hcl.Diagnostics) {
 	u := unpacking{header: header, typeAt: e.Key.Range}
-	u.unpack(e.Value, e.Key.Range, e.Comments, nil, nil)
+	u.unpack(e.Value, e.Key.Range, nil, nil)
 	return u.found, u.diags
-}
-
-func blocksOf(e *Entry, header *hcl.BlockHeaderSchema) (blocks hcl.Blocks, diags hcl.Diagnostics) {
-	found, diags := Unpack(e, header)
-	for _, f := range found {
-		blocks = append(blocks, f.Block)
-	}
-	return blocks, diags
 }
 
 // LabelOf is the name of a label that only blocks of some kinds (first labels) have; nil
@@ -58,14 +42,13 @@ func (u *unpacking) names(labels []string) (names []string) {
 type unpacking struct {
 	header *hcl.BlockHeaderSchema
 	typeAt hcl.Range
-	found  []Found
+	found  hcl.Blocks
 	diags  hcl.Diagnostics
 }
 
-// unpack reads what is below a key (or in a list below it) at a place. The comments are
-// those of all keys on the way that have not reached a block yet.
-func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
-	null := n.Kind == Scalar && !n.IsText && !n.Template() && n.value.IsNull()
+// unpack reads what is below a key (or in a list below it) at a place.
+func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.Range) {
+	null := n.Kind == Scalar && !n.IsText && n.template == nil && n.value.IsNull()
 	missing := u.names(labels)[len(labels):]
 	switch {
 	case n.Kind == List:
@@ -79,19 +62,17 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 				from = item.Range
 				from.End = from.Start
 			}
-			u.unpack(item, from, joined(above, item.Comments), labels, places)
-			above = Comments{}
+			u.unpack(item, from, labels, places)
 		}
 	case len(missing) == 0 && (n.Kind == Map || null):
 		inner := n
 		if null {
 			inner = &Node{Kind: Map, Range: n.Range}
 		}
-		u.take(inner, at, above, labels, places)
+		u.take(inner, at, labels, places)
 	case n.Kind == Map:
 		for _, e := range n.Entries {
-			u.unpack(e.Value, e.Key.Range, joined(above, e.Comments), append(labels[:len(labels):len(labels)], e.Key.Text), append(places[:len(places):len(places)], e.Key.Range))
-			above = Comments{}
+			u.unpack(e.Value, e.Key.Range, append(labels[:len(labels):len(labels)], e.Key.Text), append(places[:len(places):len(places)], e.Key.Range))
 		}
 	case len(missing) > 0:
 		code := "missing-attribute"
@@ -105,32 +86,21 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 			hint = fmt.Sprintf(" If %q is a setting, the name of the %s above it is missing.", labels[len(labels)-1], u.header.Type)
 		}
 		u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s takes settings, so it must be a mapping: indented lines of key: value. A colon needs a space after it.%s", name(u.header.Type, labels), hint))
-		u.take(&Node{Kind: Map, Range: n.Range}, at, above, labels, places)
+		u.take(&Node{Kind: Map, Range: n.Range}, at, labels, places)
 	}
 }
 
 // take adds a block, even one with a mistaken body, so that it is not reported as
 // missing.
-func (u *unpacking) take(n *Node, at hcl.Range, above Comments, labels []string, places []hcl.Range) {
+func (u *unpacking) take(n *Node, at hcl.Range, labels []string, places []hcl.Range) {
 	for len(labels) < len(u.header.LabelNames) {
 		// A label that blocks of this kind do not have.
 		labels, places = append(labels[:len(labels):len(labels)], ""), append(places[:len(places):len(places)], places[len(places)-1])
 	}
-	u.found = append(u.found, Found{Node: n, Comments: above, Block: &hcl.Block{
+	u.found = append(u.found, &hcl.Block{
 		Type: u.header.Type, Labels: labels, Body: n.Body(),
 		DefRange: at, TypeRange: u.typeAt, LabelRanges: places,
-	}})
-}
-
-func joined(a, b Comments) Comments {
-	return Comments{Head: lines(a.Head, b.Head), Line: lines(a.Line, b.Line), Foot: lines(a.Foot, b.Foot)}
-}
-
-func lines(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n" + b
+	})
 }
 
 func name(kind string, labels []string) string {

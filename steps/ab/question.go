@@ -188,7 +188,7 @@ func (q *Question) numbers() error {
 	case q.Timeout < 0 || q.MaxLag < 0:
 		return errors.New("time limits must be positive")
 	case q.WritePlan != "" && filepath.Ext(q.WritePlan) != ".hcl":
-		return fmt.Errorf("--write-plan: %s must end in .hcl (mxflow convert turns it into YAML)", q.WritePlan)
+		return fmt.Errorf("--write-plan: %s must end in .hcl", q.WritePlan)
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: set --tg to at least 2", q.Metric)
 	}

@@ -15,10 +15,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
 	planseal "github.com/mxflow/mxflow/plans/seal"
-	"github.com/mxflow/mxflow/steps"
 )
 
 type featureAsk struct {
@@ -167,18 +165,18 @@ type elsewhere struct{ block, name string }
 func (e elsewhere) Error() string { return fmt.Sprintf("%s %q is not written", e.block, e.name) }
 
 // edited is the file of the plan in which edit finds its block, with the new text. Files
-// outside the plan's folder are not its own.
+// outside the plan's folder are not its own, and those in YAML are left to their editor.
 func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []byte, err error) {
 	loaded, _, _ := s.load() // a plan with mistakes may be fixed
 	missing := error(nil)
 	for _, name := range slices.Sorted(maps.Keys(loaded.Sources)) {
 		inside, err := filepath.Rel(lang.FolderOf(s.Path), name)
-		if err != nil || !filepath.IsLocal(inside) || !lang.IsPlanFile(name) {
+		if err != nil || !filepath.IsLocal(inside) || !lang.IsPlanFile(name) || lang.IsYAML(name) {
 			continue
 		}
 		text, err := rewritten(name, loaded.Sources[name], edit)
 		if _, other := errors.AsType[elsewhere](err); other {
-			missing = fmt.Errorf("%w in the files of %s", err, s.Path)
+			missing = fmt.Errorf("%w in the HCL files of %s", err, s.Path)
 			continue
 		}
 		return name, text, err
@@ -186,31 +184,16 @@ func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []by
 	return "", nil, cmp.Or(missing, fmt.Errorf("cannot read %s: see validate", s.Path))
 }
 
-// rewritten is the text of a file after edit. YAML is edited as its HCL equivalent:
-// comments stay, and aliases are expanded.
+// rewritten is the text of a file after edit.
 func rewritten(name string, text []byte, edit func(*hclwrite.Body) error) ([]byte, error) {
-	reg, problems := steps.Registry(), (*lang.Findings)(nil)
-	yaml, as := lang.IsYAML(name), name
-	if yaml {
-		as += ".hcl"
-		if text, problems = convert.ToHCL(name, text, reg); problems != nil {
-			return nil, errors.New(problems.Diagnostics.Error())
-		}
-	}
-	file, diags := hclwrite.ParseConfig(text, as, hcl.InitialPos)
+	file, diags := hclwrite.ParseConfig(text, name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	if err := edit(file.Body()); err != nil {
 		return nil, err
 	}
-	if text, problems = convert.Format(as, file.Bytes()); problems == nil && yaml {
-		text, problems = convert.ToYAML(name, text, reg)
-	}
-	if problems != nil {
-		return nil, errors.New(problems.Diagnostics.Error())
-	}
-	return text, nil
+	return hclwrite.Format(file.Bytes()), nil
 }
 
 // propose writes the plan after edit, if the seal allows it.

@@ -15,11 +15,11 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/steps"
 )
 
 // Agent writes a coding agent's instructions for working with a plan into a folder. If
@@ -57,7 +57,7 @@ func Kinds() (names []string) {
 }
 
 // Plan writes the starter plan for a kind of engine into a folder, and returns its path.
-func Plan(kind, dir string, yaml bool) (path string, err error) {
+func Plan(kind, dir string) (path string, err error) {
 	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
 		return "", fmt.Errorf("--engine %s: no such kind. Choose from: %s", kind, strings.Join(Kinds(), ", "))
@@ -73,18 +73,7 @@ func Plan(kind, dir string, yaml bool) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	var problems *lang.Findings
-	if yaml {
-		plan, problems = convert.ToYAML(path, plan, steps.Registry())
-		path = filepath.Join(dir, "plan.yaml")
-	}
-	if problems == nil {
-		plan, problems = convert.Format(path, plan)
-	}
-	if problems != nil {
-		return "", fmt.Errorf("cannot write the plan for %s: %w", kind, problems.Diagnostics)
-	}
-	switch err := files.Create(path, plan); {
+	switch err := files.Create(path, hclwrite.Format(plan)); {
 	case errors.Is(err, fs.ErrExist):
 		return "", fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
 	case err != nil:

@@ -1,4 +1,4 @@
-package convert
+package format
 
 import (
 	"os"
@@ -6,33 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
-
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-func BenchmarkLoadYAML1000Features(b *testing.B) {
-	src, res := ToYAML("large.hcl", planstest.LargePlan(1000), planstest.Registry())
-	if res != nil {
-		b.Fatal(planstest.Text(res))
-	}
-	b.SetBytes(int64(len(src)))
-	for b.Loop() {
-		if res := load.Bytes("large.yaml", src, planstest.Registry(), load.Options{}); !res.OK() {
-			b.Fatal(planstest.Text(&res.Findings))
-		}
-	}
-}
-
 // formatted is text laid out, which must be the same when laid out again.
 func formatted(t testing.TB, name, text string) string {
 	t.Helper()
-	out, problems := Format(name, []byte(text))
+	out, problems := Plan(name, []byte(text))
 	if problems != nil {
 		t.Fatalf("%s\n%s", planstest.Text(problems), text)
 	}
-	again, problems := Format(name, out)
+	again, problems := Plan(name, out)
 	if problems != nil || string(again) != string(out) {
 		t.Errorf("formatted twice it is\n%s\nand before\n%s", again, out)
 	}
@@ -40,7 +25,7 @@ func formatted(t testing.TB, name, text string) string {
 }
 
 func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
-	paths, _ := filepath.Glob("../load/testdata/valid/*.hcl")
+	paths, _ := filepath.Glob("../../../../plans/load/testdata/valid/*.hcl")
 	for _, path := range paths {
 		src, err := os.ReadFile(path)
 		if err != nil {
@@ -80,7 +65,7 @@ func TestFormatRefuses(t *testing.T) {
 		"a.hcl": "plan {", "b.hcl": strings.Repeat("a {\n", 200_000), "c.hcl": strings.Repeat("(", 200_000),
 		"a.yaml": "plan: [", "b.yaml": "plan: {}\nplan: {}\n", "c.yaml": strings.Repeat("[", 5000), "d.yaml": "\xff",
 	} {
-		out, problems := Format(name, []byte(text))
+		out, problems := Plan(name, []byte(text))
 		if out != nil || problems == nil || len(problems.Diagnostics) == 0 || problems.Diagnostics[0].Detail == "" {
 			t.Errorf("%s was formatted, or refused without a word: %d bytes", name, len(out))
 		}
@@ -96,11 +81,11 @@ func FuzzFormat(f *testing.F) {
 		if yaml {
 			name = "plan.yaml"
 		}
-		out, problems := Format(name, []byte(text))
+		out, problems := Plan(name, []byte(text))
 		if problems != nil {
 			return
 		}
-		again, problems := Format(name, out)
+		again, problems := Plan(name, out)
 		if problems != nil {
 			t.Fatalf("what was formatted cannot be read any more: %s\n%q\n%q", planstest.Text(problems), text, out)
 		}
@@ -108,35 +93,4 @@ func FuzzFormat(f *testing.F) {
 			t.Errorf("formatted twice %q is %q and then %q", text, out, again)
 		}
 	})
-}
-
-// BenchmarkFormat against BenchmarkFormatAlone is the cost of looking for mistakes.
-func BenchmarkFormat(b *testing.B) {
-	for name, src := range formatInputs(b) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if _, problems := Format("plan.hcl", src); problems != nil {
-					b.Fatal(planstest.Text(problems))
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkFormatAlone(b *testing.B) {
-	for name, src := range formatInputs(b) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				hclwrite.Format(src)
-			}
-		})
-	}
-}
-
-func formatInputs(b *testing.B) map[string][]byte {
-	src, err := os.ReadFile("../load/testdata/valid/mxfp4.hcl")
-	if err != nil {
-		b.Fatal(err)
-	}
-	return map[string][]byte{"mxfp4": src, "1000 features": planstest.LargePlan(1000)}
 }

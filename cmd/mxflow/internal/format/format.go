@@ -1,4 +1,5 @@
-package convert
+// Package format lays out plan files without changing what they mean.
+package format
 
 import (
 	"bytes"
@@ -8,70 +9,31 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Format formats a plan file, or a variable file, in the one way of all plans. The
-// meaning of the text does not change. Text with syntax errors is not touched: the result
-// is then nil, and the diagnostics say where.
-func Format(filename string, src []byte) ([]byte, *lang.Findings) {
-	if lang.IsYAML(filename) {
-		return formatYAML(filename, src)
-	}
-	return formatHCL(filename, src)
-}
-
-// formatHCL checks for syntax errors while it formats, so rejecting broken text takes no
-// extra time.
-func formatHCL(filename string, src []byte) ([]byte, *lang.Findings) {
-	if len(bytes.TrimSpace(src)) == 0 {
+// Plan formats a plan file, or a variable file, in the one way of all plans. The meaning
+// of the text does not change. Text with syntax errors is not touched: the result is then
+// nil, and the diagnostics say where.
+func Plan(filename string, src []byte) ([]byte, *lang.Findings) {
+	if !lang.IsYAML(filename) && len(bytes.TrimSpace(src)) == 0 {
 		return src, nil // an empty variable file is not a mistake
 	}
-	if !shallow(src) {
-		if _, diag := lang.CheckSource(filename, src); diag != nil {
-			return nil, problems(filename, src, diag)
-		}
+	s, diags := lang.Parse(filename, src)
+	switch {
+	case lang.IsYAML(filename) && !diags.HasErrors():
+		return formatYAML(filename, s.Text)
+	case lang.IsYAML(filename), lang.BrokenSyntax(diags):
+		return nil, problems(filename, s.Text, diags)
 	}
-	formatted := make(chan []byte, 1)
-	go func() { formatted <- hclwrite.Format(src) }()
-	_, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	out := <-formatted
-	if lang.BrokenSyntax(diags) {
-		return nil, unread(filename, src, diags)
-	}
-	return out, nil
-}
-
-// shallow reports whether text cannot make parser or formatter excessive, by counting
-// alone: nesting is at most the number of nesting characters, and what the formatter adds
-// to a line at most twice that. All but the very largest plans are shallow, and need no
-// check of their tokens first.
-func shallow(src []byte) bool {
-	const most, mostAdded = 50_000, 100_000_000
-	nesting := 0
-	for _, c := range src {
-		switch c {
-		case '(', '[', '{', '!', '-', '?':
-			nesting++
-		}
-	}
-	return len(src) <= lang.MaxSource && nesting <= most && nesting*bytes.Count(src, []byte("\n")) <= mostAdded
-}
-
-// unread are the problems of text that cannot be parsed.
-func unread(filename string, src []byte, diags hcl.Diagnostics) *lang.Findings {
-	if other := lang.OtherSyntax(filename, src); other != nil {
-		return problems(filename, src, other)
-	}
-	return problems(filename, src, diags...)
+	return hclwrite.Format(src), nil
 }
 
 // problems are Findings of one text.
-func problems(filename string, src []byte, diags ...*hcl.Diagnostic) *lang.Findings {
+func problems(filename string, src []byte, diags hcl.Diagnostics) *lang.Findings {
 	return &lang.Findings{Diagnostics: diags, Files: map[string]*hcl.File{filename: {Bytes: src}}}
 }
 
@@ -83,14 +45,6 @@ const blankMark = "#mxflow:blank"
 // comments and empty lines. The output is parsed again, and discarded if it is not the
 // same document.
 func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
-	s := &lang.Source{Name: filename, Text: src}
-	if diag := lang.CheckText(filename, src); diag != nil {
-		return nil, problems(filename, src, diag)
-	}
-	if _, diags := s.ParseTree(); diags.HasErrors() {
-		return nil, unread(filename, src, diags)
-	}
-	src = s.Text
 	doc, err := oneDocument(src)
 	if err != nil || doc == nil {
 		return src, nil // the parser above has reported both
@@ -102,11 +56,11 @@ func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
 			return out, nil
 		}
 	}
-	return nil, problems(filename, src, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Extra: lang.Coded("cannot-convert"), Summary: "Cannot format this YAML",
+	return nil, problems(filename, src, hcl.Diagnostics{{
+		Severity: hcl.DiagError, Extra: lang.Coded("cannot-format"), Summary: "Cannot format this YAML",
 		Detail:  "Formatting would change the meaning of the file, so it was left unchanged.",
 		Subject: lang.StartOf(filename).Ptr(),
-	})
+	}})
 }
 
 // settledYAML formats text repeatedly until nothing changes any more: comments in odd
