@@ -22,10 +22,9 @@ number of launches. A and B are each
   kv_cache@RUN         the same, as that run measured it
   RUN                  a run: its ID, its first characters, or latest; each variant that
                        both sides have is compared
-  MILESTONE            the run named by mxflow milestone
   COMMIT               a revision of a source, or its first characters
 
-If a name is ambiguous, prefix it with run:, milestone:, feature: or commit:.
+If a name is ambiguous, prefix it with run:, feature: or commit:.
 
 Launches are compared by Welch's t-test, one metric at a time. Launches of one session
 were interleaved, so the newest session that has both is used; without one, the change

@@ -618,9 +618,6 @@ func TestForgedRecord(t *testing.T) {
 		{"a waiver inserted", func(f *forgery) {
 			insert(f, ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: gate, Attempt: 1, Verdict: verdict.Pass, By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC()}})
 		}, form, ""},
-		{"a milestone inserted", func(f *forgery) {
-			insert(f, ledger.Record{Type: "milestone", Milestone: &ledger.Milestone{Name: "best"}})
-		}, 0, "Everything agrees"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			f, refused := forge(t, state, c.change)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/xml"
 	"errors"
@@ -21,9 +22,11 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
+	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -59,7 +62,7 @@ nodes, and those that their gate does without, are skipped. --format github is f
 step summary or a comment. docs/ci.md shows both in a workflow.`,
 		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			f, known := reportFormats[format]
 			if !known {
 				return fmt.Errorf("--format %s: use %s; --json for JSON", format, verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
@@ -96,7 +99,7 @@ step summary or a comment. docs/ci.md shows both in a workflow.`,
 			case since != "" && format != "md":
 				return fmt.Errorf("--since is Markdown or --json: remove --format %s", format)
 			case since != "":
-				return reportSince(a, st, since, out)
+				return reportSince(c.Context(), a, st, since, out, args)
 			case force && out == "":
 				return errors.New("--force replaces the file of --out or those of --dir: name one")
 			}
@@ -108,7 +111,7 @@ step summary or a comment. docs/ci.md shows both in a workflow.`,
 	}
 	c.Flags().StringVar(&format, "format", "md", "md, html, junit or github")
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
-	c.Flags().StringVar(&since, "since", "", "what changed since this `MILESTONE`, instead of the page")
+	c.Flags().StringVar(&since, "since", "", "what changed since this `STATE`, a run, a date or a git ref, instead of the page")
 	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
 	c.Flags().StringVar(&dir, "dir", "", "folder for files that a team commits")
 	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever it contains, and changed files of --dir")
@@ -117,12 +120,12 @@ step summary or a comment. docs/ci.md shows both in a workflow.`,
 	return c
 }
 
-// reportSince says what changed since a milestone.
-func reportSince(a *app, st *store.Store, name, out string) error {
+// reportSince says what changed since a run, a date or the commit that a git ref names.
+func reportSince(ctx context.Context, a *app, st *store.Store, name, out string, args []string) error {
 	if out != "" {
 		return errors.New("--since prints what changed, --out keeps the whole page: use one of them")
 	}
-	s, err := report.SinceMilestone(st, name)
+	s, err := changedSince(ctx, a, st, name, args)
 	if err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
@@ -131,6 +134,32 @@ func reportSince(a *app, st *store.Store, name, out string) error {
 		return nil
 	}
 	return s.Markdown(a.stdout)
+}
+
+// changedSince reads a state's name: a date is never the beginning of a run's ID, and a run
+// goes before a git ref.
+func changedSince(ctx context.Context, a *app, st *store.Store, name string, args []string) (*report.Since, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, name); err == nil {
+			return report.SinceTime(st, name, at.UTC()), nil
+		}
+	}
+	if _, unknown := st.Run(name); unknown == nil {
+		return report.SinceRun(st, name)
+	}
+	path, err := a.planOf(args)
+	if err != nil {
+		path = "."
+	}
+	repo, err := git.Open(ctx, lang.FolderOf(path))
+	if err != nil {
+		return nil, fmt.Errorf("%q is neither a run nor a date, and no git ref: %w", name, err)
+	}
+	at, err := repo.Committed(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%q is neither a run nor a date, and no git ref: %w", name, err)
+	}
+	return report.SinceTime(st, name, at.UTC()), nil
 }
 
 // reportFormat is one form of the results: how a file of it begins, and what writes it.

@@ -24,7 +24,7 @@ const roleProposer = "proposer"
 var proposerCommands = []string{
 	"", "__complete", "__completeNoDesc", "ab", "apply", "attach", "audit", "audit replay", "audit verify", "bench", "compare", "completion bash", "completion fish",
 	"completion powershell", "completion zsh", "console", "engine check", "engine kinds", "engine serve", "env", "explain", "fmt", "graph",
-	"help", "history", "import", "mcp", "plan", "profile", "profile diff", "report", "schema", "show", "status", "test", "validate", "version",
+	"help", "import", "mcp", "plan", "profile", "profile diff", "report", "schema", "show", "status", "test", "validate", "version",
 }
 
 // proposing reports whether a proposer runs mxflow. A role that is none is an error: a

@@ -71,7 +71,6 @@ func TestFlagsSayWhatTheyTake(t *testing.T) {
 		"ab --a x --b y --tg 99999999999999999999": `--tg "99999999999999999999" is not a whole number that fits 64 bits`,
 		"bench http://x --max-lag 3":               `--max-lag "3" is not a time such as 30s or 5m`,
 		"plan --json=perhaps":                      `--json "perhaps" is not true or false`,
-		"milestone v1 plan.hcl":                    "the plan is given with --plan",
 	} {
 		out, err := exec.Command(program, strings.Fields(args)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "strconv") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Commit resolves a name (branch, tag, SHA, HEAD~2, upstream/main) to the full
@@ -58,6 +59,19 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 func (r *Repo) Subject(ctx context.Context, commit string) string {
 	out, _ := r.run(ctx, "log", "-1", "--format=%s", commit)
 	return out
+}
+
+// Committed is when the commit of a name was committed.
+func (r *Repo) Committed(ctx context.Context, name string) (time.Time, error) {
+	commit, err := r.Commit(ctx, name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	out, err := r.run(ctx, "log", "-1", "--format=%cI", commit)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, out)
 }
 
 // Contains reports whether commit is in the history of tip, or tip itself.

@@ -16,14 +16,14 @@ func (r *Record) check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}, {"milestone", r.Milestone != nil}, {"key", r.Key != nil}, {"removal", r.Removal != nil}, {"refusal", r.Refusal != nil}} {
+	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}, {"key", r.Key != nil}, {"removal", r.Removal != nil}, {"refusal", r.Refusal != nil}} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must have exactly one of run_start, launch, decision, waiver, milestone, key, removal, refusal and end, but has %d", len(set))
+		return fmt.Errorf("must have exactly one of run_start, launch, decision, waiver, key, removal, refusal and end, but has %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":
@@ -40,8 +40,6 @@ func (r *Record) check() error {
 		return r.Decision.check()
 	case r.Waiver != nil:
 		return r.Waiver.check(r.Time)
-	case r.Milestone != nil:
-		return r.Milestone.check()
 	case r.Key != nil:
 		return r.Key.check()
 	case r.Removal != nil:
@@ -131,14 +129,12 @@ type history struct {
 	launches  map[string]bool
 	started   map[string]bool
 	ended     map[string]bool
-	// milestones are the names in use.
-	milestones map[string]bool
 	// drawn are each run's draws.
 	drawn map[string]*drawn
 }
 
 func newHistory() *history {
-	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*drawn{}}
+	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*drawn{}}
 }
 
 // add checks a record against itself and earlier ones, and remembers it. The returned
@@ -162,11 +158,6 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		return func() {}, r.Waiver.follows(h)
 	case r.Key != nil, r.Removal != nil, r.Refusal != nil:
 		return func() {}, nil
-	case r.Milestone != nil:
-		if !h.ended[r.Run] {
-			return nil, fmt.Errorf("refers to run %s, which has not ended", r.Run)
-		}
-		return once(h.milestones, r.Milestone.Name, "reuses the milestone %s")
 	default:
 		d := r.Decision
 		last := h.newest[d.Node]

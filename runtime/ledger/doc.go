@@ -32,9 +32,9 @@
 // UTC. Kinds and verdicts are known words. A run starts once and ends once, a
 // launch ID is used once, and the attempt numbers of a node increase. A waiver is
 // of the newest decision about the gate that it names, and expires after it was
-// made. A milestone names a run that has ended, and its name is used once. A retraction withdraws the newest decision about its node; where it does
-// so because of another node, that one is retracted. Both say who and why. Who signed
-// a key over is for SignedBy to find out.
+// made. A retraction withdraws the newest decision about its node; where it does so
+// because of another node, that one is retracted. Both say who and why. Who signed a
+// key over is for SignedBy to find out.
 //
 // # Torn tails
 //

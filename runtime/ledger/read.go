@@ -240,7 +240,6 @@ type Report struct {
 	// Waivers and Retractions count overrides; a retraction is a decision too.
 	Waivers     int `json:"waivers,omitempty"`
 	Retractions int `json:"retractions,omitempty"`
-	Milestones  int `json:"milestones,omitempty"`
 	// Size and Root are the tree's: the contents of a signed checkpoint.
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
@@ -292,8 +291,6 @@ func (rep *Report) count(records []*Record) {
 			launches[r.Launch.ID] = true
 		case r.Waiver != nil:
 			rep.Waivers++
-		case r.Milestone != nil:
-			rep.Milestones++
 		case r.Decision != nil:
 			rep.Decisions++
 			if r.Decision.Retracted() {

@@ -9,14 +9,14 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver", "milestone", "key", "removal",
+	// Type is "run", "launch", "decision", "waiver", "key", "removal",
 	// "refusal" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
 	// Run is the run (one apply) that made it. A person's waiver or retraction belongs to
-	// the run whose decision it is about, a milestone to the run that it names, a change
-	// of keys and a removal to the latest run.
+	// the run whose decision it is about, a change of keys and a removal to the latest
+	// run.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -25,10 +25,9 @@ type Record struct {
 	End      *End      `json:"end,omitempty"`
 	Waiver   *Waiver   `json:"waiver,omitempty"`
 
-	Milestone *Milestone `json:"milestone,omitempty"`
-	Key       *Key       `json:"key,omitempty"`
-	Removal   *Removal   `json:"removal,omitempty"`
-	Refusal   *Refusal   `json:"refusal,omitempty"`
+	Key     *Key     `json:"key,omitempty"`
+	Removal *Removal `json:"removal,omitempty"`
+	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
 // RunStart opens a run.

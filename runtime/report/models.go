@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/tell"
@@ -12,41 +10,26 @@ import (
 )
 
 // ModelsTitle is the title of ModelsTable.
-func ModelsTitle(since *Milestone) string {
-	if since == nil {
-		return "Decode speed of the accepted stack, by configuration and model; × is relative to the baseline of its session."
-	}
-	return fmt.Sprintf("Decode speed of the accepted stack, by configuration and model; × is relative to milestone %s.", since.Name)
-}
+const ModelsTitle = "Decode speed of the accepted stack, by configuration and model; × is relative to the baseline of its session."
 
 // ModelsTable has a row per cell and a column per engine that features were decided on:
-// the speed of what is accepted there, and its speed-up over what was accepted at a
-// milestone, or without one over the baseline. It has no rows if features were decided on
-// fewer than two engines.
-func ModelsTable(st *store.Store, since *Milestone) (t Table) {
+// the speed of what is accepted there, and its speed-up over the baseline. It has no rows
+// if features were decided on fewer than two engines.
+func ModelsTable(st *store.Store) (t Table) {
 	var now, then []*Arm
-	engines, accepted := tips(st, math.MaxInt)
+	engines, accepted := tips(st)
 	if len(engines) < 2 {
 		return t
-	}
-	var before map[string]*Arm
-	if since != nil {
-		_, before = tips(st, since.Record)
 	}
 	t.Head = []string{"Configuration"}
 	var measured []*ledger.Launch
 	for _, e := range engines {
-		a, was := accepted[e], before[e]
+		a := accepted[e]
 		if a == nil {
-			a = baselineOn(st, e, "", math.MaxInt)
-		}
-		if since == nil {
-			was = baselineOn(st, e, a.session(), math.MaxInt)
-		} else if was == nil {
-			was = baselineOn(st, e, "", since.Record)
+			a = baselineOn(st, e, "")
 		}
 		t.Head = append(t.Head, e)
-		now, then, measured = append(now, a), append(then, was), append(measured, a.launches()...)
+		now, then, measured = append(now, a), append(then, baselineOn(st, e, a.session())), append(measured, a.launches()...)
 	}
 	for _, cell := range cellsOf(measured) {
 		row := []string{cell}
@@ -92,14 +75,14 @@ func speedSince(now, then *Arm, address string) string {
 	return text
 }
 
-// tips are the engines that features were decided on up to a record, in order, and what
-// was accepted there last.
-func tips(st *store.Store, until int) (engines []string, last map[string]*Arm) {
+// tips are the engines that features were decided on, in order, and what was accepted
+// there last.
+func tips(st *store.Store) (engines []string, last map[string]*Arm) {
 	accepted := map[string]bool{}
 	var decided []*ledger.Decision
-	for i, r := range st.Records() {
+	for _, r := range st.Records() {
 		d := r.Decision
-		if i > until || d == nil || d.Kind != ledger.KindFeature && d.Kind != ledger.KindCriteria {
+		if d == nil || d.Kind != ledger.KindFeature && d.Kind != ledger.KindCriteria {
 			continue
 		}
 		if d.Kind == ledger.KindFeature {
@@ -125,12 +108,12 @@ func tips(st *store.Store, until int) (engines []string, last map[string]*Arm) {
 	return engines, last
 }
 
-// baselineOn is the newest baseline of an engine up to a record, in the given session if
-// it has one; nil if there is none.
-func baselineOn(st *store.Store, engine, session string, until int) (newest *Arm) {
-	for i, r := range st.Records() {
+// baselineOn is the newest baseline of an engine, in the given session if it has one; nil
+// if there is none.
+func baselineOn(st *store.Store, engine, session string) (newest *Arm) {
+	for _, r := range st.Records() {
 		l := r.Launch
-		if i > until || l == nil || l.Purpose != ledger.ForBenchmark || l.Variant != ledger.Baseline || l.Block != engine || session != "" && l.Session != session || len(Counted([]*ledger.Launch{l})) == 0 {
+		if l == nil || l.Purpose != ledger.ForBenchmark || l.Variant != ledger.Baseline || l.Block != engine || session != "" && l.Session != session || len(Counted([]*ledger.Launch{l})) == 0 {
 			continue
 		}
 		if newest == nil || newest.Session != l.Session {
@@ -139,25 +122,15 @@ func baselineOn(st *store.Store, engine, session string, until int) (newest *Arm
 		newest.Launches = append(newest.Launches, l)
 	}
 	if newest == nil && session != "" {
-		return baselineOn(st, engine, "", until)
+		return baselineOn(st, engine, "")
 	}
 	return newest
 }
 
-// NewestMilestone is the last of all; nil if there is none.
-func NewestMilestone(st *store.Store) *Milestone {
-	all := Milestones(st)
-	if len(all) == 0 {
-		return nil
-	}
-	return &all[len(all)-1]
-}
-
 func (p *page) models() {
-	since := NewestMilestone(p.st)
-	if t := ModelsTable(p.st, since); len(t.Rows) > 0 {
+	if t := ModelsTable(p.st); len(t.Rows) > 0 {
 		p.para("## Models")
-		p.para("%s", ModelsTitle(since))
+		p.para("%s", ModelsTitle)
 		p.table(t)
 	}
 }

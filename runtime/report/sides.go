@@ -52,7 +52,7 @@ type side struct {
 var hexPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 
 // PairsOf are the pairs that two names resolve to, each a run (its ID, a prefix of it,
-// "latest"), a milestone, a feature or "baseline", NAME@RUN, or a commit that launches
+// "latest"), a feature or "baseline", NAME@RUN, or a commit that launches
 // ran from.
 func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	old, err := sideOf(st, a)
@@ -92,7 +92,7 @@ func runOfName(name string) string {
 }
 
 // sideOf resolves a name. An ambiguous one is an error that lists its meanings; the
-// prefixes "run:", "milestone:", "feature:" and "commit:" disambiguate.
+// prefixes "run:", "feature:" and "commit:" disambiguate.
 func sideOf(st *store.Store, asked string) (side, error) {
 	kind, name, qualified := strings.Cut(asked, ":")
 	if !qualified {
@@ -124,16 +124,6 @@ func sideOf(st *store.Store, asked string) (side, error) {
 			}
 			found["run:"+r.ID] = sideFrom(asked, view.Launches, func(*ledger.Launch) bool { return true })
 		}
-	}
-	for _, m := range Milestones(st) {
-		if m.Name != name || !slices.Contains([]string{"", "milestone"}, kind) {
-			continue
-		}
-		view, err := st.Run(m.Run)
-		if err != nil {
-			return side{}, err
-		}
-		found["milestone:"+name] = sideFrom(asked, view.Launches, func(*ledger.Launch) bool { return true })
 	}
 	if slices.Contains([]string{"", "commit"}, kind) && hexPrefix.MatchString(name) {
 		for _, l := range all {

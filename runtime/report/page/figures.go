@@ -31,7 +31,6 @@ type Figures struct {
 	Kernels  []Kernels `json:"kernels"`
 	Matrices []Matrix  `json:"matrices"`
 	Fronts   []Front   `json:"fronts"`
-	History  []History `json:"history"`
 }
 
 // Test is one comparison with every launch that it read.
@@ -164,21 +163,6 @@ type FrontPoint struct {
 	X       float64 `json:"x"`
 	Y       float64 `json:"y"`
 	Best    bool    `json:"best"`
-}
-
-// History is a metric over the sessions of a variant.
-type History struct {
-	Metric string         `json:"metric"`
-	Unit   string         `json:"unit"`
-	Lines  []HistoryOfArm `json:"lines"`
-}
-
-// HistoryOfArm is that of one variant.
-type HistoryOfArm struct {
-	Variant string      `json:"variant"`
-	Base    bool        `json:"base"`
-	At      []time.Time `json:"at"`
-	Value   []float64   `json:"value"`
 }
 
 const (
@@ -552,7 +536,6 @@ func (b *builder) figures() {
 			b.Figures.Fronts = append(b.Figures.Fronts, f)
 		}
 	}
-	b.histories(speed)
 }
 
 // speedOf is the decode speed of the first cell that has one.
@@ -632,50 +615,4 @@ func front(launches []*ledger.Launch, x, y string) (Front, bool) {
 		})
 	}
 	return f, len(f.Points) > 1
-}
-
-// histories are those of speed and of the metrics that the plan's rules name, if any
-// variant has enough sessions to see a change.
-func (b *builder) histories(speed string) {
-	addresses := []string{speed}
-	for _, d := range report.Standing(b.st) {
-		for _, r := range d.Rules {
-			for _, c := range r.Comparisons {
-				if t := c.Test; t != nil && t.Metric != "" {
-					address := t.Metric
-					if t.Stat != "" && t.Stat != "median" {
-						address += "." + t.Stat
-					}
-					if !slices.Contains(addresses, address) {
-						addresses = append(addresses, address)
-					}
-				}
-			}
-		}
-	}
-	for _, address := range addresses {
-		b.history(address)
-	}
-}
-
-func (b *builder) history(metric string) {
-	const least = 3
-	h, err := report.HistoryOf(b.st, metric)
-	if err != nil {
-		return
-	}
-	out := History{Metric: metric, Unit: h.Unit}
-	for _, s := range h.Series {
-		if len(s.Points) < least {
-			continue
-		}
-		line := HistoryOfArm{Variant: s.Variant, Base: s.Variant == ledger.Baseline}
-		for _, p := range s.Points {
-			line.At, line.Value = append(line.At, p.Time.UTC()), append(line.Value, p.Value)
-		}
-		out.Lines = append(out.Lines, line)
-	}
-	if len(out.Lines) > 0 {
-		b.Figures.History = append(b.Figures.History, out)
-	}
 }

@@ -158,9 +158,8 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	if len(stack.Features) > 0 {
 		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
 	}
-	since := report.NewestMilestone(st)
-	if models := report.ModelsTable(st, since); len(models.Rows) > 0 {
-		m.Models = []Table{{report.ModelsTitle(since), models}}
+	if models := report.ModelsTable(st); len(models.Rows) > 0 {
+		m.Models = []Table{{report.ModelsTitle, models}}
 	}
 	if contests := report.Contests(st); len(contests) > 0 {
 		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)

@@ -181,15 +181,6 @@
         ],
       })];
     },
-    history(d, width) {
-      const lines = lined(d.lines), rows = lines.flatMap(([l, colour]) => l.at.map((t, i) => ({t: new Date(t), y: l.value[i], z: l.variant, colour})));
-      const marginLeft = room(rows.map((r) => r.y));
-      return [key(...lines.map(([l, colour]) => [l.variant, colour, colour === base])), Plot.plot({
-        width, height: 230, marginLeft, ariaLabel: `${d.metric} over sessions`,
-        x: {type: "utc", label: null, tickSize: 0, ticks: instants(...d3.extent(rows, (r) => +r.t), width - marginLeft), tickFormat: clock(rows.map((r) => +r.t))}, y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, tickSize: 0, ticks: 5, tickFormat: num, nice: true},
-        marks: [Plot.line(rows, {x: "t", y: "y", z: "z", stroke: "colour", strokeOpacity: 0.5}), Plot.dot(rows, {x: "t", y: "y", r: 3.5, fill: "colour", title: (r) => `${r.z}: ${num(r.y)}`})],
-      })];
-    },
   };
 
   // A table beside each figure has the same numbers.
@@ -203,7 +194,6 @@
     kernels: (d) => [["category", "before (µs)", "after (µs)", "change"], d.names.map((n, i) => [n, num(d.before[i]), num(d.after[i]), d.before[i] > 0 ? percent(d.after[i] / d.before[i] - 1) : "–"])],
     matrices: (d) => [["cell", "verdict"].concat(d.columns), d.rows.map((r) => [r.name, r.verdict].concat(r.speedups.map((s) => s == null ? "–" : `${times(s.at)}× ${within(s)}`.trim())))],
     fronts: (d) => [["variant", titled(d.x.metric, d.x.unit), titled(d.y.metric, d.y.unit), "best trade-off"], d.points.map((p) => [p.variant, num(p.x), num(p.y), p.best ? "yes" : "no"])],
-    history: (d) => [["session began (UTC)", "variant", titled(d.metric, d.unit)], d.lines.flatMap((l) => l.at.map((t, i) => [when(t), l.variant, num(l.value[i])]))],
   };
   const table = ([head, rows]) => {
     const t = el("table"), h = t.createTHead().insertRow(), body = t.createTBody();
@@ -240,7 +230,6 @@
   const near = 300;
   // inView asks no closed feature where its figures are: the browser would lay each out.
   const inView = (f) => { if (f.closest("details:not([open])")) return false; const at = f.getBoundingClientRect(); return at.top < innerHeight + near && at.bottom > -near; };
-  let chosen = "";
   const every = () => [...document.querySelectorAll("figure[data-kind]")];
   const seen = new IntersectionObserver((entries) => entries.forEach((e) => e.isIntersecting && render(e.target)), {rootMargin: near + "px"});
   const sized = new ResizeObserver((entries) => entries.forEach((e) => { const f = e.target.parentElement; if (f.drawn) render(f); }));
@@ -250,24 +239,6 @@
       seen.observe(f);
       sized.observe(f.querySelector(".plot"));
       f.querySelector(".numbers").addEventListener("toggle", () => fill(f));
-    }
-    const choice = document.getElementById("metric");
-    if (choice) {
-      const f = document.querySelector("figure[data-kind=history]");
-      const choose = () => {
-        chosen = choice.selectedOptions[0].textContent;
-        f.dataset.at = choice.value;
-        f.drawn = 0;
-        f.querySelector("figcaption").textContent = chosen + " over sessions";
-        render(f);
-        fill(f);
-      };
-      choice.addEventListener("change", choose);
-      const again = [...choice.options].find((o) => o.textContent === chosen);
-      if (again && again.index) {
-        choice.selectedIndex = again.index;
-        choose();
-      }
     }
     every().filter(inView).forEach(render);
     document.getElementById("theme").addEventListener("click", () => { theme = themes[(themes.indexOf(theme) + 1) % 3]; keep(theme); show(); });

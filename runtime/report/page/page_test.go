@@ -87,7 +87,7 @@ func TestEmptySections(t *testing.T) {
 	}
 	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"phase.a"}}})
 	text := pageOf(t, s, []Edge{{"gone", "a"}})
-	for _, id := range []string{"features", "stack", "targets", "matrix", "tradeoffs", "history", "machine"} {
+	for _, id := range []string{"features", "stack", "targets", "matrix", "tradeoffs", "machine"} {
 		if strings.Contains(text, `id="`+id+`"`) {
 			t.Errorf("section %s is empty", id)
 		}
@@ -125,26 +125,6 @@ func TestShares(t *testing.T) {
 		if left := strings.Join(b.Left, " "); (c.left == "") != (left == "") || !strings.Contains(left, c.left) {
 			t.Errorf("%d features: left out: %q", c.features, left)
 		}
-	}
-}
-
-// TestHistories: the metrics of all rules have a history, with their statistic.
-func TestHistories(t *testing.T) {
-	s := newState(t)
-	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.a", "feature.b", "feature.c"}}})
-	for _, name := range []string{"a", "b", "c"} {
-		s.feature("p", name, verdict.Pass, 2, 60, 70, false)
-	}
-	m, err := Of(s.st, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var metrics []string
-	for _, h := range m.Figures.History {
-		metrics = append(metrics, h.Metric)
-	}
-	if got := strings.Join(metrics, " "); got != "chat.tg chat.ttft.max" {
-		t.Errorf("histories of %q", got)
 	}
 }
 
@@ -244,7 +224,7 @@ func TestInBrowser(t *testing.T) {
 				said.listen(tab)
 				var empty, over, titles, strange []string
 				var figures, page, window int
-				var findings, history string
+				var findings string
 				var shot []byte
 				err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
 					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
@@ -255,10 +235,9 @@ func TestInBrowser(t *testing.T) {
 					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
 					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=traces]")].filter((f) => f.querySelectorAll(".key span").length === 1).map((f) => f.querySelector("figcaption").textContent)`, &titles),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure:is([data-kind=traces], [data-kind=spreads], [data-kind=history]) .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "none")).map((s) => s.textContent)`, &strange),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure:is([data-kind=traces], [data-kind=spreads]) .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "none")).map((s) => s.textContent)`, &strange),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
-					chromedp.Evaluate(`[...document.querySelectorAll(":is(figure[data-kind=timeline], figure[data-kind=history]) .plot > svg g:has(> text)")].filter((a) => { const all = [...a.children].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => a.closest("figure").dataset.kind + ": " + [...a.children].map((t) => t.textContent).join(" "))`, &over),
-					chromedp.Evaluate(`(() => { const s = document.getElementById("metric"); s.value = "1"; s.dispatchEvent(new Event("change")); const f = document.querySelector("figure[data-kind=history]"); return f.querySelector("figcaption").textContent + "; " + f.querySelector(".numbers thead").textContent; })()`, &history),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=timeline] .plot > svg g:has(> text)")].filter((a) => { const all = [...a.children].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => a.closest("figure").dataset.kind + ": " + [...a.children].map((t) => t.textContent).join(" "))`, &over),
 					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
 					chromedp.ActionFunc(func(ctx context.Context) error {
 						if (theme == "light") != (width == 390) {
@@ -296,9 +275,6 @@ func TestInBrowser(t *testing.T) {
 				}
 				if page > window {
 					t.Errorf("the page is %d px wide, the window %d", page, window)
-				}
-				if !strings.HasPrefix(history, "chat.ttft.max over sessions; ") || !strings.Contains(history, "chat.ttft.max (ms)") {
-					t.Errorf("another metric is chosen, and the figure shows %q", history)
 				}
 				if findings != "" {
 					t.Errorf("axe-core found:\n%s", findings)

@@ -31,7 +31,7 @@ func (t *writer) results() {
 	t.comparison()
 	t.parts(report.TargetsPart, report.Compared)
 	t.frameworks()
-	t.milestones()
+	t.accepted()
 	t.line("## Configurations\n")
 	t.configuration(ledger.Baseline)
 	for _, f := range t.plan.Features() {
@@ -143,27 +143,13 @@ func (t *writer) baselineOutput() string {
 	return "–"
 }
 
-// milestones writes the named runs, with what followed, and the accepted features, each
-// with its gain.
-func (t *writer) milestones() {
-	t.line("## Milestones\n")
-	milestones := report.Milestones(t.st)
-	for _, m := range milestones {
-		t.line("### %s\n", m.Name)
-		t.line("Run `%s` of %s. %s\n", raw(m.Run), ledger.Minute(m.At), m.Note)
-		since, err := report.SinceMilestone(t.st, m.Name)
-		if err != nil {
-			t.err = cmp.Or(t.err, err)
-			continue
-		}
-		if since.Stack != nil {
-			table := report.DeltaTable(since.Stack.Deltas, since.Stack.Old.Title(), since.Stack.New.Title())
-			t.table(table.Head, table.Rows)
-		}
-		t.models(&m)
-	}
-	if len(milestones) == 0 {
-		t.models(nil)
+// accepted writes the accepted features, each with its gain, and the speed of the stack by
+// configuration and model.
+func (t *writer) accepted() {
+	t.line("## Accepted features\n")
+	if table := report.ModelsTable(t.st); len(table.Rows) > 0 {
+		t.line("%s\n", report.ModelsTitle)
+		t.table(table.Head, table.Rows)
 	}
 	stack := report.AcceptedStack(t.st)
 	for i, a := range stack.Features {
@@ -174,14 +160,6 @@ func (t *writer) milestones() {
 		t.line("Nothing was accepted yet.")
 	}
 	t.line("")
-}
-
-// models writes configurations and models, with the speed-up since a milestone.
-func (t *writer) models(since *report.Milestone) {
-	if table := report.ModelsTable(t.st, since); len(table.Rows) > 0 {
-		t.line("%s\n", report.ModelsTitle(since))
-		t.table(table.Head, table.Rows)
-	}
 }
 
 // configuration writes the section of one variant.

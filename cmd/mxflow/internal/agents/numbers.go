@@ -8,7 +8,7 @@ import (
 )
 
 type compareAsk struct {
-	A string `json:"a" jsonschema:"a feature, baseline, a run, milestone or commit; feature@run is the feature as that run measured it"`
+	A string `json:"a" jsonschema:"a feature, baseline, a run or commit; feature@run is the feature as that run measured it"`
 	B string `json:"b" jsonschema:"as a"`
 }
 

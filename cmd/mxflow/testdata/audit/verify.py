@@ -154,7 +154,7 @@ class Tree:
 
 # Records.
 
-TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver", "milestone": "milestone",
+TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver",
          "key": "key", "removal": "removal", "refusal": "refusal"}
 VERDICTS = {"pass", "waived", "inconclusive", "fail", "invalid", "error"}
 
@@ -186,7 +186,7 @@ def parse_record(leaf):
 
 class History:
     def __init__(self):
-        self.started, self.ended, self.launches, self.milestones = set(), set(), set(), set()
+        self.started, self.ended, self.launches = set(), set(), set()
         self.attempts, self.drawn = {}, {}
 
     def once(self, seen, key, what):
@@ -201,8 +201,6 @@ class History:
             self.drawn[run] = (r["run_start"].get("draws", ""), 0)
         elif "end" in r:
             self.once(self.ended, run, "ends run")
-        elif "milestone" in r:
-            self.once(self.milestones, r["milestone"]["name"], "milestone")
         elif "launch" in r:
             self.once(self.launches, r["launch"]["id"], "launch")
             if "draw" in r["launch"]:

@@ -12,56 +12,13 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Milestone is a run under a name that a team gave it.
-type Milestone struct {
-	Name string `json:"name"`
-	Note string `json:"note,omitempty"`
-	Run  string `json:"run"`
-	// At is when the run ended, Marked when it was named, and Record the position of the
-	// run's end in the ledger, from 0.
-	At     time.Time `json:"at"`
-	Marked time.Time `json:"marked"`
-	Record int       `json:"record"`
-}
-
-// Milestones are all of them, in the order of their runs' ends; never nil.
-func Milestones(st *store.Store) []Milestone {
-	marks := map[string][]Milestone{}
-	for _, r := range st.Records() {
-		if m := r.Milestone; m != nil {
-			marks[r.Run] = append(marks[r.Run], Milestone{Name: m.Name, Note: m.Note, Run: r.Run, Marked: r.Time})
-		}
-	}
-	all := []Milestone{}
-	for i, r := range st.Records() {
-		if r.End != nil {
-			for _, m := range marks[r.Run] {
-				m.At, m.Record = r.Time, i
-				all = append(all, m)
-			}
-		}
-	}
-	return all
-}
-
-// MilestoneNamed is the milestone of that name.
-func MilestoneNamed(st *store.Store, name string) (Milestone, error) {
-	var names []string
-	for _, m := range Milestones(st) {
-		if m.Name == name {
-			return m, nil
-		}
-		names = append(names, m.Name)
-	}
-	if len(names) == 0 {
-		return Milestone{}, fmt.Errorf("there is no milestone %q, nor any other: mxflow milestone NAME creates one", name)
-	}
-	return Milestone{}, fmt.Errorf("there is no milestone %q: use %s", name, strings.Join(names, ", "))
-}
-
-// Since is what changed since a milestone.
+// Since is what changed since an earlier state of the record.
 type Since struct {
-	Milestone Milestone `json:"milestone"`
+	// Name is how a person named that state, Run the run that ended with it, if it was a
+	// run, and At its time.
+	Name string    `json:"since"`
+	Run  string    `json:"run,omitempty"`
+	At   time.Time `json:"at"`
 	// Changes are the nodes whose outcome differs, Then and Now the stacks.
 	Changes []Changed `json:"changes"`
 	Then    []string  `json:"then"`
@@ -82,16 +39,37 @@ type Changed struct {
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 }
 
-// SinceMilestone is what changed since the run of a milestone ended.
-func SinceMilestone(st *store.Store, name string) (*Since, error) {
-	m, err := MilestoneNamed(st, name)
+// SinceRun is what changed since a run ended, which is given as to store.Run.
+func SinceRun(st *store.Store, name string) (*Since, error) {
+	run, err := st.Run(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Since{Milestone: m, Changes: []Changed{}, Then: []string{}, Now: []string{}}
+	for i, r := range st.Records() {
+		if r.Run == run.ID && r.End != nil {
+			return sinceRecord(st, i, Since{Name: name, Run: run.ID, At: r.Time}), nil
+		}
+	}
+	return nil, fmt.Errorf("run %s has not ended, or was killed: name a run that ended", run.ID)
+}
+
+// SinceTime is what changed since a time, which a person gave that name.
+func SinceTime(st *store.Store, name string, at time.Time) *Since {
+	last := -1
+	for i, r := range st.Records() {
+		if !r.Time.After(at) {
+			last = i
+		}
+	}
+	return sinceRecord(st, last, Since{Name: name, At: at})
+}
+
+// sinceRecord is what changed since the record at that position, -1 being before all.
+func sinceRecord(st *store.Store, last int, s Since) *Since {
+	s.Changes, s.Then, s.Now = []Changed{}, []string{}, []string{} // lists in JSON, even if empty
 	then := map[string]*ledger.Decision{}
 	for i, r := range st.Records() {
-		if r.Decision != nil && i <= m.Record {
+		if r.Decision != nil && i <= last {
 			then[r.Decision.Node] = r.Decision
 		}
 	}
@@ -120,10 +98,10 @@ func SinceMilestone(st *store.Store, name string) (*Since, error) {
 		}
 	}
 	if tips[1] == nil || strings.Join(s.Then, " ") == strings.Join(s.Now, " ") {
-		return s, nil
+		return &s
 	}
 	s.Stack = tipsCompared(st, tips[0], tips[1])
-	return s, nil
+	return &s
 }
 
 // tells reports whether people follow a node: features and what ends phases.
@@ -159,8 +137,12 @@ func tipsCompared(st *store.Store, then, now *ledger.Decision) *Pair {
 // Markdown writes what changed.
 func (s *Since) Markdown(w io.Writer) error {
 	p := &page{w: w}
-	p.para("# Since milestone %s", s.Milestone.Name)
-	p.para("Run `%s` of %s%s.", s.Milestone.Run, ledger.Minute(s.Milestone.At), strings.TrimSuffix(": "+s.Milestone.Note, ": "))
+	p.para("# Since %s", s.Name)
+	if s.Run != "" {
+		p.para("Run `%s`, which ended %s.", s.Run, ledger.Minute(s.At))
+	} else {
+		p.para("Decisions up to %s.", ledger.Minute(s.At))
+	}
 	stack := func(features []string) string {
 		if len(features) == 0 {
 			return "baseline"
