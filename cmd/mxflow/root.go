@@ -139,7 +139,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newSchemaCommand(a),
 		newInitCommand(a),
 		newConsoleCommand(a),
-		newGCCommand(a),
 		newWorkerCommand(),
 	)
 	explainArgs(root)

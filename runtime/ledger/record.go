@@ -9,14 +9,13 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver", "key", "removal",
+	// Type is "run", "launch", "decision", "waiver", "key",
 	// "refusal" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
 	// Run is the run (one apply) that made it. A person's waiver or retraction belongs to
-	// the run whose decision it is about, a change of keys and a removal to the latest
-	// run.
+	// the run whose decision it is about, a change of keys to the latest run.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -26,7 +25,6 @@ type Record struct {
 	Waiver   *Waiver   `json:"waiver,omitempty"`
 
 	Key     *Key     `json:"key,omitempty"`
-	Removal *Removal `json:"removal,omitempty"`
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 

@@ -37,26 +37,18 @@ type Named struct {
 	// Record counts from 0; What is the artifact's role in it.
 	Record int
 	What   string
-	launch string // whose it is; empty for a plan's
 }
 
 // Named returns all artifacts that records name, each once, in the order of the ledger.
-func (s *Store) Named() []Named { return s.named(true) }
-
-// named returns them each once, or as often as they are named.
-func (s *Store) named(once bool) (out []Named) {
+func (s *Store) Named() (out []Named) {
 	seen := map[string]bool{}
 	for i, r := range s.Records() {
 		name := func(sum, format string, args ...any) {
-			if sum == "" || once && seen[sum] {
+			if sum == "" || seen[sum] {
 				return
 			}
 			seen[sum] = true
-			n := Named{Sum: sum, Record: i, What: fmt.Sprintf(format, args...)}
-			if r.Launch != nil {
-				n.launch = r.Launch.ID
-			}
-			out = append(out, n)
+			out = append(out, Named{Sum: sum, Record: i, What: fmt.Sprintf(format, args...)})
 		}
 		switch {
 		case r.RunStart != nil:
@@ -114,13 +106,9 @@ func (s *Store) Export(w io.Writer, key string) error {
 	if err := errors.Join(add(archivedLedger, text), add(archivedCheckpoint, checkpoint), add(archivedKey, []byte(key+"\n"))); err != nil {
 		return err
 	}
-	removed := s.Removed()
 	for _, n := range s.Named() {
 		if n.Record >= records {
 			break
-		}
-		if _, ok := removed[n.Sum]; ok && !s.Has(n.Sum) {
-			continue
 		}
 		data, err := s.Get(n.Sum)
 		if err != nil {

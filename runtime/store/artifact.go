@@ -87,9 +87,6 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	}
 	data, err := s.read(sum)
 	if errors.Is(err, fs.ErrNotExist) {
-		if record, ok := s.Removed()[sum]; ok {
-			return nil, fmt.Errorf("artifact %s was removed to free space (record %d): %w", sum, record, fs.ErrNotExist)
-		}
 		return nil, fmt.Errorf("artifact %s is not in this state directory: %w", sum, fs.ErrNotExist)
 	}
 	if err != nil {

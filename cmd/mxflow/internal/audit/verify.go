@@ -1,9 +1,7 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -48,9 +46,9 @@ status 2 when anything is wrong, or not signed.`,
 						return h.Fail(err)
 					}
 				}
-				artifacts, removed, missing := verifyArtifacts(st)
+				artifacts, missing := verifyArtifacts(st)
 				if *h.JSON {
-					h.PrintJSON(map[string]any{"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts, "removed_artifacts": removed, "witnessed": witnessed, "bad_artifacts": missing, "ok": len(missing) == 0})
+					h.PrintJSON(map[string]any{"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts, "witnessed": witnessed, "bad_artifacts": missing, "ok": len(missing) == 0})
 				} else {
 					for _, m := range missing {
 						fmt.Fprintln(h.Stdout, m)
@@ -66,10 +64,6 @@ status 2 when anything is wrong, or not signed.`,
 				intact := "Everything is intact."
 				if inGit {
 					fmt.Fprintf(h.Stdout, "It holds everything covered by %s in git.\n", tell.Count(witnessed, "checkpoint"))
-				}
-				if removed > 0 {
-					fmt.Fprintf(h.Stdout, "note: %s removed by gc, on record: decisions based on that can no longer be checked\n", tell.Count(removed, "artifact"))
-					intact = "What is recorded is intact."
 				}
 				for _, k := range checked.Keys {
 					fmt.Fprintf(h.Stdout, "note: record %d %s\n", k.Record, keyChanged(k))
@@ -92,16 +86,12 @@ status 2 when anything is wrong, or not signed.`,
 }
 
 // verifyArtifacts reads every artifact that a record names.
-func verifyArtifacts(st *store.Store) (n, removed int, bad []string) {
-	onRecord := st.Removed()
+func verifyArtifacts(st *store.Store) (n int, bad []string) {
 	for _, named := range st.Named() {
 		n++
-		_, err := st.Get(named.Sum)
-		if _, ok := onRecord[named.Sum]; ok && errors.Is(err, fs.ErrNotExist) {
-			removed++
-		} else if err != nil {
+		if _, err := st.Get(named.Sum); err != nil {
 			bad = append(bad, fmt.Sprintf("record %d, %s: %v", named.Record, named.What, err))
 		}
 	}
-	return n, removed, bad
+	return n, bad
 }

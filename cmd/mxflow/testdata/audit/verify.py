@@ -155,7 +155,7 @@ class Tree:
 # Records.
 
 TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver",
-         "key": "key", "removal": "removal", "refusal": "refusal"}
+         "key": "key", "refusal": "refusal"}
 VERDICTS = {"pass", "waived", "inconclusive", "fail", "invalid", "error"}
 
 
@@ -305,13 +305,10 @@ def read_checkpoint(path, key, roots):
 
 def check_artifacts(state, records):
     digests = {digest for r in records for digest in named(r)}
-    removed = {digest for r in records if "removal" in r for digest in r["removal"]["artifacts"]}
     for digest in digests:
         if not re.fullmatch("[0-9a-f]{64}", digest):
             raise Wrong(f"{digest!r} is no digest")
         path = os.path.join(state, "artifacts", "sha256", digest[:2], digest[2:])
-        if digest in removed and not os.path.lexists(path):
-            continue
         if os.path.islink(path) or not os.path.isfile(path):
             raise Wrong(f"artifact {digest} is missing")
         with open(path, "rb") as f:
