@@ -142,7 +142,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 		beside.stdout = a.stderr
 		told = &beside
 	}
-	run := applying{path: at.Plan, state: at.State, watch: newProgress(told, false), report: func(res *lang.Findings) {
+	run := applying{path: at.Plan, state: at.State, watch: newProgress(told), report: func(res *lang.Findings) {
 		if !res.OK() {
 			a.reportStreamed(res)
 		}

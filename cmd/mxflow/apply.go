@@ -31,7 +31,7 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, wait, serve, underSeal, detach, child bool
+	var onSeen, wait, serve, underSeal bool
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
@@ -51,17 +51,13 @@ With --target only the named nodes and their dependencies are run. For the rest,
 recorded outcomes that still hold are kept; a gate that is left out counts as
 inconclusive.
 
-With --detach it returns once the run has started (exit status 0), and the run continues
-in its own process, which survives a logout; mxflow attach follows it to its exit
-status. If the run cannot start, the error and its exit status appear here.
-
 The first Ctrl-C shuts the engine down and records the interruption; the second
 kills it. Everything is kept in .mxflow beside the plan.
 
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
 failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130
 interrupted.`,
-		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --detach plan.hcl && mxflow attach plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
+		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
@@ -118,18 +114,9 @@ interrupted.`,
 			} else if key != "" {
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
-			if detach && !child {
-				return runDetached(a, q)
-			}
-			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a, child), a.reportStreamed
-			ctx, stop := context.WithCancel(c.Context())
-			defer stop()
-			if child {
-				q.watch = newDetached(a, q.state, q.watch, stop)
-			} else {
-				beginStream(a)
-			}
-			res, err := applyPlan(ctx, a, q)
+			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a), a.reportStreamed
+			beginStream(a)
+			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
 				outcome.Print(a.screen(), res, tell.Rough(res.Took.Seconds()), strings.Join(args, " "))
 			}
@@ -143,9 +130,6 @@ interrupted.`,
 	onSeenFlag(c, &onSeen)
 	c.Flags().BoolVar(&serve, "serve", false, "show the run in a browser until it ends, as mxflow serve does")
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is using the state directory")
-	c.Flags().BoolVar(&detach, "detach", false, "return once the run has started and leave it in the background; mxflow attach follows it")
-	c.Flags().BoolVar(&child, "child", false, "print to the run's folder from the start")
-	_ = c.Flags().MarkHidden("child")
 	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse whatever differs from plan.seal beside the plan (see mxflow seal)")
 	c.Flags().StringVar(&key, "key", "", "public key of the sealer, or its `file` (default: your own)")
 	a.jsonFlag(c, "stream events as JSON, one object per line")
@@ -165,8 +149,8 @@ func beginStream(a *app) {
 	}
 }
 
-// newProgress shows the progress of an apply; in the background nothing redraws lines.
-func newProgress(a *app, background bool) apply.Observer {
+// newProgress shows the progress of an apply.
+func newProgress(a *app) apply.Observer {
 	on := progress.Screen{
 		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
 		Safe: func(text string) string { return a.secrets.Text(inert.Text(text)) },
@@ -174,7 +158,7 @@ func newProgress(a *app, background bool) apply.Observer {
 	switch {
 	case a.json:
 		on.JSON = a.printLine
-	case terminal(a.stdout) && !background:
+	case terminal(a.stdout):
 		on.Terminal = bare(a.stdout)
 	}
 	return progress.New(on)

@@ -91,8 +91,6 @@ func TestSecretsAreNowhere(t *testing.T) {
 		mxflow(4, "apply", "plan.hcl")
 		mxflow(4, "apply", "--json", "plan.hcl")
 		mxflow(4, "apply", "--rerun", "all", "--var", "token="+secret, "plan.hcl")
-		mxflow(0, "apply", "--detach", "--rerun", "all", "plan.hcl")
-		mxflow(4, "attach", "plan.hcl")
 		for _, args := range [][]string{
 			{"show", "latest"},
 			{"show", "--json", "latest"},

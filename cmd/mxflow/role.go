@@ -22,7 +22,7 @@ const roleProposer = "proposer"
 // proposerCommands are all that a proposer may run; what is added to mxflow is not among
 // them until it is listed here.
 var proposerCommands = []string{
-	"", "__complete", "__completeNoDesc", "ab", "apply", "attach", "audit", "audit replay", "audit verify", "bench", "compare", "completion bash", "completion fish",
+	"", "__complete", "__completeNoDesc", "ab", "apply", "audit", "audit replay", "audit verify", "bench", "compare", "completion bash", "completion fish",
 	"completion powershell", "completion zsh", "console", "engine check", "engine kinds", "engine serve", "env", "explain", "fmt", "graph",
 	"help", "import", "mcp", "plan", "profile", "profile diff", "report", "schema", "show", "status", "test", "validate", "version",
 }

@@ -114,7 +114,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newTestCommand(a),
 		newPlanCommand(a),
 		newApplyCommand(a),
-		newAttachCommand(a),
 		newSealCommand(a),
 		newMCPCommand(a),
 		newABCommand(a),

@@ -56,10 +56,9 @@ func (e *HeldError) Error() string {
 		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.typed(), " "))
 }
 
-// typed is the command as a person typed it: without the program's folder, and without
-// what a detached apply adds for its process in the background.
+// typed is the command as a person typed it: without the program's folder.
 func (h *Holder) typed() []string {
-	words := slices.DeleteFunc(slices.Clone(h.Command), func(word string) bool { return word == "--child" })
+	words := slices.Clone(h.Command)
 	if len(words) > 0 {
 		words[0] = filepath.Base(words[0])
 	}
