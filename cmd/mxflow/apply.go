@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/reviewed"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -36,10 +35,8 @@ func newApplyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
 		Short: "Start the engine, measure, decide rules, unlock phases",
-		Long: `Runs a plan to its end: PLAN, or the plan of this folder, or a file of plan --out, which
-runs what was reviewed and is refused if plan, state or files changed since. Unchanged
-outcomes are kept: after a kill or an interruption, apply resumes where it stopped.
-Changed thresholds are decided again from recorded launches, without measuring, unless
+		Long: `Runs a plan to its end: PLAN, or the plan of this folder. Unchanged outcomes are kept:
+after a kill or an interruption, apply resumes where it stopped. Changed thresholds are decided again from recorded launches, without measuring, unless
 they were relaxed after those launches were seen: what would then pass is measured
 again. With --on-seen-data it is decided from those launches, and marked so wherever it
 is shown.
@@ -66,24 +63,6 @@ interrupted.`,
 				return err
 			}
 			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
-			file, err := reviewed.Read(path)
-			if err != nil {
-				return err
-			}
-			if file != nil {
-				for _, name := range []string{"state", "suite", "rerun", "target", "on-seen-data", "var-file"} {
-					if c.Flags().Changed(name) {
-						return fmt.Errorf("--%s cannot be combined with a plan file (%s); pass it to mxflow plan --out", name, path)
-					}
-				}
-				inputs, err := file.Given(path, vars)
-				if err != nil {
-					return err
-				}
-				q = applying{load: load.Options{Inputs: inputs, Suite: file.Suite}, rerun: file.Rerun, target: file.Target, onSeen: file.OnSeen}
-				q.path, q.state = file.Where()
-				q.reviewed = func(loaded *load.Result, st *store.Store) error { return file.Check(path, loaded, st) }
-			}
 			bound, err := proposing()
 			if err != nil {
 				return err
@@ -101,7 +80,7 @@ interrupted.`,
 				return fmt.Errorf("%s=%s, nothing was started: %s", roleVariable, roleProposer, strings.Join(tell.Lines(shadowed), "; "))
 			}
 			if underSeal || bound {
-				if onSeen || len(rerun) > 0 || q.onSeen || len(q.rerun) > 0 {
+				if onSeen || len(rerun) > 0 {
 					refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
 					return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
 				}
@@ -171,9 +150,9 @@ type applying struct {
 	// rerun names nodes to measure again, and target those to run.
 	rerun, target []string
 	onSeen        bool
-	// reviewed rejects anything but what was reviewed; nil if nothing was.
-	reviewed func(*load.Result, *store.Store) error
-	// sealDigest and budget are set under a seal.
+	// sealed rejects what a seal does not allow; it, sealDigest and budget are set under
+	// one.
+	sealed     func(*load.Result, *store.Store) error
 	sealDigest string
 	budget     *sealing.Budget
 	// wait waits for another apply on the state directory.
@@ -215,7 +194,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		watch.Serve = func() func() { return serveBeside(a, q.state) }
 	}
 	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Reviewed: q.reviewed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Hard: hard,
 	}, watch)
 	if res != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/reviewed"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -19,7 +18,7 @@ import (
 func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
-	var suite, out string
+	var suite string
 	var onSeen, detailed bool
 	c := &cobra.Command{
 		Use:   "plan [PLAN]",
@@ -28,9 +27,8 @@ func newPlanCommand(a *app) *cobra.Command {
 kept), decide or re-decide (from recorded launches) or measure, and why; how many
 launches that takes and about how long. A rule that was relaxed after its launches were
 seen is measured again, unless --on-seen-data lets it decide on them. Nodes behind a gate
-that is still open are marked. Changes since the last apply come first. With --out it
-is written to a file for apply, which refuses it if something changed since. Nothing is
-started and nothing else is written.`,
+that is still open are marked. Changes since the last apply come first. Nothing is
+started and nothing is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl\n  mxflow plan --detailed-exitcode plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -76,12 +74,6 @@ started and nothing else is written.`,
 			} else {
 				preview.Print(a.screen(), p, shown, e, changes)
 			}
-			if out != "" {
-				r := &reviewed.File{Plan: path, State: a.stateDir(path), Suite: suite, Rerun: rerun, Target: target, OnSeen: onSeen}
-				if err := r.Write(out, tool, loaded, st, vars, shown); err != nil {
-					return err
-				}
-			}
 			if detailed && slices.ContainsFunc(shown, func(n runtime.Planned) bool { return n.Locked.IsZero() && n.Action != runtime.Reuse }) {
 				a.exit = exitChanges
 			}
@@ -96,7 +88,6 @@ started and nothing else is written.`,
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply; shows what it would measure again")
 	c.Flags().StringArrayVar(&target, "target", nil, "as in apply; shows what it would leave out")
 	onSeenFlag(c, &onSeen)
-	c.Flags().StringVar(&out, "out", "", "write what is shown to this `file`, for mxflow apply FILE")
 	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 0 if an apply would keep every outcome, otherwise with 2")
 	a.jsonFlag(c, "print as JSON")
 	return c

@@ -105,15 +105,9 @@ MXFLOW_SIGNING_KEY replaces it. Give others signing.pub, for apply --sealed --ke
 // holdTo makes an apply refuse whatever is not as s has it, and end where the launches or
 // hours of its limits are used up.
 func holdTo(s *planseal.Seal, file, by string, q *applying) {
-	was := q.reviewed
 	budget := &sealing.Budget{Limits: s.Limits}
 	q.sealDigest = s.Digest
-	q.reviewed = func(loaded *load.Result, st *store.Store) error {
-		if was != nil {
-			if err := was(loaded, st); err != nil {
-				return err
-			}
-		}
+	q.sealed = func(loaded *load.Result, st *store.Store) error {
 		moved, err := s.Moved(loaded.Plan)
 		if err != nil {
 			return err

@@ -41,10 +41,10 @@ type Options struct {
 	Target []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
-	// Reviewed, if set, returns an error if what was reviewed is not what would run. The
-	// state directory is locked then.
-	Reviewed func(*load.Result, *store.Store) error
-	// Seal is the digest of the seal that Reviewed checks, for the record.
+	// Sealed, if set, returns an error if a seal does not allow what would run. The state
+	// directory is locked then.
+	Sealed func(*load.Result, *store.Store) error
+	// Seal is the digest of the seal that Sealed checks, for the record.
 	Seal string
 	// Wait waits while another apply holds the state directory.
 	Wait bool
@@ -118,8 +118,8 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err := SamePlan(st, o.Loaded.Plan); err != nil {
 		return nil, err
 	}
-	if o.Reviewed != nil {
-		if err := o.Reviewed(o.Loaded, st); err != nil {
+	if o.Sealed != nil {
+		if err := o.Sealed(o.Loaded, st); err != nil {
 			return nil, err
 		}
 	}
