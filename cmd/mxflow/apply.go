@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -63,34 +61,16 @@ interrupted.`,
 				return err
 			}
 			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
-			bound, err := proposing()
-			if err != nil {
-				return err
-			}
-			by := bySeal
-			if bound {
-				by = byRole
-			}
-			if bound && (a.state != "" || key != "") {
-				refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--state or --key")))
-				return fmt.Errorf("%s=%s applies to the state directory beside the plan, under the key of this user; remove --state and --key", roleVariable, roleProposer)
-			}
-			if shadowed := sealing.Shadowed(); bound && len(shadowed) > 0 {
-				refuse(a, q.path, refusal(by, "apply", c, shadowed...))
-				return fmt.Errorf("%s=%s, nothing was started: %s", roleVariable, roleProposer, strings.Join(tell.Lines(shadowed), "; "))
-			}
-			if underSeal || bound {
-				if onSeen || len(rerun) > 0 {
-					refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.FlagRefused).On("--rerun or --on-seen-data")))
-					return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
-				}
+			switch {
+			case underSeal && (onSeen || len(rerun) > 0):
+				return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
+			case underSeal:
 				s, err := sealing.Read(q.path, key)
 				if err != nil {
-					refuse(a, q.path, refusal(by, "apply", c, verdict.New(code.SealUnread, verdict.Text("error", sealing.Cut(err.Error())))))
 					return err
 				}
-				holdTo(s, sealing.FileOf(q.path), by, &q)
-			} else if key != "" {
+				holdTo(s, sealing.FileOf(q.path), &q)
+			case key != "":
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
 			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a), a.reportStreamed

@@ -14,8 +14,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/profiled"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -73,15 +71,9 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		Secrets: func() *redact.Redactor { return a.secrets },
 		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
 		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },
-		Refuse: func(tool string) {
-			refuse(a, path, refusal(byMCP, sealing.Cut(tool), nil, verdict.New(code.NotProposers).On(sealing.Cut(tool))))
-		},
-		RefuseMoved: func(tool string, moved []planseal.Moved) {
-			refuse(a, path, refusal(byMCP, tool, nil, sealing.Reasons(moved)...))
-		},
 		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error {
 			q := applying{path: path, state: state, target: target, watch: watch}
-			holdTo(is, sealing.FileOf(path), byMCP, &q)
+			holdTo(is, sealing.FileOf(path), &q)
 			_, err := q.run(ctx, hard, a, loaded, g)
 			return err
 		},

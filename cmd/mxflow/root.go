@@ -104,8 +104,6 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version, // which makes --version
-
-		PersistentPreRunE: func(c *cobra.Command, args []string) error { return refuseRole(a, c, args) },
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")

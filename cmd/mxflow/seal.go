@@ -12,8 +12,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -104,7 +102,7 @@ MXFLOW_SIGNING_KEY replaces it. Give others signing.pub, for apply --sealed --ke
 
 // holdTo makes an apply refuse whatever is not as s has it, and end where the launches or
 // hours of its limits are used up.
-func holdTo(s *planseal.Seal, file, by string, q *applying) {
+func holdTo(s *planseal.Seal, file string, q *applying) {
 	budget := &sealing.Budget{Limits: s.Limits}
 	q.sealDigest = s.Digest
 	q.sealed = func(loaded *load.Result, st *store.Store) error {
@@ -113,15 +111,9 @@ func holdTo(s *planseal.Seal, file, by string, q *applying) {
 			return err
 		}
 		if len(moved) > 0 {
-			err := fmt.Errorf("%s does not allow this plan; nothing was started:\n%s", file, sealing.Lines(moved))
-			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, sealing.Reasons(moved)...)))
+			return fmt.Errorf("%s does not allow this plan; nothing was started:\n%s", file, sealing.Lines(moved))
 		}
-		used := report.Spent(st)
-		if err := budget.Start(used); err != nil {
-			return errors.Join(err, st.Refuse(refusal(by, "apply", nil, verdict.New(code.SealSpent,
-				verdict.Int("launches", used.Launches), verdict.Num("hours", used.Hours, ""), verdict.Int("most_launches", s.Limits.Launches), verdict.Num("most_hours", s.Limits.Hours, "")))))
-		}
-		return nil
+		return budget.Start(report.Spent(st))
 	}
 	q.budget = budget
 }

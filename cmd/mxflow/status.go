@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -50,9 +49,6 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, standing.Rows(st, a.height()), "decided")
 			standing.Overruled(a.screen(), report.OverruledNow(st, time.Now()))
 			standing.Again(a.screen(), st)
-			if n := len(st.Refusals()); n > 0 {
-				fmt.Fprintf(a.stdout, "\n%s of proposers refused; mxflow audit lists them.\n", tell.Count(n, "request"))
-			}
 			standing.Stack(a.screen(), st)
 			return nil
 		},

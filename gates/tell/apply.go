@@ -8,14 +8,8 @@ import (
 )
 
 var applyPhrases = phrases{
-	code.StateNotice:    "{notice}",
-	code.SealMoved:      "{at}: {subject}: {limit?{is} exceeds the limit {limit}}{limit!sealed {was?{was}}{was!absent}, now {is?{is}}{is!absent}}",
-	code.SealSpent:      "{launches} of {most_launches} launches and {hours} of {most_hours} hours were used",
-	code.SealUnread:     "{error}",
-	code.HelperShadowed: "PATH resolves {subject} to {path}, which this account can write; put {system} first in PATH, or remove it",
-	code.NotProposers:   "{subject} is not for proposers",
-	code.FlagRefused:    "{subject} is refused under a seal",
-	code.StateWait:      "waiting for process {pid}, which is using {subject} (Ctrl-C to stop waiting)",
+	code.StateNotice: "{notice}",
+	code.StateWait:   "waiting for process {pid}, which is using {subject} (Ctrl-C to stop waiting)",
 	code.MachineChanged: func(r verdict.Reason) string {
 		known := func(name string) string {
 			if v := r.Args[name]; v.Text != "" {

@@ -9,8 +9,8 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver", "key",
-	// "refusal" or "end".
+	// Type is "run", "launch", "decision", "waiver", "key"
+	// or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
@@ -23,9 +23,7 @@ type Record struct {
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Waiver   *Waiver   `json:"waiver,omitempty"`
-
-	Key     *Key     `json:"key,omitempty"`
-	Refusal *Refusal `json:"refusal,omitempty"`
+	Key      *Key      `json:"key,omitempty"`
 }
 
 // RunStart opens a run.

@@ -371,48 +371,6 @@ func mostOf(d *ledger.Decision) int {
 	return cmp.Or(most, d.Statistics.Max)
 }
 
-// mostRefused and mostRefusals limit the refusals kept since the last run, and in total:
-// ten thousand attempts must not fill the disk.
-const mostRefused, mostRefusals = 32, 1024
-
-// Refused is a refusal and its position.
-type Refused struct {
-	*ledger.Refusal
-	Record int       `json:"record"`
-	Run    string    `json:"run"`
-	Time   time.Time `json:"time"`
-}
-
-// Refusals are those on record, oldest first.
-func (s *Store) Refusals() (list []Refused) {
-	for i, r := range s.Records() {
-		if r.Refusal != nil {
-			list = append(list, Refused{r.Refusal, i, r.Run, r.Time})
-		}
-	}
-	return list
-}
-
-// Refuse records a refusal, once after each run, while there is room for it. Before the
-// first run there is nothing to relate it to, and nothing is recorded.
-func (s *Store) Refuse(r ledger.Refusal) error {
-	r.Why = r.Why[:min(len(r.Why), ledger.MostReasons)]
-	run, since, all, said := "", 0, 0, false
-	for _, rec := range s.Records() {
-		switch {
-		case rec.RunStart != nil:
-			run, since, said = rec.Run, 0, false
-		case rec.Refusal != nil:
-			since, all, said = since+1, all+1, said || rec.Refusal.Same(&r)
-		}
-	}
-	if run == "" || said || since >= mostRefused || all >= mostRefusals {
-		return nil
-	}
-	r.Last = since == mostRefused-1 || all == mostRefusals-1
-	return s.Append(&ledger.Record{Type: "refusal", Time: time.Now().UTC(), Run: run, Refusal: &r})
-}
-
 // Journal is a run's access to the outcomes in a state directory.
 type Journal struct{ store *Store }
 

@@ -14,20 +14,6 @@ const (
 	LeftInContainer Code = "apply.left_in_container"
 	LeftUnknown     Code = "apply.left_unknown"
 	LogsUnclean     Code = "apply.logs_unclean"
-	// What a proposer asked for and is not allowed. SealMoved: Subject differs from the
-	// seal, at a place in a file. Args: at; was and is, absent for nothing; limit, the
-	// seal's. SealSpent: args launches, hours, most_launches and most_hours. SealUnread:
-	// args error. NotProposers: the command or tool Subject is not for proposers.
-	// FlagRefused: nor is the flag Subject.
-	SealMoved    Code = "refused.moved"
-	SealSpent    Code = "refused.spent"
-	SealUnread   Code = "refused.seal_unread"
-	NotProposers Code = "refused.command"
-	// HelperShadowed: PATH finds the program Subject, which mxflow asks about the
-	// machine, in a folder that a proposer can write. Args: path, system (folders where
-	// it belongs).
-	HelperShadowed Code = "refused.helper"
-	FlagRefused    Code = "refused.flag"
 	// ImagePulled: the image Subject is being pulled. Args: done and total, in GB, if
 	// known.
 	ImagePulled Code = "apply.image_pulled"

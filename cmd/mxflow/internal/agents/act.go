@@ -145,7 +145,7 @@ type qualifyAsk struct {
 }
 
 func (s *server) qualify(_ context.Context, ask qualifyAsk) (any, error) {
-	return s.begin("qualify", []string{runtime.QualifyID(ask.Feature)})
+	return s.begin([]string{runtime.QualifyID(ask.Feature)})
 }
 
 type applyAsk struct {
@@ -153,11 +153,11 @@ type applyAsk struct {
 }
 
 func (s *server) apply(_ context.Context, ask applyAsk) (any, error) {
-	return s.begin("apply", ask.Target)
+	return s.begin(ask.Target)
 }
 
 // begin starts an apply under the seal.
-func (s *server) begin(tool string, target []string) (any, error) {
+func (s *server) begin(target []string) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
@@ -179,7 +179,6 @@ func (s *server) begin(tool string, target []string) (any, error) {
 		return nil, err
 	}
 	if len(moved) > 0 {
-		s.RefuseMoved(tool, moved)
 		return ProposedAnswer{File: s.Path, Refused: moved}, nil
 	}
 	ctx, stop := context.WithCancel(s.ctx)

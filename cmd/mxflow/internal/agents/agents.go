@@ -46,10 +46,6 @@ type Host struct {
 	Seal func() (*planseal.Seal, error)
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance func(*planseal.Seal) float64
-	// Refuse puts a call of a nonexistent tool on record, RefuseMoved what goes beyond
-	// the seal.
-	Refuse      func(tool string)
-	RefuseMoved func(tool string, moved []planseal.Moved)
 	// Apply applies a plan under its seal until ctx ends.
 	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error
 	// Reader opens the state directory, Find resolves a name to a node there.
@@ -102,7 +98,6 @@ type nextCall struct {
 
 func (s *server) tools() *mcp.Server {
 	to := mcp.NewServer(&mcp.Implementation{Name: "mxflow", Version: s.Version}, nil)
-	to.AddReceivingMiddleware(s.forbidden)
 	addTool(s, to, "validate", "Every mistake of the plan with its place.", true, s.validate)
 	addTool(s, to, "plan", "What an apply would do: nodes that are not kept, launches, seconds, and the smallest effect that these launches resolve.", true, s.plan)
 	addTool(s, to, "status", "The accepted stack, nodes that are undecided or did not pass, the limits of the seal and what remains of them.", true, s.status)
@@ -119,21 +114,6 @@ func (s *server) tools() *mcp.Server {
 	addCalled(s, to, "progress", "Progress of the running qualify or apply, or the result of the last one. With a progress token it notifies of each launch while it waits.", true, s.progress)
 	addTool(s, to, "stop", "Stop the running qualify or apply. Decisions are kept.", false, s.stop)
 	return to
-}
-
-// forbidden puts on record that an agent called a nonexistent tool, such as waive.
-func (s *server) forbidden(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		res, err := next(ctx, method, req)
-		if p, is := req.GetParams().(*mcp.CallToolParamsRaw); is && err != nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if !s.job.running() {
-				s.Refuse(p.Name)
-			}
-		}
-		return res, err
-	}
 }
 
 // addRead adds a tool that answers from the record.

@@ -62,7 +62,7 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 		return nil, fmt.Errorf("name %q: the name of a feature is a word of letters, digits, _ and -", ask.Name)
 	}
 	next := []nextCall{{Tool: "qualify", Of: ask.Name, Code: "proposed"}, {Tool: "plan", Of: ask.Name, Code: "proposed"}}
-	return s.propose("propose_feature", next, func(body *hclwrite.Body) error {
+	return s.propose(next, func(body *hclwrite.Body) error {
 		phase := body.FirstMatchingBlock("phase", []string{ask.Phase})
 		if phase == nil {
 			return elsewhere{"phase", ask.Phase}
@@ -120,7 +120,7 @@ func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 	if !word.MatchString(ask.Value) {
 		return nil, fmt.Errorf("value %q: the name of a value is a word of letters, digits, _ and -", ask.Value)
 	}
-	return s.propose("propose_value", []nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
+	return s.propose([]nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
 		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
 		if knob == nil {
 			return elsewhere{"knob", ask.Knob}
@@ -197,7 +197,7 @@ func rewritten(name string, text []byte, edit func(*hclwrite.Body) error) ([]byt
 }
 
 // propose writes the plan after edit, if the seal allows it.
-func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
+func (s *server) propose(next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
@@ -218,9 +218,6 @@ func (s *server) propose(tool string, next []nextCall, edit func(*hclwrite.Body)
 		return out, nil
 	}
 	if out.Refused, err = is.Moved(res.Plan); err != nil || len(out.Refused) > 0 {
-		if err == nil {
-			s.RefuseMoved(tool, out.Refused)
-		}
 		out.Next = []nextCall{{Tool: "status", Code: "refused"}}
 		return out, err
 	}

@@ -31,7 +31,7 @@ func printDecisions(h Host, st *store.Store) {
 		}
 	}
 	if *h.JSON {
-		h.PrintJSON(map[string]any{"decisions": all, "waivers": waivers, "refusals": st.Refusals()})
+		h.PrintJSON(map[string]any{"decisions": all, "waivers": waivers})
 		return
 	}
 	for _, d := range all {
@@ -46,7 +46,6 @@ func printDecisions(h Host, st *store.Store) {
 	for _, w := range waivers {
 		printWaiver(h, w)
 	}
-	printRefusals(h, st.Refusals())
 	if len(all) == 0 {
 		fmt.Fprintln(h.Stdout, "Nothing was decided here.")
 	}
@@ -114,22 +113,4 @@ func printDecision(h Host, d audited) {
 		fmt.Fprintf(h.Stdout, "  %s\n", reason)
 	}
 	fmt.Fprintln(h.Stdout)
-}
-
-// printRefusals lists what was refused.
-func printRefusals(h Host, all []store.Refused) {
-	for _, r := range all {
-		given := ""
-		if len(r.Given) > 0 {
-			given = " " + strings.Join(r.Given, " ")
-		}
-		fmt.Fprintf(h.Stdout, "refused  %s%s  by %s, user %s, after run %s, %s\n", r.Asked, given, r.By, r.User, r.Run, tell.Second(r.Time))
-		for _, line := range tell.Lines(r.Why) {
-			fmt.Fprintf(h.Stdout, "  %s\n", line)
-		}
-		if r.Last {
-			fmt.Fprintln(h.Stdout, "  What was refused after this is not on record until the next run.")
-		}
-		fmt.Fprintln(h.Stdout)
-	}
 }

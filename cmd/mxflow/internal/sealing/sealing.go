@@ -1,6 +1,5 @@
-// Package sealing reads the seal beside a plan, reports what changed since as facts and
-// as lines, and ends a run when its limit of launches or hours is used up. It signs
-// nothing.
+// Package sealing reads the seal beside a plan, reports what changed since, and ends a
+// run when its limit of launches or hours is used up. It signs nothing.
 package sealing
 
 import (
@@ -18,8 +17,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -125,33 +122,4 @@ func (b *Budget) Watch(ctx context.Context, watch apply.Observer) (context.Conte
 		}
 		b.end(nil)
 	}
-}
-
-// Reasons are the changes, as facts.
-func Reasons(moved []seal.Moved) (why []verdict.Reason) {
-	for _, m := range moved {
-		args := []verdict.Arg{verdict.Text("at", fmt.Sprintf("%s:%d", m.File, m.Line))}
-		if m.Was != "" {
-			args = append(args, verdict.Text("was", Cut(m.Was)))
-		}
-		if m.Is != "" {
-			args = append(args, verdict.Text("is", Cut(m.Is)))
-		}
-		if m.Limit != "" {
-			args = append(args, verdict.Text("limit", Cut(m.Limit)))
-		}
-		why = append(why, verdict.New(code.SealMoved, args...).On(Cut(m.Path)))
-	}
-	return why
-}
-
-// mostOfValue limits the text that a refusal keeps: its length is up to the proposer.
-const mostOfValue = 200
-
-// Cut shortens a text for a refusal.
-func Cut(text string) string {
-	if len(text) <= mostOfValue {
-		return text
-	}
-	return strings.ToValidUTF8(text[:mostOfValue], "") + "…"
 }

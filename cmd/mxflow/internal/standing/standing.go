@@ -101,7 +101,7 @@ func JSON(st *store.Store) map[string]any {
 	return map[string]any{
 		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
 		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st),
-		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st), "refusals": st.Refusals(),
+		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st),
 	}
 }
 

@@ -155,7 +155,7 @@ class Tree:
 # Records.
 
 TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver",
-         "key": "key", "refusal": "refusal"}
+         "key": "key"}
 VERDICTS = {"pass", "waived", "inconclusive", "fail", "invalid", "error"}
 
 
