@@ -26,7 +26,6 @@ helps, only then continue" into a plan that a machine runs and an auditor can ch
   mxflow init                write a starter plan
   mxflow validate plan.hcl   find every mistake before anything is started
   mxflow test plan.hcl       decide cases: with these values, this verdict
-  mxflow console plan.hcl    try expressions and rules, optionally on a recorded run
   mxflow plan plan.hcl       what would run, in order, and why
   mxflow apply plan.hcl      start the engine, measure, decide, unlock
   mxflow status              where each phase stands
@@ -135,7 +134,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newFormatCommand(a),
 		newSchemaCommand(a),
 		newInitCommand(a),
-		newConsoleCommand(a),
 		newWorkerCommand(),
 	)
 	explainArgs(root)

@@ -15,7 +15,6 @@ var featurePhrases = phrases{
 	code.ChooserNotRun:     "feature {subject}, which makes the choice, was not run",
 	code.ChosenUnknown:     "feature {subject} was decided with {knob} = {value:q}, which is not one of its alternatives",
 	code.FirstUndecided:    "feature {subject} is undecided on the first engine",
-	code.NotInRun:          "not decided in this run",
 
 	code.GotWorse:      "also worse: {subject} {change?{change} (bounds {bounds})}{change!{was} to {is}}",
 	code.NotCompared:   "other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide",

@@ -21,7 +21,7 @@ func TestFeatures(t *testing.T) {
 		{verdict.New(code.Trial), "a trial, which never enters the stack (accept = [])"},
 		{verdict.New(code.NoBenchmark).On("quick"), "nothing was measured: protocol quick has no benchmark level"},
 		{verdict.New(code.ParentNotAccepted).On("kv"), "not accepted: its parent kv is not in the stack"},
-		{verdict.New(code.ChooserNotRun).On("sized").From(verdict.New(code.NotInRun)), "feature sized, which makes the choice, was not run: not decided in this run"},
+		{verdict.New(code.ChooserNotRun).On("sized").From(verdict.New(code.NotTargeted)), "feature sized, which makes the choice, was not run: left out by --target"},
 		{verdict.New(code.ChosenUnknown, verdict.Text("knob", "size"), verdict.Text("value", "huge")).On("sized"), `feature sized was decided with size = "huge", which is not one of its alternatives`},
 		{verdict.New(code.FirstUndecided).On("sized").From(words("baseline is fail")), "feature sized is undecided on the first engine: baseline is fail"},
 

@@ -214,7 +214,7 @@ func (ns *Namespace) statistic(in *plans.Input, m measure.Metric, stat string) (
 
 func (ns *Namespace) property(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	if !strings.HasPrefix(in.Path, "feature[") {
-		return nil, Wrong("whose-value", "Whose value?", "Write feature[%q].%s.", f.Name, rest[0]).about(AboutOwner)
+		return nil, Wrong("whose-value", "Whose value?", "Write feature[%q].%s.", f.Name, rest[0])
 	}
 	if len(rest) > 1 {
 		return nil, Wrong("invalid-address", "Unknown address", "%s has no member %q.", rest[0], rest[1])

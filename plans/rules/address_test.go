@@ -38,13 +38,6 @@ func (r ruleSet) compile(src, place string) (*plans.Program, []*rules.Error) {
 	return r.ns.Compile(src, r.places[place])
 }
 
-// read compiles a rule that need not be decided, as the console does.
-func (r ruleSet) read(src, place string) (*plans.Program, []*rules.Error) {
-	sc := *r.places[place]
-	sc.Shown = true
-	return r.ns.Compile(src, &sc)
-}
-
 // mistakes are the errors, each with the text that it points at.
 func mistakes(src string, errs []*rules.Error) string {
 	var list []string

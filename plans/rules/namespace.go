@@ -128,9 +128,9 @@ func (ns *Namespace) whose(path string, sc *Scope) *Error {
 		}
 	}
 	if len(readable) == 0 {
-		return Wrong("whose-value", "Whose value?", "No feature is decided before this gate, so its rules have nothing to read. A phase of steps needs no gate: it passes when they do. Remove the gate, or list the earlier phases in after.").about(AboutOwner)
+		return Wrong("whose-value", "Whose value?", "No feature is decided before this gate, so its rules have nothing to read. A phase of steps needs no gate: it passes when they do. Remove the gate, or list the earlier phases in after.")
 	}
-	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why, readable[0].Name, path).about(AboutOwner)
+	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why, readable[0].Name, path)
 }
 
 func Wrong(code, summary, format string, args ...any) *Error {
@@ -213,9 +213,6 @@ type Scope struct {
 	// checked yet, nearest first.
 	earlier map[string]bool
 	open    []*plans.Phase
-	// Shown is set if values are shown and nothing is decided, so that a comparison may
-	// have any form; all count as exact.
-	Shown bool
 	// trial is set while a suggestion is tried, which needs none of its own.
 	trial bool
 }

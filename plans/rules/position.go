@@ -24,8 +24,8 @@ func (e *Error) Diagnostic(at plans.Range, src string, files map[string]*hcl.Fil
 	if f == nil || e.At < 0 || at.Start.Byte > at.End.Byte || at.End.Byte > len(f.Bytes) {
 		return d
 	}
-	from := ByteOffset(src, e.At)
-	to := max(from+1, ByteOffset(src, e.At+e.Length))
+	from := byteOffset(src, e.At)
+	to := max(from+1, byteOffset(src, e.At+e.Length))
 	start, end, ok := whereWritten(f.Bytes, at, src, from, to)
 	if !ok {
 		return d
@@ -46,7 +46,7 @@ func Position(src []byte, start plans.Pos, offset int) hcl.Pos {
 	}
 }
 
-func ByteOffset(s string, runes int) int {
+func byteOffset(s string, runes int) int {
 	n := 0
 	for i := range s {
 		if n == runes {

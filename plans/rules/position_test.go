@@ -132,16 +132,12 @@ func TestLeaves(t *testing.T) {
 		{"not (chat.tg < 1 or not (chat.tg > 0x10))", "not chat.tg < 1 {tok/s|}; chat.tg > 0x10 {tok/s|}"},
 		{"0.1 < chat.tg.gain <= 5_0", "0.1 < chat.tg.gain {|ratio}; chat.tg.gain <= 5_0 {ratio|}"},
 		{"0 < (chat.tg + 1) < 9", "0 < chat.tg + 1 {|tok/s}; chat.tg + 1 < 9 {tok/s|}"},
-		{"(chat.tg - 1) * -2 > chat.pp - (chat.tg - chat.pp)", "(chat.tg - 1) * -2 > chat.pp - (chat.tg - chat.pp) {tok/s|tok/s}"},
-		{"((chat.tg)) / (chat.pp / 2) >= 1 - 0.5", "chat.tg / (chat.pp / 2) >= 1 - 0.5 {|}"},
 		{"-(chat.tg + 1) < +1", "-(chat.tg + 1) < +1 {tok/s|}"},
-		{"max( abs(chat.tg.delta),1, 2 ) > min(3, 4)", "max(abs(chat.tg.delta), 1, 2) > min(3, 4) {tok/s|}"},
-		{"chat.tg.gain | max(0) > 0.1", "max(chat.tg.gain, 0) > 0.1 {ratio|}"},
+		{"(chat.tg - 1) * -2 < -4 /* a comment */", "(chat.tg - 1) * -2 < -4 {tok/s|}"},
 		{"chat.tg >= 1.05 * target.llamacpp.chat.tg", "chat.tg >= 1.05 * target.llamacpp.chat.tg {tok/s|tok/s}"},
-		{"chat.tg.gain * chat.tg > 1 /* a comment */", "chat.tg.gain * chat.tg > 1 {tok/s|}"},
 		{"chat.tg.cv <= 0.05 && engine.crashes == 0", "chat.tg.cv <= 0.05 {ratio|}; engine.crashes == 0 {count|}"},
 	} {
-		p, errs := r.read(c.rule, "criterion")
+		p, errs := r.compile(c.rule, "criterion")
 		if len(errs) > 0 {
 			t.Errorf("%s: %v", c.rule, errs)
 			continue
@@ -161,17 +157,14 @@ func TestProgramsSayWhatTheirLeavesSay(t *testing.T) {
 	}{
 		{"chat.tg >= 10 and chat.pp < 20 - 5", true},
 		{"chat.tg >= 10 and not (chat.pp < 20)", false},
-		{"chat.tg - (3 - chat.pp) == 19", true},
-		{"chat.tg / (chat.pp / 2) == 5/3", true},
-		{"-chat.tg * 2 + 1 == -19", true},
-		{"min(chat.tg, chat.pp, 11) == 10 or chat.tg < 0", true},
+		{"-chat.tg * 2 + 1 <= -19", true},
 		{"10 <= chat.tg < 12 <= chat.pp <= 12.0", true},
 		{"chat.tg > 9223372036854775807 + 1", false},
-		{"chat.tg in [1, 10] and levels.smoke not in ['fail', 'inconclusive']", true},
-		{"chat.tg not in [10]", false},
-		{"levels.smoke != 'pass' || chat.tg == 10", true},
+		{"engine.crashes in [1, 10] and levels.smoke not in ['fail', 'inconclusive']", true},
+		{"engine.crashes not in [10]", false},
+		{"levels.smoke != 'pass' || engine.crashes == 10", true},
 	} {
-		p, errs := r.read(c.rule, "criterion")
+		p, errs := r.compile(c.rule, "criterion")
 		if len(errs) > 0 {
 			t.Errorf("%s: %v", c.rule, errs)
 			continue
@@ -204,27 +197,11 @@ func TestProgramsSayWhatTheirLeavesSay(t *testing.T) {
 }
 
 func TestOperandsAreFiniteAtEveryStep(t *testing.T) {
-	r := newRules(t)
-	for _, rule := range []string{
-		"1 / (1 / chat.tg) < 1",
-		"min(1 / chat.tg, 5) > 1",
-		"1 / (chat.pp * 1e300 * 1e300) < 1",
-		"max(chat.tg / chat.tg, 1) >= 1",
-		"abs(chat.tg / chat.tg) < 1",
-	} {
-		p, errs := r.read(rule, "criterion")
-		if len(errs) > 0 {
-			t.Errorf("%s: %v", rule, errs)
-			continue
-		}
-		_, err := p.Leaves[0].Left.Value(func(in *plans.Input) any {
-			if in.Metric == "pp" {
-				return 1e10
-			}
-			return 0.0
-		})
-		if err == nil || !strings.Contains(err.Error(), "not a finite number") {
-			t.Errorf("%s: %v", rule, err)
-		}
+	p, errs := newRules(t).compile("1 / (1 / chat.tg) < 1", "criterion")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if _, err := p.Leaves[0].Left.Value(func(*plans.Input) any { return 0.0 }); err == nil || !strings.Contains(err.Error(), "not a finite number") {
+		t.Error(err)
 	}
 }

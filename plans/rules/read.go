@@ -76,7 +76,6 @@ func (r *reader) condition(n *ast.Node, negated bool) *plans.Logic {
 	case o == nil:
 	case o.Type != plans.BoolInput:
 		r.refuse(*n, "rule-type", "Not a yes or no", "%s is a %s, but a rule must compare. Write for example %s.", o.Text, o.Type, example(o))
-		r.errs[len(r.errs)-1].About = AboutValue
 	case o.Input == nil:
 		r.refuse(*n, "rule-reads-nothing", "Constant in a rule", "%s has the same result whatever is measured. Remove it.", o.Text)
 	default:
@@ -357,16 +356,13 @@ func (r *reader) compare(n *ast.BinaryNode, negated bool) *plans.Leaf {
 	if len(r.errs) > before {
 		return nil
 	}
-	leaf.Claim = &plans.Claim{Form: verdict.Exact}
-	if !r.sc.Shown {
-		claim, err := r.ns.claim(leaf, r.sc)
-		if err != nil {
-			err.At, err.Length = leaf.At, leaf.Length
-			r.errs = append(r.errs, err)
-			return nil
-		}
-		leaf.Claim = claim
+	claim, err := r.ns.claim(leaf, r.sc)
+	if err != nil {
+		err.At, err.Length = leaf.At, leaf.Length
+		r.errs = append(r.errs, err)
+		return nil
 	}
+	leaf.Claim = claim
 	r.p.Leaves = append(r.p.Leaves, leaf)
 	return leaf
 }

@@ -46,10 +46,6 @@ const (
 	AboutProtocol About = "protocol"
 	// AboutName: a word is not a name or function that rules have.
 	AboutName About = "name"
-	// AboutOwner: the rule does not say whose value is meant.
-	AboutOwner About = "owner"
-	// AboutValue: a value stands alone where a comparison is needed.
-	AboutValue About = "value"
 )
 
 func (e *Error) about(a About) *Error {

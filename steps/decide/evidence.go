@@ -201,61 +201,6 @@ func addOutcome(ev *gates.Feature, d *ledger.Decision) {
 	}
 }
 
-// Evidence is what rules could read of every feature of the plan, and of every row of its
-// comparisons.
-func Evidence(v *View) *gates.Evidence {
-	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
-	for _, ph := range v.Plan.Phases {
-		for _, f := range ph.Features {
-			ev := &gates.Feature{}
-			if found, err := v.found(f); err != nil {
-				ev.Broken, ev.Cause = verdict.Invalid, verdict.OfError(err)
-			} else {
-				ev = found.Evidence
-			}
-			if d := v.Outcome(runtime.FeatureID(f.Name)); d != nil {
-				addOutcome(ev, d)
-			}
-			all.Features[f.Name] = ev
-		}
-		read := func(row *plans.Row) {
-			ev, _, err := v.row(ph, row)
-			if err != nil {
-				ev = &gates.Feature{Broken: verdict.Invalid, Cause: verdict.OfError(err)}
-			}
-			all.Features[row.Key()] = ev
-		}
-		if ph.Gate != nil {
-			for _, row := range RowsRead(ph) {
-				if v.Outcome(stepOf(row)) != nil {
-					read(row)
-				}
-			}
-		}
-		for _, b := range ph.Steps {
-			d := v.Outcome(runtime.StepID(ph.Name, b.Kind, b.Name))
-			if d == nil {
-				continue
-			}
-			var rows []*plans.Row
-			if len(b.Finds) > 0 {
-				rows = append(rows, &plans.Row{Phase: ph.Name, Step: b.Name, Of: b.Kind})
-			}
-			for _, r := range d.Rows {
-				row := &plans.Row{Phase: ph.Name, Step: b.Name, Engine: r.Name}
-				if b.Kind == plans.MatrixStep {
-					row.Of = b.Kind
-				}
-				rows = append(rows, row)
-			}
-			for _, row := range rows {
-				read(row)
-			}
-		}
-	}
-	return all
-}
-
 // kept is the evidence about a feature as a decision records it.
 func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	arm := func(a gates.Arm) ledger.Arm {

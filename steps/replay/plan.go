@@ -387,7 +387,7 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 		named.Name = rec.Name
 		return &named, verdict.Reason{}
 	}
-	rule, _, diags := p.res.CompileRule(rec.Expr, feature)
+	rule, diags := p.res.CompileRule(rec.Expr, feature)
 	if diags.HasErrors() || rule.Program == nil {
 		return nil, verdict.New(code.RuleUncompiled, firstError(diags)).On(rec.Name)
 	}

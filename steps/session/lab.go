@@ -9,9 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -74,15 +72,4 @@ func (d deciding) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, er
 func (d deciding) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
 	out, err := decide.Foresee(d.lab.View(s), d.node, s.Assumed)
 	return out, nil, err
-}
-
-// Evidence is what rules could read after a recorded run: of every feature of the plan,
-// given the decisions in force then. It starts nothing.
-func (l *Lab) Evidence(outcome func(node string) *ledger.Decision) *gates.Evidence {
-	return decide.Evidence(l.View(&runtime.Scope{Plan: l.Plan, Known: &sync.Map{}, Outcome: outcome, LockedBy: func(node string) verdict.Reason {
-		if outcome(node) != nil {
-			return verdict.Reason{}
-		}
-		return verdict.New(code.NotInRun)
-	}}))
 }

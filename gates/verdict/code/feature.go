@@ -12,7 +12,6 @@ const (
 	// FirstUndecided: the feature Subject was not decided on the first engine; the cause
 	// is why.
 	FirstUndecided Code = "feature.first_undecided"
-	NotInRun       Code = "feature.not_in_run"
 )
 
 // What is reported beside the verdict of a feature, about metrics that its rules do not

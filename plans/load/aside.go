@@ -1,0 +1,80 @@
+package load
+
+import (
+	"maps"
+	"runtime/debug"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// ruleFile is the file name in diagnostics for the text given to CompileRule.
+const ruleFile = "rule"
+
+// CompileRule compiles a rule that may read every feature of the plan. Bare addresses are
+// those of the named feature; without a name, of the plan's only one. It is not
+// safe for concurrent use.
+func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics) {
+	end := plans.Pos(rules.Position([]byte(src), plans.Pos(hcl.InitialPos), len(src)))
+	rule := &plans.Rule{Name: ruleFile, Expr: src, ExprRange: plans.Range{File: ruleFile, Start: plans.Pos(hcl.InitialPos), End: end}}
+	found := r.Aside([]string{ruleFile}, func() {
+		l := r.loaded
+		l.Sources[ruleFile] = &lang.Source{Name: ruleFile, Text: []byte(src)}
+		ns := rules.New(r.Plan)
+		program, errs := ns.Compile(src, ns.Everywhere(feature))
+		for _, e := range errs {
+			l.Diags = append(l.Diags, e.Diagnostic(rule.ExprRange, src, nil))
+		}
+		rule.Program = program
+	})
+	return rule, found.Diagnostics
+}
+
+// Aside runs work that reads texts in the scope of the plan, under its limits, and
+// returns the mistakes found. The texts become Sources of the scope under these names
+// while work runs; then the scope is restored. It is not safe for concurrent use.
+func (r *Result) Aside(names []string, work func()) *lang.Findings {
+	l := r.loaded
+	before, sources, order := l.Diags, l.Sources, l.Order
+	l.Diags, l.Sources, l.Budget.Work, l.Suggestions = nil, maps.Clone(sources), 0, mostSuggestions
+	stop := l.opts.Guard.Watch(l.Scope)
+	defer stop()
+	l.survive(names[0], work)
+	found := &lang.Findings{Files: maps.Clone(r.Files)}
+	hide := l.tidy(names, found)
+	for _, name := range names {
+		if s := l.Sources[name]; s != nil {
+			found.Files[name] = &hcl.File{Body: s.Body, Bytes: hide.Bytes(s.Text)}
+		}
+	}
+	maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return sources[at.Filename] == nil })
+	l.Diags, l.Sources, l.Order = before, sources, order
+	return found
+}
+
+// survive runs work on a file. A plan is foreign input: a mistake in this package or in
+// a parser must end as a message, not as a dead process, beside what was found before.
+func (l *loader) survive(file string, work func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan", "This is a bug in mxflow. Report it with the plan: %v\n%s", p, debug.Stack())
+		}
+	}()
+	work()
+}
+
+// tidy adds values to the diagnostics, orders them and removes secrets; the Redactor that
+// it returns removes them from other texts.
+func (l *loader) tidy(order []string, found *lang.Findings) *redact.Redactor {
+	hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
+	l.ExplainAll(l.Diags)
+	for _, d := range l.Diags {
+		d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
+	}
+	found.Diagnostics = lang.TidyDiagnostics(l.Diags, order)
+	return hide
+}
