@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/export"
 )
 
@@ -21,25 +18,19 @@ func newExportCommand(a *app) *cobra.Command {
 		Short: "Write every launch in a format that other tools read",
 		Long: `Writes the headline numbers of every launch that counts; launches are the replicates.
 
-  csv         a row for each launch, a column for each metric: pandas, spreadsheets,
-              Apache Otava (time column "time", one --variant at a time)
-  benchstat   the text of Go benchmarks: benchstat -col /variant FILE
-  prometheus  OpenMetrics text: the means of each variant's newest session, as gauges
-  otel        OTLP JSON, a point for each launch: POST it to a collector at /v1/metrics
-  mlflow      a file store in the new folder --out: mlflow ui --backend-store-uri DIR`,
+  csv        a row for each launch, a column for each metric: pandas, spreadsheets,
+             Apache Otava (time column "time", one --variant at a time)
+  benchstat  the text of Go benchmarks: benchstat -col /variant FILE`,
 		Example: "  mxflow export --format csv > launches.csv\n" +
-			"  mxflow export --format benchstat plan.hcl > bench.txt && benchstat -col /variant bench.txt\n" +
-			"  mxflow export --format mlflow --out mlruns",
+			"  mxflow export --format benchstat plan.hcl > bench.txt && benchstat -col /variant bench.txt",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			write := export.Formats[format]
 			switch {
 			case format == "":
-				return fmt.Errorf("--format is missing: use %s", verdict.Joined(exportFormats(), "or"))
-			case write == nil && format != "mlflow":
-				return fmt.Errorf("--format %s: use %s", format, verdict.Joined(exportFormats(), "or"))
-			case format == "mlflow" && out == "":
-				return errors.New("--format mlflow writes a folder: name a new one with --out")
+				return errors.New("--format is missing: use benchstat or csv")
+			case write == nil:
+				return fmt.Errorf("--format %s: use benchstat or csv", format)
 			}
 			st, err := a.reader(args)
 			if err != nil {
@@ -47,12 +38,10 @@ func newExportCommand(a *app) *cobra.Command {
 			}
 			defer st.Close()
 			launches, err := export.Launches(st, variant)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case format == "mlflow":
-				return export.MLflow(out, launches)
-			case out == "":
+			}
+			if out == "" {
 				return write(a.stdout, launches)
 			}
 			var text bytes.Buffer
@@ -62,12 +51,8 @@ func newExportCommand(a *app) *cobra.Command {
 			return files.WriteOnce("out", out, text.Bytes())
 		},
 	}
-	c.Flags().StringVar(&format, "format", "", "csv, benchstat, prometheus, otel or mlflow (required)")
+	c.Flags().StringVar(&format, "format", "", "csv or benchstat (required)")
 	c.Flags().StringVar(&variant, "variant", "", "export only this `NAME`: baseline, or a feature")
-	c.Flags().StringVar(&out, "out", "", "new file (for mlflow, folder) instead of standard output")
+	c.Flags().StringVar(&out, "out", "", "new file instead of standard output")
 	return c
-}
-
-func exportFormats() []string {
-	return append(slices.Sorted(maps.Keys(export.Formats)), "mlflow")
 }

@@ -5,7 +5,6 @@ package export
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -45,8 +44,8 @@ func (v Value) Address() string {
 	return address
 }
 
-// Formats maps the formats that are one stream of text to their writers.
-var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat, "prometheus": prometheus, "otel": otlp}
+// Formats maps formats to their writers.
+var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat}
 
 // Launches are the measured launches that count, oldest first, of one variant if it is
 // named.
@@ -181,101 +180,4 @@ func oneWord(name string) string {
 		}
 		return r
 	}, name)
-}
-
-// prometheus writes OpenMetrics text: for each variant the means of its newest session,
-// as gauges. They have no timestamps: the scraper sets them.
-func prometheus(w io.Writer, launches []Launch) error {
-	newest := map[string]string{}
-	for _, l := range launches {
-		newest[l.Block+" "+l.Variant] = l.Session
-	}
-	type point struct {
-		labels string
-		sum    float64
-		n      int
-	}
-	families := map[string][]*point{}
-	for _, l := range launches {
-		if newest[l.Block+" "+l.Variant] != l.Session {
-			continue
-		}
-		for _, v := range l.Values {
-			name := "mxflow_" + metricName(v.Metric)
-			labels := fmt.Sprintf(`plan=%s,engine=%s,variant=%s,cell=%s,stat=%s,unit=%s,session=%s`, label(l.Plan), label(l.Block), label(l.Variant), label(v.Cell), label(v.Stat), label(v.Unit), label(l.Session))
-			i := slices.IndexFunc(families[name], func(p *point) bool { return p.labels == labels })
-			if i < 0 {
-				i, families[name] = len(families[name]), append(families[name], &point{labels: labels})
-			}
-			families[name][i].sum += v.Value
-			families[name][i].n++
-		}
-	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(families)) {
-		fmt.Fprintf(&b, "# TYPE %s gauge\n# HELP %s Mean over the launches of the newest session.\n", name, name)
-		for _, p := range families[name] {
-			fmt.Fprintf(&b, "%s{%s} %s\n", name, p.labels, digits(p.sum/float64(p.n)))
-		}
-	}
-	b.WriteString("# EOF\n")
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func metricName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, name)
-}
-
-var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-func label(value string) string {
-	return `"` + labelEscapes.Replace(strings.ToValidUTF8(value, "�")) + `"`
-}
-
-// otlp writes an OpenTelemetry ExportMetricsServiceRequest as JSON: a gauge per metric, a
-// point per launch. A collector accepts it at /v1/metrics.
-func otlp(w io.Writer, launches []Launch) error {
-	type object = map[string]any
-	attribute := func(key, value string) object {
-		return object{"key": key, "value": object{"stringValue": strings.ToValidUTF8(value, "�")}}
-	}
-	plans := map[string]map[string][]object{}
-	units := map[string]string{}
-	for _, l := range launches {
-		if plans[l.Plan] == nil {
-			plans[l.Plan] = map[string][]object{}
-		}
-		for _, v := range l.Values {
-			name := "mxflow." + v.Metric
-			units[name] = v.Unit
-			plans[l.Plan][name] = append(plans[l.Plan][name], object{
-				"asDouble": v.Value, "timeUnixNano": strconv.FormatInt(l.Started.Add(time.Duration(l.Seconds*float64(time.Second))).UnixNano(), 10),
-				"attributes": []object{
-					attribute("mxflow.variant", l.Variant), attribute("mxflow.engine", l.Block), attribute("mxflow.cell", v.Cell), attribute("mxflow.stat", v.Stat),
-					attribute("mxflow.run", l.Run), attribute("mxflow.session", l.Session), attribute("mxflow.launch", l.ID),
-				},
-			})
-		}
-	}
-	resources := []object{}
-	for _, plan := range slices.Sorted(maps.Keys(plans)) {
-		metrics := []object{}
-		for _, name := range slices.Sorted(maps.Keys(plans[plan])) {
-			metrics = append(metrics, object{"name": name, "unit": units[name], "gauge": object{"dataPoints": plans[plan][name]}})
-		}
-		resources = append(resources, object{
-			"resource":     object{"attributes": []object{attribute("service.name", "mxflow"), attribute("mxflow.plan", plan)}},
-			"scopeMetrics": []object{{"scope": object{"name": "mxflow"}, "metrics": metrics}},
-		})
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(object{"resourceMetrics": resources})
 }

@@ -3,9 +3,6 @@ package export
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -49,8 +46,8 @@ func recorded(t *testing.T) *store.Store {
 }
 
 // TestExport: every launch that counts is there with its own numbers, and what a launch
-// does not have is empty or absent, never zero. The formats were read by pandas, benchstat,
-// prometheus/common, the protobuf JSON of OTLP and MLflow.
+// does not have is empty or absent, never zero. The formats were read by pandas and
+// benchstat.
 func TestExport(t *testing.T) {
 	launches, err := Launches(recorded(t), "")
 	if err != nil || len(launches) != 3 {
@@ -73,39 +70,12 @@ func TestExport(t *testing.T) {
 			"Unit tg-tok/s better=higher\n", "Unit itl-p99-ms better=lower\n", "plan: a_\"b\"_c\n", "session: s-1\n",
 			"BenchmarkMxflow/cell=chat/variant=baseline 1\t10 tg-tok/s\t0.1 itl-p99-ms\n", "BenchmarkMxflow/cell=chat/variant=cache_on 1\t11 tg-tok/s\n", "cell=engine/variant=cache_on 1\t2 startup_s\n",
 		},
-		"prometheus": {`mxflow_tg{plan="a \"b\"/c",engine="vllm.x",variant="cache on",cell="chat",stat="median",unit="tok/s",session="s-1"} 11.5` + "\n", "# TYPE mxflow_tg gauge\n", "\n# EOF\n"},
-		"otel":       {`"asDouble": 12`, `"timeUnixNano": "1767355200000000000"`},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(text[format], want) {
 				t.Errorf("%s: no %q in\n%s", format, want, text[format])
 			}
 		}
-	}
-	if !json.Valid([]byte(text["otel"])) {
-		t.Error(text["otel"])
-	}
-}
-
-// TestMLflow: a folder as MLflow has it, and none that is there already.
-func TestMLflow(t *testing.T) {
-	launches, err := Launches(recorded(t), "cache on")
-	if err != nil || len(launches) != 2 {
-		t.Fatal(len(launches), err)
-	}
-	dir := filepath.Join(t.TempDir(), "mlruns")
-	if err := MLflow(dir, launches); err != nil {
-		t.Fatal(err)
-	}
-	found, _ := filepath.Glob(filepath.Join(dir, "*", "*", "metrics", "chat.tg"))
-	if len(found) != 1 {
-		t.Fatal(found)
-	}
-	if text, err := os.ReadFile(found[0]); err != nil || string(text) != "1767355200000 11 0\n1767355200000 12 1\n" {
-		t.Errorf("%q %v", text, err)
-	}
-	if err := MLflow(dir, launches); err == nil {
-		t.Error("an older store is written into")
 	}
 }
 
