@@ -137,7 +137,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newWorkerCommand(),
 	)
 	explainArgs(root)
-	completions(a, root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nTry: %s --help", explainFlag(err), c.CommandPath())
 	})

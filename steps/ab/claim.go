@@ -28,14 +28,14 @@ const NotWorse = 0.03
 
 var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
 
-// Metrics are those that a claim can be about: each request, or each cell of the only
-// workload, has a positive value of it with a better direction.
-var Metrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}
+// claimable are the metrics that a claim can be about: each request, or each cell of the
+// only workload, has a positive value of it with a better direction.
+var claimable = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}
 
 // metrics are their catalogue entries, in its order.
 func metrics() (list []measure.Metric) {
 	for _, m := range measure.Catalogue() {
-		if slices.Contains(Metrics, m.Name) {
+		if slices.Contains(claimable, m.Name) {
 			list = append(list, m)
 		}
 	}

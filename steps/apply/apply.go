@@ -194,11 +194,11 @@ func Named(g *runtime.Graph, rerun, target []string) (forced, targets func(*runt
 }
 
 func unknownNode(flag, name string, g *runtime.Graph) error {
-	return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, Names(g)))
+	return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, names(g)))
 }
 
-// Names are all names of nodes: phases, features and the nodes themselves.
-func Names(g *runtime.Graph) (names []string) {
+// names are all names of nodes: phases, features and the nodes themselves.
+func names(g *runtime.Graph) (names []string) {
 	seen := map[string]bool{"": true}
 	for _, n := range g.Nodes {
 		for _, name := range []string{n.Phase, n.Feature, n.ID} {

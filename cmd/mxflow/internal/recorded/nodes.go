@@ -16,7 +16,7 @@ import (
 // Node is the address of the node that a person names: the address itself, a phase for
 // its gate, or the name of a phase or a feature. Only decided or locked nodes match.
 func Node(st *store.Store, name string) (string, error) {
-	nodes := Nodes(st)
+	nodes := addresses(st)
 	if slices.Contains(nodes, name) {
 		return name, nil
 	}
@@ -57,9 +57,9 @@ func Argued(st *store.Store, name string) (node, alternative string, err error) 
 	return node, "", err
 }
 
-// Nodes are the addresses of all nodes that were decided, or locked by
+// addresses are those of all nodes that were decided, or locked by
 // the newest run, sorted.
-func Nodes(st *store.Store) (nodes []string) {
+func addresses(st *store.Store) (nodes []string) {
 	for _, d := range st.Decisions() {
 		nodes = append(nodes, d.Node)
 	}
