@@ -15,7 +15,6 @@ const module = "github.com/mxflow/mxflow/"
 // allowed lists, for each of our packages, those of ours that it may import
 // directly, as docs/decisions.md explains. The command may import everything.
 var allowed = map[string][]string{
-	"internal/rooms":              {},
 	"internal/flock":              {},
 	"internal/shell":              {},
 	"engine/measure":              {},
