@@ -18,12 +18,12 @@ import (
 
 func newGraphCommand(a *app) *cobra.Command {
 	var vars []load.Given
-	var format, direction string
+	var direction string
 	c := &cobra.Command{
 		Use:     "graph [PLAN]",
-		Short:   "Print the graph of a plan as Mermaid, DOT or text",
+		Short:   "Print the graph of a plan as Mermaid",
 		Long:    "Prints what depends on what and, once something was applied, verdicts and locks. A solid edge\nneeds a pass, a dashed one only an end. Edges that follow from others are left out; --json has all.",
-		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
+		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := a.planOf(args)
@@ -44,14 +44,11 @@ func newGraphCommand(a *app) *cobra.Command {
 			case a.json:
 				a.printJSON(graph.JSON(g, states))
 				return nil
-			case format == "text":
-				graph.Text(a.screen(), g, states)
-				return nil
 			}
-			return graph.Write(a.stdout, g, format, direction, states)
+			graph.Mermaid(a.stdout, g, direction, states)
+			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or text")
 	c.Flags().StringVar(&direction, "direction", "TB", "TB, top to bottom, or LR, left to right")
 	varFlag(c, &vars)
 	a.jsonFlag(c, "print nodes and edges as JSON")

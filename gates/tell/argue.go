@@ -88,7 +88,7 @@ const (
 // sided is a template in which both sides of a comparison look different if they are.
 func sided(template string) func(verdict.Reason) string {
 	return func(r verdict.Reason) string {
-		left, right := Sides(r.Args["left"], r.Args["right"])
+		left, right := sides(r.Args["left"], r.Args["right"])
 		r.Args = maps.Clone(r.Args)
 		if r.Args != nil {
 			r.Args["left"], r.Args["right"] = verdict.Value{Text: left}, verdict.Value{Text: right}

@@ -169,7 +169,7 @@ func tied(template string) func(verdict.Reason) string {
 func bound(r verdict.Reason) string {
 	for _, side := range [][2]string{{"at_least", "lower bound"}, {"at_most", "upper bound"}} {
 		if v := r.Args[side[0]]; v.Number != nil {
-			text, _ := Sides(v, r.Args["limit"])
+			text, _ := sides(v, r.Args["limit"])
 			return side[1] + " " + text
 		}
 	}
@@ -185,8 +185,8 @@ func within(r verdict.Reason) string {
 	return "bounds " + low + " to " + high
 }
 
-// Sides formats both sides of a comparison so that they look different if they are.
-func Sides(left, right verdict.Value) (string, string) {
+// sides formats both sides of a comparison so that they look different if they are.
+func sides(left, right verdict.Value) (string, string) {
 	if left.Number == nil || right.Number == nil || left.Unit != right.Unit {
 		return alone(left), alone(right)
 	}
@@ -228,7 +228,7 @@ func fromTo(low, high string) string {
 // compared is one comparison with its evidence, in the notation used everywhere:
 // "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per arm)".
 func compared(r verdict.Reason) string {
-	is, want := Sides(r.Args["is"], r.Args["wanted"])
+	is, want := sides(r.Args["is"], r.Args["wanted"])
 	op := r.Args["op"].Text
 	required := "required " + wish(op, want, r.Args["of"].Text, present(r.Args["negated"]))
 	if is == want && op == "==" && r.Code == code.AsWanted {
