@@ -173,12 +173,8 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 	if q.serve {
 		watch.Serve = func() func() { return serveBeside(a, q.state) }
 	}
-	res, err := apply.Run(soft, apply.Options{
+	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Hard: hard,
 	}, watch)
-	if res != nil {
-		audit.Publish(q.state, a.stderr)
-	}
-	return res, err
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -16,15 +14,6 @@ func auditHost(a *app) audit.Host {
 	return audit.Host{
 		Stdout: a.stdout, JSON: &a.json, PrintJSON: a.printJSON,
 		Reader: a.reader, Evidence: func(args []string) (*store.Store, error) { return evidence(a, args) },
-		Writer: func(args []string) (*store.Store, func(), error) { return opened(a, args) },
-		Node:   recorded.Node,
-		Folder: func(args []string) string {
-			if len(args) == 0 {
-				return "."
-			}
-			return lang.FolderOf(args[0])
-		},
-		Read: files.ReadResult, Write: files.WriteOnce,
 		Fail: func(err error) error { return a.fail(verdict.ExitFail, err) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,8 +26,8 @@ func TestVerifyArtifacts(t *testing.T) {
 	}})
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var out bytes.Buffer
-	if status := run(t.Context(), []string{"audit", "sign", "--state", s.dir}, io.Discard, io.Discard); status != 0 {
-		t.Fatalf("audit sign: exit status %d", status)
+	if err := signLedger(filepath.Join(s.dir, "ledger"), userKey(t)); err != nil {
+		t.Fatal(err)
 	}
 	if status := run(t.Context(), []string{"audit", "verify", "--json", "--state", s.dir}, &out, io.Discard); status != verdict.ExitFail {
 		t.Errorf("exit status %d", status)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -116,6 +118,37 @@ func (f *forgery) edit(sum string, change func([]byte) []byte) string {
 		f.t.Fatalf("nothing was changed: %v", err)
 	}
 	return is
+}
+
+// signLedger replaces the checkpoint of a ledger by one of all that it has, as the holder
+// of a key could.
+func signLedger(path string, key *signing.Key) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	header, _, _ := strings.Cut(lines[0], "\t")
+	last := lines[len(lines)-1]
+	signed, err := key.Sign(fmt.Appendf(nil, "%s\n%d\n%s\n", header, len(lines), last[strings.LastIndex(last, "\t")+1:]))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path+".checkpoint", signed, 0o644)
+}
+
+// userKey is the key of whoever runs mxflow here.
+func userKey(t *testing.T) *signing.Key {
+	t.Helper()
+	path, err := signing.Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signing.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 func exchange[T any](a, b *T) { *a, *b = *b, *a }
@@ -437,10 +470,11 @@ func replays(t *testing.T, state string, change func(*forgery), want int, says s
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"audit", "sign"}, {"audit", "verify"}} {
-		if exit, out, errs := mxflow(append(args, "--state", f.dir)...); exit != 0 {
-			t.Fatalf("%s: %d\n%s%s", args, exit, out, errs)
-		}
+	if err := signLedger(filepath.Join(f.dir, "ledger"), userKey(t)); err != nil {
+		t.Fatal(err)
+	}
+	if exit, out, errs := mxflow("audit", "verify", "--state", f.dir); exit != 0 {
+		t.Fatalf("audit verify: %d\n%s%s", exit, out, errs)
 	}
 	exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
 	if said := evenly(out + errs); exit != want || !strings.Contains(said, says) {

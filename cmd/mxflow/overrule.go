@@ -32,19 +32,6 @@ func (s *signature) check() (err error) {
 // to record what a person decided. It is refused while an apply is at work there:
 // what is overruled might change under the hands of both.
 func writer(a *app, args []string) (st *store.Store, done func(), err error) {
-	if st, done, err = opened(a, args); err != nil {
-		return nil, nil, err
-	}
-	if signer := audit.Signer(a.stderr); signer != nil {
-		if err := st.SignWith(signer, false); err != nil {
-			fmt.Fprintln(a.stderr, "note:", err)
-		}
-	}
-	return st, done, nil
-}
-
-// opened is writer for who signs what is there.
-func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	if len(args) > 0 && store.IsArchive(args[0]) {
 		return nil, nil, fmt.Errorf("%s is an export, which records nothing: name the plan", args[0])
 	}
@@ -68,8 +55,10 @@ func opened(a *app, args []string) (st *store.Store, done func(), err error) {
 	for _, n := range st.Notices() {
 		fmt.Fprintln(a.stderr, "note:", n)
 	}
-	return st, func() {
-		_, _ = st.Close(), lock.Unlock()
-		audit.Publish(dir, a.stderr)
-	}, nil
+	if signer := audit.Signer(a.stderr); signer != nil {
+		if err := st.SignWith(signer); err != nil {
+			fmt.Fprintln(a.stderr, "note:", err)
+		}
+	}
+	return st, func() { _, _ = st.Close(), lock.Unlock() }, nil
 }

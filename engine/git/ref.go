@@ -228,37 +228,3 @@ func (r *Repo) CheckoutSubmodules(ctx context.Context) error {
 	_, err := r.run(ctx, "submodule", "update", "--init", "--recursive")
 	return err
 }
-
-// AddNote adds a note to a commit below a ref ("refs/notes/…"), replacing an existing one
-// there.
-func (r *Repo) AddNote(ctx context.Context, ref, commit, text string) error {
-	_, err := r.runWith(ctx, call{stdin: strings.NewReader(text), args: []string{"notes", "--ref", ref, "add", "--force", "--file=-", commit}})
-	return err
-}
-
-// Notes are the texts of all notes below a ref.
-func (r *Repo) Notes(ctx context.Context, ref string) (texts []string, err error) {
-	if r.Tip(ctx, ref) == "" {
-		return nil, nil
-	}
-	lines, err := r.lines(ctx, "notes", "--ref", ref, "list")
-	for _, line := range lines {
-		blob, _, _ := strings.Cut(line, " ")
-		text, err := r.run(ctx, "cat-file", "blob", blob)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text+"\n")
-	}
-	return texts, err
-}
-
-// TagTexts are the messages of the tags whose names start with prefix, which ends with a
-// slash.
-func (r *Repo) TagTexts(ctx context.Context, prefix string) ([]string, error) {
-	texts, err := r.list(ctx, "for-each-ref", "--format=%(contents)%00", "refs/tags/"+prefix)
-	for i, text := range texts {
-		texts[i] = strings.TrimLeft(text, "\n")
-	}
-	return texts, err
-}

@@ -23,7 +23,7 @@ func BenchmarkAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := l.SignWith(key, false); err != nil {
+			if err := l.SignWith(key); err != nil {
 				b.Fatal(err)
 			}
 			n := 0

@@ -16,14 +16,14 @@ func (r *Record) check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}, {"key", r.Key != nil}} {
+	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must have exactly one of run_start, launch, decision, waiver, key and end, but has %d", len(set))
+		return fmt.Errorf("must have exactly one of run_start, launch, decision, waiver and end, but has %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":
@@ -40,8 +40,6 @@ func (r *Record) check() error {
 		return r.Decision.check()
 	case r.Waiver != nil:
 		return r.Waiver.check(r.Time)
-	case r.Key != nil:
-		return r.Key.check()
 	case r.End != nil && r.End.Verdict != "" && !r.End.Verdict.Known():
 		return unknown("verdict", string(r.End.Verdict))
 	}
@@ -152,8 +150,6 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		return once(h.launches, r.Launch.ID, "reuses launch ID %s")
 	case r.Waiver != nil:
 		return func() {}, r.Waiver.follows(h)
-	case r.Key != nil:
-		return func() {}, nil
 	default:
 		d := r.Decision
 		last := h.newest[d.Node]

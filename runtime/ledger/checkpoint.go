@@ -90,8 +90,24 @@ type Signer interface {
 	Sign(text []byte) ([]byte, error)
 	// Verify returns the text that this signer signed.
 	Verify(signed []byte) ([]byte, error)
-	// PublicKey is the key to verify with.
-	PublicKey() string
+}
+
+// SignWith signs the present checkpoint and later ones. If the ledger was found with
+// records and without a checkpoint of this signer, it signs nothing, as it would vouch
+// for whatever somebody cut off or rewrote.
+func (l *Ledger) SignWith(s Signer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.state.records) > 0 {
+		if l.found == nil {
+			return fmt.Errorf("ledger %s: there was no %s, so records may be missing at the end, and nothing more is signed. Restore both from a copy, or start a new state directory (--state)", l.path, checkpointPath(l.path))
+		}
+		if _, err := s.Verify(l.found.text); err != nil {
+			return fmt.Errorf("ledger %s: its checkpoint has %w, so nothing more is signed. Find out who signed it: use that key, restore both from a copy, or start a new state directory (--state)", l.path, err)
+		}
+	}
+	l.signer = s
+	return l.stamp()
 }
 
 // compare reports whether the ledger that was read still holds everything that the

@@ -248,8 +248,6 @@ type Report struct {
 	// Note is the text of the checkpoint with its signature, nil without one. Verifying
 	// the signature is up to the caller.
 	Note []byte `json:"-"`
-	// Keys are the changes of keys, in order.
-	Keys []KeyChange `json:"keys,omitempty"`
 	// Notices concern a ledger that verifies.
 	Notices []string `json:"notices,omitempty"`
 }
@@ -276,8 +274,7 @@ func Verify(path string) (Report, error) {
 		rep.Checkpoint, rep.Note = cp.size, cp.text
 	}
 	rep.count(s.records)
-	rep.Keys, err = s.keys()
-	return rep, err
+	return rep, nil
 }
 
 func (rep *Report) count(records []*Record) {
@@ -305,27 +302,45 @@ func (rep *Report) count(records []*Record) {
 	}
 }
 
-// StateAt is the state of a verified ledger when its tree hash was root.
-func StateAt(path, root string) (at State, err error) {
+// HadRoot returns an error unless a verified ledger once had this tree hash.
+func HadRoot(path, root string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return at, err
+		return err
 	}
 	defer f.Close()
 	for in := bufio.NewReaderSize(f, 64<<10); ; {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return at, fmt.Errorf("the ledger never had tree hash %s: history was rewritten or truncated, or the hash belongs to another ledger", root)
+			return fmt.Errorf("the ledger never had tree hash %s: history was rewritten or truncated, or the hash belongs to another ledger", root)
 		}
 		if err != nil {
-			return at, err
+			return err
 		}
-		at.Size++
 		if _, is, err := parseLine(line); err == nil && is == root {
-			at.Root, err = tlog.ParseHash(root)
-			return at, err
+			return nil
 		}
 	}
+}
+
+// Signed is the part of a ledger that its checkpoint covers, with the checkpoint and the
+// number of records.
+func Signed(path string) (text, checkpoint []byte, records int, err error) {
+	_, cp, err := readOnce(path)
+	switch {
+	case err != nil:
+		return nil, nil, 0, err
+	case cp == nil:
+		return nil, nil, 0, fmt.Errorf("ledger %s: no checkpoint", path)
+	}
+	if text, err = os.ReadFile(path); err != nil {
+		return nil, nil, 0, err
+	}
+	end := 0
+	for range cp.size {
+		end += bytes.IndexByte(text[end:], '\n') + 1
+	}
+	return text[:end], cp.text, int(cp.size) - 1, nil
 }
 
 // DamageError is a ledger that does not verify. Nothing was changed.

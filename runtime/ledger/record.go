@@ -9,13 +9,12 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver", "key"
-	// or "end".
+	// Type is "run", "launch", "decision", "waiver" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
 	// Run is the run (one apply) that made it. A person's waiver or retraction belongs to
-	// the run whose decision it is about, a change of keys to the latest run.
+	// the run whose decision it is about.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -23,7 +22,6 @@ type Record struct {
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Waiver   *Waiver   `json:"waiver,omitempty"`
-	Key      *Key      `json:"key,omitempty"`
 }
 
 // RunStart opens a run.

@@ -21,7 +21,7 @@ import (
 const Name = "mxflow"
 
 // Environment names the variable that holds a private key as text, for machines where no
-// file may hold one, or selects an ssh-agent's key.
+// file may hold one.
 const Environment = "MXFLOW_SIGNING_KEY"
 
 // Key is a private key with its public part as a verifier key.
@@ -81,47 +81,6 @@ func Public(path string) (string, error) {
 
 func publicPath(path string) string { return strings.TrimSuffix(path, ".key") + ".pub" }
 
-// retiredPath is where Rotate keeps a key.
-func retiredPath(path string, k *Key) string {
-	return fmt.Sprintf("%s-%08x.key", strings.TrimSuffix(path, ".key"), k.KeyHash())
-}
-
-// Rotate replaces the key in the file by a new one and keeps the old beside it: other
-// ledgers still have to be handed over.
-func Rotate(path string) (old, now *Key, err error) {
-	if os.Getenv(Environment) != "" {
-		return nil, nil, fmt.Errorf("%s holds the key: set it to the new one, and give the file of the old one", Environment)
-	}
-	if old, err = load(path); err != nil {
-		return nil, nil, err
-	}
-	kept := retiredPath(path, old)
-	if err := os.Rename(path, kept); err != nil {
-		return nil, nil, err
-	}
-	if err := os.Rename(publicPath(path), publicPath(kept)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	}
-	now, err = create(path)
-	return old, now, err
-}
-
-// Retired are the keys that Rotate kept.
-func Retired(path string) (out []*Key, err error) {
-	found, err := filepath.Glob(strings.TrimSuffix(path, ".key") + "-*.key")
-	for _, file := range found {
-		key, err := load(file)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, key)
-	}
-	return out, err
-}
-
-// File is the key in a file that a person names.
-func File(path string) (*Key, error) { return load(path) }
-
 func load(path string) (*Key, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -172,16 +131,12 @@ func create(path string) (*Key, error) {
 	return load(path)
 }
 
-// parse reads a private key as note.GenerateKey writes it, or the selection of an
-// ssh-agent's key.
+// parse reads a private key as note.GenerateKey writes it.
 func parse(text string) (*Key, error) {
 	text = strings.TrimSpace(text)
-	if kind, which, _ := strings.Cut(text, ":"); kind == inAgent {
-		return fromAgent(which)
-	}
 	signer, err := note.NewSigner(text)
 	if err != nil {
-		return nil, errors.New("not a private key of a signed note (PRIVATE+KEY+…), nor ssh-agent[:FINGERPRINT]")
+		return nil, errors.New("not a private key of a signed note (PRIVATE+KEY+…)")
 	}
 	// Five parts, as NewSigner has checked; the last is base64, which may contain a +
 	// itself.
@@ -200,9 +155,6 @@ func parse(text string) (*Key, error) {
 func (k *Key) Sign(text []byte) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, k.Signer)
 }
-
-// PublicKey is Public.
-func (k *Key) PublicKey() string { return k.Public }
 
 // Verify returns the text of a note that this key signed.
 func (k *Key) Verify(signed []byte) ([]byte, error) { return Verify(signed, k.Public) }

@@ -101,19 +101,11 @@ func (s *Store) Append(recs ...*ledger.Record) error {
 }
 
 // SignWith signs the ledger's checkpoints from now on (ledger.Ledger.SignWith).
-func (s *Store) SignWith(by ledger.Signer, adopt bool) error {
+func (s *Store) SignWith(by ledger.Signer) error {
 	if s.readOnly {
 		return errReadOnly
 	}
-	return s.ledger.SignWith(by, adopt)
-}
-
-// Rotate hands the ledger signed by one key over to another (ledger.Ledger.Rotate).
-func (s *Store) Rotate(old, by ledger.Signer) error {
-	if s.readOnly {
-		return errReadOnly
-	}
-	return s.ledger.Rotate(old, by)
+	return s.ledger.SignWith(by)
 }
 
 // CleanWith sets a function that every record passes before it is appended: the last

@@ -108,7 +108,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	}
 	defer st.Close()
 	if o.Signer != nil {
-		if err := st.SignWith(o.Signer, false); err != nil {
+		if err := st.SignWith(o.Signer); err != nil {
 			watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", err.Error())))
 		}
 	}

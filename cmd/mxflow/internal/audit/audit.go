@@ -1,8 +1,7 @@
-// Package audit handles the record itself: it shows its decisions, verifies and signs it,
-// proves, exports, attests and publishes it. It knows the ledger, the artifacts that it
-// names and who signed them. It knows nothing about engines, how anything is decided, or
-// plans: checking the record must not depend on what wrote it. Deciding again is audit
-// replay, which is elsewhere.
+// Package audit handles the record itself: it shows its decisions, verifies and exports
+// it. It knows the ledger, the artifacts that it names and who signed them. It knows
+// nothing about engines, how anything is decided, or plans: checking the record must not
+// depend on what wrote it. Deciding again is audit replay, which is elsewhere.
 package audit
 
 import (
@@ -26,16 +25,8 @@ type Host struct {
 	// JSON is the --json flag.
 	JSON      *bool
 	PrintJSON func(any)
-	// Reader opens the state directory of a plan, Evidence also an export of one, and
-	// Writer locks it to record a person's decision, until done.
+	// Reader opens the state directory of a plan, Evidence also an export of one.
 	Reader, Evidence func(args []string) (*store.Store, error)
-	Writer           func(args []string) (st *store.Store, done func(), err error)
-	// Node resolves a name to a node, Folder is that of the plan in some arguments.
-	Node   func(st *store.Store, name string) (string, error)
-	Folder func(args []string) string
-	// Read reads a file that a person names, Write creates a new one.
-	Read  func(path string, most int64) ([]byte, error)
-	Write func(flag, path string, text []byte) error
 	// Fail makes an error one of the record, exit status 2, and not of usage.
 	Fail func(error) error
 }
@@ -64,12 +55,12 @@ when.`,
 		},
 	}
 	h.jsonFlag(c, "print as JSON")
-	c.AddCommand(newVerifyCommand(h), newExportCommand(h), newProveCommand(h), newConsistencyCommand(h), newSignCommand(h), newRotateCommand(h), newKeyCommand(h), newAttestCommand(h), newPublishCommand(h))
+	c.AddCommand(newVerifyCommand(h), newExportCommand(h), newKeyCommand(h))
 	c.AddCommand(more...)
 	return c
 }
 
-// whole opens a record and calls do if it verifies, with the key of its last signer.
+// whole opens a record and calls do if it verifies, with the key that signed it.
 func (h Host) whole(open func([]string) (*store.Store, error), args []string, key string, do func(st *store.Store, checked ledger.Report, signer string) error) error {
 	st, err := open(args)
 	if err != nil {
@@ -86,7 +77,7 @@ func (h Host) whole(open func([]string) (*store.Store, error), args []string, ke
 	return do(st, checked, signer)
 }
 
-// verified is a complete and signed ledger, and the key of its last signer.
+// verified is a complete and signed ledger, and the key that signed it.
 func verified(st *store.Store, key string) (rep ledger.Report, signer string, err error) {
 	if rep, err = ledger.Verify(st.LedgerPath()); err != nil {
 		return rep, "", err
@@ -102,14 +93,15 @@ func verified(st *store.Store, key string) (rep ledger.Report, signer string, er
 func signedBy(rep ledger.Report, given string) (string, error) {
 	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
 	if rep.Note == nil {
-		return "", fmt.Errorf("there is no %s: records may be missing at the end. Compare with a copy; if the ledger is complete, sign it: mxflow audit sign", checkpoint)
+		return "", fmt.Errorf("there is no %s: records may be missing at the end. Restore both from a copy", checkpoint)
 	}
 	key, err := PublicKey(given, checkpoint)
 	if err != nil {
 		return "", err
 	}
-	if key, err = rep.SignedBy(strings.TrimSpace(key), signing.Verify); err != nil {
-		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key); if it was never signed and the ledger is complete, sign it: mxflow audit sign", checkpoint, err)
+	key = strings.TrimSpace(key)
+	if _, err := signing.Verify(rep.Note, key); err != nil {
+		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key)", checkpoint, err)
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
 		return "", fmt.Errorf("%s: %s at the end not signed. If an apply is running, try again when it has finished; if it was killed, the next apply signs", checkpoint, tell.Count(n, "record"))

@@ -13,7 +13,6 @@ import (
 func newVerifyCommand(h Host) *cobra.Command {
 	var key, root string
 	var size int
-	var inGit bool
 	c := &cobra.Command{
 		Use:   "verify [PLAN|FILE]",
 		Short: "Recompute the whole ledger and check every byte of it",
@@ -25,30 +24,19 @@ records: that detects an older copy in its place. FILE is the output of audit ex
 status 2 when anything is wrong, or not signed.`,
 		Example: "  mxflow audit verify plan.hcl\n  mxflow audit verify --key kim.pub plan.hcl\n  mxflow audit verify --root HASH plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			return h.whole(h.Evidence, args, key, func(st *store.Store, checked ledger.Report, signer string) error {
 				if root != "" {
-					at, err := stateNamed(st, root)
-					if err == nil {
-						_, err = ledger.Consistent(st.LedgerPath(), at, nil)
-					}
-					if err != nil {
+					if err := ledger.HadRoot(st.LedgerPath(), root); err != nil {
 						return h.Fail(fmt.Errorf("%s: %w", st.LedgerName(), err))
 					}
 				}
 				if checked.Records < size {
 					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), tell.Count(checked.Records, "record"), size))
 				}
-				witnessed := 0
-				if inGit {
-					var err error
-					if witnessed, err = h.heldAgainstGit(c.Context(), st, args); err != nil {
-						return h.Fail(err)
-					}
-				}
 				artifacts, missing := verifyArtifacts(st)
 				if *h.JSON {
-					h.PrintJSON(map[string]any{"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts, "witnessed": witnessed, "bad_artifacts": missing, "ok": len(missing) == 0})
+					h.PrintJSON(map[string]any{"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
 				} else {
 					for _, m := range missing {
 						fmt.Fprintln(h.Stdout, m)
@@ -62,12 +50,6 @@ status 2 when anything is wrong, or not signed.`,
 					return nil
 				}
 				intact := "Everything is intact."
-				if inGit {
-					fmt.Fprintf(h.Stdout, "It holds everything covered by %s in git.\n", tell.Count(witnessed, "checkpoint"))
-				}
-				for _, k := range checked.Keys {
-					fmt.Fprintf(h.Stdout, "note: record %d %s\n", k.Record, keyChanged(k))
-				}
 				for _, n := range checked.Notices {
 					fmt.Fprintln(h.Stdout, "note:", n)
 					intact = "What is recorded is intact."
@@ -78,8 +60,7 @@ status 2 when anything is wrong, or not signed.`,
 		},
 	}
 	c.Flags().StringVar(&key, "key", "", "public key of the signer, or its `file` (default: your own)")
-	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had, or the file of a kept checkpoint")
-	c.Flags().BoolVar(&inGit, "git", false, "compare it with the checkpoints in notes and tags of the plan's repository")
+	c.Flags().StringVar(&root, "root", "", "tree `hash` that the ledger must have had")
 	c.Flags().IntVar(&size, "size", 0, "minimum number of `records` in the ledger")
 	h.jsonFlag(c, "print as JSON")
 	return c

@@ -154,8 +154,7 @@ class Tree:
 
 # Records.
 
-TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver",
-         "key": "key"}
+TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver"}
 VERDICTS = {"pass", "waived", "inconclusive", "fail", "invalid", "error"}
 
 
@@ -267,24 +266,6 @@ def read_ledger(path):
     return records, roots
 
 
-def follow_keys(records, roots, key):
-    """The key that signs in the end, for who knows a key."""
-    key, broken = key.strip(), None
-    for n, r in enumerate(records):
-        if "key" not in r:
-            continue
-        public = r["key"]["public"]
-        try:
-            if public != key and open_note(r["key"].get("handover", ""), key) != f"mxflow-key/1\n{n + 1}\n{roots[n]}\n{public}\n":
-                raise Wrong("was signed for another place")
-            key, broken = public, None
-        except Wrong as e:
-            broken = f"record {n} gives the ledger to another key: {e}"
-    if broken:
-        raise Wrong(broken)
-    return key
-
-
 def read_checkpoint(path, key, roots):
     try:
         with open(path, encoding="utf-8") as f:
@@ -326,7 +307,7 @@ def main():
     args = args.parse_args()
     try:
         records, roots = read_ledger(os.path.join(args.state, "ledger"))
-        read_checkpoint(os.path.join(args.state, "ledger.checkpoint"), follow_keys(records, roots, args.key), roots)
+        read_checkpoint(os.path.join(args.state, "ledger.checkpoint"), args.key, roots)
         if args.root and args.root not in roots:
             raise Wrong(f"the ledger never had the root {args.root}")
         if len(records) < args.size:
