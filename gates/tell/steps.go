@@ -12,12 +12,6 @@ var stepPhrases = phrases{
 	code.NoImageID:      "docker build succeeded but left no image ID: {error}",
 	code.NoProgram:      "the image has no program to run: {line}; correct command, entrypoint or image",
 
-	code.LibraryCarries: "{subject} carries {carries}",
-	code.LibraryLacks:   "{subject} lacks {lacks}; it carries {carries}",
-	code.LibraryUnread:  "{subject} cannot be read: {error}",
-	code.NoLibrary:      "no file matches {subject}",
-	code.NoGPUCode:      "no GPU code in {files|file|files}",
-
 	code.TodoStill:   "still at {subject} in {now}",
 	code.TodoMoved:   "moved from {was} to {subject} in {now}",
 	code.TodoChanged: "changed at {subject} in {now}, was {was}: {text}",

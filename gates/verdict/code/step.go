@@ -13,16 +13,6 @@ const (
 	NoProgram      Code = "docker.no_program"
 )
 
-// GPU code in shared libraries. Subject is a file, or a glob without one. Args: carries,
-// lacks (SM versions).
-const (
-	LibraryCarries Code = "cubin.carries"
-	LibraryLacks   Code = "cubin.lacks"
-	LibraryUnread  Code = "cubin.unread"
-	NoLibrary      Code = "cubin.no_library"
-	NoGPUCode      Code = "cubin.no_code"
-)
-
 // What git steps did, and why their result no longer holds. Subject is a branch, a tag, a
 // ref of a remote or a folder; "at" is a commit, with its subject line.
 const (
