@@ -25,7 +25,7 @@ func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 
 // site is where its steps work.
 func (l *Lab) site() *work.Site {
-	return &work.Site{Plan: l.Plan, Graph: l.Graph, Store: l.Store, Launcher: l.Launcher, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
+	return &work.Site{Plan: l.Plan, Store: l.Store, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
 }
 
 // Step makes the step of a node.

@@ -10,7 +10,6 @@ var stepPhrases = phrases{
 	code.PrintedTooMuch: "printed more than {mib} MiB to standard output, which metric blocks read: let it log to standard error",
 	code.ImageMade:      "{subject} is {image}",
 	code.NoImageID:      "docker build succeeded but left no image ID: {error}",
-	code.NoProgram:      "the image has no program to run: {line}; correct command, entrypoint or image",
 
 	code.TodoStill:   "still at {subject} in {now}",
 	code.TodoMoved:   "moved from {was} to {subject} in {now}",

@@ -45,11 +45,8 @@ var dockerSchema = plans.Schema{
 		{Name: "command", Type: plans.Strings, Doc: "Arguments to the image before the flags. Without it, the kind's own."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, the kind's own port."},
 	},
-	Check: CheckDocker,
+	Check: plans.Checked(checkDocker),
 }
-
-// CheckDocker checks the attributes of a docker block, also within another block.
-var CheckDocker = plans.Checked(checkDocker)
 
 func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 	check := func(attr string, err error) {
@@ -65,7 +62,7 @@ func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 	check("ulimits", err)
 	for source, target := range d.Volumes {
 		// The source's path is settled later; the target's form is not.
-		_, err := docker.Volumes(map[string]string{DockerSource("/", source): target})
+		_, err := docker.Volumes(map[string]string{dockerSource("/", source): target})
 		check("volumes", err)
 	}
 	if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
@@ -102,7 +99,7 @@ func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	}
 	volumes := map[string]string{}
 	for _, source := range slices.Sorted(maps.Keys(box.Volumes)) {
-		volumes[DockerSource(l.Plan.Dir, source)] = box.Volumes[source]
+		volumes[dockerSource(l.Plan.Dir, source)] = box.Volumes[source]
 	}
 	if box.Volumes = volumes; len(volumes) == 0 {
 		box.Volumes = nil
@@ -114,9 +111,9 @@ func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	return d.kind.ImageCommand, nil
 }
 
-// DockerSource is the source of a volume as docker takes it: an absolute path,
+// dockerSource is the source of a volume as docker takes it: an absolute path,
 // or the name of a volume. base is the plan's folder.
-func DockerSource(base, source string) string {
+func dockerSource(base, source string) string {
 	if rest, ok := strings.CutPrefix(source, "~"); ok && (rest == "" || rest[0] == '/') {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)

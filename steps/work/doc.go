@@ -1,4 +1,4 @@
-// Package work runs the step blocks that prepare a measurement: git, docker build, docker
-// run and commands. The keys of each cover what its outcome rests on; each leaves nothing
+// Package work runs the step blocks that prepare a measurement: git, docker build and
+// commands. The keys of each cover what its outcome rests on; each leaves nothing
 // running. It measures nothing and decides nothing about a feature.
 package work

@@ -19,12 +19,8 @@ import (
 
 // Site is where the steps of one apply do their work.
 type Site struct {
-	Plan *plans.Plan
-	// Graph is searched for the step that makes an image; may be nil.
-	Graph *runtime.Graph
+	Plan  *plans.Plan
 	Store *store.Store
-	// Launcher runs containers, and fetches their images.
-	Launcher engine.Launcher
 	// Owner marks what is started on behalf of this state directory, and RunDir is the
 	// folder of this run.
 	Owner, RunDir string

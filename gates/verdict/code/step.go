@@ -10,7 +10,6 @@ const (
 	NotStarted     Code = "step.not_started"
 	ImageMade      Code = "docker.image_made"
 	NoImageID      Code = "docker.no_image_id"
-	NoProgram      Code = "docker.no_program"
 )
 
 // What git steps did, and why their result no longer holds. Subject is a branch, a tag, a
