@@ -23,8 +23,6 @@ const (
 	NoIdentity    Kind = "no author"
 	InTheWay      Kind = "uncommitted work in the way"
 	InUse         Kind = "branch in use"
-	Conflict      Kind = "conflict"
-	Unrelated     Kind = "no common history"
 	Busy          Kind = "operation in progress"
 	TooMuch       Kind = "too much"
 	Other         Kind = "git failed"
@@ -33,11 +31,9 @@ const (
 // Error is git's refusal, with what to do about it.
 type Error struct {
 	Kind Kind
-	// Args are git's arguments, for trying by hand.
-	Args []string
 	// Reason is what was wrong and what to do, in a sentence or two.
 	Reason string
-	// Files are the files concerned: in the way, in conflict.
+	// Files are the files in the way.
 	Files []string
 	// Exit is git's exit status, 0 when it did not run.
 	Exit int
@@ -112,10 +108,6 @@ var signs = []sign{
 		"the branch $1 is already checked out in $2, and git allows that in only one working tree: use that folder, or another branch",
 	},
 	{
-		Unrelated, regexp.MustCompile(`unrelated histories`),
-		"the commit to merge in $DIR has no common history with the one checked out",
-	},
-	{
 		Shallow, regexp.MustCompile(`shallow (?:update|file|clone)|(?:from|to|is) a? ?shallow`),
 		"$DIR is a shallow clone and lacks the history needed ($LINE): run git fetch --unshallow",
 	},
@@ -129,7 +121,7 @@ var inTheWay = regexp.MustCompile(`(?m)^error: (?:Your local changes to the foll
 
 // explain turns git's messages into an Error.
 func explain(dir string, args []string, said, message string, err error) error {
-	e := &Error{Kind: Other, Args: args}
+	e := &Error{Kind: Other}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		e.Kind = NoGit

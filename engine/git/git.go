@@ -67,7 +67,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-// call is one run of git. With stdout set its output goes there.
+// call is one run of git, with where its output goes.
 type call struct {
 	stdin  io.Reader
 	stdout io.Writer
@@ -81,12 +81,10 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 
 func (r *Repo) runWith(ctx context.Context, c call) (string, error) {
 	out := &boundedBuffer{limit: maxOutput}
-	if c.stdout == nil {
-		c.stdout = out
-	}
+	c.stdout = out
 	err := r.start(ctx, c)
 	if err == nil && out.cut {
-		return "", &Error{Kind: TooMuch, Args: c.args, Reason: fmt.Sprintf("git %s printed more than %d MiB", c.args[0], maxOutput>>20)}
+		return "", &Error{Kind: TooMuch, Reason: fmt.Sprintf("git %s printed more than %d MiB", c.args[0], maxOutput>>20)}
 	}
 	return out.text(), err
 }
@@ -134,7 +132,7 @@ func fixed(dir string) []string {
 		"-C", dir, "--no-pager",
 		"-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c", "core.safecrlf=false",
 		"-c", "color.ui=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-		"-c", "rerere.enabled=false", "-c", "advice.detachedHead=false",
+		"-c", "advice.detachedHead=false",
 	}
 }
 
@@ -153,7 +151,7 @@ func environment() []string {
 		return slices.Contains(notPassedOn, name)
 	})
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
-		"GIT_EDITOR=true", "GIT_MERGE_AUTOEDIT=no", "GIT_LITERAL_PATHSPECS=1")
+		"GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1")
 }
 
 // boundedBuffer keeps the first limit bytes and records whether there were more.

@@ -23,17 +23,11 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	if ctx.Err() != nil || Is(err, NoGit) || Is(err, NotRepository) || Is(err, Dubious) {
 		return "", err
 	}
-	why := fmt.Sprintf("%[2]s has no commit %[1]q: correct the name, or fetch it first (step git_fetch)", name, r.Top)
+	why := fmt.Sprintf("%[2]s has no commit %[1]q: correct the name, or fetch it first (git fetch)", name, r.Top)
 	if r.Shallow(ctx) {
 		why += "; it is a shallow clone, which may lack it (git fetch --unshallow)"
 	}
 	return "", &Error{Kind: UnknownRef, Reason: why}
-}
-
-// Has reports whether a commit is in the object database.
-func (r *Repo) Has(ctx context.Context, sha string) bool {
-	_, err := r.run(ctx, "cat-file", "-e", sha+"^{commit}")
-	return err == nil
 }
 
 // Shallow reports whether history is cut off.
@@ -191,9 +185,8 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, nil
 }
 
-// AddWorktree creates a working tree in dir, on a branch, or at a commit with a detached
-// HEAD if branch is empty.
-func (r *Repo) AddWorktree(ctx context.Context, dir, branch, commit string) error {
+// AddWorktree creates a working tree in dir, at a commit with a detached HEAD.
+func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return &Error{Kind: Other, Reason: "cannot create a folder for a worktree: " + err.Error()}
 	}
@@ -201,11 +194,7 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch, commit string) erro
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		_, _ = r.run(ctx, "worktree", "prune")
 	}
-	args := []string{"worktree", "add", "--detach", dir, commit}
-	if branch != "" {
-		args = []string{"worktree", "add", dir, branch}
-	}
-	_, err := r.run(ctx, args...)
+	_, err := r.run(ctx, "worktree", "add", "--detach", dir, commit)
 	return err
 }
 

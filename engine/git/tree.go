@@ -212,8 +212,8 @@ func (r *Repo) Status(ctx context.Context) (s State, err error) {
 	return s, nil
 }
 
-// InProgress names an unfinished operation in the working tree; empty if there is none.
-func (r *Repo) InProgress() string {
+// inProgress names an unfinished operation in the working tree; empty if there is none.
+func (r *Repo) inProgress() string {
 	for _, op := range []struct{ file, name string }{
 		{"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
@@ -230,19 +230,11 @@ func (r *Repo) InProgress() string {
 	return ""
 }
 
-// Idle returns an error if an operation is in progress.
-func (r *Repo) Idle() error {
-	if op := r.InProgress(); op != "" {
-		return &Error{Kind: Busy, Reason: "a " + op + " is in progress in " + r.Top + ": finish or abort it first"}
-	}
-	return nil
-}
-
 // Settled returns an error if tracked files differ from HEAD, or an operation is in
 // progress. Submodules at another commit count as changed.
 func (r *Repo) Settled(ctx context.Context) error {
-	if err := r.Idle(); err != nil {
-		return err
+	if op := r.inProgress(); op != "" {
+		return &Error{Kind: Busy, Reason: "a " + op + " is in progress in " + r.Top + ": finish or abort it first"}
 	}
 	s, err := r.Status(ctx)
 	if err != nil {

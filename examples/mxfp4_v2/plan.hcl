@@ -402,20 +402,10 @@ phase "branches" {
   summary = "Fresh branches from upstream, with the pull request that has the gates"
   after   = [phase.backup]
 
-  step "git_fetch" "flashinfer" {
-    repo   = "${local.clones}/flashinfer"
-    remote = "upstream"
-    refs   = ["main"]
-  }
   step "git_branch" "flashinfer" {
     repo = "${local.clones}/flashinfer"
     name = "mxfp4_v2"
     from = "upstream/main"
-  }
-  step "git_fetch" "vllm" {
-    repo   = "${local.clones}/vllm"
-    remote = "upstream"
-    refs   = ["main", "pull/31740/head"]
   }
   step "git_branch" "vllm" {
     repo   = "${local.clones}/vllm"

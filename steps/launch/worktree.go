@@ -92,7 +92,7 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	if err := r.RemoveWorktree(ctx, w.dir()); err != nil {
 		return gitFailure(ctx, err)
 	}
-	if err := r.AddWorktree(ctx, w.dir(), "", w.src.Commit); err != nil {
+	if err := r.AddWorktree(ctx, w.dir(), w.src.Commit); err != nil {
 		return gitFailure(ctx, err)
 	}
 	tree, err := git.Open(ctx, w.dir())

@@ -40,11 +40,11 @@ var gitAttrs = []plans.Attr{
 }
 
 // gitKind is a kind of git step.
-func gitKind(doc, example string, action func(*Site) gitAction, attrs ...plans.Attr) Kind {
+func gitKind(doc, example string, action func() gitAction, attrs ...plans.Attr) Kind {
 	return Kind{
 		Schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, gitAttrs...), Check: variant.NotBlank},
 		Make: func(l *Site, b *plans.Block) runtime.Step {
-			return &gitStep{site: l, block: b, action: action(l)}
+			return &gitStep{site: l, block: b, action: action()}
 		},
 	}
 }
@@ -75,11 +75,7 @@ func (g *gitStep) key() string {
 			asked[name] = v
 		}
 	}
-	parts := []any{g.block.Kind, asked}
-	if file, ok := g.action.(interface{ input() string }); ok {
-		parts = append(parts, file.input())
-	}
-	return g.block.Kind + ":" + g.site.sealed(parts...) + ":"
+	return g.block.Kind + ":" + g.site.sealed(g.block.Kind, asked) + ":"
 }
 
 // Keys of a git step are what the plan asks for and what was reached: if the repository
@@ -152,7 +148,7 @@ func gitVerdict(err error) verdict.Verdict {
 	return verdict.Fail
 }
 
-// didTo is what a step did to a branch, a tag, or a folder.
+// didTo is what a step did to a branch or a tag.
 func didTo(subject string, c code.Code, args ...verdict.Arg) []verdict.Reason {
 	return []verdict.Reason{verdict.New(c, args...).On(subject)}
 }
@@ -168,32 +164,4 @@ func named(ctx context.Context, r *git.Repo, commit string) string {
 		return fmt.Sprintf("%s (%s)", commit, subject)
 	}
 	return commit
-}
-
-// onBranch returns an error if another branch is checked out than the plan wants; empty
-// accepts any.
-func onBranch(ctx context.Context, r *git.Repo, want string) (head, branch string, err error) {
-	head, branch, err = r.Head(ctx)
-	switch {
-	case err != nil:
-		return head, branch, err
-	case head == "":
-		return head, branch, &git.Error{Kind: git.UnknownRef, Reason: r.Top + " has no commits yet"}
-	case want != "" && branch != want:
-		is := "branch " + branch
-		if branch == "" {
-			is = "no branch (detached at " + git.Short(head) + ")"
-		}
-		err = &git.Error{Kind: git.Busy, Reason: fmt.Sprintf("%s is on %s, but the plan needs branch %s: check it out first (step git_checkout)", r.Top, is, want)}
-	}
-	return head, branch, err
-}
-
-// tipOf is the commit of a goal's branch, or of HEAD if it names none.
-func tipOf(ctx context.Context, r *git.Repo, branch string) string {
-	if branch != "" {
-		return r.Branch(ctx, branch)
-	}
-	head, _, _ := r.Head(ctx)
-	return head
 }

@@ -14,7 +14,5 @@ type Kind struct {
 // Kinds: a new kind is one file and one line here.
 var Kinds = map[string]Kind{
 	"exec": execKind, "docker_build": dockerBuildKind,
-	"upstream_todo": todoKind,
-	"git_tag":       gitTagKind, "git_fetch": gitFetchKind, "git_branch": gitBranchKind, "git_checkout": gitCheckoutKind,
-	"git_merge": gitMergeKind, "git_cherry_pick": gitCherryPickKind, "git_apply": gitApplyKind,
+	"upstream_todo": todoKind, "git_tag": gitTagKind, "git_branch": gitBranchKind,
 }

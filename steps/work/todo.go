@@ -13,7 +13,7 @@ import (
 
 var todoKind = func() Kind {
 	k := gitKind(
-		"Tracks a note on upstream code, given by a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed, which is shown, or is gone. It only reads; fetch before it (step git_fetch).",
+		"Tracks a note on upstream code, given by a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed, which is shown, or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
 		`step "upstream_todo" "granularity" {
   repo    = "~/projects/flashinfer"
   commit  = "3f1c2ab"
@@ -21,7 +21,7 @@ var todoKind = func() Kind {
   file    = "csrc/fused_moe/sm12x_*.cuh"
   snippet = "kSm12xBlockScaleGranularity = 128"
 }`,
-		func(*Site) gitAction { return &todo{} },
+		func() gitAction { return &todo{} },
 		plans.Attr{Name: "commit", Type: plans.String, Required: true, Doc: "The commit that the note is about: a SHA, a tag."},
 		plans.Attr{Name: "ref", Type: plans.String, Default: "HEAD", Doc: "Where to look today: a branch, a branch of a remote such as `upstream/main`, a SHA. When it moves, the step runs again."},
 		plans.Attr{Name: "file", Type: plans.String, Required: true, Doc: "The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."},

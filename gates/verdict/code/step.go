@@ -12,36 +12,20 @@ const (
 	NoImageID      Code = "docker.no_image_id"
 )
 
-// What git steps did, and why their result no longer holds. Subject is a branch, a tag, a
-// ref of a remote or a folder; "at" is a commit, with its subject line.
+// What git steps did, and why their result no longer holds. Subject is a branch, a tag or
+// a folder; "at" is a commit, with its subject line.
 const (
 	GitRefused Code = "git.refused"
 	RefAlready Code = "git.ref.already"
 	RefMade    Code = "git.ref.made"
-	RefNew     Code = "git.ref.new"
 	// RefMoved: args: before, after; followed if force follows it.
-	RefMoved      Code = "git.ref.moved"
-	RefWas        Code = "git.ref.was"
-	RefGone       Code = "git.ref.gone"
-	RefHas        Code = "git.ref.has"
-	RefLacks      Code = "git.ref.lacks"
-	ChangeLacking Code = "git.ref.lacks_change"
-	HasAll        Code = "git.has_all"
-	HasAlready    Code = "git.has_already"
-	Merged        Code = "git.merged"
-	Picked        Code = "git.picked"
-	AndMore       Code = "git.and_more"
-	CommitsKept   Code = "git.commits_kept"
-	NothingNew    Code = "git.nothing_new"
-	CommitGone    Code = "git.commit_gone"
-	PatchAlready  Code = "git.patch.already"
-	PatchApplied  Code = "git.patch.applied"
-	PatchGone     Code = "git.patch.gone"
-	WorktreeMade  Code = "git.worktree.made"
-	CheckedOut    Code = "git.checked_out"
-	Switched      Code = "git.switched"
-	OffBranch     Code = "git.off_branch"
-	OffCommit     Code = "git.off_commit"
+	RefMoved    Code = "git.ref.moved"
+	RefGone     Code = "git.ref.gone"
+	RefHas      Code = "git.ref.has"
+	RefLacks    Code = "git.ref.lacks"
+	CommitsKept Code = "git.commits_kept"
+	Switched    Code = "git.switched"
+	OffBranch   Code = "git.off_branch"
 )
 
 // What became of a note on third-party code. Subject is its location, or its last one if
