@@ -13,7 +13,7 @@ import (
 const module = "github.com/mxflow/mxflow/"
 
 // allowed lists, for each of our packages, those of ours that it may import
-// directly, as docs/decisions.md explains. The command may import everything.
+// directly, as docs/internals/decisions.md explains. The command may import everything.
 var allowed = map[string][]string{
 	"internal/flock":              {},
 	"internal/shell":              {},
@@ -174,7 +174,7 @@ func TestImportDirections(t *testing.T) {
 		}
 		may, known := allowed[name]
 		if !known {
-			t.Errorf("%s is a new room: say in this test whom it may import, and in docs/decisions.md why it exists", name)
+			t.Errorf("%s is a new room: say in this test whom it may import, and in docs/internals/decisions.md why it exists", name)
 			continue
 		}
 		for _, imported := range p.Imports {

@@ -121,7 +121,7 @@ func (p *Printed) adopt(unit, better string) *AttrError {
 	}
 	m, ok := measure.LookupIn(p.As, measure.PerRequest, measure.PerCell)
 	if !ok {
-		return &AttrError{Attr: "as", Code: "unknown-metric", Summary: "Unknown metric", Detail: fmt.Sprintf("A workload has no metric %q. Name one of docs/metrics.md, such as tg, pp or ttft, or remove as and write unit and better.", p.As)}
+		return &AttrError{Attr: "as", Code: "unknown-metric", Summary: "Unknown metric", Detail: fmt.Sprintf("A workload has no metric %q. Name one that docs/measuring.md lists, such as tg, pp or ttft, or remove as and write unit and better.", p.As)}
 	}
 	if unit != "" && unit != m.Unit || better != "" && measure.Better(better) != m.Better && (better != "neither" || m.Better != measure.Neither) {
 		return &AttrError{Attr: "as", Code: "invalid-value", Summary: "Another metric", Detail: fmt.Sprintf("%s is in %s, but this is declared in %s, better: %s. Remove unit and better; if the script prints another unit, convert it in jq, as in .seconds * 1000.", p.As, m.Unit, unit, better)}

@@ -65,7 +65,7 @@ type AttrError struct {
 	// Part is the block inside the engine that the mistake is in; nil means the engine
 	// itself.
 	Part *Block
-	// Code is the stable name of this kind of mistake; docs/diagnostics.md explains
+	// Code is the stable name of this kind of mistake; plans/load/testdata/codes.txt lists
 	// each.
 	Code    string
 	Summary string

@@ -11,11 +11,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ciJobs are the shell steps of the jobs that docs/ci.md shows, and the variables that
+// ciJobs are the shell steps of the jobs that docs/reports.md shows, and the variables that
 // steps have of their own.
 func ciJobs(t *testing.T) (actions, gitlab []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/ci.md")
+	page, err := os.ReadFile("../../docs/reports.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ case "$*" in
 esac
 `
 
-// TestCIPage runs the jobs of docs/ci.md step by step: a second run replaces the comment
+// TestCIPage runs the jobs of docs/reports.md step by step: a second run replaces the comment
 // of the first, and measures nothing again.
 func TestCIPage(t *testing.T) {
 	t.Parallel()

@@ -22,70 +22,94 @@ import (
 
 var update = flag.Bool("update", false, "rewrite generated docs")
 
-// TestDocs keeps the generated pages in step with the code.
+// TestDocs keeps the generated parts of pages in step with the code.
 func TestDocs(t *testing.T) {
-	for path, want := range map[string]string{
-		"../../docs/embedded.md": embeddedPage(),
-		"../../docs/metrics.md":  metricsPage(),
-		"../../docs/language.md": languagePage(),
+	for _, part := range []struct{ page, name, want string }{
+		{"engines.md", "embedded", embeddedPart()},
+		{"measuring.md", "metrics", metricsPart()},
+		{"language.md", "blocks", blocksPart()},
+		{"language.md", "functions", functionsPart()},
 	} {
-		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		path := filepath.Join("../../docs", part.page)
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := "<!-- generated: " + part.name + ": go test ./cmd/mxflow -run TestDocs -update -->\n\n"
+		before, rest, began := strings.Cut(string(page), begin)
+		got, after, ended := strings.Cut(rest, "\n<!-- end of "+part.name+" -->\n")
+		if !began || !ended {
+			t.Fatalf("%s has no place for %s: %s…<!-- end of %s -->", path, part.name, begin, part.name)
+		}
+		switch {
+		case got == part.want:
+		case *update:
+			text := before + begin + part.want + "\n<!-- end of " + part.name + " -->\n" + after
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			continue
-		}
-		got, err := os.ReadFile(path)
-		if err != nil || string(got) != want {
-			t.Errorf("%s is out of date (%v): go test ./cmd/mxflow -run TestDocs -update", path, err)
+		default:
+			t.Errorf("%s of %s is out of date: go test ./cmd/mxflow -run TestDocs -update", part.name, path)
 		}
 	}
 }
 
-const generated = "<!-- Generated: go test ./cmd/mxflow -run TestDocs -update -->\n\n"
-
-func metricsPage() string {
+// metricsPart lists the metrics, each with the first sentences of its definition.
+func metricsPart() string {
 	var b strings.Builder
-	b.WriteString("# Metrics\n\n" + generated)
-	b.WriteString("Every metric is derived from raw samples and readings. Those of a request or of a cell are addressed below a workload\n(`chat.tg`, `chat.c16.tg_total`), those of a launch below `engine` (`engine.startup_s`), those of the machine below\n`gpu` and `host`. All but those of a request have one value per launch. Where nothing is sent, to a command, the windows\nof `gpu` and `host` are its run, or [what it marks](engines.md#command-engines-a-benchmark-that-is-a-script).\n\n")
 	scope := measure.Scope("")
 	for _, m := range measure.Catalogue() {
 		if m.Scope != scope {
 			scope = m.Scope
-			fmt.Fprintf(&b, "## %s\n\n", map[measure.Scope]string{
+			fmt.Fprintf(&b, "\n### %s\n\n", map[measure.Scope]string{
 				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload", measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
 			}[scope])
 		}
-		path, definition := m.Path(), m.Definition
+		name, definition := strings.TrimPrefix(m.Path(), "<workload>."), m.Definition
 		if stem, numbered := strings.CutPrefix(m.Name, "accept_pos"); numbered {
 			if stem != "0" {
 				continue // explained with the first
 			}
-			path += " … accept_pos7"
+			name += "` … `accept_pos7"
 			definition = strings.ReplaceAll(definition, "position 0", "that position")
 		}
-		better := string(m.Better)
-		if better == "" {
-			better = "neither"
+		better := ""
+		if m.Better != "" {
+			better = ", " + string(m.Better)
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s, better: %s. Needs %s.\n\n%s\n\n", path, m.Unit, better, m.Evidence, definition)
+		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.Unit, better, sentences(definition, 2))
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// embeddedPage is what language.md does not say of the engine inside mxflow.
-func embeddedPage() string {
+// embeddedPart lists the variables of the engine inside mxflow; its flags are settings.
+func embeddedPart() string {
 	var b strings.Builder
-	b.WriteString("# The embedded engine\n\n" + generated)
-	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. With it\nthe whole tool can be tried and tested anywhere.\n\n## Flags\n\n")
-	for _, s := range embedded.Settings() {
-		fmt.Fprintf(&b, "- `--%s` (default %s): %s\n", strings.ReplaceAll(s.Name, "_", "-"), s.Default, s.Doc)
-	}
-	b.WriteString("\n## Environment\n\n")
 	for _, s := range embedded.Switches() {
-		fmt.Fprintf(&b, "- `%s` (`%s`, default %s): %s\n", s.Env, strings.Join(s.Values, "`, `"), s.Default, s.Doc)
+		fallback := ""
+		if s.Default != "" {
+			fallback = ", default " + s.Default
+		}
+		fmt.Fprintf(&b, "- `%s` (`%s`%s): %s\n", s.Env, strings.Join(s.Values, "`, `"), fallback, sentences(s.Doc, 1))
 	}
 	return b.String()
+}
+
+// sentences are the first n sentences of a text. One ends with a full stop before a
+// capital letter or a backquote, so "e.g. this" and "0.5" do not.
+func sentences(text string, n int) string {
+	for i := 0; i+2 < len(text); i++ {
+		if text[i] != '.' || text[i+1] != ' ' {
+			continue
+		}
+		if next := text[i+2]; next != '`' && (next < 'A' || next > 'Z') {
+			continue
+		}
+		if n--; n == 0 {
+			return text[:i+1]
+		}
+	}
+	return text
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.
@@ -141,23 +165,11 @@ func TestEnginesManual(t *testing.T) {
 	}
 }
 
-const languageHead = `# The blocks of a plan
-
-` + generated + `Every block, its attributes, and an example. How blocks work together, and
-how rules are written, is in [plan-reference.md](plan-reference.md); metrics are in
-[metrics.md](metrics.md), mistakes in [diagnostics.md](diagnostics.md).
-
-Attributes that are not required may be left out, or be ` + "`null`" + `. In [YAML](yaml.md) block
-types are keys, and labels the keys below them.
-
-`
-
-// languagePage is the reference of the plan language.
-func languagePage() string {
+// blocksPart is the reference of the plan language: an outline, then each block.
+func blocksPart() string {
 	var b strings.Builder
-	b.WriteString(languageHead)
 	doc := load.Describe(steps.Registry())
-	b.WriteString("Optional, any number of each unless marked: 1 exactly one, + at least one, ? at most one.\n\n```\n")
+	b.WriteString("```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
 	lists := make(map[string]string)
@@ -165,8 +177,11 @@ func languagePage() string {
 		blockSection(&b, "", block, lists)
 	}
 	repetition(&b, doc)
-	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(functionSignatures(), "\n"))
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func functionsPart() string {
+	return "```\n" + strings.Join(functionSignatures(), "\n") + "\n```\n"
 }
 
 // repetition is the section on what generates blocks.
@@ -178,10 +193,10 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 			words, attrs = append(words, "`"+d.Type+"`"), d.RepeatAttrs()
 		}
 	})
-	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s also have these attributes ([rules](plan-reference.md#generated-blocks)):\n\n", strings.Join(words, ", "))
+	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s also have these attributes ([rules](#blocks-made-by-for_each-and-dynamic)):\n\n", strings.Join(words, ", "))
 	attrList(b, attrs)
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
-	b.WriteString("Blocks within another one are made by `dynamic`. In its content, the element has\nthe name of the block's type:\n\n")
+	b.WriteString("Blocks within another one are made by `dynamic`; its content has the element under\nthe name of the block's type:\n\n")
 	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
 }
 
@@ -227,17 +242,16 @@ func header(d *lang.BlockDoc) string {
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
 // is in the outline. Lists are the attributes already written, with the block that has them.
+// Only blocks at the top of a plan are shown with an example.
 func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, lists map[string]string) {
-	title := "## "
+	title := "### "
 	if parent != "" {
-		title = "### "
+		title = "#### "
 	}
-	fmt.Fprintf(b, "%s%s\n\n%s", title, header(d), d.Doc)
-	for _, label := range d.Labels {
-		fmt.Fprintf(b, " `%s`: %s", label.Name, label.Doc)
+	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), sentences(d.Doc, 2))
+	if parent == "" {
+		example(b, d)
 	}
-	b.WriteString("\n\n")
-	example(b, d)
 	attrs := d.Attrs
 	if d.Open != nil {
 		attrs = append(slices.Clone(attrs), *d.Open)
@@ -250,8 +264,10 @@ func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, lists map
 		lists[list.String()] = d.Type
 		b.WriteString(list.String())
 	}
-	for _, kind := range inOrder(d.Kinds) {
-		kindSection(b, d, kind)
+	if d.Type != "engine" { // of these, mxflow engine kinds lists the settings
+		for _, kind := range inOrder(d.Kinds) {
+			kindSection(b, d, kind)
+		}
 	}
 	for _, block := range d.Blocks {
 		blockSection(b, d.Type, block, lists)
@@ -265,23 +281,10 @@ func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
 	for _, label := range k.Labels[1:] {
 		rest += fmt.Sprintf(" %q", label.Name)
 	}
-	fmt.Fprintf(b, "### %s %q%s\n\n%s\n\n", d.Type, kind, rest, k.Doc)
-	example(b, k)
-	if d.Type != "engine" {
-		attrList(b, k.Attrs)
-		for _, block := range k.Blocks {
-			blockSection(b, d.Type, block, map[string]string{})
-		}
-		return
-	}
-	switch {
-	case k.Settings == nil:
-		b.WriteString("Any setting is accepted.\n\n")
-	case len(k.Settings) == 0:
-		b.WriteString("It has no settings: what the server understands goes into its command or `args`.\n\n")
-	default:
-		b.WriteString("Its settings:\n\n")
-		attrList(b, k.Settings)
+	fmt.Fprintf(b, "#### %s %q%s\n\n%s\n\n", d.Type, kind, rest, sentences(k.Doc, 2))
+	attrList(b, k.Attrs)
+	for _, block := range k.Blocks {
+		blockSection(b, d.Type, block, map[string]string{})
 	}
 }
 
@@ -291,7 +294,8 @@ func example(b *strings.Builder, d *lang.BlockDoc) {
 	}
 }
 
-// attrList writes a line for each attribute.
+// attrList writes a line for each attribute, with the first sentence of its text. The
+// JSON Schema has the whole text.
 func attrList(b *strings.Builder, attrs []plans.Attr) {
 	for _, a := range attrs {
 		fmt.Fprintf(b, "- `%s` (%s", a.Name, a.TypeText())
@@ -302,7 +306,7 @@ func attrList(b *strings.Builder, attrs []plans.Attr) {
 			text, _ := json.Marshal(a.Default)
 			fmt.Fprintf(b, ", default `%s`", text)
 		}
-		fmt.Fprintf(b, "): %s\n", a.Doc)
+		fmt.Fprintf(b, "): %s\n", sentences(a.Doc, 1))
 	}
 	if len(attrs) > 0 {
 		b.WriteString("\n")

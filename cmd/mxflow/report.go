@@ -59,7 +59,7 @@ Writing again without new results changes no file.
 --format junit is red exactly when an apply does not end with 0: fail and
 inconclusive are failures; error, invalid, locked and undecided are errors; waived
 nodes, and those that their gate does without, are skipped. --format github is for a
-step summary or a comment. docs/ci.md shows both in a workflow.`,
+step summary or a comment. docs/reports.md shows both in a workflow.`,
 		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

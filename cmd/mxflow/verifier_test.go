@@ -117,7 +117,7 @@ func (c *recordCopy) edited(was, is string) []string {
 }
 
 // TestIndependentVerifier: a verifier in another language, written from
-// docs/audit-format.md, comes to the same answer as audit verify.
+// docs/internals/audit-format.md, comes to the same answer as audit verify.
 func TestIndependentVerifier(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

@@ -3,7 +3,7 @@ package kinds
 import "time"
 
 // transformers 5: `transformers serve MODEL`, as in 5.19, which was run with this profile
-// (docs/evidence-engines.md). Version 4 takes the model as --force-model: name the whole
+// (docs/internals/evidence). Version 4 takes the model as --force-model: name the whole
 // command in a process block for it. The server loads a model at the first request that
 // names it, so its /health says nothing about readiness. It answers 422 to a request with
 // any member that it does not know (ignore_eos, logprobs, stream_options), ends streams

@@ -7,8 +7,7 @@ import (
 )
 
 // Coded is the Extra of a diagnostic that was made here: its code, a stable name for one
-// kind of mistake, in lower case with words joined by hyphens. Programs read it, and
-// people look it up in docs/diagnostics.md. Summaries may be reworded; codes stay.
+// kind of mistake, in lower case with words joined by hyphens. Programs read it. Summaries may be reworded; codes stay.
 type Coded string
 
 // DiagnosticCode is the code.

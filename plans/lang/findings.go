@@ -33,7 +33,7 @@ func (r *Findings) OK() bool { return !r.Diagnostics.HasErrors() }
 // is exclusive. A diagnostic without a place has no file and no lines.
 type DiagnosticJSON struct {
 	Severity string `json:"severity"` // "error" or "warning"
-	// Code stays when wording changes; docs/diagnostics.md explains each.
+	// Code stays when wording changes; testdata/codes.txt of plans/load lists them.
 	Code      string `json:"code"`
 	Summary   string `json:"summary"`
 	Detail    string `json:"detail,omitempty"`

@@ -19,39 +19,34 @@ import (
 
 var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
-// explained is a section of docs/diagnostics.md: a code, and the summaries of the
-// diagnostics that it stands for. One that ends in … stands for all with that beginning
-// that are listed nowhere else.
-type explained struct {
-	code, text string
-	summaries  []string
+// coded is a paragraph of testdata/codes.txt: a code, and the summaries of the
+// diagnostics that have it. One that ends in … stands for all with that beginning that
+// are listed nowhere else.
+type coded struct {
+	code      string
+	summaries []string
 }
 
-func manual(t *testing.T) (list []explained) {
+func codes(t *testing.T) (list []coded) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/diagnostics.md")
+	page, err := os.ReadFile("testdata/codes.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, section := range strings.Split(string(page), "\n## ")[1:] {
-		code, body, _ := strings.Cut(section, "\n")
-		e := explained{code: code}
-		for line := range strings.Lines(body) {
-			line = strings.TrimSpace(line)
-			if summary, ok := strings.CutPrefix(line, "- "); ok {
-				e.summaries = append(e.summaries, summary)
-			} else {
-				e.text += line
-			}
+	for _, paragraph := range strings.Split(string(page), "\n\n") {
+		lines := strings.Split(strings.TrimSpace(paragraph), "\n")
+		c := coded{code: lines[0]}
+		for _, line := range lines[1:] {
+			c.summaries = append(c.summaries, strings.TrimPrefix(line, "\t"))
 		}
-		list = append(list, e)
+		list = append(list, c)
 	}
 	return list
 }
 
-// codeOf is the code under which the manual explains a summary: by its exact words, or
-// else by the longest beginning.
-func codeOf(list []explained, summary string) (code string) {
+// codeOf is the code under which a summary is listed: by its exact words, or else by the
+// longest beginning.
+func codeOf(list []coded, summary string) (code string) {
 	longest := 0
 	for _, e := range list {
 		for _, s := range e.summaries {
@@ -67,19 +62,19 @@ func codeOf(list []explained, summary string) (code string) {
 	return code
 }
 
-func TestManualOfCodesIsSound(t *testing.T) {
+func TestListOfCodesIsSound(t *testing.T) {
 	names, summaries := map[string]bool{}, map[string]bool{}
-	for _, e := range manual(t) {
-		if !kebab.MatchString(e.code) || names[e.code] {
-			t.Errorf("%q is not a code, or stands twice", e.code)
+	for _, c := range codes(t) {
+		if !kebab.MatchString(c.code) || names[c.code] {
+			t.Errorf("%q is not a code, or is listed twice", c.code)
 		}
-		names[e.code] = true
-		if e.text == "" || len(e.summaries) == 0 {
-			t.Errorf("%s lacks its explanation, or the diagnostics that it stands for", e.code)
+		names[c.code] = true
+		if len(c.summaries) == 0 {
+			t.Errorf("%s lacks the diagnostics that have it", c.code)
 		}
-		for _, s := range e.summaries {
+		for _, s := range c.summaries {
 			if summaries[s] {
-				t.Errorf("summary %q stands in two places", s)
+				t.Errorf("summary %q is listed twice", s)
 			}
 			summaries[s] = true
 		}
@@ -105,7 +100,7 @@ func TestEverySummaryHasACode(t *testing.T) {
 		}
 	}
 	takes := summaryParameters(files)
-	list := manual(t)
+	list := codes(t)
 	found := map[string]token.Position{}
 	add := func(given, e ast.Expr) {
 		text, ok := beginning(e)
@@ -114,7 +109,7 @@ func TestEverySummaryHasACode(t *testing.T) {
 		}
 		found[text] = set.Position(e.Pos())
 		if code, ok := beginning(given); ok && code != codeOf(list, text) {
-			t.Errorf("%s: %q is given the code %s, and the manual lists it under %s", set.Position(e.Pos()), text, code, codeOf(list, text))
+			t.Errorf("%s: %q is given the code %s, and testdata/codes.txt lists it under %s", set.Position(e.Pos()), text, code, codeOf(list, text))
 		}
 	}
 	for _, f := range files {
@@ -127,7 +122,7 @@ func TestEverySummaryHasACode(t *testing.T) {
 	}
 	for text, at := range found {
 		if codeOf(list, text) == "" {
-			t.Errorf("%s: the summary %q is not in docs/diagnostics.md: add it to the code that explains it", at, text)
+			t.Errorf("%s: the summary %q is not in testdata/codes.txt: add it below its code", at, text)
 		}
 	}
 }
@@ -240,10 +235,10 @@ func beginning(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// TestCodesOfTheParsers: what the parsers report has the code under which the manual
-// explains it.
+// TestCodesOfTheParsers: what the parsers report has the code under which it is
+// listed.
 func TestCodesOfTheParsers(t *testing.T) {
-	list := manual(t)
+	list := codes(t)
 	for summary, want := range map[string]string{
 		"Unclosed index brackets":               "unclosed",
 		"Unterminated template string":          "unclosed",
@@ -262,7 +257,7 @@ func TestCodesOfTheParsers(t *testing.T) {
 		"Inconsistent conditional result types": "invalid-operand",
 	} {
 		if got := lang.CodeOf(&hcl.Diagnostic{Summary: summary}); got != want || codeOf(list, summary) != want {
-			t.Errorf("%s: %s, and %s in the manual; want %s", summary, got, codeOf(list, summary), want)
+			t.Errorf("%s: %s, and %s in the list; want %s", summary, got, codeOf(list, summary), want)
 		}
 	}
 	if got := lang.CodeOf(&hcl.Diagnostic{Summary: "Nobody ever said this"}); got != lang.OtherCode {
@@ -279,12 +274,12 @@ func (c ownCode) DiagnosticCode() string { return string(c) }
 
 // TestFixturesHaveCodes checks what invalid plans really produce.
 func TestFixturesHaveCodes(t *testing.T) {
-	list := manual(t)
+	list := codes(t)
 	paths, _ := filepath.Glob("testdata/invalid/*")
 	for _, path := range paths {
 		for _, d := range Path(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
 			if d.Code != codeOf(list, d.Summary) {
-				t.Errorf("%s: %q has the code %q, and the manual lists it under %q", path, d.Summary, d.Code, codeOf(list, d.Summary))
+				t.Errorf("%s: %q has the code %q, and testdata/codes.txt lists it under %q", path, d.Summary, d.Code, codeOf(list, d.Summary))
 			}
 		}
 	}

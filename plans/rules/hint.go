@@ -143,5 +143,5 @@ func suggestMetric(given string, names []string) string {
 	if len(names) <= most {
 		return " Use " + plans.OrList(names) + "."
 	}
-	return " Use " + strings.Join(names[:most], ", ") + ", …: docs/metrics.md lists them all."
+	return " Use " + strings.Join(names[:most], ", ") + ", …: docs/measuring.md lists them all."
 }

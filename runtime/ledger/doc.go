@@ -57,7 +57,7 @@
 //	<root, base64>
 //
 // Below follow an empty line and an Ed25519 signature, as golang.org/x/mod/sumdb/note
-// writes them, where the ledger was given a Signer (docs/audit-format.md).
+// writes them, where the ledger was given a Signer (docs/internals/audit-format.md).
 //
 // It is replaced (written aside, fsynced, renamed, its folder fsynced) after a batch
 // is on disk, at most once a second and when the ledger is closed: a crash may
