@@ -193,7 +193,7 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 			words, attrs = append(words, "`"+d.Type+"`"), d.RepeatAttrs()
 		}
 	})
-	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s also have these attributes ([rules](#blocks-made-by-for_each-and-dynamic)):\n\n", strings.Join(words, ", "))
+	fmt.Fprintf(b, "### Repeated blocks\n\nBlocks of type %s also have these attributes ([rules](#for_each-and-dynamic)):\n\n", strings.Join(words, ", "))
 	attrList(b, attrs)
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
 	b.WriteString("Blocks within another one are made by `dynamic`; its content has the element under\nthe name of the block's type:\n\n")
@@ -306,7 +306,11 @@ func attrList(b *strings.Builder, attrs []plans.Attr) {
 			text, _ := json.Marshal(a.Default)
 			fmt.Fprintf(b, ", default `%s`", text)
 		}
-		fmt.Fprintf(b, "): %s\n", sentences(a.Doc, 1))
+		n := 1
+		if strings.HasPrefix(a.Doc, "`") { // what each of its words means
+			n = 3
+		}
+		fmt.Fprintf(b, "): %s\n", sentences(a.Doc, n))
 	}
 	if len(attrs) > 0 {
 		b.WriteString("\n")
