@@ -400,7 +400,7 @@ func TestFormatKeepsTheManual(t *testing.T) {
 
 // TestManualOfYAML loads the whole plan in the manual.
 func TestManualOfYAML(t *testing.T) {
-	page := content(t, "../../docs/yaml.md")
+	page := content(t, "../../docs/language.md")
 	_, rest, _ := strings.Cut(page, "```yaml\n")
 	plan, _, found := strings.Cut(rest, "```\n")
 	if !found {

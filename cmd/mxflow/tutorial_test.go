@@ -35,19 +35,6 @@ func TestTutorials(t *testing.T) {
 	}
 }
 
-// TestManualOfYAML: the plan that the page of the language shows in YAML is a whole one.
-func TestManualOfYAML(t *testing.T) {
-	for _, text := range blocks(t, "language.md", "yaml") {
-		path := filepath.Join(t.TempDir(), "plan.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if res := load.Path(path, steps.Registry(), load.Options{}); len(res.Diagnostics) > 0 {
-			t.Error(res.Diagnostics)
-		}
-	}
-}
-
 // TestLinks: every relative link of a page leads to a file, and to a heading in it where
 // it names one.
 func TestLinks(t *testing.T) {
