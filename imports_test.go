@@ -56,8 +56,7 @@ var allowed = map[string][]string{
 	"gates":                       {"engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "plans"},
 	"plans/yamlbody":              {},
 	"plans/redact":                {},
-	"plans/design":                {},
-	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/design", "plans/redact"},
+	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/redact"},
 	"plans/lang":                  {"plans", "plans/redact", "plans/yamlbody"},
 	"plans/seal":                  {"plans"},
 	"plans/rules":                 {"engine/measure", "gates/verdict", "plans", "plans/lang", "plans/yamlbody"},
@@ -96,7 +95,7 @@ var allowed = map[string][]string{
 	"steps/profiling": {"engine", "engine/kinds", "engine/load/prompt", "engine/openai", "engine/profile", "engine/profile/host", "engine/profile/read", "engine/profile/symbol", "engine/roofline", "gates/verdict", "gates/verdict/code", "plans", "steps/launch", "steps/variant"},
 	"steps/stress":    {"engine/kinds", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/measure", "engine/observe", "engine/openai", "engine/telemetry", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/launch", "steps/record"},
 	"steps/validity":  {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
-	"steps/session":   {"engine/measure", "engine/profile", "engine/roofline", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/design", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/quality", "steps/record", "steps/validity", "steps/variant"},
+	"steps/session":   {"engine/measure", "engine/profile", "engine/roofline", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/quality", "steps/record", "steps/validity", "steps/variant"},
 	"steps":           {"engine", "engine/measure", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
 }
 

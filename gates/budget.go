@@ -49,7 +49,7 @@ func Tried(feature string, try int, falsePass float64) verdict.Reason {
 
 // shares divides the budget among the comparisons of rules that must all hold. Parts
 // decided on exact values, or on the whole range of launches, take none of it.
-func shares(rules []*plans.Rule, ev *Evidence, alternatives int) map[*plans.Leaf]share {
+func shares(rules []*plans.Rule, alternatives int) map[*plans.Leaf]share {
 	out := map[*plans.Leaf]share{}
 	all := share{pass: 1, fail: 1}
 	if alternatives > 1 {
@@ -63,30 +63,7 @@ func shares(rules []*plans.Rule, ev *Evidence, alternatives int) map[*plans.Leaf
 		}
 	}
 	split(plans.LogicAnd, roots, all, out)
-	for leaf, s := range out {
-		if leaf.Claim == nil {
-			continue
-		}
-		if in := leaf.Claim.Input; picks(in) && ev != nil && ev.Features[in.Feature] != nil && ev.Features[in.Feature].Picked != nil {
-			out[leaf] = s.picked(leaf.Claim, ev.Features[in.Feature].Picked.Of)
-		}
-	}
 	return out
-}
-
-// picked is a part of s for a claim about the best of n cells: among many, a good one is
-// easier to find, and the claim that none is that good easier to refute.
-func (s share) picked(c *plans.Claim, n int) share {
-	if n < 2 {
-		return s
-	}
-	if some(c) {
-		s.pass *= n
-	} else {
-		s.fail *= n
-	}
-	s.parts = append(slices.Clone(s.parts), verdict.Share{Of: verdict.ShareCells, N: n})
-	return s
 }
 
 func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) {

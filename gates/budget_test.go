@@ -43,7 +43,7 @@ func TestShares(t *testing.T) {
 		for _, text := range k.rules {
 			rules = append(rules, compiled(t, text))
 		}
-		got := shares(rules, nil, k.alternatives)
+		got := shares(rules, k.alternatives)
 		var list []string
 		for _, leaf := range rules[0].Program.Leaves {
 			s := got[leaf]

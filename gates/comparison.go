@@ -112,11 +112,6 @@ func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
 	if !claim.Input.Comparing() && claim.Tested() {
 		unsteady(f, r.own, claim.Input.LaunchAddress())
 	}
-	if picks(claim.Input) {
-		if err := c.overall(f, leaf); err != nil {
-			return err
-		}
-	}
 	c.refute(f, leaf)
 	return nil
 }
@@ -314,9 +309,6 @@ func (c *ruling) argued(leaf *plans.Leaf, f *finding) []verdict.Reason {
 		why = why.On(in.Path)
 	}
 	out := []verdict.Reason{why}
-	if picks(in) {
-		out = append(out, verdict.New(code.BestOf, verdict.Int("n", c.feature(in).Picked.Of)).On(t.Arm))
-	}
 	if len(t.Unpaired) > 0 {
 		out = append(out, verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired)))
 	}

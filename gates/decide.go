@@ -30,7 +30,7 @@ type Settings struct {
 // Every input is checked to be present, finite and from enough samples before anything is
 // compared: expr-lang calls !(NaN < 0.95) true, so nothing missing may reach it.
 func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
-	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, ev, s.Alternatives)}
+	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
 	out := make([]verdict.Rule, len(rules))
 	for i, rule := range rules {
 		out[i] = d.rule(rule)

@@ -53,8 +53,6 @@ type Feature struct {
 	// included: each has a lower false pass rate than the one before. 0 and 1 are the
 	// same.
 	Try int
-	// Picked is set if rules read what was picked from a matrix by its launches.
-	Picked *Picked
 }
 
 // base is the arm that a candidate is compared with.

@@ -1,13 +1,10 @@
 package plans
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/mxflow/mxflow/plans/design"
 )
 
 // MatrixStep is the kind of step that measures combinations of knobs.
@@ -17,15 +14,12 @@ const MatrixStep = "matrix"
 type Matrix struct {
 	// Knobs are the values that are combined, by knob.
 	Knobs map[string][]string `json:"knobs"`
-	// Design is one of design.Kinds. Exclude and Include are combinations of values.
+	// Design is FullDesign or OneAtATime. Exclude and Include are combinations of values.
 	Design  string              `json:"design"`
 	Exclude []map[string]string `json:"exclude"`
 	Include []map[string]string `json:"include"`
-	// Launches is per cell, MaxLaunches bounds all launches that are measured, and
-	// MaxTime their total time; 0 is no bound.
-	Launches    int `json:"launches"`
-	MaxLaunches int `json:"max_launches"`
-	MaxTime     Dur `json:"max_time"`
+	// Launches is per cell.
+	Launches int `json:"launches"`
 	// MayBreak means that cells that break have no consequence.
 	MayBreak  bool     `json:"may_break"`
 	Workloads []string `json:"workloads"`
@@ -38,52 +32,100 @@ type MatrixCell struct {
 	Set  map[string]string
 }
 
-// Factors are the knobs of a matrix in the plan's order, each with the baseline's value
-// first if that is among its values.
-func (p *Plan) Factors(m *Matrix) (factors []design.Factor) {
-	defaults := p.DefaultKnobs()
-	for _, k := range p.Knobs {
-		values, ok := m.Knobs[k.Name]
-		if !ok {
-			continue
-		}
-		values = slices.Clone(values)
-		if i := slices.Index(values, defaults[k.Name]); i > 0 {
-			values = slices.Insert(slices.Delete(values, i, i+1), 0, defaults[k.Name])
-		}
-		factors = append(factors, design.Factor{Name: k.Name, Values: values})
-	}
-	return factors
-}
+// Designs of a matrix: which combinations of its values are tried.
+const (
+	// FullDesign has all of them.
+	FullDesign = "full"
+	// OneAtATime has the baseline's values, and each other value by itself.
+	OneAtATime = "one_at_a_time"
+)
 
-// MatrixCells are the cells of a matrix except the baseline, the most informative first,
-// and the number of cells beyond MaxLaunches. The error is a *design.TooManyError.
-func (p *Plan) MatrixCells(m *Matrix) (cells []MatrixCell, left int, err error) {
-	d := &design.Design{Kind: design.Kind(m.Design), Factors: p.Factors(m), Exclude: m.Exclude, Include: m.Include}
-	all, err := d.Cells()
+// maxCells is the maximum of cells in a matrix: each takes launches.
+const maxCells = 1000
+
+// MatrixCells are the cells of a matrix except the baseline. The error says that there
+// are too many.
+func (p *Plan) MatrixCells(m *Matrix) ([]MatrixCell, error) {
+	combinations, err := p.combinations(m)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defaults := p.DefaultKnobs()
-	for _, c := range all {
+	var cells []MatrixCell
+	for _, c := range combinations {
 		cell := MatrixCell{Set: map[string]string{}}
-		for f, v := range c {
-			if value := d.Factors[f].Values[v]; value != defaults[d.Factors[f].Name] {
-				cell.Set[d.Factors[f].Name] = value
+		for knob, value := range c {
+			if value != defaults[knob] {
+				cell.Set[knob] = value
 			}
 		}
-		if len(cell.Set) == 0 {
-			continue // the baseline is there anyway
-		}
 		cell.Name = p.SetName(cell.Set)
-		cells = append(cells, cell)
-	}
-	if m.MaxLaunches > 0 {
-		if fit := max(0, m.MaxLaunches/max(1, m.Launches)-1); fit < len(cells) {
-			cells, left = cells[:fit], len(cells)-fit
+		if len(cell.Set) > 0 && !slices.ContainsFunc(cells, func(o MatrixCell) bool { return o.Name == cell.Name }) {
+			cells = append(cells, cell)
 		}
 	}
-	return cells, left, nil
+	if len(cells) > maxCells {
+		return nil, tooManyCells(float64(len(cells)))
+	}
+	return cells, nil
+}
+
+// combinations are those of a matrix, each with a value of every knob that it varies, the
+// first of which is the baseline's value if that is listed.
+func (p *Plan) combinations(m *Matrix) ([]map[string]string, error) {
+	defaults, first := p.DefaultKnobs(), map[string]string{}
+	all, product := []map[string]string{{}}, 1.0
+	for _, k := range p.Knobs {
+		values, ok := m.Knobs[k.Name]
+		switch {
+		case !ok:
+			continue
+		case len(values) == 0:
+			return nil, nil
+		}
+		first[k.Name] = values[0]
+		if slices.Contains(values, defaults[k.Name]) {
+			first[k.Name] = defaults[k.Name]
+		}
+		if product *= float64(len(values)); m.Design != OneAtATime && product <= maxCells {
+			all = times(all, k.Name, values)
+		}
+	}
+	switch {
+	case m.Design == OneAtATime:
+		all = []map[string]string{first}
+		for _, k := range p.Knobs {
+			all = append(all, times([]map[string]string{first}, k.Name, m.Knobs[k.Name])...)
+		}
+	case product > maxCells:
+		return nil, tooManyCells(product)
+	}
+	for _, set := range m.Include {
+		all = append(all, merged(first, set))
+	}
+	return slices.DeleteFunc(all, func(c map[string]string) bool {
+		return slices.ContainsFunc(m.Exclude, func(ex map[string]string) bool { return len(ex) > 0 && maps.Equal(merged(c, ex), c) })
+	}), nil
+}
+
+// times combines each set with each value of a knob.
+func times(sets []map[string]string, knob string, values []string) (all []map[string]string) {
+	for _, set := range sets {
+		for _, v := range values {
+			all = append(all, merged(set, map[string]string{knob: v}))
+		}
+	}
+	return all
+}
+
+func merged(set, over map[string]string) map[string]string {
+	both := maps.Clone(set)
+	maps.Copy(both, over)
+	return both
+}
+
+func tooManyCells(n float64) error {
+	return fmt.Errorf("%.10g cells, more than the limit of %d", n, maxCells)
 }
 
 // SetName is the name of a combination, such as "moe_kernel=gemm+activation=mxfp8", in
@@ -165,14 +207,10 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	if len(wrong) > 0 {
 		return wrong
 	}
-	cells, _, err := p.MatrixCells(m)
-	var many *design.TooManyError
-	switch {
-	case errors.As(err, &many):
-		fail("design", "too-many-cells", "Too many cells", "The matrix has %.10g cells, more than the limit of %d. Set design = %q or %q, list fewer values, or exclude some.", many.Cells, design.MaxCells, design.Pairwise, design.OneAtATime)
-	case err == nil && len(cells) == 0 && m.MaxLaunches > 0:
-		fail("max_launches", "matrix", "max_launches is too low", "The baseline and one cell take %d launches each. Set max_launches to at least %d.", m.Launches, 2*m.Launches)
-	case err == nil && len(cells) == 0:
+	switch cells, err := p.MatrixCells(m); {
+	case err != nil:
+		fail("design", "too-many-cells", "Too many cells", "The matrix has %v. Set design = %q, list fewer values, or exclude some.", err, OneAtATime)
+	case len(cells) == 0:
 		fail("knobs", "matrix", "Nothing to combine", "No cell differs from the baseline. List other values, or exclude fewer.")
 	}
 	return wrong

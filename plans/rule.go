@@ -175,23 +175,11 @@ type Input struct {
 }
 
 // Row is what a gate reads from a step: an engine that it compares, a cell of a matrix
-// or, with neither Engine nor Pick, the numbers that a step of kind Of found.
+// or, without Engine, the numbers that a step of kind Of found.
 type Row struct {
 	Phase, Step, Engine string
 	Of                  string `json:",omitempty"`
-	// Pick is set if it is the best cell of a matrix by Stat of the metric at Address, or
-	// the effect on that of the values that Engine names.
-	Pick          Pick   `json:",omitempty"`
-	Address, Stat string `json:",omitempty"`
 }
-
-// Pick is what is read from a matrix other than one of its cells.
-type Pick string
-
-const (
-	PickBest   Pick = "best"
-	PickEffect Pick = "effect"
-)
 
 // BaselineRow is what levels found about the baseline, before anything is ported.
 var BaselineRow = Row{}
@@ -204,16 +192,7 @@ func (r *Row) Key() string {
 	if *r == BaselineRow {
 		return baselineKey
 	}
-	of := r.Address
-	if r.Stat != "median" {
-		of += "." + r.Stat
-	}
-	switch {
-	case r.Pick == PickBest:
-		return fmt.Sprintf("%s.%s.%s.%s", MatrixStep, r.Step, r.Pick, of)
-	case r.Pick == PickEffect:
-		return fmt.Sprintf("%s.%s.%s[%q].%s", MatrixStep, r.Step, r.Pick, r.Engine, of)
-	case r.Finds():
+	if r.Finds() {
 		return "step." + r.Step
 	}
 	return fmt.Sprintf("%s.%s[%q]", r.Kind(), r.Step, r.Engine)
@@ -236,7 +215,7 @@ func SameStep(a, b string) bool {
 func OfMatrix(key string) bool { return strings.HasPrefix(key, MatrixStep+".") }
 
 // Finds reports whether the row is numbers that a step found.
-func (r *Row) Finds() bool { return r.Engine == "" && r.Pick == "" }
+func (r *Row) Finds() bool { return r.Engine == "" }
 
 // Kind is the kind of the step.
 func (r *Row) Kind() string {

@@ -17,11 +17,20 @@ type Fit struct {
 
 // LeastSquares fits y = x·Of. It returns false if x does not determine the coefficients.
 func LeastSquares(x [][]float64, y []float64) (Fit, bool) {
-	m, chol, ok := factorized(x)
-	if !ok || len(y) != len(x) {
+	if len(x) == 0 || len(x) < len(x[0]) || len(y) != len(x) {
 		return Fit{}, false
 	}
-	n, p := m.Dims()
+	n, p := len(x), len(x[0])
+	m := mat.NewDense(n, p, nil)
+	for i, row := range x {
+		m.SetRow(i, row)
+	}
+	var gram mat.SymDense
+	gram.SymOuterK(1, m.T())
+	var chol mat.Cholesky
+	if !chol.Factorize(&gram) || chol.Cond() > 1e12 {
+		return Fit{}, false
+	}
 	var xy, of mat.VecDense
 	xy.MulVec(m.T(), mat.NewVecDense(n, y))
 	if err := chol.SolveVecTo(&of, &xy); err != nil {
@@ -44,43 +53,6 @@ func LeastSquares(x [][]float64, y []float64) (Fit, bool) {
 		f.Error = append(f.Error, math.Sqrt(variance*covariance.At(i, i)))
 	}
 	return f, true
-}
-
-// Weights returns, for each y of a least-squares fit, what one more of it adds to the
-// last coefficient; false if x does not determine the coefficients.
-func Weights(x [][]float64) ([]float64, bool) {
-	m, chol, ok := factorized(x)
-	if !ok {
-		return nil, false
-	}
-	n, p := m.Dims()
-	last := mat.NewVecDense(p, nil)
-	last.SetVec(p-1, 1)
-	var row, weights mat.VecDense
-	if err := chol.SolveVecTo(&row, last); err != nil {
-		return nil, false
-	}
-	weights.MulVec(m, &row)
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = weights.AtVec(i)
-	}
-	return out, true
-}
-
-// factorized is x with the factors of its Gram matrix; false if that is singular.
-func factorized(x [][]float64) (*mat.Dense, *mat.Cholesky, bool) {
-	if len(x) == 0 || len(x) < len(x[0]) {
-		return nil, nil, false
-	}
-	m := mat.NewDense(len(x), len(x[0]), nil)
-	for i, row := range x {
-		m.SetRow(i, row)
-	}
-	var gram mat.SymDense
-	gram.SymOuterK(1, m.T())
-	var chol mat.Cholesky
-	return m, &chol, chol.Factorize(&gram) && chol.Cond() <= 1e12
 }
 
 // MeanSD returns the mean of values and their standard deviation, NaN for fewer than two.

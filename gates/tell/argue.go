@@ -67,7 +67,6 @@ var arguePhrases = phrases{
 	code.ShareOne:          "pass α split over {n} conditions, one of which must hold",
 	code.ShareAlternatives: "pass α split over {n} alternatives",
 	code.ShareTry:          "pass α of try {n}",
-	code.ShareCells:        "α split over the {n} cells of which the best was picked",
 	code.Estimated:         "estimate {estimate}, interval {low} to {high}",
 	code.Ranged:            "launches of {arm} have {values}{against?, those of {against} {base}}",
 	code.RangeBetween:      "so {relation?the {relation} of any two launches}{relation!every launch} is between {low} and {high}, and the limit is {limit}{relation?. A limit in between is inconclusive}",

@@ -29,11 +29,6 @@ var rulePhrases = phrases{
 	code.VerdictTakes:    perArm + ": a verdict needs {takes}{unrecorded? where no launch-to-launch variance is recorded}",
 	code.SaysNothing:     perArm + ": launch-to-launch variance unknown",
 	code.BeforeFirstLook: perArm + ": undecided, first look at {first}",
-	code.BestOf:          "{subject} is the best of {n} cells",
-	code.CellsUnmeasured: "{n} of {of} cells were not measured",
-	code.CellOpen:        "not shown for cell {subject}",
-	code.NoCell:          "no cell of the matrix has {metric}",
-	code.NoEffect:        "the measured cells do not show the effect of {subject} on {metric}",
 	code.NotPaired:       "not paired with a launch of the other arm, so not counted: {launches:and}",
 
 	code.RangeShown:        shown("{name}{bound} over all " + anyLaunch + ", " + perArm),

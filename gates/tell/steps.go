@@ -30,8 +30,5 @@ var stepPhrases = phrases{
 
 	code.NotQualifying: "protocol {subject} has no level that qualifies it; add level \"smoke\"",
 	code.Combined:      "{cells} of {of} cells measured, {launches} launches each",
-	code.OutOfTime:     "left out: its first launch would have begun after its share of {limit}",
-	code.BreaksWith:    "{subject} breaks with {set} alone",
-	code.NotNarrowed:   "{subject}: the search for a smaller combination ended after {launches} further launches",
 	code.Compared:      "{engines} engines, {launches} launches each, against {reference}",
 }

@@ -134,7 +134,7 @@ type Share struct {
 
 // Reason is the division as a fact.
 func (s Share) Reason() Reason {
-	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives, ShareTry: code.ShareTry, ShareCells: code.ShareCells}[s.Of], Int("n", s.N))
+	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives, ShareTry: code.ShareTry}[s.Of], Int("n", s.N))
 }
 
 // ShareOf is what kind of parts a division has.
@@ -149,9 +149,6 @@ const (
 	ShareAlternatives ShareOf = "alternatives"
 	// ShareTry: the N-th try, whose pass level is lower than that of the one before.
 	ShareTry ShareOf = "try"
-	// ShareCells: cells of a matrix from which the best was picked, which divide the
-	// level that picking makes easier to reach.
-	ShareCells ShareOf = "cells"
 )
 
 // Stop is why a test ended.

@@ -531,7 +531,7 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	}
 	switch {
 	case len(names) == 0:
-		return nil, Wrong("invalid-address", "Rule on a step", "No step before this gate has numbers. Rules read features, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), cells of a matrix (matrix.<step>.best.<workload>.tg.gain) and its counts, and the metrics of a step \"exec\". A step that fails already fails its phase: remove the rule.").about(AboutName)
+		return nil, Wrong("invalid-address", "Rule on a step", "No step before this gate has numbers. Rules read features, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), cells of a matrix (matrix.<step>[\"<knob>=<value>\"].<workload>.tg.gain) and its counts, and the metrics of a step \"exec\". A step that fails already fails its phase: remove the rule.").about(AboutName)
 	case step == nil:
 		given := ""
 		if len(path) > 1 {

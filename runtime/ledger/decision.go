@@ -189,22 +189,6 @@ type Evidence struct {
 	// Try counts the tries at measuring the feature against its parent until it passes,
 	// this one included; absent for the first.
 	Try int `json:"try,omitempty"`
-	// Picked is set if it was picked from a matrix: Candidate and Parent follow from
-	// that.
-	Picked *Picked `json:"picked,omitempty"`
-}
-
-// Picked is what a rule picked from a matrix by its launches.
-type Picked struct {
-	// Pick is "best", or "effect" of the Values, by a statistic of a metric.
-	Pick    string `json:"pick"`
-	Values  string `json:"values,omitempty"`
-	Address string `json:"address"`
-	Stat    string `json:"stat"`
-	// Cells are those that were measured, reference first, and Of how many others were
-	// asked for.
-	Cells []Arm `json:"cells"`
-	Of    int   `json:"of"`
 }
 
 // Arm is a variant and the IDs of its launches, in the order of their rounds.

@@ -217,19 +217,11 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	if f.Root != nil {
 		root = *f.Root
 	}
-	out := ledger.Evidence{
+	return ledger.Evidence{
 		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root),
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
 		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try,
 	}
-	if p := f.Picked; p != nil {
-		out.Picked = &ledger.Picked{Pick: string(p.By.Pick), Values: p.By.Engine, Address: p.By.Address, Stat: p.By.Stat, Of: p.Of}
-		out.Candidate.Launches, out.Parent.Launches = nil, nil
-		for _, c := range p.Cells {
-			out.Picked.Cells = append(out.Picked.Cells, arm(c))
-		}
-	}
-	return out
 }
 
 // Assemble is the inverse: it rebuilds what rules read from what a decision keeps of each
@@ -248,13 +240,6 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 			to   *gates.Arm
 		}
 		arms := []keptArm{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, f.Root}}
-		var picked *gates.Picked
-		if p := e.Picked; p != nil {
-			picked = &gates.Picked{By: plans.Row{Pick: plans.Pick(p.Pick), Engine: p.Values, Address: p.Address, Stat: p.Stat}, Of: p.Of, Cells: make([]gates.Arm, len(p.Cells))}
-			for i, cell := range p.Cells {
-				arms = append(arms, keptArm{cell, &picked.Cells[i]})
-			}
-		}
 		for _, arm := range arms {
 			arm.to.Name, arm.to.Lost = arm.kept.Name, arm.kept.Lost
 			for _, id := range append([]string{arm.kept.Qualified}, arm.kept.Launches...) {
@@ -271,11 +256,6 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 					arm.to.Launches = append(arm.to.Launches, g)
 				}
 			}
-		}
-		if picked != nil && len(picked.Cells) > 0 {
-			was := f
-			f = picked.Evidence()
-			f.Noise, f.Try = was.Noise, was.Try
 		}
 		out.Features[e.Feature] = f
 	}

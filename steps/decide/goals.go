@@ -281,9 +281,6 @@ type asked struct {
 // counts or not; absent if no record says so.
 func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then asked, there bool) {
 	launches := ev.Candidate.Launches
-	if p := ev.Picked; p != nil && len(p.Cells) > 1 {
-		launches = p.Cells[1].Launches
-	}
 	if len(launches) == 0 {
 		return then, false
 	}

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
@@ -73,23 +72,13 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 	}
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })
-	if own < 0 && row.Pick == "" || reference < 0 {
+	if own < 0 || reference < 0 {
 		ev.Broken, ev.Cause = Broken(d)
 		return ev, out, nil
 	}
 	ev.Parent.Name, out.Session = d.Rows[reference].Name, d.Session
-	wanted := []verdict.Row{d.Rows[reference]}
-	if row.Pick == "" {
-		wanted = append(wanted, d.Rows[own])
-	} else {
-		for i, r := range d.Rows {
-			if i != reference && r.Verdict == verdict.Pass {
-				wanted = append(wanted, r)
-			}
-		}
-	}
-	arms := make([]gates.Arm, len(wanted))
-	for i, r := range wanted {
+	var arms [2]gates.Arm // the reference and its own
+	for i, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
 		if arms[i].Name = r.Name; r.Verdict != verdict.Pass {
 			ev.Broken, ev.Cause = r.Verdict, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why)
 			return ev, out, nil
@@ -120,42 +109,14 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 		// they ended.
 		slices.SortStableFunc(arm.Launches, func(a, b gates.Launch) int { return cmp.Compare(a.Round, b.Round) })
 	}
-	if row.Pick != "" {
-		left, err := v.leftOut(row)
-		if err != nil {
-			return nil, nil, err
-		}
-		ev = (&gates.Picked{By: *row, Cells: arms, Of: len(d.Rows) - 1, Left: left}).Evidence()
-	} else {
-		// For the reference against itself a rule reads its own values.
-		ev.Parent, ev.Candidate = arms[0], arms[1]
-		ev.Max = len(ev.Candidate.Launches)
-	}
-	if name := arms[len(arms)-1].Name; len(arms) > 1 {
-		// All cells of a matrix are tried together, so one of them tells how often.
-		ev.Try = Tries(v.records(), name, keys[name], keys[arms[0].Name], d.Session, work)
-	}
-	if v.Records != nil && ph.Gate != nil && row.Pick != plans.PickEffect {
+	// For the reference against itself a rule reads its own values.
+	ev.Parent, ev.Candidate = arms[0], arms[1]
+	ev.Max = len(ev.Candidate.Launches)
+	// All cells of a matrix are tried together, so one of them tells how often.
+	ev.Try = Tries(v.records(), arms[1].Name, keys[arms[1].Name], keys[arms[0].Name], d.Session, work)
+	if v.Records != nil && ph.Gate != nil {
 		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))
 	}
 	return ev, out, nil
-}
-
-// leftOut is how many cells of a matrix have no launch.
-func (v *View) leftOut(row *plans.Row) (int, error) {
-	ph := plans.Find(v.Plan.Phases, func(ph *plans.Phase) bool { return ph.Name == row.Phase })
-	if ph == nil {
-		return 0, fmt.Errorf("there is no phase %q", row.Phase)
-	}
-	step := plans.Find(ph.Steps, func(b *plans.Block) bool { return b.Kind == plans.MatrixStep && b.Name == row.Step })
-	if step == nil {
-		return 0, fmt.Errorf("phase %s has no matrix %q", row.Phase, row.Step)
-	}
-	var m plans.Matrix
-	if err := step.Decode(&m); err != nil {
-		return 0, err
-	}
-	_, left, err := v.Plan.MatrixCells(&m)
-	return left, err
 }

@@ -207,9 +207,6 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 			i := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == v.Name })
 			if e.Broken = verdict.Invalid; i >= 0 && d.Rows[i].Verdict != verdict.Pass {
 				e.Broken, e.Cause, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
-				if e.Broken == verdict.Inconclusive && it.matrix != nil && it.matrix.MaxTime > 0 {
-					it.Optional = append(it.Optional, v.Name) // the plan's time limit
-				}
 			}
 		}
 	}
@@ -219,7 +216,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 	}
 	out = &ledger.Decision{}
 	if c.decide(it, entries, out); it.matrix != nil {
-		found = c.counted(it, out.Rows)
+		found = c.counted(out.Rows)
 	}
 	return out, found, unknown, nil
 }

@@ -359,10 +359,7 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	}
 	c.decide(it, entries, out)
 	if it.matrix != nil {
-		if err := c.narrow(ctx, s, it, out); err != nil {
-			return nil, err
-		}
-		if err := c.counts(s, it, began, out); err != nil {
+		if err := c.counts(s, began, out); err != nil {
 			return nil, err
 		}
 	}
@@ -576,8 +573,8 @@ func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Con
 	if out.Verdict == verdict.Pass && measured < 2 {
 		out.Verdict = verdict.Error // the rest is compared with nothing
 	}
-	if m := it.matrix; m != nil && out.Verdict != verdict.Error {
-		out.Reasons = append(verdict.Because(code.Combined, verdict.Int("cells", measured), verdict.Int("of", len(it.rows)+m.left), verdict.Int("launches", it.Launches)), out.Reasons...)
+	if it.matrix != nil && out.Verdict != verdict.Error {
+		out.Reasons = append(verdict.Because(code.Combined, verdict.Int("cells", measured), verdict.Int("of", len(it.rows)), verdict.Int("launches", it.Launches)), out.Reasons...)
 	} else if out.Verdict == verdict.Pass {
 		out.Reasons = append(verdict.Because(code.Compared, verdict.Int("engines", measured), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference)), out.Reasons...)
 	}

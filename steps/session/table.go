@@ -3,11 +3,8 @@ package session
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
@@ -56,8 +53,8 @@ func (t *table) resume() {
 }
 
 // ahead reports whether the cells of a matrix are qualified before the first round, in
-// which others run beside it: not if its time limit determines which are launched.
-func (t *table) ahead() bool { return t.sideBySide() > 1 && t.matrix.MaxTime <= 0 }
+// which others run beside it.
+func (t *table) ahead() bool { return t.sideBySide() > 1 }
 
 // qualify runs the levels of the protocol, once in an apply.
 func (t *table) qualify(ctx context.Context, v *variant.Variant) error {
@@ -91,14 +88,8 @@ func (t *table) measure(ctx context.Context) error {
 	return nil
 }
 
-// last implements demand. While the first round determines which cells there is time for,
-// nothing runs beside it.
-func (t *table) last(round int) (int, error) {
-	if round == 1 && t.matrix != nil && t.matrix.MaxTime > 0 {
-		return 1, nil
-	}
-	return t.Launches, nil
-}
+// last implements demand.
+func (t *table) last(int) (int, error) { return t.Launches, nil }
 
 // arms implements demand. What the machine disturbed each time is not repeated with its
 // round.
@@ -122,11 +113,6 @@ func (t *table) needs(ctx context.Context, sl slot) (bool, error) {
 		if decide.Sound(l) && l.Place.Same(sl.place) {
 			return false, t.done(sl, l)
 		}
-	}
-	if m != nil && m.late(t.comparison, sl) {
-		t.Optional = append(t.Optional, sl.variant.Name) // as the plan bounds it
-		e.Broken, e.Cause = verdict.Inconclusive, verdict.New(code.OutOfTime, verdict.Dur("limit", time.Duration(m.MaxTime)))
-		return false, nil
 	}
 	if m != nil && !t.launched(sl.variant) && !m.qualified[sl.variant] {
 		if err := t.qualify(ctx, sl.variant); err != nil {

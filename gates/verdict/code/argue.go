@@ -80,12 +80,11 @@ const (
 	// Levels: the p at which looks decide; the causes are how the error rates were
 	// divided. Args: pass, fail; plan, the looks.
 	Levels Code = "argued.levels"
-	// ShareAll, ShareOne, ShareAlternatives, ShareTry, ShareCells: see verdict.ShareOf. Args: n.
+	// ShareAll, ShareOne, ShareAlternatives, ShareTry: see verdict.ShareOf. Args: n.
 	ShareAll          Code = "argued.share_all"
 	ShareOne          Code = "argued.share_one"
 	ShareAlternatives Code = "argued.share_alternatives"
 	ShareTry          Code = "argued.share_try"
-	ShareCells        Code = "argued.share_cells"
 	Estimated         Code = "argued.estimated"
 	// Ranged: the values of launches; RangeBetween: what follows for any one or, with
 	// relation, any two of them. Args: arm, values, against, base; low, high, limit.

@@ -47,17 +47,6 @@ const (
 	// RangeStraddles: the limit lies within the range.
 	RangeStraddles Code = "range.straddles"
 	RangeGoesOn    Code = "range.goes_on"
-	// BestOf: the best cell of a matrix, by its launches. Args: n, the cells that it was
-	// picked from. CellOpen: another cell that keeps a claim about the best open.
-	BestOf   Code = "test.best_of"
-	CellOpen Code = "test.cell_open"
-	// CellsUnmeasured: cells that a claim about all needs broke or were left out. Args:
-	// n, of.
-	CellsUnmeasured Code = "test.cells_unmeasured"
-	// NoCell: no cell of a matrix has the metric. NoEffect: its cells do not determine
-	// the effect of values. Args: metric.
-	NoCell   Code = "test.no_cell"
-	NoEffect Code = "test.no_effect"
 	// NotPaired: these launches have none beside them. Args: launches, a list.
 	NotPaired    Code = "test.not_paired"
 	Drifts       Code = "test.drifts"

@@ -45,11 +45,4 @@ const (
 	Compared      Code = "compare.done"
 	// Combined: how many cells of a matrix were measured. Args: cells, of, launches.
 	Combined Code = "matrix.done"
-	// OutOfTime: a cell was left out. Args: limit.
-	OutOfTime Code = "matrix.out_of_time"
-	// BreaksWith: the cell Subject breaks, and so does this minimal combination of its
-	// values. Args: set.
-	BreaksWith Code = "matrix.breaks_with"
-	// NotNarrowed: no such combination was found for the cell Subject. Args: launches.
-	NotNarrowed Code = "matrix.not_narrowed"
 )
