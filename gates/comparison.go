@@ -26,8 +26,8 @@ type finding struct {
 }
 
 // find decides one comparison. It evaluates both sides, even those that the rule's logic
-// would skip, and returns an error for numbers that are not finite (1/0 > 5 is true in
-// expr-lang) and for launches that cannot be tested.
+// would skip, and returns an error for numbers that are not finite and for launches that
+// cannot be tested.
 func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Reads: paths(leaf.Inputs()), Op: leaf.Op, Turned: leaf.Left.Constant != nil, Verdict: verdict.Inconclusive}}
 	if !c.there(f, leaf.Inputs()) {
@@ -206,7 +206,7 @@ func sides(leaf *plans.Leaf, left, right any) (verdict.Value, verdict.Value) {
 		switch {
 		case spread(leaf.Left.Input) || spread(leaf.Right.Input):
 			unit = "spread"
-		case leaf.Left.Op != "" || leaf.Right.Op != "":
+		case leaf.Left.Of != nil || leaf.Right.Of != nil:
 			// Twice a change may be below -100%, which no quantity can lose.
 			unit = "percent"
 		}

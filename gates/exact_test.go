@@ -52,20 +52,17 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 		{"not (engine.crashes in [1])", []float64{0, 2}, none, "pass", "0 to 2 (required none of 1 in every launch"},
 		{"engine.crashes.base == 0", none, []float64{0, 1, 0, 0}, "fail", "engine.crashes.base 1 in launch 2 of 4 (required 0 in every launch"},
 		{"chat.output_tokens <= 105", []float64{0, 0, 1, 0}, none, "fail", "chat.output_tokens 110 tokens in launch 3 of 4 (required ≤ 105 tokens in every launch"},
-		{"chat.output_tokens - chat.output_tokens.min <= 100", []float64{0, 0, 1, 0}, none, "fail", " 102 tokens in launch 3 of 4"},
-		{"chat.output_tokens / (10 + engine.crashes) == 10", []float64{0, 3, 1, 0}, none, "pass", "10 (as required"},
-		{"max(engine.crashes, engine.crashes.base) <= 1", []float64{0, 1}, none, "pass", "0 to 1 (required ≤ 1 for every pair of launches"},
 
 		{"engine.crashes.delta <= 0", none, []float64{0, 1, 0, 0}, "pass", "engine.crashes.delta -1 to 0 (required ≤ 0 for every pair of launches, 4 against 4 launches"},
 		{"engine.crashes.delta <= 0", []float64{2, 3, 2, 2}, []float64{0, 1, 0, 0}, "fail", "engine.crashes.delta 1 to 3 (required ≤ 0 for every pair of launches"},
 		{"engine.crashes.delta <= 0", []float64{0, 1, 0, 0}, none, "inconclusive", "engine.crashes.delta 0 to 1 (required ≤ 0 for every pair of launches, 4 against 4 launches, undecided: true for some launches, false for others)"},
 		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{1, 1, 2, 1}, "pass", "engine.crashes 0 to 1 (required ≤ engine.crashes.base = 1 to 2 for every pair of launches"},
 		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{0, 1, 2, 1}, "inconclusive", "undecided: true for some launches"},
-		{"engine.crashes - engine.crashes.base <= 0", []float64{2, 3}, []float64{0, 1}, "fail", "for every pair of launches"},
+		{"engine.crashes <= 1 * engine.crashes.base", []float64{2, 3}, []float64{0, 1}, "fail", "for every pair of launches"},
 		{"chat.output_tokens.change <= 0.1", []float64{1, 1, 0, 0}, none, "pass", "chat.output_tokens.change +0.0% to +10.0%"},
 		{"chat.output_tokens.change > 0.1", []float64{2, 2, 2, 1}, none, "inconclusive", "+10.0% to +20.0% (required > +10% for every pair of launches"},
-		{"chat.output_tokens.delta + 0.1 * chat.output_tokens.base <= 20", []float64{0, 0, 1}, []float64{0, 0, 1}, "pass", "1 to 20 tokens (required ≤ 20 tokens for every pair of launches"},
-		{"0.1 * chat.output_tokens.base + chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "1 to 20 tokens (required ≤ 19 tokens for every pair of launches"},
+		{"chat.output_tokens <= 1.1 * chat.output_tokens.base", []float64{0, 0, 1}, []float64{0, 0, 1}, "pass", "chat.output_tokens 100 to 110 tokens (required ≤ 1.1 * chat.output_tokens.base = 110 to 121 tokens for every pair of launches"},
+		{"2 * chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "-20 to 20 tokens (required ≤ 19 tokens for every pair of launches"},
 	} {
 		got := decided(compiled(t, c.rule), counted(c.own, c.base))
 		if got.Verdict != c.want || !strings.Contains(tell.Line(got.Reasons[0]), c.says) {

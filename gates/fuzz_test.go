@@ -142,7 +142,7 @@ var honest = []string{
 	"chat.tg.n >= 1 or chat.tg.n_requests < 1000 or chat.tg.root.n > 0",
 	"chat.tg.root.gain > 0.1 or chat.tg.delta > -1e9",
 	"engine.crashes == 0 and engine.startup_s.change < 10 and engine.memory_gb.base >= 0",
-	"-chat.ttft.delta <= 1e9 and chat.tg.p50 / 2 > -1 and chat.tg >= 0.97 * chat.tg.base",
+	"-2 * chat.ttft.delta <= 1e9 and chat.tg.p50 * 0.5 > -1 and chat.tg >= 0.97 * chat.tg.base",
 	"chat.tg >= target.other.chat.tg or 0 < chat.tg.cv < 1 or chat.tg.std * -1 < 1",
 	"chat.output_tokens.min == 8 && !(chat.output_tokens.base.max in [1, 2])",
 }

@@ -44,8 +44,7 @@ func (r *Rule) Inputs() []*Input {
 type Program struct {
 	// Inputs are the values the rule reads, each once, in order of appearance.
 	Inputs []*Input
-	// Leaves are its comparisons, in order of appearance. All arithmetic of a rule is
-	// inside them.
+	// Leaves are its comparisons, in order of appearance.
 	Leaves []*Leaf
 	// Logic is how and, or and not join its comparisons; their error budget follows it.
 	Logic *Logic
@@ -356,7 +355,7 @@ func (l *Logic) Parts() []*Logic {
 	return []*Logic{l}
 }
 
-// Operand is one side of a comparison: an input, a constant, or arithmetic over these.
+// Operand is one side of a comparison: an input, a number times an input, or a constant.
 type Operand struct {
 	// Text is the operand as written, evenly spaced.
 	Text string
@@ -364,49 +363,37 @@ type Operand struct {
 	Type InputType
 	// Unit is RatioUnit, a catalogue unit, or empty for a plain number.
 	Unit string
-	// Input is set when the operand is nothing but one input.
-	Input *Input
+	// Input is set when the operand is nothing but one input, Of when it is Factor times
+	// one.
+	Input, Of *Input
+	Factor    float64
 	// Constant is a float64, a string, a bool or, on the right of in, a []any of these.
 	Constant any
-	// Op and Args are arithmetic: + - * / with one or two arguments, or the
-	// name of a function.
-	Op   string
-	Args []*Operand
 }
 
-// Inputs lists the inputs that the operand reads.
+// Inputs is the input that the operand reads, if it reads one.
 func (o *Operand) Inputs() []*Input {
-	if o.Input != nil {
+	switch {
+	case o.Input != nil:
 		return []*Input{o.Input}
+	case o.Of != nil:
+		return []*Input{o.Of}
 	}
-	var list []*Input
-	for _, a := range o.Args {
-		list = append(list, a.Inputs()...)
-	}
-	return list
+	return nil
 }
 
-// Value computes the operand, given the values of inputs. Every step must be a finite
-// number: 1/(1/0) would be zero again, and compare as such.
+// Value computes the operand, given the values of inputs. It must be a finite number.
 func (o *Operand) Value(of func(*Input) any) (any, error) {
 	v := o.Constant
 	switch {
 	case o.Input != nil:
 		v = of(o.Input)
-	case o.Op != "":
-		args := make([]float64, len(o.Args))
-		for i, a := range o.Args {
-			x, err := a.Value(of)
-			if err != nil {
-				return nil, err
-			}
-			n, ok := x.(float64)
-			if !ok {
-				return nil, fmt.Errorf("%s is not a number", a.Text)
-			}
-			args[i] = n
+	case o.Of != nil:
+		n, ok := of(o.Of).(float64)
+		if !ok {
+			return nil, fmt.Errorf("%s is not a number", o.Of.Path)
 		}
-		v = Arithmetic(o.Op, args)
+		v = o.Factor * n
 	}
 	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return nil, fmt.Errorf("%s is not a finite number", o.Text)
@@ -415,39 +402,6 @@ func (o *Operand) Value(of func(*Input) any) (any, error) {
 		return nil, fmt.Errorf("%s has no value", o.Text)
 	}
 	return v, nil
-}
-
-func Arithmetic(op string, x []float64) any {
-	switch {
-	case op == "-" && len(x) == 1:
-		return -x[0]
-	case op == "+" && len(x) == 1:
-		return x[0]
-	case op == "abs" && len(x) == 1:
-		return math.Abs(x[0])
-	case len(x) < 2:
-		return nil
-	case op == "+":
-		return x[0] + x[1]
-	case op == "-":
-		return x[0] - x[1]
-	case op == "*":
-		return x[0] * x[1]
-	case op == "/":
-		return x[0] / x[1]
-	}
-	v := x[0]
-	for _, y := range x[1:] {
-		switch op {
-		case "max":
-			v = math.Max(v, y)
-		case "min":
-			v = math.Min(v, y)
-		default:
-			return nil
-		}
-	}
-	return v
 }
 
 // RatioUnit is the unit of an operand that is a relative change or spread.

@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 		{"chat.tg.n_requests < 40", "chat.tg.n_requests 40 requests (required < 40 requests, 4 launches)"},
 		{"chat.tg > target.other.chat.tg", "chat.tg 38.5 tok/s (required > target.other.chat.tg = 57.85 tok/s, upper bound 38.66 tok/s, 4 launches)"},
 		{"chat.tg >= 0.5 * target.other.chat.tg", "chat.tg 38.5 tok/s (required ≥ 0.5 * target.other.chat.tg = 28.93 tok/s, lower bound 38.17 tok/s, 4 launches)"},
-		{"chat.tg / target.other.chat.tg > 0.5", "chat.tg / target.other.chat.tg 0.6655 (required > 0.5, chat.tg lower bound 38.17 tok/s, 4 launches)"},
+		{"2 * chat.tg > target.other.chat.tg", "2 * chat.tg 77 tok/s (required > target.other.chat.tg = 57.85 tok/s, chat.tg lower bound 38.17 tok/s, 4 launches)"},
 		{"chat.tg > chat.tg.base", "chat.tg 38.5 tok/s (required > chat.tg.base = 31.68 tok/s, chat.tg.change lower bound +20.3%, 4 launches per arm)"},
 		{"engine.crashes == 0", "engine.crashes 0 (as required, 4 launches, crash rate below 53% with 95% confidence)"},
 		{"engine.crashes in [1, 2]", "engine.crashes 0 (required one of 1, 2, 4 launches, 0 of 4 starts crashed)"},

@@ -397,8 +397,6 @@ func TestRulesSayWhatWasMeant(t *testing.T) {
 		{"chat.errors in [0,1] and chat.tg.gain >= 0,05", "with a point"},
 		{"chat.errors in [0,1] and chat.tg => 30", "Write >="},
 		{"chat.errors in [0,1", "closing bracket"},
-		{"max(1,2) <= chat.tg and", "follows the last word"},
-		{"chat.tg >= max(1,2", "closing bracket"},
 		{"chat.tg.gain >= 0.1 or", "follows the last word"},
 		{"chat.tg.gain >=", "follows the last operator"},
 		{"(chat.tg.gain >= 0.1", "closing bracket"},
@@ -436,10 +434,9 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"'pass' in ['pass']", `Comparison reads nothing at "'pass' in ['pass'"`},
 		{"chat.tg >= chat.tg.median", `Compared with itself at "chat.tg >= chat.tg.median"`},
 		{"chat.tg >= chat.tg", `Compared with itself at "chat.tg >= chat.tg"`},
-		{"chat.tg + 1 > chat.tg + 1", `Compared with itself at "chat.tg + 1 > chat.tg + 1"`},
 		// Not a yes or no.
 		{"chat.tg.gain", `Not a yes or no at "chat.tg.gain"`},
-		{"chat.tg.gain + 1", `Not a yes or no at "chat.tg.gain + 1"`},
+		{"2 * chat.tg.gain", `Not a yes or no at "2 * chat.tg.gain"`},
 		{"levels.kernels", `Not a yes or no at "levels.kernels"`},
 		{"chat.tg > 1 and chat.ttft", `Not a yes or no at "chat.ttft"`},
 		{"'yes'", `Not a yes or no at "'yes'"`},
@@ -449,18 +446,13 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"levels.kernels == 1", `Cannot compare at "levels.kernels == 1"`},
 		{"levels.kernels == true", `Cannot compare at "levels.kernels == true"`},
 		{"levels.kernels >= 'pass'", `Words have no order at "levels.kernels >= 'pass'"`},
-		{"levels.kernels + 1 > 0", `Wrong type in a rule at "levels.kernels"`},
-		{"'a' + 'b' == 'ab'", `Wrong type in a rule at "'a'"; Wrong type in a rule at "'b'"`},
-		{"-levels.kernels > 0", `Wrong type in a rule at "levels.kernels"`},
+		{"levels.kernels * 2 > 0", `Wrong type in a rule at "levels.kernels * 2"`},
 		{"chat.tg > chat.ttft", `Units do not match at "chat.tg > chat.ttft"`},
 		{"chat.ttft < engine.startup_s", `Units do not match at "chat.ttft < engine.startup_s"`},
 		{"chat.tg.gain >= target.llamacpp.chat.tg", `Units do not match at "chat.tg.gain >= target.llamacpp.chat.tg"`},
-		{"max(chat.tg, chat.pp, chat.ttft) > 1", `Units do not match at "max(chat.tg, chat.pp, chat.ttft"`},
 		{"chat.tg.n > chat.tg.n_requests", `Units do not match at "chat.tg.n > chat.tg.n_requests"`},
 		{"chat.tg != 5", `Always different at "chat.tg != 5"`},
 		{"levels.smoke == levels.kernels", `Compare with a word at "levels.smoke == levels.kernels"`},
-		{"chat.tg.gain > 1/0", `Not a number at "1/0"`},
-		{"chat.tg.gain > 1e308 * 10", `Not a number at "1e308 * 10"`},
 		// Words.
 		{"levels.kernels == 'passed'", `Unknown word at "'passed'"`},
 		{"levels.kernels != 'failed'", `Unknown word at "'failed'"`},
@@ -490,13 +482,9 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"(chat.tg ?? 5) > 1", `Operator not allowed in a rule at "chat.tg ?? 5"`},
 		{"chat.tg > 1 ? true : false", `Conditional in a rule at "chat.tg > 1 ? true : false"`},
 		{"chat.tg > nil", `nil in a rule at "nil"`},
-		{"all([], # > 5)", `Unknown function at "all([], # > 5"`},
-		{"any([1], {true})", `Unknown function at "any([1], {true"`},
-		{"median([]) > 0", `Unknown function at "median(["`},
-		{"median(chat.tg) > 0", `Unknown function at "median(chat.tg"`},
-		{"abs() > chat.tg", `Wrong number of arguments at "abs"`},
-		{"abs(chat.tg, 1) > 1", `Wrong number of arguments at "abs(chat.tg, 1"`},
-		{"max(chat.tg) > 1", `Wrong number of arguments at "max(chat.tg"`},
+		{"all([], # > 5)", `Function in a rule at "all([], # > 5"`},
+		{"any([1], {true})", `Function in a rule at "any([1], {true"`},
+		{"median([]) > 0", `Function in a rule at "median(["`},
 		{"chat.tg() > 1", `Not allowed in a rule at "chat.tg"`},
 		{"'x'.tg > 1", `Member of an expression at "'x'"`},
 		{"(chat.tg).gain > 1", ``},
@@ -513,8 +501,11 @@ func TestRulesThatAreRefused(t *testing.T) {
 		// Comparisons where values belong.
 		{"not chat.tg.gain >= 0.1", `Misplaced not at "not chat.tg.gain"`},
 		{"(chat.tg > 1) == true", `Comparison inside a value at "chat.tg > 1"`},
-		{"(chat.tg > 1) + 1 > 1", `Comparison inside a value at "chat.tg > 1"`},
 		{"chat.tg == 1 == true", `Comparison inside a value at "chat.tg == 1"`},
+		// Arithmetic other than a number times a value.
+		{"chat.tg > 1 + 2", `Arithmetic in a rule at "1 + 2"`},
+		{"chat.tg / chat.tg.base > 1 and chat.tg.delta > -(2 * 3)", `Arithmetic in a rule at "chat.tg / chat.tg.base"; Arithmetic in a rule at "2 * 3"`},
+		{"abs(chat.tg.gain) > 0.1", `Function in a rule at "abs(chat.tg.gain"`},
 		// Every mistake is found at once.
 		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Unknown address at "quality.x"`},
 	} {
@@ -553,7 +544,6 @@ func TestSyntaxMistakesSayWhatWasMeant(t *testing.T) {
 		{"", "Empty rule at \"nowhere\"", ""},
 		{" \t\n", "Empty rule at \"nowhere\"", ""},
 		{strings.Repeat("x", 5000), "Rule too long at \"nowhere\"", "4096"},
-		{"chat.tg > 1" + strings.Repeat(" + 1", 400), "Rule too long at \"nowhere\"", "500 names"},
 		{strings.Repeat("(", 101) + "chat.tg > 1" + strings.Repeat(")", 101), `Rule nested too deeply at "("`, "100"},
 	} {
 		_, errs := r.compile(c.rule, "criterion")
@@ -589,6 +579,7 @@ func TestHostileRulesEndSoon(t *testing.T) {
 		nest(700, "let a=", "1", ";"),
 		nest(450, "if a{", "1", "}"),
 		nest(99, "max(1,", "chat.tg", ") > 1"),
+		"chat.tg > 1" + strings.Repeat(" + 1", 1000),
 	} {
 		start := time.Now()
 		_, errs := r.compile(rule, "criterion")

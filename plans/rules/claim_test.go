@@ -14,21 +14,18 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
-	"github.com/mxflow/mxflow/plans/rules"
 )
 
 func TestClaims(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ rule, want string }{
-		// A number of the plan, on either side, moved about and scaled.
+		// A number of the plan, on either side, and scaled.
 		{"chat.tg.gain >= 0.10", "ratio: chat.tg.gain >= 0.1"},
 		{"0.10 <= chat.tg.gain", "ratio: chat.tg.gain >= 0.1"},
 		{"not (chat.tg.gain < 0.10)", "ratio: chat.tg.gain >= 0.1"},
 		{"not (not (chat.tg.gain > 0.10))", "ratio: chat.tg.gain > 0.1"},
-		{"1 + chat.tg.gain >= 1.1", "ratio: chat.tg.gain >= 0.1"},
-		{"-chat.tg.gain <= -0.1", "ratio: chat.tg.gain >= 0.1"},
+		{"-1 * chat.tg.gain <= -0.1", "ratio: chat.tg.gain >= 0.1"},
 		{"100 * chat.tg.gain >= 10", "ratio: chat.tg.gain >= 0.1"},
-		{"2 * (chat.tg.gain - 0.3) / 4 + 0.1 >= 0", "ratio: chat.tg.gain >= 0.1"},
 		{"chat.ttft.gain > 0.2", "ratio: chat.ttft.gain > 0.2"},
 		{"chat.ttft.change < 0.05", "ratio: chat.ttft.change < 0.05"},
 		{"chat.tg.root.gain >= 1.5", "ratio: chat.tg.root.gain >= 1.5"},
@@ -37,31 +34,21 @@ func TestClaims(t *testing.T) {
 		{"chat.accept_rate.change >= -0.1", "ratio: chat.accept_rate.change >= -0.1"},
 		{"0 < chat.tg.gain < 1", "ratio: chat.tg.gain > 0; ratio: chat.tg.gain < 1"},
 		// A metric and its own base.
-		{"chat.tg / chat.tg.base >= 1.1", "ratio: chat.tg.change >= 0.1"},
+		{"chat.tg * 10 >= 11 * chat.tg.base", "ratio: chat.tg.change >= 0.1"},
+		{"-1 * chat.tg <= chat.tg.base * -1.1", "ratio: chat.tg.change >= 0.1"},
 		{"chat.tg >= 1.1 * chat.tg.base", "ratio: chat.tg.change >= 0.1"},
 		{"0.97 * chat.tg.base <= chat.tg", "ratio: chat.tg.change >= -0.03"},
-		{"chat.tg.base / chat.tg <= 0.8", "ratio: chat.tg.change >= 0.25"},
-		{"(chat.tg - chat.tg.base) / chat.tg.base > 0.1", "ratio: chat.tg.change > 0.1"},
-		{"chat.tg.delta >= 0.1 * chat.tg.base", "ratio: chat.tg.change >= 0.1"},
-		{"chat.tg.base + chat.tg.delta >= 1.1 * chat.tg.base", "ratio: chat.tg.change >= 0.1"},
 		{"chat.tg > chat.tg.base", "ratio: chat.tg.change > 0"},
 		{"not (chat.ttft.p50 > 1.05 * chat.ttft.base)", "ratio: chat.ttft.change <= 0.05"},
 		{"chat.ttft.max <= 1.05 * chat.ttft.base.max", "ratio: chat.ttft.max.change <= 0.05"},
 		{"chat.tg >= 2 * chat.tg.root", "ratio: chat.tg.root.change >= 1"},
-		{"chat.tg - chat.tg.base >= 2", "difference: chat.tg.delta >= 2"},
-		{"chat.ttft.max <= chat.ttft.base.max + 5", "difference: chat.ttft.max.delta <= 5"},
-		{"chat.tg.root + 0.5 < chat.tg", "difference: chat.tg.root.delta > 0.5"},
 		{"chat.error_rate <= chat.error_rate.base", "difference: chat.error_rate.delta <= 0"},
 		{"chat.error_rate <= 0.5 * chat.error_rate.base", "ratio: chat.error_rate.change <= -0.5"},
 		{"chat.tg.cv <= chat.tg.base.cv", "difference: chat.tg.cv.delta <= 0"},
 		// Levels.
 		{"chat.tg >= 32", "log level: chat.tg >= 32"},
 		{"chat.tg >= 1.05 * target.llamacpp.chat.tg", "log level: chat.tg >= 60.7425"},
-		{"chat.tg / target.llamacpp.chat.tg >= 2", "log level: chat.tg >= 115.7"},
-		{"chat.tg >= max(target.llamacpp.chat.tg, 60)", "log level: chat.tg >= 60"},
-		{"chat.ttft.p95 < 0.5 * 600", "log level: chat.ttft.p95 < 300"},
-		{"1000 / chat.tpot > 30", "log level: chat.tpot < 33.3333333333"},
-		{"10 / (5 / chat.tg) >= 60", "log level: chat.tg >= 30"},
+		{"2 * chat.ttft.p95 < 600", "log level: chat.ttft.p95 < 300"},
 		{"chat.tg.base >= 30", "log level: chat.tg.base >= 30"},
 		{"chat.tg.root.mean >= 30", "log level: chat.tg.root.mean >= 30"},
 		{"gpu.power_w <= 300", "log level: gpu.power_w <= 300"},
@@ -75,13 +62,11 @@ func TestClaims(t *testing.T) {
 		{"engine.memory_gb.delta <= 1", "range: engine.memory_gb.delta <= 1"},
 		{"gpu.memory_gb <= 1.05 * gpu.memory_gb.base", "range: gpu.memory_gb.change <= 0.05"},
 		{"gpu.memory_gb.gain >= 0.1", "range: gpu.memory_gb.gain >= 0.1"},
-		{"gpu.memory_gb - gpu.memory_gb.base < 0.5", "range: gpu.memory_gb.delta < 0.5"},
 		// Counts, words and outcomes.
 		{"engine.crashes == 0", "exact"},
-		{"chat.errors <= 0.5 * chat.errors.base + 1", "exact"},
+		{"chat.errors <= 0.5 * chat.errors.base", "exact"},
 		{"chat.tg.n_requests < 10 * chat.tg.base.n_requests", "exact"},
 		{"chat.cached_tokens == 0 and chat.tg.n >= 4", "exact; exact"},
-		{"max(chat.errors, chat.retry_count) in [0, 1]", "exact"},
 		{"levels.smoke in ['pass'] and knob.moe != 'all'", "exact; exact"},
 	} {
 		p, errs := r.compile(c.rule, "criterion")
@@ -129,13 +114,6 @@ func TestNearestForms(t *testing.T) {
 		{"chat.queue == 0", "Equal to a measurement", "chat.queue <= 0.02"},
 		{"gpu.throttled_share == 1", "Equal to a measurement", "gpu.throttled_share >= 0.98"},
 		{"engine.memory_gb == 80", "Equal to a measurement", "engine.memory_gb >= 80 and engine.memory_gb <= 80"},
-		{"abs(chat.tg.change) <= 0.02", "Function of a measurement", "chat.tg.change >= -0.02 and chat.tg.change <= 0.02"},
-		{"2 < abs(chat.tg - chat.tg.base)", "Function of a measurement", "(chat.tg - chat.tg.base < -2 or chat.tg - chat.tg.base > 2)"},
-		{"not (abs(chat.tg.delta) > 2)", "Function of a measurement", "(chat.tg.delta < -2 or chat.tg.delta > 2)"},
-		{"max(chat.ttft, chat.e2e) <= 500", "Function of a measurement", "chat.ttft <= 500 and chat.e2e <= 500"},
-		{"500 < max(chat.ttft, chat.e2e)", "Function of a measurement", "(chat.ttft > 500 or chat.e2e > 500)"},
-		{"min(chat.tg, chat.pp) >= 1.1 * target.llamacpp.chat.tg", "Function of a measurement", "chat.tg >= 1.1 * target.llamacpp.chat.tg and chat.pp >= 1.1 * target.llamacpp.chat.tg"},
-		{"min(chat.ttft, chat.e2e) < 5", "Function of a measurement", "(chat.ttft < 5 or chat.e2e < 5)"},
 	} {
 		_, errs := r.compile(c.rule, "criterion")
 		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.HasSuffix(errs[0].Detail, " Write instead: "+c.form+".") {
@@ -151,32 +129,53 @@ func TestNearestForms(t *testing.T) {
 // shownForms are the rules that a message gives as examples.
 var shownForms = regexp.MustCompile(`(?:feature\["[a-z]+"\]\.)?[a-z_]+(?:\.[a-z_0-9]+)+ [<>]= -?[0-9.]*[0-9]`)
 
+// TestArithmetic: a rule has a number times a value, and nothing else that computes. The
+// refusal says what to write.
+func TestArithmetic(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, summary, says string }{
+		{"chat.tg / chat.tg.base >= 0.97", "Arithmetic in a rule", "as in chat.tg >= 0.97 * chat.tg.base."},
+		{"chat.ttft / 1000 <= 2", "Arithmetic in a rule", "Write 0.001 * chat.ttft."},
+		{"1000 / chat.tpot > 30", "Arithmetic in a rule", "Compare each value by itself"},
+		{"chat.tg / 0 > 2", "Arithmetic in a rule", "Compare each value by itself"},
+		{"chat.tg - chat.tg.base >= 2", "Arithmetic in a rule", "as in chat.tg.delta."},
+		{"chat.tg >= 0.9 * chat.tg.base + 5", "Arithmetic in a rule", "0.9 * chat.tg.base + 5 is more than"},
+		{"chat.tg * chat.pp > 2", "Arithmetic in a rule", "Compare each value by itself"},
+		{"2 * (3 * chat.tg) > 2", "Arithmetic in a rule", "Compare each value by itself"},
+		{"-chat.tg.gain <= -0.1", "Arithmetic in a rule", "put the sign on the number"},
+		{"chat.tg > 0.5 * 600", "Arithmetic in a rule", "write ${0.5 * 600} in its place"},
+		{"2 * levels.smoke == 'pass'", "Wrong type in a rule", "levels.smoke is a word"},
+		{"abs(chat.tg.change) <= 0.02", "Function in a rule", "chat.tg.change >= -0.02 and chat.tg.change <= 0.02"},
+		{"max(chat.ttft, chat.e2e) <= 500", "Function in a rule", "each argument of max by itself"},
+		{"500 > (chat.ttft | min(chat.e2e))", "Function in a rule", "each argument of min by itself"},
+		{"round(chat.tg) >= 5", "Function in a rule", "calls no functions"},
+	} {
+		_, errs := r.compile(c.rule, "criterion")
+		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.Contains(errs[0].Detail, c.says) {
+			t.Errorf("%s: %v, want %s: …%s…", c.rule, errs, c.summary, c.says)
+		}
+	}
+}
+
 // If no form means the same, the message names addresses of the rule to go on with.
 func TestNextBestForms(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ place, rule, summary, says string }{
-		{"criterion", "chat.tg / chat.pp > 2", "Different measurements compared", "chat.tg.gain >= 0.05 and chat.pp.gain >= 0.05"},
 		{"criterion", "chat.prompt_tokens.cv > chat.tg.cv", "Different measurements compared", "chat.prompt_tokens.change >= 0.05 and chat.tg.gain >= 0.05"},
-		{"criterion", "chat.tg * chat.pp > 2", "Product of measurements", "chat.tg.gain >= 0.05 and chat.pp.gain >= 0.05"},
-		{"criterion", "chat.tg.gain * chat.tg.base >= 2", "Product of measurements", "chat.tg.gain >= 0.05, or with a constant"},
-		{"criterion", "chat.tg / (1 - chat.error_rate) >= 30", "Product of measurements", "which may be zero"},
-		{"criterion", "min(chat.tg, 5) > 3", "Function of a measurement", "by itself"},
-		{"criterion", "chat.tg >= 0.9 * chat.tg.base + 5", "Relative and absolute in one comparison", "chat.tg.change >= -0.1, or with a number, as in chat.tg.delta >= 5"},
 		{"criterion", "chat.tg.base >= chat.tg.root", "Nothing of the candidate", "chat.tg.root.change, against its parent chat.tg.change"},
-		{"criterion", "chat.tg > 30 + engine.crashes * 0.5", "Units do not match", "count"},
-		{"criterion", "chat.errors / chat.tg.n_requests < 0.1 * chat.tg.n_requests", "Per-launch and overall count in one comparison", "error_rate"},
-		{"criterion", "chat.tg / (1 + engine.crashes) > 30", "Count and measurement in one comparison", "engine.crashes is an exact count"},
 		{"three", `feature["first"].chat.tg > feature["second"].chat.tg`, "Features compared", `feature["first"].chat.tg.gain >= 0.05 and feature["second"].chat.tg.gain >= 0.05`},
 		{"criterion", "chat.tg.gain <= -1", "Comparison can never hold", "more than -1"},
 		{"criterion", "chat.ttft.gain >= 10", "Comparison can never hold", "less than 1"},
 		{"criterion", "gpu.memory_gb.gain >= 1", "Comparison can never hold", "less than 1"},
 		{"criterion", "not (chat.ttft.gain < 1)", "Comparison can never hold", "less than 1"},
 		{"criterion", "chat.tg.change > -2", "Comparison always holds", "more than -1"},
-		{"criterion", "chat.tg + chat.tg.base > 60", "Different measurements compared", "chat.tg.gain >= 0.05"},
 		{"criterion", "chat.tg > -2 * chat.tg.base", "Comparison always holds", "more than -1"},
-		{"criterion", "chat.tg - chat.tg > 2", "Comparison reads nothing", "cancel out"},
-		{"criterion", "0 * chat.tg > 2", "Comparison reads nothing", "cancel out"},
-		{"criterion", "chat.tg / 0 > 2", "Not a number", "divides by zero"},
+		{"criterion", "0 * chat.tg > 2", "Comparison reads nothing", "0 whatever is measured"},
+		{"criterion", "chat.tg > 0.5 * chat.tg.p50", "Compared with itself", "the same value"},
+		{"criterion", "2 * chat.tg > chat.pp", "Different measurements compared", "chat.tg.gain >= 0.05 and chat.pp.gain >= 0.05"},
+		{"criterion", "chat.tg.delta >= 0.1 * chat.tg.base", "Different measurements compared", "chat.tg.gain >= 0.05, or with a constant"},
+		{"criterion", "chat.errors < 0.1 * chat.tg.n_requests", "Units do not match", "count with requests"},
+		{"criterion", "chat.tg >= 1e308 * target.llamacpp.chat.tg", "Not a number", "not a finite number"},
 	} {
 		_, errs := r.compile(c.rule, c.place)
 		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.Contains(errs[0].Detail, c.says) {
@@ -194,25 +193,14 @@ func TestNextBestForms(t *testing.T) {
 	}
 }
 
-// spelling is a random way to write "x op limit": the same is done to both sides, and the
-// sides may be exchanged.
+// spelling is a random way to write "x op limit": both sides are multiplied by a number,
+// and the sides may be exchanged.
 func spelling(rnd *rand.Rand, x, op string, limit float64) string {
 	left, right := x, fmt.Sprint(limit)
-	for range rnd.Intn(6) {
-		n := math.Round(rnd.Float64()*900+1) / 100
-		switch rnd.Intn(5) {
-		case 0:
-			left, right = fmt.Sprintf("(%s + %v)", left, n), fmt.Sprintf("(%v + %s)", n, right)
-		case 1:
-			left, right = fmt.Sprintf("(%v - %s)", n, left), fmt.Sprintf("(%v - %s)", n, right)
+	if n := math.Round(rnd.Float64()*1800-900) / 100; n != 0 && rnd.Intn(3) > 0 {
+		left, right = fmt.Sprintf("%s * %v", x, n), fmt.Sprint(n*limit)
+		if n < 0 {
 			op = plans.Flipped[op]
-		case 2:
-			left, right = fmt.Sprintf("%s * %v", left, n), fmt.Sprintf("%v * %s", n, right)
-		case 3:
-			left, right = fmt.Sprintf("%s / -%v", left, n), fmt.Sprintf("%s / -%v", right, n)
-			op = plans.Flipped[op]
-		case 4:
-			left, right = fmt.Sprintf("(%s - 2 * %s)", left, x), fmt.Sprintf("(%s - %s * 2)", right, x)
 		}
 	}
 	if rnd.Intn(2) == 0 {
@@ -227,23 +215,20 @@ func spelling(rnd *rand.Rand, x, op string, limit float64) string {
 func TestSpellingsOfOneClaim(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct {
-		write func(limit float64) (x string, shown float64)
-		form  verdict.Form
-		rel   plans.Relation
+		x    string
+		form verdict.Form
+		rel  plans.Relation
 	}{
-		{func(l float64) (string, float64) { return "chat.tg.gain", l }, verdict.Ratio, plans.Gain},
-		{func(l float64) (string, float64) { return "chat.tg / chat.tg.base", 1 + l }, verdict.Ratio, plans.Change},
-		{func(l float64) (string, float64) { return "chat.ttft.delta", l }, verdict.Difference, plans.Delta},
-		{func(l float64) (string, float64) { return "(chat.ttft - chat.ttft.base)", l }, verdict.Difference, plans.Delta},
-		{func(l float64) (string, float64) { return "chat.e2e", l }, verdict.LogLevel, plans.Own},
-		{func(l float64) (string, float64) { return "gpu.memory_gb", l }, verdict.Range, plans.Own},
+		{"chat.tg.gain", verdict.Ratio, plans.Gain},
+		{"chat.ttft.delta", verdict.Difference, plans.Delta},
+		{"chat.e2e", verdict.LogLevel, plans.Own},
+		{"gpu.memory_gb", verdict.Range, plans.Own},
 	} {
 		rnd := rand.New(rand.NewSource(6))
 		for range 300 {
 			limit := math.Round(rnd.Float64()*1000+1) / 1000
 			op := []string{"<", "<=", ">", ">="}[rnd.Intn(4)]
-			x, shown := c.write(limit)
-			rule := spelling(rnd, x, op, rules.Rounded(shown))
+			rule := spelling(rnd, c.x, op, limit)
 			p, errs := r.compile(rule, "criterion")
 			if len(errs) > 0 {
 				t.Fatalf("%s: %v", rule, errs)
@@ -262,8 +247,8 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 	r := newRules(t)
 	rnd := rand.New(rand.NewSource(7))
 	for _, rule := range []string{
-		"chat.tg / chat.tg.base >= 1.1", "0.97 * chat.tg.base <= chat.tg", "chat.tg.base / chat.tg < 0.8", "chat.tg - chat.tg.base > 2",
-		"1000 / chat.tg > 30", "-3 * chat.tg + 5 >= -100", "not (2 * chat.tg.base - chat.tg >= chat.tg.base - 4)", "(chat.tg - chat.tg.base) / chat.tg.base > 0.1",
+		"chat.tg >= 1.1 * chat.tg.base", "0.97 * chat.tg.base <= chat.tg", "chat.tg.base < 0.8 * chat.tg", "chat.tg.delta > 2",
+		"-3 * chat.tg >= -100", "not (2 * chat.tg.base >= 3 * chat.tg)", "-1 * chat.tg.base > chat.tg * -0.9",
 	} {
 		p, errs := r.compile(rule, "criterion")
 		if len(errs) > 0 {

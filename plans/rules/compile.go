@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/checker"
 	"github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
@@ -25,7 +24,7 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 	if err := lexicalLimits(src); err != nil {
 		return nil, []*Error{err}
 	}
-	tree, err := parser.ParseWithConfig(src, &conf.Config{MaxNodes: maxRuleNodes})
+	tree, err := parser.ParseWithConfig(src, &conf.Config{})
 	if err != nil {
 		e := fromExpr(err, src)
 		if hint := ns.unitOf(src, sc); hint != "" && e.At >= 0 && numberWithUnit.MatchString(string([]rune(src)[e.At:e.At+e.Length])) {
@@ -76,10 +75,9 @@ func measures(p *plans.Program) bool {
 
 // assemble makes the virtual machine's program. The configuration is strict on
 // purpose: a typed environment of the rule's own inputs, a boolean result,
-// nothing but the allow-listed builtins, no optimisation, and no visitor, since
-// with one present the checker lets unknown fields inside call arguments
-// through. The tree is the one that was read, so nothing is printed and parsed
-// again in between.
+// no builtins, no optimisation, and no visitor, since with one present the
+// checker lets unknown fields through. The tree is the one that was read, so
+// nothing is printed and parsed again in between.
 func assemble(p *plans.Program, tree *parser.Tree) error {
 	env := types.Map{}
 	for _, in := range p.Inputs {
@@ -92,7 +90,7 @@ func assemble(p *plans.Program, tree *parser.Tree) error {
 			env[in.Var] = types.Float64
 		}
 	}
-	config := &conf.Config{MaxNodes: maxRuleNodes, Expect: reflect.Bool, Builtins: allowed}
+	config := &conf.Config{Expect: reflect.Bool}
 	config.WithEnv(env)
 	if _, err := checker.Check(tree, config); err != nil {
 		return err
@@ -101,15 +99,6 @@ func assemble(p *plans.Program, tree *parser.Tree) error {
 	p.VM = program
 	return err
 }
-
-// allowed are the builtins by name; it is only read.
-var allowed = func() conf.FunctionsTable {
-	table := conf.FunctionsTable{}
-	for _, name := range builtins {
-		table[name] = builtin.Builtins[builtin.Index[name]]
-	}
-	return table
-}()
 
 // CompileAll compiles every rule of p strictly against the typed environment
 // that the plan declares, and sets their Program.

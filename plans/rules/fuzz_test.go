@@ -22,10 +22,10 @@ func FuzzCompile(f *testing.F) {
 	for _, rule := range []string{
 		"chat.tg.gain >= 0.10 and levels.kernels == 'pass'",
 		`feature["second"].accepted or not (feature.third.verdict in ["pass", 'fail'])`,
-		"0 < max(chat.tg - chat.tg.base, 1) / 2 < 1e3 or lens.p128.tg32.root.change != 1",
+		"0 < 2 * chat.tg < 1e3 or lens.p128.tg32.root.change != 1",
 		"1 / (chat.tg | abs()) <= 0x1F * -target.llamacpp.chat.tg",
 		"let a = $env; all([chat.tg], # > a?.b ?? nil) ? {a: 1} : [2][0]",
-		"0.97 * chat.tg.base <= chat.tg and not (1 / (chat.ttft - 3 * chat.ttft) < 5) or chat.tg.delta > 0.1 * chat.tg.base + 1e308",
+		"0.97 * chat.tg.base <= chat.tg and not (-3 * chat.ttft < 5) or chat.tg.delta > 1e308 * target.llamacpp.chat.tg",
 		"abs(chat.tg.change) <= 0.02 or chat.tg == 5 or min(chat.pp, chat.tg / 0) in [1, 2] or gpu.memory_gb.gain >= 1",
 		"if chat.tg > 1 { true } else { false }; ::max(1..2)",
 	} {
@@ -114,8 +114,8 @@ func manyRules(n int) []byte {
 		rule := [...]string{
 			"w%d.p1.o5.tg.gain >= 0.10",
 			"w%d.p4.tg8.gain >= -0.03 and levels.smoke == 'pass'",
-			"w%d.p2.o6.ttft.p50 <= w%[1]d.p2.o6.ttft.base.p50 + 5",
-			"w%d.p3.o7.tg / w%[1]d.p3.o7.tg.base > 0.9 or not (engine.memory_gb.delta > 1)",
+			"w%d.p2.o6.ttft.p50 <= 1.05 * w%[1]d.p2.o6.ttft.base.p50",
+			"w%d.p3.o7.tg > 0.9 * w%[1]d.p3.o7.tg.base or not (engine.memory_gb.delta > 1)",
 		}[i%4]
 		fmt.Fprintf(&b, "  criterion \"c%d\" { rule = \"%s\" }\n", i, fmt.Sprintf(rule, i%50))
 	}

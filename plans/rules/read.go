@@ -22,10 +22,6 @@ var (
 	logic       = lang.WordSet("and or && ||")
 )
 
-// builtins that a rule may call. Those over collections are left out: all([])
-// is true and median([]) is zero, and a rule's inputs are single values.
-var builtins = []string{"abs", "max", "min"}
-
 // reader walks a parsed rule once: it refuses what is not plainly a value, resolves every
 // address, checks types and units, and replaces each address with a plain variable.
 // expr-lang accepts much more than a rule needs (let, predicates, optional chaining,
@@ -36,8 +32,8 @@ type reader struct {
 	p    *plans.Program
 	text []rune
 	seen map[string]*plans.Input
-	// done are the arithmetic nodes that were read: 0 < a + b < 1 is parsed into two
-	// comparisons that share a + b, and addresses are replaced only once.
+	// done are the products that were read: 0 < 2 * a < 1 is parsed into two comparisons
+	// that share 2 * a, and addresses are replaced only once.
 	done map[ast.Node]*plans.Operand
 	errs []*Error
 }
@@ -115,22 +111,24 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 			r.refuse(node, "rule-not-allowed", "Misplaced not", "not applies to a whole comparison in brackets: not (chat.tg.gain >= 0.10).")
 			return nil
 		}
-		return r.compute(node, node.Operator, []*ast.Node{&node.Node})
+		return r.signed(node)
 	case *ast.BinaryNode:
 		switch {
 		case operators[node.Operator]:
-			return r.compute(node, node.Operator, []*ast.Node{&node.Left, &node.Right})
+			return r.product(node)
 		case comparisons[node.Operator], logic[node.Operator]:
 			r.refuse(node, "rule-not-allowed", "Comparison inside a value", "Compare values, not comparisons, and join comparisons with and, or, not.")
 			return nil
 		}
-		r.refuse(node, "rule-not-allowed", "Operator not allowed in a rule", "%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, +, -, *, /.", node.Operator)
+		r.refuse(node, "rule-not-allowed", "Operator not allowed in a rule", "%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, *.", node.Operator)
 		return nil
 	case *ast.BuiltinNode:
-		return r.call(node, node.Name, node.Arguments)
+		r.call(node, node.Name)
+		return nil
 	case *ast.CallNode:
 		if f, ok := node.Callee.(*ast.IdentifierNode); ok {
-			return r.call(node, f.Value, node.Arguments)
+			r.call(node, f.Value)
+			return nil
 		}
 	}
 	r.refuseNode(*n)
@@ -148,62 +146,87 @@ func (r *reader) refuseNode(n ast.Node) {
 	case *ast.ConditionalNode:
 		r.refuse(n, "rule-not-allowed", "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
 	default:
-		r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A rule compares measured values with numbers, words or each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
+		r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A rule compares measured values with numbers, words or each other: use <, <=, >, >=, ==, !=, in, and, or, not, and a number times a value.")
 	}
 }
 
-func (r *reader) call(n ast.Node, name string, args []ast.Node) *plans.Operand {
-	if !slices.Contains(builtins, name) {
-		r.refuse(n, "rule-not-allowed", "Unknown function", "A rule may call %s; %s is not one of them.%s", strings.Join(builtins, ", "), name, lang.DidYouMean(name, builtins))
-		r.errs[len(r.errs)-1].About = AboutName
-		return nil
+// call refuses a function, and says how to write what people call one for.
+func (r *reader) call(n ast.Node, name string) {
+	how := "Compare values themselves."
+	switch name {
+	case "abs":
+		how = "Set a lower and an upper bound, as in chat.tg.change >= -0.02 and chat.tg.change <= 0.02."
+	case "max", "min":
+		how = "Compare each argument of " + name + " by itself, and join the comparisons with and or or."
 	}
-	if one := name == "abs"; one != (len(args) == 1) || len(args) == 0 {
-		r.refuse(n, "rule-not-allowed", "Wrong number of arguments", "abs takes one number, max and min take two or more.")
-		return nil
-	}
-	nodes := make([]*ast.Node, len(args))
-	for i := range args {
-		nodes[i] = &args[i]
-	}
-	return r.compute(n, name, nodes)
+	r.refuse(n, "rule-not-allowed", "Function in a rule", "A rule calls no functions. %s", how)
+	r.errs[len(r.errs)-1].About = AboutName
 }
 
-// compute reads arithmetic.
-func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *plans.Operand {
+// signed reads a number with its sign.
+func (r *reader) signed(n *ast.UnaryNode) *plans.Operand {
+	o := r.operand(&n.Node)
+	if o == nil {
+		return nil
+	}
+	v, ok := o.Constant.(float64)
+	if !ok {
+		r.refuse(n, "rule-not-allowed", "Arithmetic in a rule", "%s%s puts a sign before a value. Compare %[2]s itself, and put the sign on the number.", n.Operator, o.Text)
+		return nil
+	}
+	if n.Operator == "-" {
+		v = -v
+	}
+	return &plans.Operand{Text: n.Operator + o.Text, Type: plans.NumberInput, Constant: v}
+}
+
+// product reads a number times a value, which is all the arithmetic of rules: of anything
+// else the distribution is unknown, or a simpler rule says the same.
+func (r *reader) product(n *ast.BinaryNode) *plans.Operand {
 	if o, ok := r.done[n]; ok {
 		return o
 	}
 	r.done[n] = nil
-	var args []*plans.Operand
-	for _, arg := range nodes {
-		switch o := r.operand(arg); {
-		case o == nil:
-		case o.Type != plans.NumberInput:
-			r.refuse(*arg, "rule-type", "Wrong type in a rule", "%q takes a number, but %s is a %s.", op, o.Text, o.Type)
-		default:
-			args = append(args, o)
-		}
-	}
-	if len(args) < len(nodes) {
+	left, right := r.operand(&n.Left), r.operand(&n.Right)
+	if left == nil || right == nil {
 		return nil
 	}
-	unit, ok := unitOf(op, args)
-	if !ok {
-		r.refuse(n, "unit-mismatch", "Units do not match", "%s mixes %s.", spelled(op, args), unitsOf(args))
+	number, of := left, right
+	if of.Input == nil {
+		number, of = right, left
+	}
+	factor, ok := number.Constant.(float64)
+	text := left.Text + " " + n.Operator + " " + right.Text
+	switch {
+	case n.Operator != "*" || !ok || of.Input == nil:
+		r.refuse(n, "rule-not-allowed", "Arithmetic in a rule", "%s is more than a value, or a number times a value. %s", text, simpler(n.Operator, text, left, right))
+		return nil
+	case of.Type != plans.NumberInput:
+		r.refuse(n, "rule-type", "Wrong type in a rule", "%q takes a number, but %s is a %s.", n.Operator, of.Text, of.Type)
+		return nil
+	case factor == 0:
+		r.refuse(n, "rule-reads-nothing", "Comparison reads nothing", "%s is 0 whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", text)
 		return nil
 	}
-	o := &plans.Operand{Text: spelled(op, args), Type: plans.NumberInput, Unit: unit, Op: op, Args: args}
-	if len(o.Inputs()) == 0 {
-		v, err := o.Value(nil)
-		if err != nil {
-			r.refuse(n, "rule-type", "Not a number", "%s.", err)
-			return nil
-		}
-		o = &plans.Operand{Text: o.Text, Type: plans.NumberInput, Constant: v}
+	r.done[n] = &plans.Operand{Text: text, Type: plans.NumberInput, Unit: of.Unit, Of: of.Input, Factor: factor}
+	return r.done[n]
+}
+
+// simpler is a sentence that says what to write in place of arithmetic.
+func simpler(op, text string, left, right *plans.Operand) string {
+	by, number := right.Constant.(float64)
+	_, other := left.Constant.(float64)
+	switch {
+	case number && other:
+		return fmt.Sprintf("Compute numbers in the plan: write ${%s} in its place.", text)
+	case op == "/" && left.Input != nil && right.Input != nil:
+		return fmt.Sprintf("Compare one value with a multiple of the other, as in %s >= 0.97 * %s.", left.Text, right.Text)
+	case op == "/" && left.Input != nil && number && by != 0:
+		return fmt.Sprintf("Write %v * %s.", Rounded(1/by), left.Text)
+	case op == "-" && left.Input != nil && right.Input != nil:
+		return fmt.Sprintf("The difference between a value and its base is its delta, as in %s.delta.", plainPath(left.Input))
 	}
-	r.done[n] = o
-	return o
+	return "Compare each value by itself, and join the comparisons with and or or."
 }
 
 // address resolves an identifier or a chain of members and replaces it with the input's
@@ -403,7 +426,7 @@ func (r *reader) comparableNumbers(n *ast.BinaryNode, leaf *plans.Leaf) {
 		return
 	}
 	sides := []*plans.Operand{leaf.Left, leaf.Right}
-	if _, ok := unitOf(leaf.Op, sides); !ok {
+	if a, b := leaf.Left.Unit, leaf.Right.Unit; a != "" && b != "" && a != b {
 		r.refuse(n, "unit-mismatch", "Units do not match", "%s compares %s.", leaf.Text, unitsOf(sides))
 	}
 }
@@ -419,12 +442,11 @@ func fixed(inputs []*plans.Input) bool {
 }
 
 // same reports whether two operands are the same value, even if an input is spelled in
-// two ways.
+// two ways, or multiples of the same.
 func same(a, b *plans.Operand) bool {
-	if a.Input != nil && b.Input != nil {
-		x, y := *a.Input, *b.Input
-		x.Path, x.Var, y.Path, y.Var = "", "", "", ""
-		return x == y
+	x, y := a.Inputs(), b.Inputs()
+	if len(x) > 0 && len(y) > 0 {
+		return x[0].Quantity() == y[0].Quantity()
 	}
 	return a.Text == b.Text
 }
@@ -521,67 +543,6 @@ var DecidedWords = func() (words []string) {
 	}
 	return words
 }()
-
-// binding is how tightly an operand's outermost operator binds.
-func binding(o *plans.Operand) int {
-	switch {
-	case len(o.Args) == 2 && (o.Op == "+" || o.Op == "-"):
-		return 1
-	case len(o.Args) == 2 && (o.Op == "*" || o.Op == "/"):
-		return 2
-	}
-	return 3
-}
-
-// spelled is the text of op over args.
-func spelled(op string, args []*plans.Operand) string {
-	whole := &plans.Operand{Op: op, Args: args}
-	wrap := func(o *plans.Operand, least int) string {
-		if binding(o) < least {
-			return "(" + o.Text + ")"
-		}
-		return o.Text
-	}
-	switch {
-	case slices.Contains(builtins, op):
-		texts := make([]string, len(args))
-		for i, a := range args {
-			texts[i] = a.Text
-		}
-		return op + "(" + strings.Join(texts, ", ") + ")"
-	case len(args) == 1:
-		return op + wrap(args[0], 3)
-	default:
-		return wrap(args[0], binding(whole)) + " " + op + " " + wrap(args[1], binding(whole)+1)
-	}
-}
-
-// unitOf is the unit of op over args; ok is false if they do not go together. A plain
-// number goes with everything, and so does a product of two units, which has no name.
-func unitOf(op string, args []*plans.Operand) (unit string, ok bool) {
-	unit = args[0].Unit
-	for _, a := range args[1:] {
-		switch {
-		case op == "*" || op == "/":
-			unit = scaled(op, unit, a.Unit)
-		case unit == "":
-			unit = a.Unit
-		case a.Unit != "" && a.Unit != unit:
-			return "", false
-		}
-	}
-	return unit, true
-}
-
-func scaled(op, left, right string) string {
-	switch {
-	case right == "" || right == plans.RatioUnit:
-		return left
-	case op == "*" && (left == "" || left == plans.RatioUnit):
-		return right
-	}
-	return ""
-}
 
 // numberWritten is a sentence with the number that was written in quotes; empty if none
 // was.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -82,49 +81,15 @@ func (f *claimed) equality() *Error {
 	return Wrong("equality-of-measurements", "Equal to a measurement", "%s %s", why, f.instead("Set a lower and an upper bound, with >= and <=.", texts...))
 }
 
-// knotted refuses arithmetic that does not lead to a single number with a known
-// distribution.
-func (f *claimed) knotted(k *knot) *Error {
-	o := k.at
-	switch {
-	case o == nil:
-	case slices.Contains(builtins, o.Op):
-		return Wrong("undecidable-comparison", "Function of a measurement", "The variance of %s over measurements is unknown, so %s cannot be decided. %s", o.Op, f.leaf.Text,
-			f.instead("Compare each argument of "+o.Op+" by itself, and join the comparisons with and or or.", f.unfolded()))
-	case o.Op == "/" && len(o.Args) == 2 && len(o.Args[1].Inputs()) == 0:
-		return Wrong("rule-type", "Not a number", "%s divides by zero.", o.Text)
-	}
-	text := f.leaf.Text
-	if o != nil {
-		text = o.Text
-	}
-	return Wrong("undecidable-comparison", "Product of measurements", "%s multiplies or divides measurements, and the variance of the result is unknown. %s", text, f.each())
-}
-
-// divides refuses to divide by something that may be zero.
-func (f *claimed) divides(by linear) *Error {
-	return Wrong("undecidable-comparison", "Product of measurements", "%s divides by %s, which may be zero or negative, so the variance of the result is unknown. %s", f.leaf.Text, by.names(), f.each())
-}
-
-// scaledAndShifted refuses own >= 0.9 * base + 5.
-func (f *claimed) scaledAndShifted(own, base *plans.Input, ratio, shift float64) *Error {
-	if ratio <= 0 {
-		return Wrong("undecidable-comparison", "Different measurements compared", "%s adds %s and %s, which is neither a ratio nor a difference. %s", f.leaf.Text, own.Path, base.Path, f.each())
-	}
-	return Wrong("undecidable-comparison", "Relative and absolute in one comparison", "%s compares %s with a multiple of %s plus a number, which is neither a ratio nor a difference. Compare with a multiple, as in %s >= %g, or with a number, as in %s >= %.4g.",
-		f.leaf.Text, own.Path, base.Path, related(own, base, plans.Change).Path, Rounded(ratio-1), related(own, base, plans.Delta).Path, shift)
-}
-
 // several refuses a comparison of different things.
-func (f *claimed) several(sum linear) *Error {
-	a, b := sum.terms[0].in, sum.terms[1].in
+func (f *claimed) several(a, b *plans.Input) *Error {
 	switch {
 	case a.Feature != b.Feature:
 		return f.features(a, b)
 	case a.Relation == plans.Base && b.Relation == plans.Base:
 		return Wrong("undecidable-comparison", "Nothing of the candidate", "%s compares the parent with the baseline, without the candidate. For the candidate against the baseline write %s.root.change, against its parent %[2]s.change.", f.leaf.Text, plainPath(a))
 	}
-	return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s, but only the candidate and the base of one metric can be tested against each other. %s", f.leaf.Text, sum.names(), f.each())
+	return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s and %s, but only the candidate and the base of one metric can be tested against each other. %s", f.leaf.Text, a.Path, b.Path, f.each())
 }
 
 // features refuses to compare two features that were not measured side by side.
@@ -181,36 +146,6 @@ func bounds(text string, in *plans.Input, low, high float64) string {
 	return fmt.Sprintf("%s >= %g and %[1]s <= %[3]g", text, low, high)
 }
 
-// unfolded writes a comparison of abs, max or min with a number without them.
-func (f *claimed) unfolded() string {
-	o, limit, op := f.leaf.Left, f.leaf.Right, f.leaf.Op
-	if !slices.Contains(builtins, o.Op) {
-		o, limit = limit, o
-		op = plans.Flipped[op]
-	}
-	if !slices.Contains(builtins, o.Op) || !fixed(limit.Inputs()) {
-		return ""
-	}
-	less := strings.HasPrefix(op, "<")
-	word := " or "
-	if less != (o.Op == "min") {
-		word = " and "
-	}
-	var parts []string
-	if o.Op == "abs" {
-		minus := spelled("-", []*plans.Operand{limit})
-		parts = []string{o.Args[0].Text + " " + plans.Flipped[op] + " " + minus, o.Args[0].Text + " " + op + " " + limit.Text}
-	} else {
-		for _, a := range o.Args {
-			if len(a.Inputs()) == 0 || fixed(a.Inputs()) {
-				return "" // max(x, 5) <= 9: the intention is unclear
-			}
-			parts = append(parts, a.Text+" "+op+" "+limit.Text)
-		}
-	}
-	return strings.Join(parts, word)
-}
-
 // plainPath is an address without what follows the metric.
 func plainPath(in *plans.Input) string {
 	path, words := in.Path, append(measure.Stats(), "base", "gain", "change", "delta", string(plans.Root))
@@ -249,12 +184,4 @@ func better(in *plans.Input) string {
 		return plainPath(in) + ".change >= 0.05"
 	}
 	return plainPath(in) + ".gain >= 0.05"
-}
-
-func (a linear) names() string {
-	var names []string
-	for _, t := range a.terms {
-		names = append(names, t.in.Path)
-	}
-	return verdict.And(names)
 }

@@ -19,12 +19,10 @@ import (
 )
 
 // Limits on one rule: a rule is a sentence, not a program. With so little text the
-// parser's recursion stays far from the end of the stack; depth and nodes are bounded for
-// the sake of readers.
+// parser's recursion stays far from the end of the stack.
 const (
 	maxRuleBytes = 4096
 	maxRuleDepth = 100
-	maxRuleNodes = 500
 )
 
 // Error is a mistake in a rule's text: where (in runes) and what to do.
@@ -74,7 +72,7 @@ func lexicalLimits(src string) *Error {
 		return &Error{At: -1, Code: "empty-rule", Summary: "Empty rule", Detail: "A rule must compare a measured value, such as chat.tg.gain >= 0.10."}
 	}
 	if len(src) > maxRuleBytes {
-		return tooLong(fmt.Sprintf("A rule may have up to %d bytes; this one has %d.", maxRuleBytes, len(src)))
+		return &Error{At: -1, Code: "rule-too-long", Summary: "Rule too long", Detail: fmt.Sprintf("A rule may have up to %d bytes; this one has %d. Split it into several rules: a gate passes when all of them do.", maxRuleBytes, len(src))}
 	}
 	depth, at := 0, 0
 	for _, c := range src {
@@ -92,10 +90,6 @@ func lexicalLimits(src string) *Error {
 	return nil
 }
 
-func tooLong(why string) *Error {
-	return &Error{At: -1, Code: "rule-too-long", Summary: "Rule too long", Detail: why + " Split it into several rules: a gate passes when all of them do."}
-}
-
 // fromExpr turns an error of expr-lang into one that tells what to do. The original has a
 // place and a sentence, but no code: the mistake must be recognised by its wording, and
 // any other wording is quoted unchanged.
@@ -103,9 +97,6 @@ func fromExpr(err error, src string) *Error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
 		return &Error{At: -1, Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(err.Error())}
-	}
-	if strings.Contains(fe.Message, "exceeds maximum allowed nodes") {
-		return tooLong(fmt.Sprintf("A rule may have up to %d names, numbers and operators.", maxRuleNodes))
 	}
 	e := &Error{At: fe.From, Length: max(1, fe.To-fe.From), Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something is missing, such as a closing bracket", 1))}
 	// At the end there is nothing to point at but the last character.
@@ -181,7 +172,7 @@ func (ns *Namespace) unitOf(src string, sc *Scope) string {
 	if address == nil {
 		return ""
 	}
-	tree, err := parser.ParseWithConfig(address[1], &conf.Config{MaxNodes: maxRuleNodes})
+	tree, err := parser.ParseWithConfig(address[1], &conf.Config{})
 	if err != nil {
 		return ""
 	}
@@ -237,42 +228,13 @@ func sentence(s string) string {
 
 var commaNumber = regexp.MustCompile(`\b[0-9]+,[0-9]+\b`)
 
-// decimalComma is where a number contains a comma; nil if none does. In lists and in
-// arguments of functions, commas stand between numbers.
+// decimalComma is where a number contains a comma; nil if none does. In lists, commas
+// stand between numbers.
 func decimalComma(src string) []int {
 	for _, at := range commaNumber.FindAllStringIndex(src, -1) {
-		if !amongSeveral(src[:at[0]]) {
+		if before := src[:at[0]]; strings.Count(before, "[") <= strings.Count(before, "]") {
 			return at
 		}
 	}
 	return nil
-}
-
-var (
-	callOpens  = regexp.MustCompile(`\w\s*\($`)
-	groupOpens = regexp.MustCompile(`\b(and|or|not|in)\s*\($`)
-)
-
-// amongSeveral reports whether a list or a call is open at the end of a text.
-func amongSeveral(before string) bool {
-	var open []bool
-	several := 0
-	for i := range len(before) {
-		switch before[i] {
-		case '[', '(':
-			upTo := before[:i+1]
-			many := before[i] == '[' || callOpens.MatchString(upTo) && !groupOpens.MatchString(upTo)
-			if open = append(open, many); many {
-				several++
-			}
-		case ']', ')':
-			if n := len(open); n > 0 {
-				if open[n-1] {
-					several--
-				}
-				open = open[:n-1]
-			}
-		}
-	}
-	return several > 0
 }

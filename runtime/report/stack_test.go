@@ -158,7 +158,7 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 		"level": {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
 	} {
 		r := ledger.Rule{
-			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg.delta >= -0.03 * chat.tg.base", Test: test}},
+			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
 			Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
 		}
 		if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; shown(g) != "chat.tg.delta -0.4" || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {

@@ -46,37 +46,37 @@ phase "port" {
       rule = "chat.error_rate == 0" # ERROR: Equal to a measurement
     }
     criterion "c4" {
-      rule = "abs(chat.tg.change) <= 0.02" # ERROR: Function of a measurement
+      rule = "abs(chat.tg.change) <= 0.02" # ERROR: Function in a rule
     }
     criterion "c5" {
-      rule = "max(chat.ttft, chat.e2e) <= 500" # ERROR: Function of a measurement
+      rule = "max(chat.ttft, chat.e2e) <= 500" # ERROR: Function in a rule
     }
     criterion "c6" {
-      rule = "chat.tg / chat.pp > 2" # ERROR: Different measurements compared
+      rule = "chat.tg / chat.pp > 2" # ERROR: Arithmetic in a rule
     }
     criterion "c7" {
       rule = "chat.tg.gain >= chat.pp.gain" # ERROR: Different measurements compared
     }
     criterion "c8" {
-      rule = "chat.tg * chat.pp > 2" # ERROR: Product of measurements
+      rule = "chat.tg * chat.pp > 2" # ERROR: Arithmetic in a rule
     }
     criterion "c9" {
-      rule = "chat.tg / (1 - chat.error_rate) >= 30" # ERROR: Product of measurements
+      rule = "chat.tg / (1 - chat.error_rate) >= 30" # ERROR: Arithmetic in a rule
     }
     criterion "c10" {
-      rule = "chat.tg / (engine.crashes + 1) >= 30" # ERROR: Count and measurement in one comparison
+      rule = "chat.tg / (engine.crashes + 1) >= 30" # ERROR: Arithmetic in a rule
     }
     criterion "c11" {
-      rule = "chat.tg >= 0.9 * chat.tg.base + 5" # ERROR: Relative and absolute in one comparison
+      rule = "chat.tg >= 0.9 * chat.tg.base + 5" # ERROR: Arithmetic in a rule
     }
     criterion "c12" {
       rule = "chat.tg.base >= chat.tg.root" # ERROR: Nothing of the candidate
     }
     criterion "c13" {
-      rule = "chat.tg - 2 * chat.tg + chat.tg >= 0" # ERROR: Comparison reads nothing
+      rule = "chat.tg - 2 * chat.tg + chat.tg >= 0" # ERROR: Arithmetic in a rule
     }
     criterion "c14" {
-      rule = "chat.tg / 0 >= 1" # ERROR: Not a number
+      rule = "chat.tg / 0 >= 1" # ERROR: Arithmetic in a rule
     }
     criterion "c15" {
       rule = "chat.tg.gain <= -1" # ERROR: Comparison can never hold

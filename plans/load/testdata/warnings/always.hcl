@@ -40,7 +40,7 @@ phase "port" {
       rule = "engine.crashes >= 0" # WARNING: Comparison always holds
     }
     criterion "c2" {
-      rule = "2 * chat.tg > -1 - chat.tg" # WARNING: Comparison always holds
+      rule = "-2 * chat.tg < 1" # WARNING: Comparison always holds
     }
     criterion "c3" {
       rule = "0 <= chat.output_tokens" # WARNING: Comparison always holds
